@@ -1,0 +1,12 @@
+# What the project needs, and a sentence for each thing that is missing.
+find_package(dnnl 3.7 CONFIG REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
+if(NOT XBYAK_INCLUDE_DIR)
+    message(FATAL_ERROR "Xbyak (libxbyak-dev, 6.68 or later) was not found")
+endif()
+add_library(dnnl_dequant_xbyak INTERFACE)
+target_include_directories(dnnl_dequant_xbyak SYSTEM INTERFACE ${XBYAK_INCLUDE_DIR})
+if(DNNL_DEQUANT_BUILD_TESTS)
+    find_package(GTest REQUIRED)
+endif()

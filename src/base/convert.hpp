@@ -1,0 +1,30 @@
+#ifndef BASE_CONVERT_HPP
+#define BASE_CONVERT_HPP
+
+#include "base/data_type.hpp"
+
+namespace dnnl_dequant {
+
+// Scalar conversions, bit for bit what every kernel must produce. Rounding is
+// to nearest even, subnormals are kept, overflow gives infinity, NaN stays
+// NaN (payload free).
+
+float bf16_to_f32(uint16_t bits);
+float f16_to_f32(uint16_t bits);
+uint16_t f32_to_bf16(float value);
+uint16_t f32_to_f16(float value);
+
+/// Element `index` of a densely counted buffer of integers, exact. For 4-bit
+/// types element 2i is the low half of byte i, element 2i+1 the high half.
+int64_t load_int(data_type_t type, const void *base, dim_t index);
+
+/// Element `index` of a buffer of any type, as f32: exact for floating types,
+/// rounded once to nearest even for integers.
+float load_f32(data_type_t type, const void *base, dim_t index);
+
+/// Stores `value`, rounded once, as element `index` of a floating buffer.
+void store_f32(data_type_t type, void *base, dim_t index, float value);
+
+} // namespace dnnl_dequant
+
+#endif

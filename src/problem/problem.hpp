@@ -1,0 +1,98 @@
+#ifndef PROBLEM_PROBLEM_HPP
+#define PROBLEM_PROBLEM_HPP
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/data_type.hpp"
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// One loop of the nest.
+///
+/// A loop that names a parent runs `last_extent` times, not `extent` times,
+/// in the last iteration of that parent: this is how a short last group is
+/// said. The parent stands further out in the nest.
+struct loop_t {
+    dim_t extent = 1;
+    int parent = -1;
+    dim_t last_extent = 0; // meaningful with a parent only
+
+    bool operator==(const loop_t &other) const {
+        return extent == other.extent && parent == other.parent
+                && last_extent == other.last_extent;
+    }
+};
+
+/// One tensor as the loops see it: element `offset + sum(index[l] *
+/// strides[l])` of a buffer. Everything is counted in elements, for 4-bit
+/// types too (whose element 2i is the low half of byte i).
+struct operand_t {
+    data_type_t type = data_type_t::undef;
+    dim_t offset = 0;
+    dims_t strides; // one a loop; 0 where the operand does not vary
+
+    bool operator==(const operand_t &other) const {
+        return type == other.type && offset == other.offset
+                && strides == other.strides;
+    }
+};
+
+/// What happens to the value on its way from src to dst. Each step rounds
+/// once, to f32:
+///   subtract  value - operand. Two integers: exact in 64 bits, then rounded.
+///   multiply  value * operand, both as f32.
+enum class step_kind_t { subtract, multiply };
+
+struct step_t {
+    step_kind_t kind;
+    int operand; // index into problem_t::operands
+
+    bool operator==(const step_t &other) const {
+        return kind == other.kind && operand == other.operand;
+    }
+};
+
+/// The canonical form of every element-wise problem: for each point of the
+/// loop nest, read src, apply the steps, round once to dst's type and store.
+/// It is the kernel's argument, the kernel cache's key, the log line and the
+/// benchmark's name.
+///
+/// Invariants, established by make_problem():
+/// - loops stand outermost first, in falling order of dst's stride; none has
+///   extent 1; neighbours whose strides compose are merged;
+/// - operands[0] is src, operands.back() is dst; no two points of the nest
+///   share an element of dst;
+/// - a loop of extent 0 means that there is nothing to do.
+struct problem_t {
+    std::vector<loop_t> loops;
+    std::vector<operand_t> operands;
+    std::vector<step_t> steps;
+
+    const operand_t &src() const { return operands.front(); }
+    const operand_t &dst() const { return operands.back(); }
+
+    bool operator==(const problem_t &other) const {
+        return loops == other.loops && operands == other.operands
+                && steps == other.steps;
+    }
+};
+
+/// Points of the nest, short last groups counted as what they are.
+dim_t element_count(const problem_t &problem);
+
+/// The bytes that any kernel must move: each distinct element of each operand
+/// once.
+dim_t bytes_to_move(const problem_t &problem);
+
+size_t hash_of(const problem_t &problem);
+
+/// One line without spaces or commas, for logs and benchmark names:
+/// "src:u4:4096*32*128:4096:128:1;zps:u4:...".
+std::string to_string(const problem_t &problem);
+
+} // namespace dnnl_dequant
+
+#endif
