@@ -1,0 +1,98 @@
+/// @file
+/// C API of the dnnl_dequant plugin: the few names that the standard oneDNN
+/// graph API (oneapi/dnnl/dnnl_graph.h) lacks. Everything else a program does
+/// through that API alone.
+
+#ifndef DNNL_DEQUANT_DNNL_DEQUANT_H
+#define DNNL_DEQUANT_DNNL_DEQUANT_H
+
+#include "oneapi/dnnl/dnnl_graph_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define DNNL_DEQUANT_API
+#else
+#define DNNL_DEQUANT_API __attribute__((visibility("default")))
+#endif
+
+/// Data types that oneDNN does not have, as values of dnnl_data_type_t. They
+/// lie between 0x7000 and 0x7ffe, inside the C enum's range, so that a cast
+/// is defined.
+typedef enum {
+    /// 16-bit unsigned integer
+    dnnl_dequant_data_type_u16 = 0x7000,
+    /// 16-bit signed integer
+    dnnl_dequant_data_type_s16 = 0x7001,
+    /// 32-bit unsigned integer
+    dnnl_dequant_data_type_u32 = 0x7002,
+    /// 2-bit signed integer, four to a byte, lowest bits first
+    dnnl_dequant_data_type_s2 = 0x7003,
+    /// 2-bit unsigned integer, four to a byte, lowest bits first
+    dnnl_dequant_data_type_u2 = 0x7004,
+    /// 8-bit float, 4 bits of exponent (bias 8), no infinities, one NaN
+    dnnl_dequant_data_type_f8_e4m3fnuz = 0x7005,
+    /// 8-bit float, 5 bits of exponent (bias 16), no infinities, one NaN
+    dnnl_dequant_data_type_f8_e5m2fnuz = 0x7006,
+    /// 8-bit power of two; oneDNN's own value
+    dnnl_dequant_data_type_e8m0 = 13,
+    /// 4-bit float (ONNX float4e2m1); oneDNN's own value
+    dnnl_dequant_data_type_f4_e2m1 = 14,
+    /// 64-bit signed integer; oneDNN's own value (3.12 and later)
+    dnnl_dequant_data_type_s64 = 16
+} dnnl_dequant_data_type_t;
+
+/// Op kinds that oneDNN does not have, as values of dnnl_graph_op_kind_t, at
+/// the top of the C enum's range 0 to 127.
+typedef enum {
+    /// ONNX ExtendedQuantizeLinear of domain com.amd.quark
+    dnnl_dequant_op_ExtendedQuantizeLinear = 123,
+    /// ONNX QuantizeLinear
+    dnnl_dequant_op_QuantizeLinear = 124,
+    /// ONNX DynamicQuantizeLinear; outputs y, y_scale, y_zero_point
+    dnnl_dequant_op_DynamicQuantizeLinear = 125,
+    /// ONNX ExtendedDequantizeLinear of domain com.amd.quark
+    dnnl_dequant_op_ExtendedDequantizeLinear = 126,
+    /// ONNX DequantizeLinear; inputs x, x_scale, [x_zero_point]
+    dnnl_dequant_op_DequantizeLinear = 127
+} dnnl_dequant_op_kind_t;
+
+/// Op attributes that oneDNN does not have, as values of
+/// dnnl_graph_op_attr_t, at the top of the C enum's range 0 to 0xFF.
+typedef enum {
+    /// bool: saturate on overflow (float 8 outputs)
+    dnnl_dequant_attr_saturate = 0xFD,
+    /// s64: elements along `axis` that share a scale; 0 for none
+    dnnl_dequant_attr_block_size = 0xFE
+} dnnl_dequant_attr_t;
+
+/// Switches the plugin's claims on or off for the whole process, like the
+/// environment's DNNL_DEQUANT_DISABLE=1 does from the start. Sampled when a
+/// graph is partitioned (and by dnnl_graph_partition_create_with_op); handles
+/// that exist keep working.
+/// @param enabled zero for stock oneDNN behaviour
+DNNL_DEQUANT_API void dnnl_dequant_set_enabled(int enabled);
+
+/// @returns 1 while the plugin claims partitions, otherwise 0
+DNNL_DEQUANT_API int dnnl_dequant_enabled(void);
+
+/// Tells which kernel a compiled partition runs.
+/// @param compiled_partition The handle to ask.
+/// @param name Output: the kernel's name, for example
+///     "jit_dequantize_avx512_core", or "" for a partition of oneDNN's own.
+///     Owned by the compiled partition; valid as long as that is.
+/// @returns #dnnl_success, or #dnnl_invalid_arguments for a null pointer.
+DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_impl_info(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        const char **name);
+
+/// @returns the plugin's version, "major.minor.patch"
+DNNL_DEQUANT_API const char *dnnl_dequant_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/// @file
+/// C++ API of the dnnl_dequant plugin, over dnnl_dequant.h: constants for the
+/// standard classes of oneapi/dnnl/dnnl_graph.hpp, and a few questions.
+
+#ifndef DNNL_DEQUANT_DNNL_DEQUANT_HPP
+#define DNNL_DEQUANT_DNNL_DEQUANT_HPP
+
+#include <string>
+
+#include "dnnl_dequant/dnnl_dequant.h"
+#include "oneapi/dnnl/dnnl_graph.hpp"
+
+namespace dnnl_dequant {
+
+/// Data types for dnnl::graph::logical_tensor; see dnnl_dequant_data_type_t.
+namespace data_type {
+using type = dnnl::graph::logical_tensor::data_type;
+constexpr type u16 = static_cast<type>(dnnl_dequant_data_type_u16);
+constexpr type s16 = static_cast<type>(dnnl_dequant_data_type_s16);
+constexpr type u32 = static_cast<type>(dnnl_dequant_data_type_u32);
+constexpr type s2 = static_cast<type>(dnnl_dequant_data_type_s2);
+constexpr type u2 = static_cast<type>(dnnl_dequant_data_type_u2);
+constexpr type f8_e4m3fnuz
+        = static_cast<type>(dnnl_dequant_data_type_f8_e4m3fnuz);
+constexpr type f8_e5m2fnuz
+        = static_cast<type>(dnnl_dequant_data_type_f8_e5m2fnuz);
+constexpr type e8m0 = static_cast<type>(dnnl_dequant_data_type_e8m0);
+constexpr type f4_e2m1 = static_cast<type>(dnnl_dequant_data_type_f4_e2m1);
+constexpr type s64 = static_cast<type>(dnnl_dequant_data_type_s64);
+} // namespace data_type
+
+/// Op kinds for dnnl::graph::op; see dnnl_dequant_op_kind_t.
+namespace op_kind {
+using kind = dnnl::graph::op::kind;
+constexpr kind DequantizeLinear
+        = static_cast<kind>(dnnl_dequant_op_DequantizeLinear);
+constexpr kind ExtendedDequantizeLinear
+        = static_cast<kind>(dnnl_dequant_op_ExtendedDequantizeLinear);
+constexpr kind DynamicQuantizeLinear
+        = static_cast<kind>(dnnl_dequant_op_DynamicQuantizeLinear);
+constexpr kind QuantizeLinear
+        = static_cast<kind>(dnnl_dequant_op_QuantizeLinear);
+constexpr kind ExtendedQuantizeLinear
+        = static_cast<kind>(dnnl_dequant_op_ExtendedQuantizeLinear);
+} // namespace op_kind
+
+/// Attributes for dnnl::graph::op; see dnnl_dequant_attr_t. `axis`, `qtype`
+/// and `group_shape` are oneDNN's own.
+namespace attr {
+using name = dnnl::graph::op::attr;
+constexpr name block_size = static_cast<name>(dnnl_dequant_attr_block_size);
+constexpr name saturate = static_cast<name>(dnnl_dequant_attr_saturate);
+} // namespace attr
+
+/// See dnnl_dequant_set_enabled().
+inline void set_enabled(bool enabled) {
+    dnnl_dequant_set_enabled(enabled ? 1 : 0);
+}
+
+/// See dnnl_dequant_enabled().
+inline bool enabled() {
+    return dnnl_dequant_enabled() != 0;
+}
+
+/// The kernel that `compiled_partition` runs, for example
+/// "jit_dequantize_avx512_core", "onednn_reorder" or "portable_dequantize";
+/// empty for a partition of oneDNN's own and for an empty handle.
+inline std::string impl_info(
+        const dnnl::graph::compiled_partition &compiled_partition) {
+    const char *name = "";
+    const auto handle = compiled_partition.get(true);
+    if (handle == nullptr
+            || dnnl_dequant_impl_info(handle, &name) != dnnl_success)
+        return std::string();
+    return std::string(name);
+}
+
+/// "major.minor.patch"
+inline std::string version() {
+    return dnnl_dequant_version();
+}
+
+} // namespace dnnl_dequant
+
+#endif
