@@ -21,8 +21,8 @@ struct loop_t {
     dim_t last_extent = 0; // meaningful with a parent only
 
     bool operator==(const loop_t &other) const {
-        return extent == other.extent && parent == other.parent
-                && last_extent == other.last_extent;
+        return extent == other.extent && parent == other.parent &&
+               last_extent == other.last_extent;
     }
 };
 
@@ -35,8 +35,8 @@ struct operand_t {
     dims_t strides; // one a loop; 0 where the operand does not vary
 
     bool operator==(const operand_t &other) const {
-        return type == other.type && offset == other.offset
-                && strides == other.strides;
+        return type == other.type && offset == other.offset &&
+               strides == other.strides;
     }
 };
 
@@ -65,7 +65,7 @@ struct step_t {
 ///   extent 1; neighbours whose strides compose are merged;
 /// - operands[0] is src, operands.back() is dst; no two points of the nest
 ///   share an element of dst;
-/// - a loop of extent 0 means that there is nothing to do.
+/// - nothing to do is exactly one loop, of extent 0.
 struct problem_t {
     std::vector<loop_t> loops;
     std::vector<operand_t> operands;
@@ -75,8 +75,8 @@ struct problem_t {
     const operand_t &dst() const { return operands.back(); }
 
     bool operator==(const problem_t &other) const {
-        return loops == other.loops && operands == other.operands
-                && steps == other.steps;
+        return loops == other.loops && operands == other.operands &&
+               steps == other.steps;
     }
 };
 
@@ -89,8 +89,11 @@ dim_t bytes_to_move(const problem_t &problem);
 
 size_t hash_of(const problem_t &problem);
 
-/// One line without spaces or commas, for logs and benchmark names:
-/// "src:u4:4096*32*128:4096:128:1;zps:u4:...".
+/// One line without spaces or commas, for logs and benchmark names, different
+/// for different problems. The loops, each operand's type and strides, the
+/// steps: "2x100x32~4@1;src:u4:3172:32:1;arg1:f32:100:1:0;dst:f32:3172:32:1;
+/// mul:arg1" is a nest whose third loop runs 4 times, not 32, in the last
+/// iteration of loop 1. An operand's element offset follows its type: "u4+3".
 std::string to_string(const problem_t &problem);
 
 } // namespace dnnl_dequant

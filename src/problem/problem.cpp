@@ -1,0 +1,129 @@
+#include "problem/problem.hpp"
+
+#include <functional>
+
+namespace dnnl_dequant {
+
+namespace {
+
+using used_t = std::vector<bool>; // one a loop
+
+// Distinct indices of the used loops at and below loop `l`, which runs
+// `extent` times. A loop that is not used counts once, but its longest
+// children are met in it whenever it runs more than once.
+dim_t count_below(
+        const problem_t &problem, const used_t &used, size_t l, dim_t extent) {
+    dim_t full = 1, last = 1;
+    for (size_t c = 0; c < problem.loops.size(); ++c) {
+        const auto &child = problem.loops[c];
+        if (child.parent != static_cast<int>(l)) continue;
+        full *= count_below(problem, used, c, child.extent);
+        last *= count_below(problem, used, c, child.last_extent);
+    }
+    if (extent == 0) return 0;
+    if (used[l]) return (extent - 1) * full + last;
+    return extent > 1 ? full : last;
+}
+
+dim_t count(const problem_t &problem, const used_t &used) {
+    dim_t product = 1;
+    for (size_t l = 0; l < problem.loops.size(); ++l)
+        if (problem.loops[l].parent < 0)
+            product *= count_below(problem, used, l, problem.loops[l].extent);
+    return product;
+}
+
+class hasher_t {
+public:
+    void add(dim_t value) {
+        const size_t h = std::hash<dim_t>()(value);
+        seed_ ^= h + 0x9e3779b97f4a7c15u + (seed_ << 6) + (seed_ >> 2);
+    }
+    size_t value() const { return seed_; }
+
+private:
+    size_t seed_ = 0;
+};
+
+std::string name_of_operand(const problem_t &problem, size_t o) {
+    if (o == 0) return "src";
+    if (o + 1 == problem.operands.size()) return "dst";
+    return "arg" + std::to_string(o);
+}
+
+std::string to_string(const loop_t &loop) {
+    std::string text = std::to_string(loop.extent);
+    if (loop.parent >= 0)
+        text += '~' + std::to_string(loop.last_extent) + '@' +
+                std::to_string(loop.parent);
+    return text;
+}
+
+const char *to_string(step_kind_t kind) {
+    switch (kind) {
+    case step_kind_t::subtract:
+        return "sub";
+    case step_kind_t::multiply:
+        return "mul";
+    }
+    return "unknown";
+}
+
+} // namespace
+
+dim_t element_count(const problem_t &problem) {
+    return count(problem, used_t(problem.loops.size(), true));
+}
+
+dim_t bytes_to_move(const problem_t &problem) {
+    dim_t bytes = 0;
+    for (const auto &operand : problem.operands) {
+        used_t used;
+        for (const dim_t stride : operand.strides)
+            used.push_back(stride != 0);
+        bytes += bytes_of(operand.type, count(problem, used));
+    }
+    return bytes;
+}
+
+size_t hash_of(const problem_t &problem) {
+    hasher_t hasher;
+    hasher.add(static_cast<dim_t>(problem.loops.size()));
+    for (const auto &loop : problem.loops) {
+        hasher.add(loop.extent);
+        hasher.add(loop.parent);
+        hasher.add(loop.last_extent);
+    }
+    for (const auto &operand : problem.operands) {
+        hasher.add(static_cast<dim_t>(operand.type));
+        hasher.add(operand.offset);
+        for (const dim_t stride : operand.strides)
+            hasher.add(stride);
+    }
+    for (const auto &step : problem.steps) {
+        hasher.add(static_cast<dim_t>(step.kind));
+        hasher.add(step.operand);
+    }
+    return hasher.value();
+}
+
+std::string to_string(const problem_t &problem) {
+    std::string text;
+    for (size_t l = 0; l < problem.loops.size(); ++l)
+        text += (l ? "x" : "") + to_string(problem.loops[l]);
+    if (problem.loops.empty()) text = "scalar";
+    for (size_t o = 0; o < problem.operands.size(); ++o) {
+        const auto &operand = problem.operands[o];
+        text += ';' + name_of_operand(problem, o) + ':';
+        text += to_string(operand.type);
+        if (operand.offset) text += '+' + std::to_string(operand.offset);
+        for (const dim_t stride : operand.strides)
+            text += ':' + std::to_string(stride);
+    }
+    for (const auto &step : problem.steps)
+        text += std::string(";") + to_string(step.kind) + ':' +
+                name_of_operand(problem, static_cast<size_t>(step.operand));
+    return text;
+}
+
+} // namespace dnnl_dequant
