@@ -5,13 +5,11 @@ namespace dnnl_dequant {
 
 /// What a kernel may use, as a set; a kernel is told, it never asks the CPU.
 /// The limit is oneDNN's effective ISA (ONEDNN_MAX_CPU_ISA), see
-/// upstream/isa.hpp. Tiers are nested: avx512_core implies avx2.
+/// upstream/mapping.hpp. Tiers are nested: avx512_core implies avx2.
 enum isa_t : unsigned {
     isa_none = 0,
-    isa_avx2 = 1u << 0, // AVX2 with FMA and F16C
+    isa_avx2 = 1u << 0,                   // AVX2 with FMA and F16C
     isa_avx512_core = isa_avx2 | 1u << 1, // AVX-512 F, BW, VL, DQ
-    isa_vbmi_bit = 1u << 2,
-    isa_avx512_core_vbmi = isa_avx512_core | isa_vbmi_bit,
 };
 
 inline bool has(isa_t available, isa_t wanted) {

@@ -1,0 +1,21 @@
+#ifndef EXEC_COMPILED_PARTITION_HPP
+#define EXEC_COMPILED_PARTITION_HPP
+
+#include <memory>
+
+#include "exec/executable.hpp"
+
+namespace dnnl_dequant {
+
+/// A compiled partition as the user holds it: created empty for a partition,
+/// filled by compile. Exactly one of `executable` and `upstream` is then set.
+struct compiled_partition_t {
+    std::shared_ptr<const partition_t> partition;
+    std::shared_ptr<const executable_t> executable;
+    /// oneDNN's own, for what we refuse and oneDNN takes.
+    std::shared_ptr<dnnl_graph_compiled_partition> upstream;
+};
+
+} // namespace dnnl_dequant
+
+#endif

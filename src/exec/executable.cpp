@@ -1,0 +1,62 @@
+#include "exec/executable.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "exec/parallel.hpp"
+#include "graph/logical_tensor.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Enough for any op; more operands than this is a defect of lowering.
+constexpr size_t max_operands = 16;
+
+} // namespace
+
+executable_t::executable_t(lowered_t lowered)
+    : lowered_(std::move(lowered))
+    , bytes_(bytes_to_move(lowered_.problem))
+    , empty_(dnnl_dequant::element_count(lowered_.problem) == 0) {}
+
+const logical_tensor_t *executable_t::find_tensor(size_t id) const {
+    for (const auto *tensors : {&lowered_.inputs, &lowered_.outputs})
+        for (const logical_tensor_t &tensor : *tensors)
+            if (tensor.id == id) return &tensor;
+    return nullptr;
+}
+
+result_t executable_t::execute(const std::vector<buffer_t> &given) const {
+    std::array<void *, max_operands> buffers {};
+    for (size_t i = 0; i < lowered_.operands.size(); ++i) {
+        const size_t id = lowered_.operands[i];
+        const auto found = std::find_if(given.begin(), given.end(),
+                [id](const buffer_t &buffer) { return buffer.tensor == id; });
+        const auto refuse = [&](const std::string &what) {
+            return result_t(status_t::invalid_arguments,
+                    "tensor " + std::to_string(id) + " " + what);
+        };
+        if (found == given.end()) return refuse("is not among those given");
+        const dim_t expected = element_count(*find_tensor(id));
+        if (found->count >= 0 && found->count != expected)
+            return refuse("has " + std::to_string(found->count) +
+                          " elements; compiled for " +
+                          std::to_string(expected));
+        if (found->data == nullptr && !empty_)
+            return refuse("has no data (a null handle)");
+        buffers[i] = found->data;
+    }
+    if (empty_) return {};
+    const implementation_t &implementation = lowered_.implementation;
+    if (implementation.kernel) {
+        run_parallel(*implementation.kernel, buffers.data(), bytes_);
+        return {};
+    }
+    const status_t status = implementation.primitive->execute(buffers.data());
+    if (status == status_t::success) return {};
+    return {status, "oneDNN's primitive failed"};
+}
+
+} // namespace dnnl_dequant

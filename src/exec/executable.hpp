@@ -1,0 +1,41 @@
+#ifndef EXEC_EXECUTABLE_HPP
+#define EXEC_EXECUTABLE_HPP
+
+#include <vector>
+
+#include "lower/lower.hpp"
+
+namespace dnnl_dequant {
+
+/// A tensor given to execute.
+struct buffer_t {
+    size_t tensor; // logical tensor id
+    void *data;
+    dim_t count; // elements, or -1 where the shape is not known
+};
+
+/// What compiling gave: shared by every compiled partition of the same key.
+/// Immutable; any number of threads may execute it at once.
+class executable_t {
+public:
+    explicit executable_t(lowered_t lowered);
+
+    const lowered_t &lowered() const { return lowered_; }
+
+    /// The port's logical tensor with shape and strides, or null.
+    const logical_tensor_t *find_tensor(size_t id) const;
+
+    /// Runs on the buffers, found by id, in whatever order.
+    /// @returns invalid_arguments with a sentence where a tensor is missing,
+    ///     is null or has another number of elements; then nothing is written.
+    result_t execute(const std::vector<buffer_t> &inputs_and_outputs) const;
+
+private:
+    lowered_t lowered_;
+    dim_t bytes_ = 0;
+    bool empty_ = false; // nothing to compute
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,45 @@
+#include "exec/parallel.hpp"
+
+#include <algorithm>
+
+#include <omp.h>
+
+namespace dnnl_dequant {
+
+namespace {
+
+// A parallel region costs a few microseconds, in which one core moves about
+// this much within its caches.
+constexpr dim_t bytes_per_thread = 64 * 1024;
+
+// The first unit of thread `index` of `count`; shares differ by one at most.
+dim_t split(dim_t amount, dim_t index, dim_t count) {
+    return amount / count * index + std::min(index, amount % count);
+}
+
+} // namespace
+
+int available_threads() {
+    return omp_in_parallel() ? 1 : omp_get_max_threads();
+}
+
+void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
+    const dim_t amount = kernel.work_amount();
+    const dim_t useful = std::min(amount, bytes / bytes_per_thread);
+    const int threads =
+            static_cast<int>(std::min<dim_t>(available_threads(), useful));
+    if (threads <= 1) {
+        kernel.run(buffers, 0, amount);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        // The runtime may give fewer threads than asked for.
+        const dim_t index = omp_get_thread_num();
+        const dim_t count = omp_get_num_threads();
+        kernel.run(buffers, split(amount, index, count),
+                split(amount, index + 1, count));
+    }
+}
+
+} // namespace dnnl_dequant

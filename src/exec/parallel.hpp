@@ -1,0 +1,19 @@
+#ifndef EXEC_PARALLEL_HPP
+#define EXEC_PARALLEL_HPP
+
+#include "kernels/kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// The threads that a parallel region started here would get; 1 inside a
+/// parallel region.
+int available_threads();
+
+/// Runs all units of `kernel`, split evenly over threads. Serial where the
+/// problem moves so few bytes that starting threads costs more.
+/// @param bytes bytes_to_move() of the kernel's problem
+void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,90 @@
+#include "graph/granularity.hpp"
+
+#include <algorithm>
+
+#include "graph/logical_tensor.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+result_t invalid(const op_record_t &op, const std::string &what) {
+    return {status_t::invalid_graph_op, describe(op) + ": " + what};
+}
+
+result_t check_axis(const op_record_t &op, const granularity_t &granularity) {
+    const logical_tensor_t &src = op.inputs[0];
+    if (!has_rank(src)) return {};
+    const dim_t rank = src.ndims;
+    const dim_t axis = granularity.axis;
+    if (axis >= -rank && axis < rank) return {};
+    return invalid(op,
+            "axis is " + std::to_string(axis) + "; expected a value in [" +
+                    std::to_string(-rank) + " .. " + std::to_string(rank - 1) +
+                    "] for src of rank " + std::to_string(rank));
+}
+
+result_t check_groups(const op_record_t &op, const granularity_t &granularity) {
+    const dims_t &groups = granularity.group_shape;
+    if (groups.empty())
+        return invalid(op, "qtype is per_group but group_shape is missing");
+    for (const dim_t group : groups)
+        if (group <= 0)
+            return invalid(op, "group_shape is " + dims_string(groups) +
+                                       "; expected positive sizes");
+    const logical_tensor_t &src = op.inputs[0];
+    if (has_rank(src) && groups.size() != static_cast<size_t>(src.ndims))
+        return invalid(op, "group_shape has " + std::to_string(groups.size()) +
+                                   " entries; expected " +
+                                   std::to_string(src.ndims) +
+                                   " (the rank of src)");
+    return {};
+}
+
+} // namespace
+
+granularity_t granularity_of(const op_record_t &op) {
+    granularity_t result;
+    if (const auto *qtype =
+                    find_attribute<std::string>(op, dnnl_graph_op_attr_qtype)) {
+        if (*qtype == "per_channel") result.qtype = qtype_t::per_channel;
+        if (*qtype == "per_group") result.qtype = qtype_t::per_group;
+    }
+    if (const auto *axis = find_attribute<dims_t>(op, dnnl_graph_op_attr_axis))
+        result.axis = axis->front();
+    if (const auto *groups =
+                    find_attribute<dims_t>(op, dnnl_graph_op_attr_group_shape))
+        result.group_shape = *groups;
+    return result;
+}
+
+result_t check_granularity(const op_record_t &op) {
+    const granularity_t granularity = granularity_of(op);
+    switch (granularity.qtype) {
+    case qtype_t::per_channel:
+        return check_axis(op, granularity);
+    case qtype_t::per_group:
+        return check_groups(op, granularity);
+    case qtype_t::per_tensor:
+        break;
+    }
+    return {};
+}
+
+dims_t group_sizes(const granularity_t &granularity, const dims_t &src_dims) {
+    dims_t sizes = src_dims;
+    if (granularity.qtype == qtype_t::per_channel) {
+        const dim_t rank = static_cast<dim_t>(src_dims.size());
+        const dim_t axis = granularity.axis;
+        sizes[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = 1;
+    }
+    if (granularity.qtype == qtype_t::per_group)
+        for (size_t d = 0; d < sizes.size(); ++d)
+            sizes[d] = std::min(sizes[d], granularity.group_shape[d]);
+    // A dimension of 0 has no groups; 1 keeps divisions defined.
+    for (dim_t &size : sizes)
+        size = std::max<dim_t>(size, 1);
+    return sizes;
+}
+
+} // namespace dnnl_dequant

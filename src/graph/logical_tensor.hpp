@@ -1,0 +1,50 @@
+#ifndef GRAPH_LOGICAL_TENSOR_HPP
+#define GRAPH_LOGICAL_TENSOR_HPP
+
+#include <string>
+
+#include "base/types.hpp"
+#include "upstream/mapping.hpp"
+
+namespace dnnl_dequant {
+
+/// True when the rank and every dimension are known.
+bool has_shape(const logical_tensor_t &tensor);
+
+/// True when the rank is known.
+inline bool has_rank(const logical_tensor_t &tensor) {
+    return tensor.ndims >= 0;
+}
+
+/// True when the strides of every dimension are known.
+bool has_strides(const logical_tensor_t &tensor);
+
+inline dims_t dims_of(const logical_tensor_t &tensor) {
+    return dims_t(tensor.dims, tensor.dims + tensor.ndims);
+}
+
+inline dims_t strides_of(const logical_tensor_t &tensor) {
+    return dims_t(tensor.layout.strides, tensor.layout.strides + tensor.ndims);
+}
+
+/// Elements of a tensor whose shape is known.
+dim_t element_count(const logical_tensor_t &tensor);
+
+/// Row-major strides, the last dimension densest.
+dims_t dense_strides(const dims_t &dims);
+
+/// Strides for a tensor of `dims` without gaps whose dimensions lie in memory
+/// in the order that `like` has them.
+dims_t dense_strides_like(const dims_t &dims, const dims_t &like);
+
+/// Gives `tensor` the shape and strides, and layout type `strided`.
+void set_layout(
+        logical_tensor_t &tensor, const dims_t &dims, const dims_t &strides);
+
+/// "2x3" or "?" for a shape that is not known.
+std::string shape_string(const logical_tensor_t &tensor);
+std::string dims_string(const dims_t &dims);
+
+} // namespace dnnl_dequant
+
+#endif

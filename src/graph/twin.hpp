@@ -1,0 +1,20 @@
+#ifndef GRAPH_TWIN_HPP
+#define GRAPH_TWIN_HPP
+
+#include <memory>
+
+#include "graph/op_record.hpp"
+
+namespace dnnl_dequant {
+
+/// True for op kinds of our own, which no oneDNN may be shown.
+bool is_extension_kind(int kind);
+
+/// A fresh op of oneDNN's: a Wildcard of the same id, name and tensors, which
+/// stands in oneDNN's graph for an op that oneDNN would refuse. Null where
+/// oneDNN refuses even that.
+std::shared_ptr<dnnl_graph_op> make_twin(const op_record_t &op);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,55 @@
+#ifndef LOWER_LOWER_HPP
+#define LOWER_LOWER_HPP
+
+#include <memory>
+#include <vector>
+
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "kernels/kernel.hpp"
+#include "partition/partition.hpp"
+#include "primitives/reorder.hpp"
+
+namespace dnnl_dequant {
+
+/// What carries a problem out: one of our kernels, or a primitive of
+/// oneDNN's. Exactly one of the two is set.
+struct implementation_t {
+    std::shared_ptr<const kernel_t> kernel;
+    std::shared_ptr<const reorder_t> primitive;
+
+    const char *name() const {
+        return kernel ? kernel->name() : primitive->name();
+    }
+};
+
+/// A partition for given shapes, ready to execute.
+struct lowered_t {
+    std::vector<logical_tensor_t> inputs;  // ports, with shapes and strides
+    std::vector<logical_tensor_t> outputs; // inferred where they were not told
+    problem_t problem;
+    std::vector<size_t> operands; // logical tensor id of each operand
+    implementation_t implementation;
+};
+
+/// Lowers a partition.
+/// @param inputs, outputs Logical tensors as the user gave them to compile,
+///     in any order, found by id.
+/// @param isa What kernels may use.
+/// @returns invalid_arguments where a port is missing or its layout unknown,
+///     invalid_data_type, invalid_shape or invalid_graph_op where they do not
+///     fit the partition or each other, unimplemented for what only oneDNN
+///     can serve (opaque layouts); always with a sentence.
+result_t lower(const partition_t &partition,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs, isa_t isa,
+        lowered_t &lowered);
+
+/// The first implementation, best first, that takes the problem; why those
+/// before it did not is logged.
+result_t choose_implementation(
+        const problem_t &problem, isa_t isa, implementation_t &implementation);
+
+} // namespace dnnl_dequant
+
+#endif

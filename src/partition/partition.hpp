@@ -1,0 +1,35 @@
+#ifndef PARTITION_PARTITION_HPP
+#define PARTITION_PARTITION_HPP
+
+#include <memory>
+#include <vector>
+
+#include "match/match.hpp"
+
+namespace dnnl_dequant {
+
+/// A partition of ours. Immutable once made.
+struct partition_t {
+    partition_kind_t kind = partition_kind_t::dequantize;
+    size_t id = 0; // oneDNN's: that of the partition it replaces
+    dnnl_engine_kind_t engine_kind = dnnl_cpu;
+    dnnl_fpmath_mode_t fpmath_mode = dnnl_fpmath_mode_strict;
+    bool fpmath_apply_to_int = false;
+    std::vector<op_record_t> ops; // in topological order
+    std::vector<binding_t> bindings;
+    std::vector<logical_tensor_t> inputs; // ports, in the ops' order
+    std::vector<logical_tensor_t> outputs;
+    /// oneDNN's partition of the same ops: it serves what we refuse.
+    std::shared_ptr<dnnl_graph_partition> upstream;
+};
+
+/// Makes the partition of a match, but for `id` and `upstream`. Ports are the
+/// tensors that cross the partition's border, each once.
+partition_t make_partition(const graph_record_t &graph, const match_t &match);
+
+/// The logical tensor id that plays `role`, or null.
+const size_t *find_role(const partition_t &partition, role_t role);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,171 @@
+#include "pipeline.hpp"
+
+#include <atomic>
+
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "exec/cache.hpp"
+#include "exec/log_text.hpp"
+#include "exec/parallel.hpp"
+#include "graph/op_schema.hpp"
+#include "graph/twin.hpp"
+#include "partition/claim.hpp"
+#include "upstream/api.hpp"
+#include "upstream/mapping.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using upstream::api_t;
+
+std::atomic<bool> &enabled_flag() {
+    static std::atomic<bool> flag {!environment_flag("DNNL_DEQUANT_DISABLE")};
+    return flag;
+}
+
+dnnl_status_t refuse(const char *where, const result_t &result) {
+    log_refusal(log_check, where, result.reason);
+    return to_c(result.status);
+}
+
+dnnl_status_t compile_upstream(compiled_partition_t &compiled,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
+    const dnnl_graph_partition_t partition = compiled.partition->upstream.get();
+    uint8_t supported = 0;
+    upstream::call(&api_t::dnnl_graph_partition_is_supported,
+            const_dnnl_graph_partition_t(partition), &supported);
+    if (!supported) return dnnl_unimplemented;
+    dnnl_graph_compiled_partition_t handle = nullptr;
+    dnnl_status_t status = upstream::call(
+            &api_t::dnnl_graph_compiled_partition_create, &handle, partition);
+    if (status != dnnl_success) return status;
+    compiled.upstream.reset(handle, [](dnnl_graph_compiled_partition_t h) {
+        upstream::call(&api_t::dnnl_graph_compiled_partition_destroy, h);
+    });
+    std::vector<const logical_tensor_t *> in, out;
+    for (const logical_tensor_t &tensor : inputs)
+        in.push_back(&tensor);
+    for (const logical_tensor_t &tensor : outputs)
+        out.push_back(&tensor);
+    status = upstream::call(&api_t::dnnl_graph_partition_compile, partition,
+            handle, in.size(), in.data(), out.size(), out.data(), engine);
+    if (status != dnnl_success) compiled.upstream.reset();
+    return status;
+}
+
+} // namespace
+
+bool claims_enabled() {
+    return enabled_flag().load(std::memory_order_relaxed);
+}
+
+void enable_claims(bool enabled) {
+    enabled_flag().store(enabled, std::memory_order_relaxed);
+}
+
+dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
+        dnnl_graph_op_t op, const op_record_t &op_record) {
+    const std::lock_guard<std::mutex> lock(graph_record.mutex);
+    const bool extension = is_extension_kind(op_record.kind);
+    const bool ours = (claims_enabled() || extension) &&
+                      !graph_record.finalized &&
+                      find_schema(op_record.kind) != nullptr;
+    const result_t verified =
+            ours ? verify(op_record)
+                 : result_t(status_t::unimplemented, describe(op_record));
+    if (verified.status == status_t::invalid_graph_op)
+        return refuse("add_op", verified);
+    if (ours && extension && !verified.ok())
+        return refuse("add_op", {status_t::invalid_graph_op, verified.reason});
+
+    dnnl_status_t status = upstream::call(&api_t::dnnl_graph_add_op, graph, op);
+    if (status == dnnl_invalid_graph_op && ours) {
+        if (!verified.ok())
+            return refuse(
+                    "add_op", {status_t::invalid_graph_op, verified.reason});
+        if (const auto twin = make_twin(op_record))
+            status = upstream::call(
+                    &api_t::dnnl_graph_add_op, graph, twin.get());
+    }
+    // oneDNN ignores an op whose id is there already; so do we.
+    if (status == dnnl_success && !find_op(graph_record, op_record.id))
+        graph_record.ops.push_back(op_record);
+    return status;
+}
+
+std::shared_ptr<const partition_t> claim_partition(
+        graph_record_t &graph, dnnl_graph_partition_t upstream) {
+    const std::lock_guard<std::mutex> lock(graph.mutex);
+    return graph.claiming ? claim(graph, upstream) : nullptr;
+}
+
+std::shared_ptr<const partition_t> claim_op(
+        const op_record_t &op, dnnl_engine_kind_t engine_kind) {
+    if (!claims_enabled()) return nullptr;
+    // The twin, because oneDNN may refuse the op itself; all we need of
+    // oneDNN's partition is its id.
+    const auto twin = make_twin(op);
+    dnnl_graph_partition_t upstream = nullptr;
+    if (twin == nullptr ||
+            upstream::call(&api_t::dnnl_graph_partition_create_with_op,
+                    &upstream, const_dnnl_graph_op_t(twin.get()),
+                    engine_kind) != dnnl_success)
+        return nullptr;
+    graph_record_t graph;
+    graph.engine_kind = engine_kind;
+    graph.ops = {op};
+    auto claimed = claim(graph, upstream);
+    if (claimed == nullptr)
+        upstream::call(&api_t::dnnl_graph_partition_destroy, upstream);
+    return claimed;
+}
+
+dnnl_status_t compile(compiled_partition_t &compiled,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
+    const double start = now_ms();
+    const partition_t &partition = *compiled.partition;
+    const isa_t isa = effective_isa();
+    const auto make = [&]() -> compile_result_t {
+        lowered_t lowered;
+        const result_t result = lower(partition, inputs, outputs, isa, lowered);
+        if (!result.ok()) return {result, nullptr};
+        return {result, std::make_shared<executable_t>(std::move(lowered))};
+    };
+    bool hit = false;
+    const compile_result_t made = find_or_make(
+            cache_key(partition, inputs, outputs, available_threads(), isa),
+            make, hit);
+    if (made.result.status == status_t::unimplemented &&
+            compile_upstream(compiled, inputs, outputs, engine) == dnnl_success)
+        return dnnl_success;
+    if (!made.result.ok()) return refuse("compile", made.result);
+    compiled.executable = made.executable;
+    if (log_enabled(log_profile_create))
+        log_line(std::string(hit ? "compile:compiled_partition_cache_hit,"
+                                 : "compile:cache_miss,") +
+                 make_log_text(partition, made.executable->lowered()) + "," +
+                 std::to_string(now_ms() - start));
+    return dnnl_success;
+}
+
+dnnl_status_t execute(const compiled_partition_t &compiled,
+        const std::vector<buffer_t> &buffers) {
+    const bool profile = log_enabled(log_profile_exec);
+    const double start = profile ? now_ms() : 0;
+    const result_t result = compiled.executable->execute(buffers);
+    if (!result.ok())
+        return refuse("execute",
+                {result.status, describe(compiled.partition->ops.back()) +
+                                        ": " + result.reason});
+    if (profile)
+        log_line("exec," +
+                 make_log_text(
+                         *compiled.partition, compiled.executable->lowered()) +
+                 "," + std::to_string(now_ms() - start));
+    return dnnl_success;
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,50 @@
+#ifndef PIPELINE_HPP
+#define PIPELINE_HPP
+
+#include <memory>
+#include <vector>
+
+#include "exec/compiled_partition.hpp"
+#include "graph/graph_record.hpp"
+#include "partition/partition.hpp"
+
+namespace dnnl_dequant {
+
+// The stages of a graph's life, in their order. The boundary (src/abi) calls
+// them and nothing else; each calls the rooms below. Nothing flows back.
+//
+//   add_op         an op becomes a record
+//   make_partition a pattern claims recorded ops
+//   compile        lowering makes the problem, the best kernel takes it
+//   execute        the kernel runs over the user's buffers
+
+/// Whether graphs are claimed: set_enabled(), first DNNL_DEQUANT_DISABLE.
+bool claims_enabled();
+void enable_claims(bool enabled);
+
+/// Adds `op` to the graph that oneDNN holds and to its record. What only our
+/// schema accepts enters oneDNN's graph as a Wildcard twin.
+dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
+        dnnl_graph_op_t op, const op_record_t &op_record);
+
+/// One of our partitions in place of oneDNN's, or null: then the caller keeps
+/// oneDNN's.
+std::shared_ptr<const partition_t> claim_partition(
+        graph_record_t &graph, dnnl_graph_partition_t upstream);
+
+/// A partition of ours for an op outside any graph, or null.
+std::shared_ptr<const partition_t> claim_op(
+        const op_record_t &op, dnnl_engine_kind_t engine_kind);
+
+/// Fills `compiled` for the given shapes, from the cache where it can.
+dnnl_status_t compile(compiled_partition_t &compiled,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
+
+/// Runs a filled compiled partition.
+dnnl_status_t execute(const compiled_partition_t &compiled,
+        const std::vector<buffer_t> &buffers);
+
+} // namespace dnnl_dequant
+
+#endif

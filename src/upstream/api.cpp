@@ -1,0 +1,62 @@
+#include "upstream/api.hpp"
+
+#include <dlfcn.h>
+
+namespace dnnl_dequant {
+namespace upstream {
+
+namespace {
+
+thread_local bool inside = false;
+
+// Upstream's SONAME and the one Debian gives it.
+constexpr const char *sonames[] = {"libdnnl.so.3", "libdnnl.so.3.6"};
+
+// A handle on the oneDNN that is in the process already, or null. It is never
+// closed: the functions found through it must stay.
+void *loaded_onednn() {
+    for (const char *soname : sonames)
+        if (void *handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD))
+            return handle;
+    return nullptr;
+}
+
+template <typename F>
+void resolve(F &function, const char *name, void *fallback) {
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (symbol == nullptr && fallback != nullptr)
+        symbol = dlsym(fallback, name);
+    function = reinterpret_cast<F>(symbol);
+}
+
+api_t resolve_all() {
+    api_t result;
+    void *fallback = loaded_onednn();
+#define X(name) resolve(result.name, #name, fallback);
+#include "upstream/symbols.def"
+#undef X
+    return result;
+}
+
+} // namespace
+
+const api_t &api() {
+    static const api_t resolved = resolve_all();
+    return resolved;
+}
+
+bool inside_call() {
+    return inside;
+}
+
+call_guard_t::call_guard_t()
+    : was_inside_(inside) {
+    inside = true;
+}
+
+call_guard_t::~call_guard_t() {
+    inside = was_inside_;
+}
+
+} // namespace upstream
+} // namespace dnnl_dequant

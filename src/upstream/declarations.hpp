@@ -1,0 +1,36 @@
+#ifndef UPSTREAM_DECLARATIONS_HPP
+#define UPSTREAM_DECLARATIONS_HPP
+
+#include "oneapi/dnnl/dnnl.h"
+#include "oneapi/dnnl/dnnl_graph.h"
+
+// Functions of oneDNN later than the oldest header we build with (3.7). Where
+// the header has them, these are plain redeclarations.
+extern "C" {
+// 3.12
+dnnl_status_t DNNL_API dnnl_graph_tensor_create_scalar(
+        dnnl_graph_tensor_t *tensor,
+        const dnnl_graph_logical_tensor_t *logical_tensor, void *handle);
+// 3.13
+dnnl_status_t DNNL_API dnnl_graph_compiled_partition_execute_v2(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        dnnl_stream_t stream, size_t num_inputs,
+        const_dnnl_graph_tensor_t *inputs, size_t num_outputs,
+        const_dnnl_graph_tensor_t *outputs,
+        const_dnnl_graph_tensor_t scratchpad);
+dnnl_status_t DNNL_API
+dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        dnnl_graph_logical_tensor_t *lt);
+}
+
+namespace dnnl_dequant {
+
+using logical_tensor_t = dnnl_graph_logical_tensor_t;
+
+/// dnnl_graph_tensor_property_host_scalar, 3.12.
+constexpr int property_host_scalar = 3;
+
+} // namespace dnnl_dequant
+
+#endif

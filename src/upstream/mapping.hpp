@@ -1,0 +1,54 @@
+#ifndef UPSTREAM_MAPPING_HPP
+#define UPSTREAM_MAPPING_HPP
+
+#include "base/data_type.hpp"
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "upstream/declarations.hpp"
+
+namespace dnnl_dequant {
+
+// Our enumerations carry oneDNN's values, so that mapping is a cast.
+static_assert(static_cast<int>(status_t::success) == dnnl_success &&
+                      static_cast<int>(status_t::out_of_memory) ==
+                              dnnl_out_of_memory &&
+                      static_cast<int>(status_t::invalid_arguments) ==
+                              dnnl_invalid_arguments &&
+                      static_cast<int>(status_t::unimplemented) ==
+                              dnnl_unimplemented &&
+                      static_cast<int>(status_t::runtime_error) ==
+                              dnnl_runtime_error &&
+                      static_cast<int>(status_t::invalid_graph) ==
+                              dnnl_invalid_graph &&
+                      static_cast<int>(status_t::invalid_graph_op) ==
+                              dnnl_invalid_graph_op &&
+                      static_cast<int>(status_t::invalid_shape) ==
+                              dnnl_invalid_shape &&
+                      static_cast<int>(status_t::invalid_data_type) ==
+                              dnnl_invalid_data_type,
+        "status_t must carry dnnl_status_t's values");
+static_assert(static_cast<int>(data_type_t::f16) == dnnl_f16 &&
+                      static_cast<int>(data_type_t::bf16) == dnnl_bf16 &&
+                      static_cast<int>(data_type_t::f32) == dnnl_f32 &&
+                      static_cast<int>(data_type_t::s32) == dnnl_s32 &&
+                      static_cast<int>(data_type_t::s8) == dnnl_s8 &&
+                      static_cast<int>(data_type_t::u8) == dnnl_u8 &&
+                      static_cast<int>(data_type_t::s4) == dnnl_s4 &&
+                      static_cast<int>(data_type_t::u4) == dnnl_u4,
+        "data_type_t must carry dnnl_data_type_t's values");
+
+inline dnnl_status_t to_c(status_t status) {
+    return static_cast<dnnl_status_t>(status);
+}
+
+inline data_type_t type_of(const logical_tensor_t &tensor) {
+    return static_cast<data_type_t>(static_cast<int>(tensor.data_type));
+}
+
+/// What oneDNN lets kernels use on this machine (ONEDNN_MAX_CPU_ISA and
+/// dnnl_set_max_cpu_isa included), as our set.
+isa_t effective_isa();
+
+} // namespace dnnl_dequant
+
+#endif
