@@ -100,36 +100,34 @@ uint16_t f32_to_f16(float value) {
 
 int64_t load_int(data_type_t type, const void *base, dim_t index) {
     switch (type) {
-        case data_type_t::u8: return load_as<uint8_t>(base, index);
-        case data_type_t::s8: return load_as<int8_t>(base, index);
-        case data_type_t::s32: return load_as<int32_t>(base, index);
-        case data_type_t::s64: return load_as<int64_t>(base, index);
-        case data_type_t::u4: return nibble(base, index);
-        case data_type_t::s4: return (nibble(base, index) ^ 8) - 8;
-        default: return 0;
+    case data_type_t::u8: return load_as<uint8_t>(base, index);
+    case data_type_t::s8: return load_as<int8_t>(base, index);
+    case data_type_t::s32: return load_as<int32_t>(base, index);
+    case data_type_t::s64: return load_as<int64_t>(base, index);
+    case data_type_t::u4: return nibble(base, index);
+    case data_type_t::s4: return (nibble(base, index) ^ 8) - 8;
+    default: return 0;
     }
 }
 
 float load_f32(data_type_t type, const void *base, dim_t index) {
     switch (type) {
-        case data_type_t::f32: return load_as<float>(base, index);
-        case data_type_t::bf16:
-            return bf16_to_f32(load_as<uint16_t>(base, index));
-        case data_type_t::f16:
-            return f16_to_f32(load_as<uint16_t>(base, index));
-        default: return static_cast<float>(load_int(type, base, index));
+    case data_type_t::f32: return load_as<float>(base, index);
+    case data_type_t::bf16: return bf16_to_f32(load_as<uint16_t>(base, index));
+    case data_type_t::f16: return f16_to_f32(load_as<uint16_t>(base, index));
+    default: return static_cast<float>(load_int(type, base, index));
     }
 }
 
 void store_f32(data_type_t type, void *base, dim_t index, float value) {
     switch (type) {
-        case data_type_t::bf16:
-            store_as<uint16_t>(base, index, f32_to_bf16(value));
-            break;
-        case data_type_t::f16:
-            store_as<uint16_t>(base, index, f32_to_f16(value));
-            break;
-        default: store_as<float>(base, index, value); break;
+    case data_type_t::bf16:
+        store_as<uint16_t>(base, index, f32_to_bf16(value));
+        break;
+    case data_type_t::f16:
+        store_as<uint16_t>(base, index, f32_to_f16(value));
+        break;
+    default: store_as<float>(base, index, value); break;
     }
 }
 

@@ -8,7 +8,7 @@ const char *to_string(data_type_t type) {
     case data_type_t::name: return #name;
 #include "base/data_type.def"
 #undef X
-        case data_type_t::undef: break;
+    case data_type_t::undef: break;
     }
     return "undef";
 }
@@ -19,7 +19,7 @@ int bits_of(data_type_t type) {
     case data_type_t::name: return bits;
 #include "base/data_type.def"
 #undef X
-        case data_type_t::undef: break;
+    case data_type_t::undef: break;
     }
     return 0;
 }
@@ -30,7 +30,7 @@ type_family_t family_of(data_type_t type) {
     case data_type_t::name: return type_family_t::family;
 #include "base/data_type.def"
 #undef X
-        case data_type_t::undef: break;
+    case data_type_t::undef: break;
     }
     return type_family_t::undef;
 }

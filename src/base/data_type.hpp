@@ -22,7 +22,9 @@ int bits_of(data_type_t type);
 
 type_family_t family_of(data_type_t type);
 
-inline bool is_known(data_type_t type) { return bits_of(type) != 0; }
+inline bool is_known(data_type_t type) {
+    return bits_of(type) != 0;
+}
 inline bool is_floating(data_type_t type) {
     return family_of(type) == type_family_t::floating;
 }

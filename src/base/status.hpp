@@ -27,7 +27,9 @@ struct [[nodiscard]] result_t {
     std::string reason;
 
     result_t() = default;
-    result_t(status_t s, std::string why) : status(s), reason(std::move(why)) {}
+    result_t(status_t s, std::string why)
+        : status(s)
+        , reason(std::move(why)) {}
 
     bool ok() const { return status == status_t::success; }
 };

@@ -8,42 +8,29 @@ namespace {
 
 const char *layout_name(dnnl_graph_layout_type_t layout) {
     switch (layout) {
-    case dnnl_graph_layout_type_any:
-        return "any";
-    case dnnl_graph_layout_type_strided:
-        return "strided";
-    case dnnl_graph_layout_type_opaque:
-        return "opaque";
-    default:
-        return "undef";
+    case dnnl_graph_layout_type_any: return "any";
+    case dnnl_graph_layout_type_strided: return "strided";
+    case dnnl_graph_layout_type_opaque: return "opaque";
+    default: return "undef";
     }
 }
 
 const char *property_name(int property) {
     switch (property) {
-    case dnnl_graph_tensor_property_variable:
-        return "variable";
-    case dnnl_graph_tensor_property_constant:
-        return "constant";
-    case property_host_scalar:
-        return "host_scalar";
-    default:
-        return "undef";
+    case dnnl_graph_tensor_property_variable: return "variable";
+    case dnnl_graph_tensor_property_constant: return "constant";
+    case property_host_scalar: return "host_scalar";
+    default: return "undef";
     }
 }
 
 const char *fpmath_name(dnnl_fpmath_mode_t mode) {
     switch (mode) {
-    case dnnl_fpmath_mode_strict:
-        return "strict";
-    case dnnl_fpmath_mode_bf16:
-        return "bf16";
-    case dnnl_fpmath_mode_f16:
-        return "f16";
-    case dnnl_fpmath_mode_any:
-        return "any";
-    case dnnl_fpmath_mode_tf32:
-        return "tf32";
+    case dnnl_fpmath_mode_strict: return "strict";
+    case dnnl_fpmath_mode_bf16: return "bf16";
+    case dnnl_fpmath_mode_f16: return "f16";
+    case dnnl_fpmath_mode_any: return "any";
+    case dnnl_fpmath_mode_tf32: return "tf32";
     }
     return "undef";
 }

@@ -61,12 +61,9 @@ granularity_t granularity_of(const op_record_t &op) {
 result_t check_granularity(const op_record_t &op) {
     const granularity_t granularity = granularity_of(op);
     switch (granularity.qtype) {
-    case qtype_t::per_channel:
-        return check_axis(op, granularity);
-    case qtype_t::per_group:
-        return check_groups(op, granularity);
-    case qtype_t::per_tensor:
-        break;
+    case qtype_t::per_channel: return check_axis(op, granularity);
+    case qtype_t::per_group: return check_groups(op, granularity);
+    case qtype_t::per_tensor: break;
     }
     return {};
 }

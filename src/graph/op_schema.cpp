@@ -60,8 +60,8 @@ result_t check_ports(const op_record_t &op, const char *side,
                                        std::to_string(static_cast<int>(type)) +
                                        "); expected one of " +
                                        joined(types, [](data_type_t t) {
-                                           return to_string(t);
-                                       }));
+                return to_string(t);
+            }));
     }
     return {};
 }
@@ -86,8 +86,8 @@ result_t check_value(const op_record_t &op, const attribute_schema_t &schema,
                     op, std::string(schema.spelling) + " is \"" +
                                 printable(*text) + "\"; expected one of " +
                                 joined(choices, [](const std::string &choice) {
-                                    return choice;
-                                }));
+                return choice;
+            }));
     }
     return {};
 }
@@ -98,16 +98,16 @@ result_t check_attributes(const op_record_t &op, const op_schema_t &schema) {
         const auto row =
                 std::find_if(schema.attributes.begin(), schema.attributes.end(),
                         [wanted](const attribute_schema_t &attribute) {
-                            return attribute.name == wanted;
-                        });
+            return attribute.name == wanted;
+        });
         if (row == schema.attributes.end())
             return foreign(op,
                     "attribute " + std::to_string(name) +
                             " is not one of this op's: " +
                             joined(schema.attributes,
                                     [](const attribute_schema_t &attribute) {
-                                        return attribute.spelling;
-                                    }));
+                return attribute.spelling;
+            }));
         if (result_t result = check_value(op, *row, value); !result.ok())
             return result;
     }

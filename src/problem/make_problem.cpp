@@ -137,8 +137,8 @@ problem_t make_problem(const dims_t &dims, const dims_t &groups,
     // up further out.
     std::stable_sort(draft.begin(), draft.end(),
             [](const draft_loop_t &a, const draft_loop_t &b) {
-                return a.strides.back() > b.strides.back();
-            });
+        return a.strides.back() > b.strides.back();
+    });
     append_loops(problem, merged(draft));
     return problem;
 }

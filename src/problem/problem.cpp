@@ -61,10 +61,8 @@ std::string to_string(const loop_t &loop) {
 
 const char *to_string(step_kind_t kind) {
     switch (kind) {
-    case step_kind_t::subtract:
-        return "sub";
-    case step_kind_t::multiply:
-        return "mul";
+    case step_kind_t::subtract: return "sub";
+    case step_kind_t::multiply: return "mul";
     }
     return "unknown";
 }

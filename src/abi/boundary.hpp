@@ -1,0 +1,74 @@
+#ifndef ABI_BOUNDARY_HPP
+#define ABI_BOUNDARY_HPP
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "exec/compiled_partition.hpp"
+#include "partition/partition.hpp"
+#include "upstream/api.hpp"
+
+namespace dnnl_dequant {
+namespace abi {
+
+using upstream::api_t;
+
+/// Runs the body of an exported function: forwards instead when oneDNN itself
+/// has called, and lets no exception cross the C boundary.
+template <typename F, typename Body, typename... Args>
+dnnl_status_t enter(F api_t::*real, const Body &body, Args... args) noexcept {
+    if (upstream::inside_call()) return upstream::call(real, args...);
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return dnnl_out_of_memory;
+    } catch (const std::exception &) {
+        return dnnl_runtime_error;
+    }
+}
+
+// Handles of ours are pointers with bit 0 set; oneDNN's are aligned objects,
+// which never have it.
+
+template <typename H>
+bool is_ours(H handle) {
+    return (reinterpret_cast<uintptr_t>(handle) & 1u) != 0;
+}
+
+template <typename H, typename T>
+H to_handle(T *object) {
+    return reinterpret_cast<H>(reinterpret_cast<uintptr_t>(object) | 1u);
+}
+
+template <typename T, typename H>
+T *from_handle(H handle) {
+    return reinterpret_cast<T *>(
+            reinterpret_cast<uintptr_t>(handle) & ~uintptr_t(1));
+}
+
+/// What a partition handle of ours points at.
+struct partition_handle_t {
+    std::shared_ptr<const partition_t> partition;
+};
+
+inline const partition_t &as_partition(const_dnnl_graph_partition_t handle) {
+    return *from_handle<const partition_handle_t>(handle)->partition;
+}
+
+inline dnnl_graph_partition_t new_handle(
+        std::shared_ptr<const partition_t> partition) {
+    return to_handle<dnnl_graph_partition_t>(
+            new partition_handle_t {std::move(partition)});
+}
+
+inline compiled_partition_t *as_compiled(
+        const_dnnl_graph_compiled_partition_t handle) {
+    return from_handle<compiled_partition_t>(handle);
+}
+
+} // namespace abi
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,59 @@
+// Settings of oneDNN's that we follow, and the plugin's own questions.
+
+#include "abi/boundary.hpp"
+
+#include "base/log.hpp"
+#include "dnnl_dequant/dnnl_dequant.h"
+#include "exec/cache.hpp"
+#include "pipeline.hpp"
+
+using namespace dnnl_dequant;
+using namespace dnnl_dequant::abi;
+
+extern "C" {
+
+dnnl_status_t dnnl_set_verbose(int level) {
+    return enter(&api_t::dnnl_set_verbose, [=] {
+        const dnnl_status_t status =
+                upstream::call(&api_t::dnnl_set_verbose, level);
+        if (status == dnnl_success) set_verbose(level);
+        return status;
+    }, level);
+}
+
+dnnl_status_t dnnl_graph_set_compiled_partition_cache_capacity(int capacity) {
+    constexpr auto real =
+            &api_t::dnnl_graph_set_compiled_partition_cache_capacity;
+    return enter(real, [=] {
+        const dnnl_status_t status = upstream::call(real, capacity);
+        if (status == dnnl_success) set_cache_capacity(capacity);
+        return status;
+    }, capacity);
+}
+
+void dnnl_dequant_set_enabled(int enabled) {
+    enable_claims(enabled != 0);
+}
+
+int dnnl_dequant_enabled(void) {
+    return claims_enabled() ? 1 : 0;
+}
+
+dnnl_status_t dnnl_dequant_impl_info(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        const char **name) {
+    if (compiled_partition == nullptr || name == nullptr)
+        return dnnl_invalid_arguments;
+    *name = "";
+    if (is_ours(compiled_partition))
+        if (const auto &executable =
+                        as_compiled(compiled_partition)->executable)
+            *name = executable->lowered().implementation.name();
+    return dnnl_success;
+}
+
+const char *dnnl_dequant_version(void) {
+    return DNNL_DEQUANT_VERSION;
+}
+
+} // extern "C"

@@ -1,0 +1,31 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_PACK_HPP
+#define KERNELS_DEQUANTIZE_JIT_PACK_HPP
+
+#include <cstdint>
+
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// Sources that are not dense along the columns, brought into a tile of one
+/// container byte an element whose rows are dense: tile[r * pitch + c]. For
+/// 4-bit elements only the low nibble of a container counts, unless said
+/// otherwise. Nothing outside the elements named is read.
+
+/// An 8-bit source that is dense along the rows: tile row r, column c is
+/// src[c * stride + r]. Likewise 4-bit elements two at a time: a row of the
+/// tile is then two rows of elements, the first in the low nibbles.
+void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
+        dim_t stride, dim_t rows, dim_t cols);
+
+/// Elements `first + r * row_stride + c * col_stride` of any source.
+void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,
+        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
+        dim_t cols);
+
+/// 4-bit elements `first` to `first + cols - 1`, one row.
+void pack_nibbles(uint8_t *tile, const void *src, dim_t first, dim_t cols);
+
+} // namespace dnnl_dequant
+
+#endif

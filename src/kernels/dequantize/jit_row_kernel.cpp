@@ -1,0 +1,399 @@
+// The generated code of the dequantize family:
+//
+//   dst[r][c] = round_dst(f32(src[r][c] - zps) * f32(scales))
+//
+// for rows r and columns c, each of src and dst dense along c. Scales and zero
+// points are f32 here, one a row or one an element (then the same for all rows
+// or not). The nest is
+//
+//   for each block of rows          several rows where they share parameters
+//     load parameters (one a row)
+//     for each step of columns      unrolled, then single, then a masked tail
+//       load parameters (one an element)
+//       for each row of the block: load, subtract, multiply, round, store
+//
+// A dense nibble with one scale and zero point a row is looked up among its 16
+// results instead where there is AVX-512 (kernels/jit/nibble_table.hpp).
+//
+// Registers (vector registers from the top on belong to io):
+//   rdi                the arguments, whose row addresses are kept up to date
+//   r8 r9              src and dst of the current step, first row
+//   r10 r11 r12        scales, zps, zps_high of the current step
+//   rbx                elements of the row still to do
+//   r13 r14, r15 rbp   src and dst pitch, and three times that
+//   rax rcx rdx rsi    scratch
+//   vmm0 - vmm3        a step's containers, values and scratch
+//   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
+//   vmm10 - vmm13      the nibble table
+//
+// The caller promises: every row of src begins at a byte; parameters that vary
+// are in io's order and readable in whole steps; scales hold no NaN with a
+// payload. No byte of src or dst outside the rows is touched.
+
+#include "kernels/dequantize/jit_row_kernel.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+#include <cstring>
+
+#include "kernels/jit/nibble_table.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+template <isa_t isa>
+class jit_row_generator_t : public jit_generator_t, public jit_row_kernel_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using io_t = jit_io_t<isa>;
+    using extent_t = typename io_t::extent_t;
+
+    jit_row_generator_t(const jit_row_desc_t &desc, const char *name)
+        : jit_generator_t(name)
+        , desc_(desc)
+        , io_(*this, desc.src, desc.dst,
+                  jit_isa_t<isa>::vmm_count - io_t::vmm_needed) {
+        if constexpr (isa == isa_avx512_core) {
+            if (desc.src.container_bits == 4 && !varies())
+                table_ = std::make_unique<jit_nibble_table_t>(
+                        *this, io_, desc.src.is_signed, desc.dst, 10);
+        }
+    }
+
+    void operator()(jit_row_args_t &args) const override {
+        getCode<void (*)(jit_row_args_t *)>()(&args);
+    }
+    dim_t width() const override { return io_.width(); }
+    int fields() const override { return io_.fields(); }
+
+private:
+    static constexpr int f32_bytes = 4;
+    static constexpr int block_rows = 4;
+
+    bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
+    int step_width() const { return table_ ? table_->width() : io_.width(); }
+    int vmm_bytes() const { return io_t::simd_w * f32_bytes; }
+    // The last field may destroy the containers.
+    vmm_t vmm_value(int field) const {
+        return field == io_.fields() - 1 ? vmm_raw : vmm_t(1);
+    }
+    vmm_t vmm_scales(int field) const { return vmm_t(4 + field); }
+    vmm_t vmm_zps(int field) const { return vmm_t(6 + field); }
+    vmm_t vmm_zps_high(int field) const { return vmm_t(8 + field); }
+    // What does not vary is the same in both fields, its bias aside.
+    vmm_t vmm_scales_of(int field) const {
+        return vmm_scales(desc_.scales_vary ? field : 0);
+    }
+    vmm_t vmm_zps_high_of(int field) const {
+        return vmm_zps_high(desc_.zps_vary ? field : 0);
+    }
+
+    void generate() override {
+        preamble();
+        load_pitches();
+        load_constants();
+        if (varies() && desc_.rows_share) rows_loop(block_rows);
+        rows_loop(1);
+        postamble();
+    }
+
+    void load_pitches() {
+        mov(reg_src_pitch, arg(offsetof(jit_row_args_t, src_pitch)));
+        mov(reg_dst_pitch, arg(offsetof(jit_row_args_t, dst_pitch)));
+        lea(reg_src_pitch3, ptr[reg_src_pitch + reg_src_pitch * 2]);
+        lea(reg_dst_pitch3, ptr[reg_dst_pitch + reg_dst_pitch * 2]);
+    }
+
+    void load_constants() {
+        io_.load_constants();
+        if (isa != isa_avx512_core) return;
+        mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        and_(reg_count, step_width() - 1);
+        io_.load_tail_masks(reg_count, rax);
+        if (table_) table_->load_constants();
+    }
+
+    void rows_loop(int rows) {
+        Label l_rows, l_end;
+        L(l_rows);
+        cmp(qword[abi_param + offsetof(jit_row_args_t, rows)], rows);
+        jl(l_end, T_NEAR);
+        load_cursors();
+        load_row_params();
+        columns_loop(rows);
+        next_rows(rows);
+        jmp(l_rows, T_NEAR);
+        L(l_end);
+    }
+
+    void load_cursors() {
+        mov(reg_src, arg(offsetof(jit_row_args_t, src)));
+        mov(reg_dst, arg(offsetof(jit_row_args_t, dst)));
+        mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
+        mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
+        if (desc_.two_part_zps)
+            mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
+        mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+    }
+
+    // The parameters that a row has one of.
+    void load_row_params() {
+        if (!desc_.scales_vary) vbroadcastss(vmm_scales(0), ptr[reg_scales]);
+        if (!desc_.zps_vary) {
+            vbroadcastss(vmm_zps(0), ptr[reg_zps]);
+            if (desc_.two_part_zps)
+                vbroadcastss(vmm_zps_high(0), ptr[reg_zps_high]);
+        }
+        if (table_) {
+            set_table();
+        } else if (!desc_.zps_vary) {
+            for (int f = io_.fields() - 1; f >= 0; --f)
+                vaddps(vmm_zps(f), vmm_zps(0), bias(f));
+        }
+    }
+
+    void set_table() {
+        if constexpr (isa == isa_avx512_core) {
+            vsubps(vmm_raw, table_->vmm_numbers(), vmm_zps(0));
+            if (desc_.two_part_zps)
+                vsubps(vmm_raw, vmm_raw, vmm_zps_high(0));
+            vmulps(vmm_raw, vmm_raw, vmm_scales(0));
+            table_->set(vmm_raw, vmm_tmp);
+        }
+    }
+
+    void columns_loop(int rows) {
+        constexpr int unroll = 4;
+        if (rows == 1) steps_loop(rows, unroll);
+        steps_loop(rows, 1);
+        if (isa == isa_avx512_core) masked_tail(rows);
+        else scalar_tail(rows);
+    }
+
+    void steps_loop(int rows, int unroll) {
+        Label l_steps, l_end;
+        const int elements = unroll * step_width();
+        cmp(reg_count, elements);
+        jl(l_end, T_NEAR);
+        align(16);
+        L(l_steps);
+        for (int u = 0; u < unroll; ++u)
+            step(rows, u * step_width(), extent_t::full);
+        advance(elements);
+        sub(reg_count, elements);
+        cmp(reg_count, elements);
+        jge(l_steps, T_NEAR);
+        L(l_end);
+    }
+
+    void masked_tail(int rows) {
+        Label l_end;
+        test(reg_count, reg_count);
+        jz(l_end, T_NEAR);
+        step(rows, 0, extent_t::tail);
+        L(l_end);
+    }
+
+    // One step of each row, `offset` elements from the cursors on.
+    void step(int rows, int offset, extent_t extent) {
+        if (!table_) load_step_params(offset);
+        for (int r = 0; r < rows; ++r) {
+            const RegExp src = src_row(r) + io_.src_bytes(offset);
+            const RegExp dst = dst_row(r) + io_.dst_bytes(offset);
+            const bool tail = extent == extent_t::tail;
+            if (table_) {
+                look_up(dst, src, tail);
+                continue;
+            }
+            io_.load_raw(vmm_raw, src, tail);
+            compute(io_.fields());
+            io_.store(dst, vmm_value(0), vmm_raw, vmm_tmp, extent);
+        }
+    }
+
+    void look_up(const RegExp &dst, const RegExp &src, bool tail) {
+        if constexpr (isa == isa_avx512_core)
+            table_->convert(dst, src, vmm_raw, tail);
+    }
+
+    // The parameters that an element has one of.
+    void load_step_params(int offset) {
+        for (int f = 0; f < io_.fields(); ++f) {
+            const int place = offset * f32_bytes + f * vmm_bytes();
+            if (desc_.scales_vary)
+                vmovups(vmm_scales(f), ptr[reg_scales + place]);
+            if (!desc_.zps_vary) continue;
+            vmovups(vmm_zps(f), ptr[reg_zps + place]);
+            vaddps(vmm_zps(f), vmm_zps(f), bias(f));
+            if (desc_.two_part_zps)
+                vmovups(vmm_zps_high(f), ptr[reg_zps_high + place]);
+        }
+    }
+
+    void compute(int fields) {
+        for (int f = 0; f < fields; ++f)
+            io_.extract(vmm_value(f), vmm_raw, f);
+        for (int f = 0; f < fields; ++f) {
+            vsubps(vmm_value(f), vmm_value(f), vmm_zps(f));
+            // The first difference is exact; this one rounds.
+            if (desc_.two_part_zps)
+                vsubps(vmm_value(f), vmm_value(f), vmm_zps_high_of(f));
+            vmulps(vmm_value(f), vmm_value(f), vmm_scales_of(f));
+        }
+    }
+
+    // Without opmasks the elements of the tail go one by one. What varies is
+    // in io's order: of two fields, the second's stand a vector further.
+    void scalar_tail(int rows) {
+        const bool paired_src = desc_.src.container_bits == 4;
+        const int elements = paired_src || io_.fields() == 2 ? 2 : 1;
+        const int second = io_.fields() == 2 ? vmm_bytes() : f32_bytes;
+        Label l_tail, l_end;
+        test(reg_count, reg_count);
+        jz(l_end, T_NEAR);
+        L(l_tail);
+        for (int e = 0; e < elements; ++e) {
+            load_single_params(e == 0 ? 0 : second);
+            for (int r = 0; r < rows; ++r)
+                single(r, e);
+            dec(reg_count);
+            jz(l_end, T_NEAR);
+        }
+        const int params_step = f32_bytes * elements / io_.fields();
+        add(reg_src, paired_src ? 1 : elements);
+        add(reg_dst, io_.dst_bytes(elements));
+        advance_params(params_step);
+        jmp(l_tail, T_NEAR);
+        L(l_end);
+    }
+
+    // The parameters of one element into field 0.
+    void load_single_params(int place) {
+        if (desc_.scales_vary)
+            vmovss(Xmm(vmm_scales(0).getIdx()), ptr[reg_scales + place]);
+        if (!desc_.zps_vary) return;
+        const Xmm zp(vmm_zps(0).getIdx());
+        vmovss(zp, ptr[reg_zps + place]);
+        vaddss(zp, zp, bias(0));
+        if (desc_.two_part_zps)
+            vmovss(Xmm(vmm_zps_high(0).getIdx()), ptr[reg_zps_high + place]);
+    }
+
+    // Element `e` (0 or 1) from the cursors on, of row `r`.
+    void single(int r, int e) {
+        const bool paired_src = desc_.src.container_bits == 4;
+        movzx(eax, byte[src_row(r) + (paired_src ? 0 : e)]);
+        if (paired_src && e == 1) shr(eax, 4);
+        io_.load_raw_single(vmm_raw, eax);
+        compute(1);
+        io_.store(dst_row(r) + io_.dst_bytes(e), vmm_value(0), vmm_raw,
+                vmm_tmp, extent_t::single);
+    }
+
+    void advance(int elements) {
+        add(reg_src, io_.src_bytes(elements));
+        add(reg_dst, io_.dst_bytes(elements));
+        advance_params(elements * f32_bytes);
+    }
+
+    void advance_params(int bytes) {
+        if (desc_.scales_vary) add(reg_scales, bytes);
+        if (!desc_.zps_vary) return;
+        add(reg_zps, bytes);
+        if (desc_.two_part_zps) add(reg_zps_high, bytes);
+    }
+
+    void next_rows(int rows) {
+        const auto next = [&](size_t address, size_t pitch) {
+            mov(rax, arg(pitch));
+            if (rows != 1) imul(rax, rax, rows);
+            add(arg(address), rax);
+        };
+        next(offsetof(jit_row_args_t, src), offsetof(jit_row_args_t, src_pitch));
+        next(offsetof(jit_row_args_t, dst), offsetof(jit_row_args_t, dst_pitch));
+        next(offsetof(jit_row_args_t, scales),
+                offsetof(jit_row_args_t, scales_pitch));
+        next(offsetof(jit_row_args_t, zps),
+                offsetof(jit_row_args_t, zps_pitch));
+        if (desc_.two_part_zps)
+            next(offsetof(jit_row_args_t, zps_high),
+                    offsetof(jit_row_args_t, zps_pitch));
+        sub(arg(offsetof(jit_row_args_t, rows)), rows);
+    }
+
+    Address arg(size_t offset) { return qword[abi_param + offset]; }
+
+    RegExp src_row(int r) const {
+        return row_address(reg_src, reg_src_pitch, reg_src_pitch3, r);
+    }
+    RegExp dst_row(int r) const {
+        return row_address(reg_dst, reg_dst_pitch, reg_dst_pitch3, r);
+    }
+    static RegExp row_address(const Reg64 &base, const Reg64 &pitch,
+            const Reg64 &pitch3, int r) {
+        switch (r) {
+        case 0:
+            return RegExp(base);
+        case 3:
+            return base + pitch3;
+        default:
+            return base + pitch * r;
+        }
+    }
+
+    Address bias(int field) {
+        const float value = io_.field_bias(field);
+        uint32_t bits;
+        std::memcpy(&bits, &value, sizeof(bits));
+        return constant(bits);
+    }
+
+    const jit_row_desc_t desc_;
+    io_t io_;
+    std::unique_ptr<jit_nibble_table_t> table_;
+
+    const Reg64 reg_src = r8, reg_dst = r9;
+    const Reg64 reg_scales = r10, reg_zps = r11, reg_zps_high = r12;
+    const Reg64 reg_count = rbx;
+    const Reg64 reg_src_pitch = r13, reg_src_pitch3 = r15;
+    const Reg64 reg_dst_pitch = r14, reg_dst_pitch3 = rbp;
+    const vmm_t vmm_raw {0};
+    const vmm_t vmm_tmp {3};
+};
+
+template <isa_t isa>
+result_t make(const jit_row_desc_t &desc, const char *name,
+        std::unique_ptr<const jit_row_kernel_t> &kernel) {
+    std::unique_ptr<jit_row_generator_t<isa>> made;
+    const result_t result = make_jit(made, desc, name);
+    kernel = std::move(made);
+    return result;
+}
+
+} // namespace
+
+result_t make_jit_row_kernel(const jit_row_desc_t &desc, isa_t isa,
+        const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel) {
+    if (has(isa, isa_avx512_core))
+        return make<isa_avx512_core>(desc, name, kernel);
+    return make<isa_avx2>(desc, name, kernel);
+}
+
+} // namespace dnnl_dequant
+
+#else
+
+namespace dnnl_dequant {
+
+result_t make_jit_row_kernel(const jit_row_desc_t &, isa_t, const char *,
+        std::unique_ptr<const jit_row_kernel_t> &) {
+    return {status_t::unimplemented, "the machine is no x86-64"};
+}
+
+} // namespace dnnl_dequant
+
+#endif

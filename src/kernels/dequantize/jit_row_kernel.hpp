@@ -1,0 +1,56 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_ROW_KERNEL_HPP
+#define KERNELS_DEQUANTIZE_JIT_ROW_KERNEL_HPP
+
+#include <memory>
+
+#include "base/data_type.hpp"
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "kernels/jit/io.hpp"
+
+namespace dnnl_dequant {
+
+/// What a row kernel is generated for; everything else is an argument.
+struct jit_row_desc_t {
+    int_format_t src;
+    data_type_t dst;
+    // One value an element of the row, or one a row.
+    bool scales_vary, zps_vary;
+    // What varies is the same for all rows: several rows share its loads.
+    bool rows_share;
+    // Zero points beyond 2^23, in two parts: see params_t.
+    bool two_part_zps;
+};
+
+/// The arguments. Pitches are in bytes. The kernel changes them as it goes.
+struct jit_row_args_t {
+    const void *src; // the first row begins at a whole byte
+    void *dst;
+    const float *scales; // what varies is ordered as jit_io_t's fields are and
+    const float *zps; //    padded to whole steps; what does not is one float
+    const float *zps_high; // with two_part_zps
+    dim_t rows, cols;
+    dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
+};
+
+/// Rows of dst = (src - zps) * scales.
+class jit_row_kernel_t {
+public:
+    virtual ~jit_row_kernel_t() = default;
+
+    virtual void operator()(jit_row_args_t &args) const = 0;
+
+    /// Elements of one step: what varies is ordered and padded by it.
+    virtual dim_t width() const = 0;
+    /// Vectors of a step, see jit_io_t.
+    virtual int fields() const = 0;
+};
+
+/// Generates the code for one of isa_avx512_core and isa_avx2. `name` stands
+/// in the perf map.
+result_t make_jit_row_kernel(const jit_row_desc_t &desc, isa_t isa,
+        const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,61 @@
+#include "kernels/dequantize/jit_stream.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <immintrin.h>
+#include <unistd.h>
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr dim_t line = 64;
+
+dim_t last_level_cache() {
+    dim_t bytes = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    bytes = std::max<dim_t>(::sysconf(_SC_LEVEL3_CACHE_SIZE),
+            ::sysconf(_SC_LEVEL2_CACHE_SIZE));
+#endif
+    constexpr dim_t fallback = 32 << 20;
+    return bytes > 0 ? bytes : fallback;
+}
+
+} // namespace
+
+dim_t streaming_threshold() {
+    static const dim_t threshold = last_level_cache() / 2;
+    return threshold;
+}
+
+__attribute__((target("avx"))) void stream_copy(
+        void *to, const void *from, dim_t bytes) {
+    auto *dst = static_cast<char *>(to);
+    const auto *src = static_cast<const char *>(from);
+    const auto misaligned =
+            static_cast<dim_t>(reinterpret_cast<uintptr_t>(dst) % line);
+    const dim_t head = std::min(bytes, (line - misaligned) % line);
+    std::memcpy(dst, src, static_cast<size_t>(head));
+    dim_t b = head;
+    for (; b + line <= bytes; b += line) {
+        const __m256 low =
+                _mm256_loadu_ps(reinterpret_cast<const float *>(src + b));
+        const __m256 high =
+                _mm256_loadu_ps(reinterpret_cast<const float *>(src + b + 32));
+        _mm256_stream_ps(reinterpret_cast<float *>(dst + b), low);
+        _mm256_stream_ps(reinterpret_cast<float *>(dst + b + 32), high);
+    }
+    std::memcpy(dst + b, src + b, static_cast<size_t>(bytes - b));
+}
+
+void stream_fence() {
+    _mm_sfence();
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,20 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_STREAM_HPP
+#define KERNELS_DEQUANTIZE_JIT_STREAM_HPP
+
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// Bytes above which dst is better written past the caches.
+dim_t streaming_threshold();
+
+/// Copies past the caches, whole 64-byte lines, whatever the alignment; the
+/// parts of lines at the ends go the ordinary way. stream_fence() must follow
+/// the last one. The machine has AVX.
+void stream_copy(void *to, const void *from, dim_t bytes);
+
+void stream_fence();
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,88 @@
+#if defined(__x86_64__)
+
+#include "kernels/jit/generator.hpp"
+
+#include <cstdio>
+#include <string>
+
+#include <unistd.h>
+
+#include "base/config.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Far more than any kernel takes; pages that stay untouched cost nothing.
+constexpr size_t max_code_bytes = 32 * 1024;
+
+const Xbyak::Reg64 callee_saved[] = {Xbyak::util::rbx, Xbyak::util::rbp,
+        Xbyak::util::r12, Xbyak::util::r13, Xbyak::util::r14,
+        Xbyak::util::r15};
+constexpr size_t callee_saved_count = 6;
+
+} // namespace
+
+jit_generator_t::jit_generator_t(const char *name)
+    : Xbyak::CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE)
+    , name_(name) {}
+
+Xbyak::Address jit_generator_t::constant(const lanes_t &lanes) {
+    size_t place = 0;
+    while (place < constants_.size() && constants_[place] != lanes)
+        ++place;
+    if (place == constants_.size()) constants_.push_back(lanes);
+    return ptr[rip + constants_label_ +
+               static_cast<int>(place * sizeof(lanes_t))];
+}
+
+Xbyak::Address jit_generator_t::constant(uint32_t lane) {
+    lanes_t lanes;
+    lanes.fill(lane);
+    return constant(lanes);
+}
+
+void jit_generator_t::create() {
+    generate();
+    write_constants();
+    if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
+    setProtectModeRE();
+    if (environment_flag("DNNL_DEQUANT_JIT_PERF_MAP")) write_perf_map();
+}
+
+void jit_generator_t::preamble() {
+    for (size_t r = 0; r < callee_saved_count; ++r)
+        push(callee_saved[r]);
+}
+
+void jit_generator_t::postamble() {
+    vzeroupper();
+    for (size_t r = callee_saved_count; r-- > 0;)
+        pop(callee_saved[r]);
+    ret();
+}
+
+void jit_generator_t::write_constants() {
+    align(64);
+    L(constants_label_);
+    for (const auto &lanes : constants_)
+        for (const uint32_t lane : lanes)
+            dd(lane);
+}
+
+// One line a function, in the place and form that `perf report` reads.
+void jit_generator_t::write_perf_map() const {
+    const std::string path =
+            "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+    std::FILE *file = std::fopen(path.c_str(), "a");
+    if (file == nullptr) return;
+    std::fprintf(file, "%llx %zx %s\n",
+            static_cast<unsigned long long>(
+                    reinterpret_cast<uintptr_t>(getCode())),
+            getSize(), name_);
+    std::fclose(file);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,82 @@
+#ifndef KERNELS_JIT_GENERATOR_HPP
+#define KERNELS_JIT_GENERATOR_HPP
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <xbyak/xbyak.h>
+
+#include "base/status.hpp"
+
+namespace dnnl_dequant {
+
+/// The base of every code generator.
+///
+/// The code is written to pages that are writable, then the pages are made
+/// executable and no longer writable; there is no moment at which they are
+/// both. The generated function follows the System V ABI and takes one
+/// pointer. Xbyak's exceptions stay within make_jit().
+class jit_generator_t : public Xbyak::CodeGenerator {
+public:
+    /// The constants of one 64-byte vector, lane 0 first.
+    using lanes_t = std::array<uint32_t, 16>;
+
+    jit_generator_t(const jit_generator_t &) = delete;
+    jit_generator_t &operator=(const jit_generator_t &) = delete;
+    ~jit_generator_t() override = default;
+
+    /// Where `lanes` will stand behind the code; the address is relative to
+    /// rip and aligned to 64 bytes.
+    Xbyak::Address constant(const lanes_t &lanes);
+
+    /// The same 32 bits in all lanes.
+    Xbyak::Address constant(uint32_t lane);
+
+    /// Generates the code and makes it executable; throws Xbyak::Error.
+    void create();
+
+protected:
+    explicit jit_generator_t(const char *name);
+
+    virtual void generate() = 0;
+
+    /// Saves and restores what the ABI wants kept; the registers named here
+    /// and those the ABI gives away are free in between.
+    void preamble();
+    void postamble();
+
+    const Xbyak::Reg64 abi_param = rdi;
+
+private:
+    void write_constants();
+    void write_perf_map() const;
+
+    const char *const name_;
+    Xbyak::Label constants_label_;
+    std::vector<lanes_t> constants_;
+};
+
+/// Makes a generator and its code, or says why the machine refuses.
+template <typename generator_t, typename... args_t>
+result_t make_jit(
+        std::unique_ptr<generator_t> &generator, const args_t &...args) {
+    try {
+        auto made = std::make_unique<generator_t>(args...);
+        made->create();
+        generator = std::move(made);
+        return {};
+    } catch (const Xbyak::Error &error) {
+        return {status_t::unimplemented,
+                std::string("no executable memory or code: ") + error.what()};
+    } catch (const std::bad_alloc &) {
+        return {status_t::out_of_memory, "no memory for generated code"};
+    }
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,113 @@
+#ifndef KERNELS_JIT_IO_HPP
+#define KERNELS_JIT_IO_HPP
+
+#include "base/data_type.hpp"
+#include "kernels/jit/generator.hpp"
+#include "kernels/jit/registers.hpp"
+
+namespace dnnl_dequant {
+
+/// How integers stand in memory: one every `container_bits` (4, the low nibble
+/// of a byte first, or 8), the value being `bits` bits from bit `shift` of its
+/// container on. What else the container holds is ignored.
+struct int_format_t {
+    int container_bits;
+    int bits;
+    int shift;
+    bool is_signed;
+};
+
+/// The format of a dense buffer of `type`; container_bits 0 for a type that is
+/// none of ours.
+int_format_t dense_format(data_type_t type);
+
+/// All emission that depends on a data type: integers in memory to f32 lanes,
+/// f32 lanes to floats in memory.
+///
+/// Work goes in steps of width() elements, held in fields() vectors of 32-bit
+/// lanes. Their order is
+///   f32, f16   one vector, lane i is element i;
+///   bf16       two, lane i of vector f is element 2 * i + f, since two f32
+///              that round to the halves of one dword need no shuffle.
+///
+/// An integer x becomes the float 2^k + x + (signed: half the type's range)
+/// by putting its bits into the significand of 2^k: one logic instruction and
+/// no conversion. field_bias() is what must be subtracted beside the zero
+/// point; both subtractions are one, and exact, for |zp| <= 2^23.
+template <isa_t isa>
+class jit_io_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+
+    /// `first_vmm`: the lowest of the registers that are io's own, which are
+    /// vmm_needed of them.
+    jit_io_t(jit_generator_t &host, const int_format_t &src, data_type_t dst,
+            int first_vmm);
+
+    static constexpr int vmm_needed = isa == isa_avx512_core ? 7 : 6;
+    static constexpr int simd_w = jit_isa_t<isa>::simd_w;
+
+    int fields() const { return fields_; }
+    int width() const { return simd_w * fields_; }
+    int src_bytes(int elements) const {
+        return elements * src_.container_bits / 8;
+    }
+    int dst_bytes(int elements) const {
+        return static_cast<int>(bytes_of(dst_, elements));
+    }
+
+    void load_constants();
+
+    /// For steps cut short: `reg_count` (below width()) elements. Clobbers
+    /// rcx, `reg_tmp` and the opmasks. AVX-512 only.
+    void load_tail_masks(
+            const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &reg_tmp);
+
+    /// The raw containers of one step. `tail`: of the elements in the mask.
+    void load_raw(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    /// The raw container in the low byte of `reg`, as the first of a step.
+    void load_raw_single(const vmm_t &raw, const Xbyak::Reg32 &reg);
+
+    /// Vector `field` of the step; `raw` dies with the last field.
+    void extract(const vmm_t &value, const vmm_t &raw, int field);
+    float field_bias(int field) const;
+
+    /// Rounds a step's vectors to dst and stores them; they die. `single`
+    /// stores lane 0 of the first vector only.
+    enum class extent_t { full, tail, single };
+    void store(const Xbyak::RegExp &dst, const vmm_t &first,
+            const vmm_t &second, const vmm_t &tmp, extent_t extent);
+
+    /// A vector of f32 to a dense half vector of dst, f16 or bf16. AVX-512 only.
+    void round_to_words(const Xbyak::Ymm &words, const vmm_t &values,
+            const vmm_t &tmp);
+
+    const Xbyak::Opmask &k_src_tail() const { return k_src_tail_; }
+    const Xbyak::Opmask &k_dst_tail() const { return k_dst_tail_; }
+
+private:
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+
+    int position(int field) const;
+    uint32_t field_mask(int field) const;
+    uint32_t field_magic(int field) const;
+    void spread_nibbles(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void round_to_bf16(const vmm_t &value, const vmm_t &tmp);
+    void store_f32(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
+    void store_f16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
+    void store_bf16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
+
+    jit_generator_t &h_;
+    const int_format_t src_;
+    const data_type_t dst_;
+    const int fields_;
+    const vmm_t vmm_mask_[2], vmm_magic_[2];
+    // Nibbles one to a lane: the lanes' shifts. bf16: the rounding's constants.
+    const vmm_t vmm_shifts_, vmm_one_, vmm_half_, vmm_odd_bit_;
+    const Xbyak::Opmask k_src_tail_ {1}, k_dst_tail_ {2}, k_upper_ {3},
+            k_odd_ {4}, k_round_up_ {5};
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,103 @@
+#if defined(__x86_64__)
+
+#include "kernels/jit/nibble_table.hpp"
+
+#include <cstring>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+using lanes_t = jit_generator_t::lanes_t;
+
+lanes_t numbers_of_nibbles(bool is_signed) {
+    lanes_t lanes;
+    for (int i = 0; i < 16; ++i) {
+        const float number = static_cast<float>(is_signed ? (i ^ 8) - 8 : i);
+        std::memcpy(&lanes[static_cast<size_t>(i)], &number, sizeof(number));
+    }
+    return lanes;
+}
+
+// For vpshufb within each 128-bit lane of four copies of 16 bytes: word w of
+// 128-bit lane l is the source's word 2 * l + w / 4, which has its nibble.
+lanes_t word_spread() {
+    lanes_t lanes {};
+    for (uint32_t word = 0; word < 32; ++word) {
+        const uint32_t low = word / 4 * 2;
+        lanes[word / 2] |= (low | (low + 1) << 8) << (word % 2 * 16);
+    }
+    return lanes;
+}
+
+// Words 0 4 8 12 and over again.
+lanes_t word_shifts() {
+    lanes_t lanes;
+    for (size_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = i % 2 ? 0x000c0008u : 0x00040000u;
+    return lanes;
+}
+
+} // namespace
+
+jit_nibble_table_t::jit_nibble_table_t(jit_generator_t &host, io_t &io,
+        bool is_signed, data_type_t dst, int first_vmm)
+    : h_(host)
+    , io_(io)
+    , is_signed_(is_signed)
+    , dst_(dst)
+    , vmm_numbers_(first_vmm)
+    , vmm_table_(first_vmm + 1)
+    , vmm_spread_(first_vmm + 2)
+    , vmm_shifts_(first_vmm + 3) {}
+
+void jit_nibble_table_t::load_constants() {
+    h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(is_signed_)));
+    if (dst_ == data_type_t::f32) return;
+    h_.vmovups(vmm_spread_, h_.constant(word_spread()));
+    h_.vmovups(vmm_shifts_, h_.constant(word_shifts()));
+}
+
+void jit_nibble_table_t::set(const Zmm &results, const Zmm &tmp) {
+    if (dst_ == data_type_t::f32) {
+        h_.vmovaps(vmm_table_, results);
+        return;
+    }
+    const Ymm words(results.getIdx());
+    io_.round_to_words(words, results, tmp);
+    h_.vinserti64x4(vmm_table_, results, words, 1);
+}
+
+void jit_nibble_table_t::load_word_indices(
+        const Zmm &indices, const RegExp &src, bool tail) {
+    if (tail) {
+        const Xmm bytes(indices.getIdx());
+        h_.vmovdqu8(bytes | io_.k_src_tail() | util::T_z, h_.ptr[src]);
+        h_.vshufi64x2(indices, indices, indices, 0);
+    } else {
+        h_.vbroadcasti32x4(indices, h_.ptr[src]);
+    }
+    h_.vpshufb(indices, indices, vmm_spread_);
+    h_.vpsrlvw(indices, indices, vmm_shifts_);
+}
+
+void jit_nibble_table_t::convert(
+        const RegExp &dst, const RegExp &src, const Zmm &tmp, bool tail) {
+    if (dst_ == data_type_t::f32) {
+        io_.load_raw(tmp, src, tail);
+        h_.vpermps(tmp, tmp, vmm_table_);
+        if (tail) h_.vmovups(h_.ptr[dst] | io_.k_dst_tail(), tmp);
+        else h_.vmovups(h_.ptr[dst], tmp);
+        return;
+    }
+    load_word_indices(tmp, src, tail);
+    h_.vpermw(tmp, tmp, vmm_table_);
+    if (tail) h_.vmovdqu16(h_.ptr[dst] | io_.k_dst_tail(), tmp);
+    else h_.vmovups(h_.ptr[dst], tmp);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef KERNELS_JIT_NIBBLE_TABLE_HPP
+#define KERNELS_JIT_NIBBLE_TABLE_HPP
+
+#include "kernels/jit/io.hpp"
+
+namespace dnnl_dequant {
+
+/// Any function of a nibble as a permutation of its sixteen results, already
+/// rounded to dst: f32 in the lanes of one vector, f16 or bf16 twice in its
+/// words, so that the bit above a nibble need not be cleared. A step (16
+/// elements of f32, 32 of the others) is a load or two, a shift, a permutation
+/// and a store. AVX-512 only.
+class jit_nibble_table_t {
+public:
+    using io_t = jit_io_t<isa_avx512_core>;
+
+    /// `io` is for dense nibbles and `dst`, and its tail masks are used;
+    /// `first_vmm` is the lowest of vmm_needed registers of the table's own.
+    jit_nibble_table_t(jit_generator_t &host, io_t &io, bool is_signed,
+            data_type_t dst, int first_vmm);
+
+    static constexpr int vmm_needed = 4;
+
+    int width() const { return dst_ == data_type_t::f32 ? 16 : 32; }
+
+    void load_constants();
+
+    /// Lane i: the number that nibble i stands for, as f32.
+    const Xbyak::Zmm &vmm_numbers() const { return vmm_numbers_; }
+
+    /// Makes the table of 16 results, which die.
+    void set(const Xbyak::Zmm &results, const Xbyak::Zmm &tmp);
+
+    /// One step from src to dst.
+    void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
+            const Xbyak::Zmm &tmp, bool tail);
+
+private:
+    void load_word_indices(
+            const Xbyak::Zmm &indices, const Xbyak::RegExp &src, bool tail);
+
+    jit_generator_t &h_;
+    io_t &io_;
+    const bool is_signed_;
+    const data_type_t dst_;
+    const Xbyak::Zmm vmm_numbers_, vmm_table_, vmm_spread_, vmm_shifts_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
