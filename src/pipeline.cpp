@@ -103,7 +103,7 @@ std::shared_ptr<const partition_t> claim_partition(
 
 std::shared_ptr<const partition_t> claim_op(
         const op_record_t &op, dnnl_engine_kind_t engine_kind) {
-    if (!claims_enabled()) return nullptr;
+    if (!claims_enabled() || find_schema(op.kind) == nullptr) return nullptr;
     // The twin, because oneDNN may refuse the op itself; all we need of
     // oneDNN's partition is its id.
     const auto twin = make_twin(op);
