@@ -1,12 +1,23 @@
-# What the project needs, and a sentence for each thing that is missing.
-find_package(dnnl 3.7 CONFIG REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+# What the project needs, and a sentence for each thing that is missing. A
+# package's name is Debian's; `./dev setup` installs them all there.
+function(dnnl_dequant_require found what package)
+    if(NOT ${found})
+        message(FATAL_ERROR "${what} was not found (Debian package: ${package}).")
+    endif()
+endfunction()
+
+find_package(dnnl 3.7 CONFIG QUIET)
+dnnl_dequant_require(dnnl_FOUND "oneDNN 3.7 or later, with CMake files" libdnnl-dev)
+find_package(OpenMP COMPONENTS CXX)
+dnnl_dequant_require(OpenMP_CXX_FOUND "OpenMP for the C++ compiler"
+    "g++, or libomp-dev for clang")
 find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
-if(NOT XBYAK_INCLUDE_DIR)
-    message(FATAL_ERROR "Xbyak (libxbyak-dev, 6.68 or later) was not found")
-endif()
+dnnl_dequant_require(XBYAK_INCLUDE_DIR "Xbyak 6.68 or later" libxbyak-dev)
 add_library(dnnl_dequant_xbyak INTERFACE)
 target_include_directories(dnnl_dequant_xbyak SYSTEM INTERFACE ${XBYAK_INCLUDE_DIR})
 if(DNNL_DEQUANT_BUILD_TESTS)
-    find_package(GTest REQUIRED)
+    find_package(GTest QUIET)
+    dnnl_dequant_require(GTest_FOUND "GoogleTest" "libgtest-dev libgmock-dev")
+    find_package(Python3 3.9 QUIET COMPONENTS Interpreter)
+    dnnl_dequant_require(Python3_Interpreter_FOUND "Python 3.9 or later" python3)
 endif()

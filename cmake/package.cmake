@@ -1,0 +1,21 @@
+# `cpack`: one package that holds the installed tree.
+set(CPACK_PACKAGE_NAME dnnl-dequant)
+set(CPACK_PACKAGE_VENDOR dnnl_dequant)
+set(CPACK_PACKAGE_CONTACT "the dnnl_dequant authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+# The library finds oneDNN at run time and its headers include oneDNN's:
+# libdnnl-dev brings both.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libdnnl-dev (>= 3.7)")
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+find_program(FILE_COMMAND file)
+if(DPKG_SHLIBDEPS AND FILE_COMMAND)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+else()
+    string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libc6, libgomp1, libstdc++6")
+endif()
+include(CPack)

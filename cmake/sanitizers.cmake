@@ -1,0 +1,6 @@
+# A sanitizer has to see everything that is built, tests included.
+if(DNNL_DEQUANT_SANITIZE)
+    add_compile_options(-fsanitize=${DNNL_DEQUANT_SANITIZE}
+        -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    add_link_options(-fsanitize=${DNNL_DEQUANT_SANITIZE})
+endif()
