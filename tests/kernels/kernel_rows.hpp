@@ -1,0 +1,38 @@
+#ifndef KERNELS_KERNEL_ROWS_HPP
+#define KERNELS_KERNEL_ROWS_HPP
+
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "support/dequantize_case.hpp"
+
+namespace dnnl_dequant {
+
+struct kernel_row_t {
+    std::string name;
+    isa_t isa; // the least it needs
+    kernel_factory_t factory;
+};
+
+/// The rows of the dequantize family, best first.
+const std::vector<kernel_row_t> &dequantize_rows();
+
+/// What this machine has, whatever oneDNN is told to use.
+isa_t isa_of_machine();
+
+/// The sets to try a kernel on: its least one, then all the machine has.
+/// Empty where the machine lacks it.
+std::vector<isa_t> isas_for(const kernel_row_t &row);
+
+/// The problem that a case is, its tensors in the order src, [zps,] scales,
+/// dst.
+problem_t problem_of(const support::dequantize_case_t &c);
+
+/// Half of the cases as they are, the others with a small offset of each
+/// tensor, so that nibbles start at either half of a byte.
+support::dequantize_case_t with_offsets(support::dequantize_case_t c);
+
+} // namespace dnnl_dequant
+
+#endif

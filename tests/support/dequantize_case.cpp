@@ -1,0 +1,196 @@
+#include "support/dequantize_case.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+
+#include "support/numbers.hpp"
+
+namespace dnnl_dequant {
+namespace support {
+
+dim_t tensor_t::count() const {
+    dim_t product = 1;
+    for (const dim_t d : dims)
+        product *= d;
+    return product;
+}
+
+dim_t tensor_t::span() const {
+    if (count() == 0) return 0;
+    dim_t last = offset;
+    for (size_t d = 0; d < dims.size(); ++d)
+        last += (dims[d] - 1) * strides[d];
+    return last + 1;
+}
+
+dims_t dense_strides(const dims_t &dims) {
+    return padded_strides(dims, 0);
+}
+
+dims_t padded_strides(const dims_t &dims, dim_t gap) {
+    dims_t strides(dims.size());
+    dim_t next = 1;
+    for (size_t d = dims.size(); d-- > 0;) {
+        strides[d] = next;
+        next = next * std::max<dim_t>(dims[d], 1) + gap;
+    }
+    return strides;
+}
+
+dims_t permuted_strides(const dims_t &dims, const std::vector<size_t> &order) {
+    dims_t strides(dims.size());
+    dim_t next = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+        strides[order[i]] = next;
+        next *= std::max<dim_t>(dims[order[i]], 1);
+    }
+    return strides;
+}
+
+namespace {
+
+std::string to_string(const dims_t &dims) {
+    std::string text;
+    for (size_t d = 0; d < dims.size(); ++d)
+        text += (d ? "x" : "") + std::to_string(dims[d]);
+    return dims.empty() ? "scalar" : text;
+}
+
+std::string to_string(const tensor_t &tensor) {
+    if (!tensor.present()) return "none";
+    const std::string offset =
+            tensor.offset ? ":offset:" + std::to_string(tensor.offset) : "";
+    return std::string(dnnl_dequant::to_string(tensor.type)) + ':' +
+           to_string(tensor.dims) + ":strides:" + to_string(tensor.strides) +
+           offset;
+}
+
+} // namespace
+
+std::string to_string(const dequantize_case_t &c) {
+    std::string text = "src:" + to_string(c.src);
+    text += " scales:" + to_string(c.scales);
+    text += " zps:" + to_string(c.zps) + " dst:" + to_string(c.dst);
+    switch (c.qtype) {
+    case qtype_t::per_tensor: text += " per_tensor"; break;
+    case qtype_t::per_channel:
+        text += " per_channel axis:" + std::to_string(c.axis);
+        break;
+    case qtype_t::per_group:
+        text += " per_group group_shape:" + to_string(c.group_shape);
+        break;
+    }
+    return text + " seed:" + std::to_string(c.seed);
+}
+
+namespace {
+
+size_t axis_of(const dequantize_case_t &c) {
+    const auto rank = static_cast<dim_t>(c.src.dims.size());
+    return static_cast<size_t>(c.axis < 0 ? c.axis + rank : c.axis);
+}
+
+} // namespace
+
+dims_t scales_dims_of(const dequantize_case_t &c) {
+    switch (c.qtype) {
+    case qtype_t::per_channel: return {c.src.dims[axis_of(c)]};
+    case qtype_t::per_group: {
+        dims_t dims = c.src.dims;
+        for (size_t d = 0; d < dims.size(); ++d)
+            dims[d] = (dims[d] + c.group_shape[d] - 1) / c.group_shape[d];
+        return dims;
+    }
+    default: return {1};
+    }
+}
+
+void fill(const dequantize_case_t &c, void *src, void *scales, void *zps) {
+    random_t random(c.seed);
+    fill_integers(c.src.type, src, c.src.bytes(), random);
+    fill_floats(c.scales.type, scales, c.scales.bytes(), c.values, random);
+    if (c.zps.present()) fill_integers(c.zps.type, zps, c.zps.bytes(), random);
+}
+
+namespace {
+
+// The difference of two 64-bit integers needs 65 bits.
+__extension__ typedef __int128 wide_t;
+
+dim_t element_of(const tensor_t &tensor, const dims_t &index) {
+    dim_t element = tensor.offset;
+    for (size_t d = 0; d < tensor.dims.size(); ++d)
+        element += index[d] * tensor.strides[d];
+    return element;
+}
+
+// Where the scale or zero point of the point `index` stands.
+dim_t parameter_of(const dequantize_case_t &c, const tensor_t &tensor,
+        const dims_t &index) {
+    if (tensor.count() == 1) return tensor.offset;
+    if (c.qtype == qtype_t::per_channel)
+        return tensor.offset + index[axis_of(c)] * tensor.strides[0];
+    dim_t element = tensor.offset;
+    for (size_t d = 0; d < index.size(); ++d)
+        element += index[d] / c.group_shape[d] * tensor.strides[d];
+    return element;
+}
+
+uint32_t value_at(const dequantize_case_t &c, const void *src,
+        const void *scales, const void *zps, const dims_t &index) {
+    wide_t wide = integer_at(c.src.type, src, element_of(c.src, index));
+    if (c.zps.present())
+        wide -= integer_at(c.zps.type, zps, parameter_of(c, c.zps, index));
+    const double difference = static_cast<float>(wide);
+    const double scale = value_of(format_of(c.scales.type),
+            bits_at(c.scales.type, scales, parameter_of(c, c.scales, index)));
+    // Two f32 numbers: their product is exact in double.
+    const format_t &f32 = format_of(data_type_t::f32);
+    const double product = value_of(f32, round_to(f32, difference * scale));
+    return round_to(format_of(c.dst.type), product);
+}
+
+// To the next index in row-major order; false after the last.
+bool advance(dims_t &index, const dims_t &dims) {
+    for (size_t d = dims.size(); d-- > 0;) {
+        if (++index[d] < dims[d]) return true;
+        index[d] = 0;
+    }
+    return false;
+}
+
+} // namespace
+
+void reference(const dequantize_case_t &c, const void *src, const void *scales,
+        const void *zps, void *dst) {
+    if (c.src.count() == 0) return;
+    dims_t index(c.src.dims.size(), 0);
+    do {
+        put_bits(c.dst.type, dst, element_of(c.dst, index),
+                value_at(c, src, scales, zps, index));
+    } while (advance(index, c.src.dims));
+}
+
+std::string difference(
+        data_type_t type, const void *expected, const void *got, dim_t count) {
+    const format_t &format = format_of(type);
+    std::ostringstream text;
+    dim_t differ = 0;
+    for (dim_t i = 0; i < count; ++i) {
+        const uint32_t want = bits_at(type, expected, i);
+        const uint32_t have = bits_at(type, got, i);
+        if (want == have || (format.is_nan(want) && format.is_nan(have)))
+            continue;
+        if (differ++ == 0)
+            text << "element " << i << " of " << count << ": expected 0x"
+                 << std::hex << want << " (" << value_of(format, want)
+                 << "), got 0x" << have << " (" << value_of(format, have) << ')'
+                 << std::dec;
+    }
+    if (differ > 1) text << "; " << differ << " elements differ";
+    return text.str();
+}
+
+} // namespace support
+} // namespace dnnl_dequant

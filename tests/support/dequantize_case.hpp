@@ -1,0 +1,66 @@
+#ifndef SUPPORT_DEQUANTIZE_CASE_HPP
+#define SUPPORT_DEQUANTIZE_CASE_HPP
+
+#include <string>
+
+#include "support/random.hpp"
+
+namespace dnnl_dequant {
+namespace support {
+
+struct tensor_t {
+    data_type_t type = data_type_t::undef;
+    dims_t dims;
+    dims_t strides;   // in elements
+    dim_t offset = 0; // elements of the buffer before the first
+
+    bool present() const { return type != data_type_t::undef; }
+    /// Elements of the buffer up to the last, offset and gaps included.
+    dim_t span() const;
+    dim_t count() const;
+    size_t bytes() const { return static_cast<size_t>(bytes_of(type, span())); }
+};
+
+dims_t dense_strides(const dims_t &dims);
+/// Dense after the dimensions are put in the order `order`, outermost first.
+dims_t permuted_strides(const dims_t &dims, const std::vector<size_t> &order);
+/// Dense but for `gap` unused elements after each row of each dimension.
+dims_t padded_strides(const dims_t &dims, dim_t gap);
+
+enum class qtype_t { per_tensor, per_channel, per_group };
+
+/// One DynamicDequantize: everything but the values, which `seed` gives.
+struct dequantize_case_t {
+    tensor_t src;
+    tensor_t scales;
+    tensor_t zps; // absent: undef
+    tensor_t dst;
+    qtype_t qtype = qtype_t::per_tensor;
+    dim_t axis = 1;     // per_channel, negative counts from the end
+    dims_t group_shape; // per_group
+    values_t values = values_t::any; // of the scales
+    uint64_t seed = 0;
+};
+
+std::string to_string(const dequantize_case_t &c);
+
+/// The dims that scales have for this dims, qtype, axis and group_shape.
+dims_t scales_dims_of(const dequantize_case_t &c);
+
+/// The values of the case, the same each time.
+void fill(const dequantize_case_t &c, void *src, void *scales, void *zps);
+
+/// Writes what dst has to be, point by point over the dims, straight from
+/// the specification and in double arithmetic.
+void reference(const dequantize_case_t &c, const void *src, const void *scales,
+        const void *zps, void *dst);
+
+/// Compares `count` floating elements bit for bit, but any NaN with any NaN.
+/// Empty if equal, else the first difference and the number of them.
+std::string difference(
+        data_type_t type, const void *expected, const void *got, dim_t count);
+
+} // namespace support
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,100 @@
+#include "support/numbers.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+namespace dnnl_dequant {
+namespace support {
+
+const format_t &format_of(data_type_t type) {
+    static const format_t f32 {32, 23, -126}, bf16 {16, 7, -126},
+            f16 {16, 10, -14};
+    switch (type) {
+    case data_type_t::f32: return f32;
+    case data_type_t::bf16: return bf16;
+    case data_type_t::f16: return f16;
+    default: throw std::invalid_argument("not a floating type");
+    }
+}
+
+uint32_t round_to(const format_t &format, double value) {
+    const uint32_t sign = std::signbit(value) ? format.sign_bit() : 0;
+    if (std::isnan(value)) return sign | (format.sign_bit() - 1u);
+    if (std::isinf(value)) return sign | format.infinity();
+    if (value == 0) return sign;
+    const double magnitude = std::fabs(value);
+    int exponent = std::ilogb(magnitude);
+    if (exponent < format.least_exponent) exponent = format.least_exponent;
+    // In units of the last place; a double holds them with room to spare.
+    const double units = std::nearbyint(
+            std::ldexp(magnitude, format.fraction_bits - exponent));
+    // The bits of a positive number count units from zero, evenly within a
+    // binade and half as wide in the one below.
+    const auto count = static_cast<uint64_t>(units);
+    const auto binade = static_cast<uint64_t>(exponent - format.least_exponent);
+    const uint64_t bits = (binade << format.fraction_bits) + count;
+    if (bits >= format.infinity()) return sign | format.infinity();
+    return sign | static_cast<uint32_t>(bits);
+}
+
+double value_of(const format_t &format, uint32_t bits) {
+    const uint32_t magnitude = bits & (format.sign_bit() - 1u);
+    const double sign = (bits & format.sign_bit()) ? -1 : 1;
+    if (magnitude == format.infinity())
+        return sign * std::numeric_limits<double>::infinity();
+    if (magnitude > format.infinity())
+        return std::numeric_limits<double>::quiet_NaN();
+    const uint32_t one = 1u << format.fraction_bits;
+    const uint32_t fraction = magnitude % one;
+    const auto biased = static_cast<int>(magnitude / one);
+    const int exponent = (biased ? biased - 1 : 0) + format.least_exponent -
+                         format.fraction_bits;
+    return sign * std::ldexp(biased ? one + fraction : fraction, exponent);
+}
+
+namespace {
+
+template <typename T>
+T at(const void *data, dim_t index) {
+    T value;
+    std::memcpy(&value,
+            static_cast<const char *>(data) +
+                    index * static_cast<dim_t>(sizeof(T)),
+            sizeof(T));
+    return value;
+}
+
+} // namespace
+
+int64_t integer_at(data_type_t type, const void *data, dim_t index) {
+    switch (type) {
+    case data_type_t::s8: return at<int8_t>(data, index);
+    case data_type_t::u8: return at<uint8_t>(data, index);
+    case data_type_t::s32: return at<int32_t>(data, index);
+    case data_type_t::s64: return at<int64_t>(data, index);
+    case data_type_t::u4:
+    case data_type_t::s4: {
+        const int byte = at<uint8_t>(data, index / 2);
+        const int value = index % 2 ? byte / 16 : byte % 16;
+        return type == data_type_t::s4 && value > 7 ? value - 16 : value;
+    }
+    default: throw std::invalid_argument("not an integer type");
+    }
+}
+
+uint32_t bits_at(data_type_t type, const void *data, dim_t index) {
+    return bits_of(type) == 32 ? at<uint32_t>(data, index)
+                               : at<uint16_t>(data, index);
+}
+
+void put_bits(data_type_t type, void *data, dim_t index, uint32_t bits) {
+    const dim_t size = bits_of(type) / 8;
+    // Little endian: the low bytes are the value.
+    std::memcpy(static_cast<char *>(data) + index * size, &bits,
+            static_cast<size_t>(size));
+}
+
+} // namespace support
+} // namespace dnnl_dequant

@@ -1,0 +1,42 @@
+#ifndef SUPPORT_NUMBERS_HPP
+#define SUPPORT_NUMBERS_HPP
+
+#include <cstdint>
+
+#include "base/data_type.hpp"
+
+namespace dnnl_dequant {
+namespace support {
+
+/// A binary floating format of at most 32 bits, with arithmetic on it in
+/// double: another way to the same answers as base/convert.
+struct format_t {
+    int bits;
+    int fraction_bits;
+    int least_exponent; // of the normal numbers
+
+    uint32_t sign_bit() const { return 1u << (bits - 1); }
+    uint32_t infinity() const { return sign_bit() - (1u << fraction_bits); }
+    bool is_nan(uint32_t pattern) const {
+        return (pattern & (sign_bit() - 1u)) > infinity();
+    }
+};
+
+/// f32, bf16 or f16.
+const format_t &format_of(data_type_t type);
+
+/// The bits of `value` rounded once to nearest even.
+uint32_t round_to(const format_t &format, double value);
+
+/// Exact.
+double value_of(const format_t &format, uint32_t bits);
+
+/// Element `index` of a buffer: exact, whatever the type.
+int64_t integer_at(data_type_t type, const void *data, dim_t index);
+uint32_t bits_at(data_type_t type, const void *data, dim_t index);
+void put_bits(data_type_t type, void *data, dim_t index, uint32_t bits);
+
+} // namespace support
+} // namespace dnnl_dequant
+
+#endif
