@@ -82,11 +82,13 @@ private:
     }
 
     // All points of loop `l` and those within it.
-    void run_loop(void *const *buffers, size_t l, position_t at) const {
+    void run_loop(
+            void *const *buffers, size_t l, const position_t &from) const {
         if (l == problem_.loops.size()) {
-            run_point(buffers, at);
+            run_point(buffers, from);
             return;
         }
+        position_t at = from;
         const dim_t extent = extent_of(l, at);
         for (at.index[l] = 0; at.index[l] < extent; ++at.index[l]) {
             run_loop(buffers, l + 1, at);
