@@ -1,6 +1,8 @@
 #include "base/convert.hpp"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace dnnl_dequant {
 
@@ -33,9 +35,45 @@ void store_as(void *base, dim_t index, T value) {
     std::memcpy(static_cast<T *>(base) + index, &value, sizeof(T));
 }
 
-int nibble(const void *base, dim_t index) {
-    const int byte = static_cast<const uint8_t *>(base)[index >> 1];
-    return (index & 1) ? byte >> 4 : byte & 0xf;
+// The bits of an element of 8 bits or fewer.
+unsigned small_bits(data_type_t type, const void *base, dim_t index) {
+    const int bits = bits_of(type);
+    const dim_t per_byte = 8 / bits;
+    const unsigned byte = static_cast<const uint8_t *>(base)[index / per_byte];
+    const int shift = static_cast<int>(index % per_byte) * bits;
+    return byte >> shift & ((1u << bits) - 1u);
+}
+
+// The lowest `bits` bits of `value` as a two's complement number.
+int sign_extended(unsigned value, int bits) {
+    const int sign = 1 << (bits - 1);
+    return (static_cast<int>(value) ^ sign) - sign;
+}
+
+// What sets one small float apart from another.
+struct float_format_t {
+    int exponent_bits;
+    int significand_bits;
+    int bias;
+    enum class special_t {
+        none,              // every code is a number
+        ieee,              // the largest exponent means infinity and NaN
+        all_ones_nan,      // only the code of all ones, either sign, is NaN
+        negative_zero_nan, // only the code of negative zero is NaN
+    } special;
+};
+
+constexpr float_format_t format_of(data_type_t type) {
+    using special_t = float_format_t::special_t;
+    switch (type) {
+    case data_type_t::f4_e2m1: return {2, 1, 1, special_t::none};
+    case data_type_t::f8_e4m3: return {4, 3, 7, special_t::all_ones_nan};
+    case data_type_t::f8_e4m3fnuz:
+        return {4, 3, 8, special_t::negative_zero_nan};
+    case data_type_t::f8_e5m2fnuz:
+        return {5, 2, 16, special_t::negative_zero_nan};
+    default: return {5, 2, 15, special_t::ieee}; // f8_e5m2
+    }
 }
 
 // `value` shifted right by `shift` (1 to 31), rounded to nearest even.
@@ -98,14 +136,54 @@ uint16_t f32_to_f16(float value) {
     return static_cast<uint16_t>(sign | half);
 }
 
+float small_float_to_f32(data_type_t type, unsigned bits) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    if (type == data_type_t::e8m0)
+        return bits == 0xffu ? nan
+                             : std::ldexp(1.f, static_cast<int>(bits) - 127);
+    using special_t = float_format_t::special_t;
+    const float_format_t format = format_of(type);
+    const unsigned sign_bit =
+            1u << (format.exponent_bits + format.significand_bits);
+    const unsigned magnitude = bits & (sign_bit - 1u);
+    const bool negative = (bits & sign_bit) != 0;
+    const int exponent = static_cast<int>(magnitude >> format.significand_bits);
+    const unsigned significand =
+            magnitude & ((1u << format.significand_bits) - 1u);
+    const int largest_exponent = (1 << format.exponent_bits) - 1;
+
+    if (format.special == special_t::negative_zero_nan && negative &&
+            magnitude == 0)
+        return nan;
+    if (format.special == special_t::all_ones_nan && magnitude == sign_bit - 1u)
+        return nan;
+    float value;
+    if (format.special == special_t::ieee && exponent == largest_exponent)
+        value = significand ? nan : std::numeric_limits<float>::infinity();
+    else if (exponent == 0) // zero and subnormals
+        value = std::ldexp(static_cast<float>(significand),
+                1 - format.bias - format.significand_bits);
+    else
+        value = std::ldexp(
+                static_cast<float>(significand | 1u << format.significand_bits),
+                exponent - format.bias - format.significand_bits);
+    return negative ? -value : value;
+}
+
 int64_t load_int(data_type_t type, const void *base, dim_t index) {
     switch (type) {
     case data_type_t::u8: return load_as<uint8_t>(base, index);
     case data_type_t::s8: return load_as<int8_t>(base, index);
     case data_type_t::s32: return load_as<int32_t>(base, index);
     case data_type_t::s64: return load_as<int64_t>(base, index);
-    case data_type_t::u4: return nibble(base, index);
-    case data_type_t::s4: return (nibble(base, index) ^ 8) - 8;
+    case data_type_t::u16: return load_as<uint16_t>(base, index);
+    case data_type_t::s16: return load_as<int16_t>(base, index);
+    case data_type_t::u32: return load_as<uint32_t>(base, index);
+    case data_type_t::u4:
+    case data_type_t::u2: return small_bits(type, base, index);
+    case data_type_t::s4:
+    case data_type_t::s2:
+        return sign_extended(small_bits(type, base, index), bits_of(type));
     default: return 0;
     }
 }
@@ -115,8 +193,11 @@ float load_f32(data_type_t type, const void *base, dim_t index) {
     case data_type_t::f32: return load_as<float>(base, index);
     case data_type_t::bf16: return bf16_to_f32(load_as<uint16_t>(base, index));
     case data_type_t::f16: return f16_to_f32(load_as<uint16_t>(base, index));
-    default: return static_cast<float>(load_int(type, base, index));
+    default: break;
     }
+    if (is_floating(type))
+        return small_float_to_f32(type, small_bits(type, base, index));
+    return static_cast<float>(load_int(type, base, index));
 }
 
 void store_f32(data_type_t type, void *base, dim_t index, float value) {

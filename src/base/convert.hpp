@@ -14,15 +14,26 @@ float f16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float value);
 uint16_t f32_to_f16(float value);
 
-/// Element `index` of a densely counted buffer of integers, exact. For 4-bit
-/// types element 2i is the low half of byte i, element 2i+1 the high half.
+/// Value of the bits of a float of 8 bits or fewer, exact.
+float small_float_to_f32(data_type_t type, unsigned bits);
+
+/// Element `index` of a densely counted buffer of integers, exact. Types below
+/// a byte fill a byte from its lowest bits: of 4-bit types element 2i is the
+/// low half of byte i, element 2i+1 the high half.
 int64_t load_int(data_type_t type, const void *base, dim_t index);
 
 /// Element `index` of a buffer of any type, as f32: exact for floating types,
 /// rounded once to nearest even for integers.
 float load_f32(data_type_t type, const void *base, dim_t index);
 
-/// Stores `value`, rounded once, as element `index` of a floating buffer.
+/// The types that a result may have: f32, bf16, f16.
+inline bool is_result_type(data_type_t type) {
+    return type == data_type_t::f32 || type == data_type_t::bf16 ||
+           type == data_type_t::f16;
+}
+
+/// Stores `value`, rounded once, as element `index` of a buffer of a result
+/// type.
 void store_f32(data_type_t type, void *base, dim_t index, float value);
 
 } // namespace dnnl_dequant

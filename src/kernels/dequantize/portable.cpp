@@ -97,18 +97,28 @@ private:
         }
     }
 
-    void run_point(void *const *buffers, const position_t &at) const {
-        wide_t difference =
-                load_int(problem_.src().type, buffers[0], at.element[0]);
-        if (zps_ >= 0) {
-            const auto z = static_cast<size_t>(zps_);
-            difference -= load_int(
-                    problem_.operands[z].type, buffers[z], at.element[z]);
+    // src - zps, rounded once to f32.
+    float difference(void *const *buffers, const position_t &at) const {
+        const auto z = static_cast<size_t>(zps_);
+        const data_type_t type = problem_.src().type;
+        if (is_floating(type)) {
+            const float x = load_f32(type, buffers[0], at.element[0]);
+            if (zps_ < 0) return x;
+            return x - load_f32(problem_.operands[z].type, buffers[z],
+                               at.element[z]);
         }
+        wide_t exact = load_int(type, buffers[0], at.element[0]);
+        if (zps_ >= 0)
+            exact -= load_int(
+                    problem_.operands[z].type, buffers[z], at.element[z]);
+        return static_cast<float>(exact);
+    }
+
+    void run_point(void *const *buffers, const position_t &at) const {
         const auto s = static_cast<size_t>(scales_);
         const float scale =
                 load_f32(problem_.operands[s].type, buffers[s], at.element[s]);
-        const float value = static_cast<float>(difference) * scale;
+        const float value = difference(buffers, at) * scale;
         const size_t d = problem_.operands.size() - 1;
         store_f32(problem_.dst().type, buffers[d], at.element[d], value);
     }
@@ -130,7 +140,7 @@ bool names_middle_operand(const problem_t &problem, const step_t &step) {
            step.operand + 1 < static_cast<int>(problem.operands.size());
 }
 
-// [subtract an integer,] multiply by a floating operand.
+// [subtract zps of src's family,] multiply by a floating operand.
 result_t check_steps(const problem_t &problem) {
     const auto &steps = problem.steps;
     const bool has_zps =
@@ -145,13 +155,14 @@ result_t check_steps(const problem_t &problem) {
             return refuse("a step names no operand between src and dst");
         const data_type_t type =
                 problem.operands[static_cast<size_t>(step.operand)].type;
-        if (step.kind == step_kind_t::subtract ? !is_integer(type)
-                                               : !is_floating(type))
-            return refuse(
-                    std::string(to_string(type)) +
-                    (step.kind == step_kind_t::subtract
-                                    ? " zps, expected an integer type"
-                                    : " scales, expected a floating type"));
+        if (step.kind == step_kind_t::multiply && !is_floating(type))
+            return refuse(std::string(to_string(type)) +
+                          " scales, expected a floating type");
+        if (step.kind == step_kind_t::subtract &&
+                is_floating(type) != is_floating(problem.src().type))
+            return refuse(std::string(to_string(type)) + " zps for " +
+                          to_string(problem.src().type) +
+                          " src, expected both integer or both floating");
     }
     if (has_zps && steps[0].operand == steps[1].operand)
         return refuse("two steps name the same operand");
@@ -170,12 +181,12 @@ result_t make_portable_dequantize(const problem_t &problem, isa_t isa,
                       " loops, expected at most " + std::to_string(max_loops));
     const result_t steps = check_steps(problem);
     if (!steps.ok()) return steps;
-    if (!is_integer(problem.src().type))
+    if (!is_known(problem.src().type))
         return refuse(std::string(to_string(problem.src().type)) +
-                      " src, expected an integer type");
-    if (!is_floating(problem.dst().type))
+                      " src, expected a data type of ours");
+    if (!is_result_type(problem.dst().type))
         return refuse(std::string(to_string(problem.dst().type)) +
-                      " dst, expected a floating type");
+                      " dst, expected f32, bf16 or f16");
     kernel = std::make_shared<portable_dequantize_t>(problem);
     return {};
 }
