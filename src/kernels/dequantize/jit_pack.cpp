@@ -58,8 +58,8 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
             transpose_block(
                     tile + r * pitch + c, pitch, src + c * stride + r, stride);
     // The rows left over, then the columns.
-    transpose_scalar(tile + block_rows * pitch, pitch, src + block_rows,
-            stride, rows - block_rows, block_cols);
+    transpose_scalar(tile + block_rows * pitch, pitch, src + block_rows, stride,
+            rows - block_rows, block_cols);
     transpose_scalar(tile + block_cols, pitch, src + block_cols * stride,
             stride, rows, cols - block_cols);
 }

@@ -17,6 +17,7 @@ namespace {
 #define DNNL_DEQUANT_AVX2 __attribute__((target("avx2,f16c")))
 
 constexpr dim_t simd_w = 8;
+constexpr int64_t low_part = 1023;
 
 float without_payload(float value) {
     return value != value ? std::numeric_limits<float>::quiet_NaN() : value;
@@ -24,8 +25,7 @@ float without_payload(float value) {
 
 DNNL_DEQUANT_AVX2 __m256 without_payload(__m256 values) {
     const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
-    const __m256 nan =
-            _mm256_set1_ps(std::numeric_limits<float>::quiet_NaN());
+    const __m256 nan = _mm256_set1_ps(std::numeric_limits<float>::quiet_NaN());
     return _mm256_blendv_ps(values, nan, is_nan);
 }
 
@@ -41,10 +41,8 @@ DNNL_DEQUANT_AVX2 __m256 load_scales(data_type_t type, const void *from) {
     case data_type_t::bf16:
         return _mm256_castsi256_ps(
                 _mm256_slli_epi32(_mm256_cvtepu16_epi32(words()), 16));
-    case data_type_t::f16:
-        return _mm256_cvtph_ps(words());
-    default:
-        return _mm256_loadu_ps(static_cast<const float *>(from));
+    case data_type_t::f16: return _mm256_cvtph_ps(words());
+    default: return _mm256_loadu_ps(static_cast<const float *>(from));
     }
 }
 
@@ -52,8 +50,7 @@ DNNL_DEQUANT_AVX2 __m256i load_nibbles(const void *from) {
     int32_t dword;
     std::memcpy(&dword, from, sizeof(dword));
     const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
-    return _mm256_and_si256(
-            _mm256_srlv_epi32(_mm256_set1_epi32(dword), shifts),
+    return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(dword), shifts),
             _mm256_set1_epi32(15));
 }
 
@@ -63,26 +60,22 @@ DNNL_DEQUANT_AVX2 __m256i load_zps(data_type_t type, const void *from) {
     };
     const __m256i sign = _mm256_set1_epi32(8);
     switch (type) {
-    case data_type_t::u8:
-        return _mm256_cvtepu8_epi32(bytes());
-    case data_type_t::s8:
-        return _mm256_cvtepi8_epi32(bytes());
-    case data_type_t::u4:
-        return load_nibbles(from);
+    case data_type_t::u8: return _mm256_cvtepu8_epi32(bytes());
+    case data_type_t::s8: return _mm256_cvtepi8_epi32(bytes());
+    case data_type_t::u4: return load_nibbles(from);
     case data_type_t::s4:
         return _mm256_sub_epi32(
                 _mm256_xor_si256(load_nibbles(from), sign), sign);
-    default:
-        return _mm256_loadu_si256(static_cast<const __m256i *>(from));
+    default: return _mm256_loadu_si256(static_cast<const __m256i *>(from));
     }
 }
 
 // All ones where a zero point is beyond max_one_part_zp (or equal to it).
 DNNL_DEQUANT_AVX2 __m256i too_wide(__m256i zps) {
     const int limit = static_cast<int>(max_one_part_zp);
-    const __m256i outside = _mm256_andnot_si256(
-            _mm256_set1_epi32(2 * limit - 1),
-            _mm256_add_epi32(zps, _mm256_set1_epi32(limit)));
+    const __m256i outside =
+            _mm256_andnot_si256(_mm256_set1_epi32(2 * limit - 1),
+                    _mm256_add_epi32(zps, _mm256_set1_epi32(limit)));
     return outside;
 }
 
@@ -93,20 +86,20 @@ bool dense_from(data_type_t type, dim_t first, dim_t stride) {
 } // namespace
 
 DNNL_DEQUANT_AVX2
-void stage_scales(float *scales, data_type_t type, const void *base,
-        dim_t first, dim_t stride, dim_t count) {
+bool stage_scales(float *to, data_type_t type, const void *base, dim_t first,
+        dim_t stride, dim_t count) {
     dim_t i = 0;
     if (dense_from(type, first, stride))
         for (; i + simd_w <= count; i += simd_w)
-            _mm256_storeu_ps(scales + i,
-                    without_payload(
-                            load_scales(type, element(type, base, first + i))));
+            _mm256_storeu_ps(to + i, without_payload(load_scales(type,
+                                             element(type, base, first + i))));
     for (; i < count; ++i)
-        scales[i] = without_payload(load_f32(type, base, first + i * stride));
+        to[i] = without_payload(load_f32(type, base, first + i * stride));
+    return false;
 }
 
 DNNL_DEQUANT_AVX2
-bool stage_zps(float *zps, data_type_t type, const void *base, dim_t first,
+bool stage_zps(float *to, data_type_t type, const void *base, dim_t first,
         dim_t stride, dim_t count) {
     dim_t i = 0;
     bool wide = false;
@@ -116,30 +109,36 @@ bool stage_zps(float *zps, data_type_t type, const void *base, dim_t first,
             const __m256i values =
                     load_zps(type, element(type, base, first + i));
             outside = _mm256_or_si256(outside, too_wide(values));
-            _mm256_storeu_ps(zps + i, _mm256_cvtepi32_ps(values));
+            _mm256_storeu_ps(to + i, _mm256_cvtepi32_ps(values));
         }
         wide = _mm256_testz_si256(outside, outside) == 0;
     }
     for (; i < count; ++i) {
         const int64_t zp = load_int(type, base, first + i * stride);
         wide = wide || zp > max_one_part_zp || zp < -max_one_part_zp;
-        zps[i] = static_cast<float>(zp);
+        to[i] = static_cast<float>(zp);
     }
     return wide;
 }
 
-void stage_zps_two_part(const staged_zps_t &zps, data_type_t type,
-        const void *base, dim_t first, dim_t stride, dim_t count) {
-    for (dim_t i = 0; i < count; ++i) {
-        const int64_t zp = load_int(type, base, first + i * stride);
-        const int64_t low = zp & 1023;
-        zps.zps[i] = static_cast<float>(low);
-        zps.high[i] = static_cast<float>(zp - low);
-    }
+bool stage_zps_low(float *to, data_type_t type, const void *base, dim_t first,
+        dim_t stride, dim_t count) {
+    for (dim_t i = 0; i < count; ++i)
+        to[i] = static_cast<float>(
+                load_int(type, base, first + i * stride) & low_part);
+    return false;
 }
 
-void repeat_each(float *to, const float *from, dim_t times, dim_t skip,
-        dim_t total) {
+bool stage_zps_high(float *to, data_type_t type, const void *base, dim_t first,
+        dim_t stride, dim_t count) {
+    for (dim_t i = 0; i < count; ++i)
+        to[i] = static_cast<float>(
+                load_int(type, base, first + i * stride) & ~low_part);
+    return false;
+}
+
+void repeat_each(
+        float *to, const float *from, dim_t times, dim_t skip, dim_t total) {
     dim_t left = times - skip;
     for (dim_t i = 0; i < total; ++from, left = times) {
         const dim_t end = std::min(total, i + left);

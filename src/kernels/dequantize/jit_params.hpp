@@ -9,35 +9,35 @@ namespace dnnl_dequant {
 /// AVX2 and F16C. Nothing outside the elements named is read; up to 16 floats
 /// past `count` may be written.
 
-/// A zero point of more than 24 bits is no f32. Both parts are: the low one
-/// takes the lowest ten bits, and an exact f32 subtraction; the high one's
-/// subtraction then rounds once.
-struct staged_zps_t {
-    float *zps; // the zero points or, where two_part, their low parts
-    float *high;
-};
+/// Writes to[i] for element `first + i * stride` of `base`. True where the
+/// values are of no use because a zero point is beyond max_one_part_zp.
+using stage_t = bool (*)(float *to, data_type_t type, const void *base,
+        dim_t first, dim_t stride, dim_t count);
 
 /// Zero points beyond this do not leave room for the bias of jit_io_t.
 constexpr int64_t max_one_part_zp = 1 << 23;
 
-/// scales[i] = element `first + i * stride` of `base`, f32, bf16 or f16. A NaN
-/// becomes one without payload: rounding to bf16 by integers relies on it.
-void stage_scales(float *scales, data_type_t type, const void *base,
-        dim_t first, dim_t stride, dim_t count);
-
-/// The same for integers up to s32. True where some are beyond
-/// max_one_part_zp; what is staged is then of no use.
-bool stage_zps(float *zps, data_type_t type, const void *base, dim_t first,
+/// f32, bf16, f16. A NaN becomes one without payload: rounding to bf16 by
+/// integers relies on it.
+bool stage_scales(float *to, data_type_t type, const void *base, dim_t first,
         dim_t stride, dim_t count);
 
-/// Integers up to s32, as two parts.
-void stage_zps_two_part(const staged_zps_t &zps, data_type_t type,
-        const void *base, dim_t first, dim_t stride, dim_t count);
+/// Integers up to s32.
+bool stage_zps(float *to, data_type_t type, const void *base, dim_t first,
+        dim_t stride, dim_t count);
 
-/// Each of `count` values `times` times over, the first `skip` results left
-/// out, `total` results in all. Does not work in place.
-void repeat_each(float *to, const float *from, dim_t times, dim_t skip,
-        dim_t total);
+/// The same in two parts, since 32 bits make no f32. The low part is the
+/// lowest ten bits, so that subtracting it is exact; subtracting the high part
+/// then rounds once.
+bool stage_zps_low(float *to, data_type_t type, const void *base, dim_t first,
+        dim_t stride, dim_t count);
+bool stage_zps_high(float *to, data_type_t type, const void *base, dim_t first,
+        dim_t stride, dim_t count);
+
+/// Each value `times` times over, the first `skip` of the results left out,
+/// `total` results in all. Does not work in place.
+void repeat_each(
+        float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 
 /// Within each block of 2 * simd_w: the even elements first, then the odd
 /// ones. In place, whole blocks.

@@ -71,12 +71,14 @@ public:
     int fields() const override { return io_.fields(); }
 
 private:
-    static constexpr int f32_bytes = 4;
-    static constexpr int block_rows = 4;
+    static constexpr uint32_t f32_bytes = 4;
+    static constexpr uint32_t block_rows = 4;
 
     bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
-    int step_width() const { return table_ ? table_->width() : io_.width(); }
-    int vmm_bytes() const { return io_t::simd_w * f32_bytes; }
+    uint32_t step_width() const {
+        return table_ ? table_->width() : io_.width();
+    }
+    static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
     // The last field may destroy the containers.
     vmm_t vmm_value(int field) const {
         return field == io_.fields() - 1 ? vmm_raw : vmm_t(1);
@@ -117,7 +119,7 @@ private:
         if (table_) table_->load_constants();
     }
 
-    void rows_loop(int rows) {
+    void rows_loop(uint32_t rows) {
         Label l_rows, l_end;
         L(l_rows);
         cmp(qword[abi_param + offsetof(jit_row_args_t, rows)], rows);
@@ -159,29 +161,28 @@ private:
     void set_table() {
         if constexpr (isa == isa_avx512_core) {
             vsubps(vmm_raw, table_->vmm_numbers(), vmm_zps(0));
-            if (desc_.two_part_zps)
-                vsubps(vmm_raw, vmm_raw, vmm_zps_high(0));
+            if (desc_.two_part_zps) vsubps(vmm_raw, vmm_raw, vmm_zps_high(0));
             vmulps(vmm_raw, vmm_raw, vmm_scales(0));
             table_->set(vmm_raw, vmm_tmp);
         }
     }
 
-    void columns_loop(int rows) {
-        constexpr int unroll = 4;
+    void columns_loop(uint32_t rows) {
+        constexpr uint32_t unroll = 4;
         if (rows == 1) steps_loop(rows, unroll);
         steps_loop(rows, 1);
         if (isa == isa_avx512_core) masked_tail(rows);
         else scalar_tail(rows);
     }
 
-    void steps_loop(int rows, int unroll) {
+    void steps_loop(uint32_t rows, uint32_t unroll) {
         Label l_steps, l_end;
-        const int elements = unroll * step_width();
+        const uint32_t elements = unroll * step_width();
         cmp(reg_count, elements);
         jl(l_end, T_NEAR);
         align(16);
         L(l_steps);
-        for (int u = 0; u < unroll; ++u)
+        for (uint32_t u = 0; u < unroll; ++u)
             step(rows, u * step_width(), extent_t::full);
         advance(elements);
         sub(reg_count, elements);
@@ -190,7 +191,7 @@ private:
         L(l_end);
     }
 
-    void masked_tail(int rows) {
+    void masked_tail(uint32_t rows) {
         Label l_end;
         test(reg_count, reg_count);
         jz(l_end, T_NEAR);
@@ -199,9 +200,9 @@ private:
     }
 
     // One step of each row, `offset` elements from the cursors on.
-    void step(int rows, int offset, extent_t extent) {
+    void step(uint32_t rows, uint32_t offset, extent_t extent) {
         if (!table_) load_step_params(offset);
-        for (int r = 0; r < rows; ++r) {
+        for (uint32_t r = 0; r < rows; ++r) {
             const RegExp src = src_row(r) + io_.src_bytes(offset);
             const RegExp dst = dst_row(r) + io_.dst_bytes(offset);
             const bool tail = extent == extent_t::tail;
@@ -221,9 +222,10 @@ private:
     }
 
     // The parameters that an element has one of.
-    void load_step_params(int offset) {
+    void load_step_params(uint32_t offset) {
         for (int f = 0; f < io_.fields(); ++f) {
-            const int place = offset * f32_bytes + f * vmm_bytes();
+            const uint32_t place =
+                    offset * f32_bytes + static_cast<uint32_t>(f) * vmm_bytes;
             if (desc_.scales_vary)
                 vmovups(vmm_scales(f), ptr[reg_scales + place]);
             if (!desc_.zps_vary) continue;
@@ -248,22 +250,23 @@ private:
 
     // Without opmasks the elements of the tail go one by one. What varies is
     // in io's order: of two fields, the second's stand a vector further.
-    void scalar_tail(int rows) {
+    void scalar_tail(uint32_t rows) {
         const bool paired_src = desc_.src.container_bits == 4;
-        const int elements = paired_src || io_.fields() == 2 ? 2 : 1;
-        const int second = io_.fields() == 2 ? vmm_bytes() : f32_bytes;
+        const uint32_t elements = paired_src || io_.fields() == 2 ? 2 : 1;
+        const uint32_t second = io_.fields() == 2 ? vmm_bytes : f32_bytes;
         Label l_tail, l_end;
         test(reg_count, reg_count);
         jz(l_end, T_NEAR);
         L(l_tail);
-        for (int e = 0; e < elements; ++e) {
+        for (uint32_t e = 0; e < elements; ++e) {
             load_single_params(e == 0 ? 0 : second);
-            for (int r = 0; r < rows; ++r)
+            for (uint32_t r = 0; r < rows; ++r)
                 single(r, e);
             dec(reg_count);
             jz(l_end, T_NEAR);
         }
-        const int params_step = f32_bytes * elements / io_.fields();
+        const uint32_t params_step =
+                io_.fields() == 2 ? f32_bytes : f32_bytes * elements;
         add(reg_src, paired_src ? 1 : elements);
         add(reg_dst, io_.dst_bytes(elements));
         advance_params(params_step);
@@ -272,7 +275,7 @@ private:
     }
 
     // The parameters of one element into field 0.
-    void load_single_params(int place) {
+    void load_single_params(uint32_t place) {
         if (desc_.scales_vary)
             vmovss(Xmm(vmm_scales(0).getIdx()), ptr[reg_scales + place]);
         if (!desc_.zps_vary) return;
@@ -284,37 +287,39 @@ private:
     }
 
     // Element `e` (0 or 1) from the cursors on, of row `r`.
-    void single(int r, int e) {
+    void single(uint32_t r, uint32_t e) {
         const bool paired_src = desc_.src.container_bits == 4;
         movzx(eax, byte[src_row(r) + (paired_src ? 0 : e)]);
         if (paired_src && e == 1) shr(eax, 4);
         io_.load_raw_single(vmm_raw, eax);
         compute(1);
-        io_.store(dst_row(r) + io_.dst_bytes(e), vmm_value(0), vmm_raw,
-                vmm_tmp, extent_t::single);
+        io_.store(dst_row(r) + io_.dst_bytes(e), vmm_value(0), vmm_raw, vmm_tmp,
+                extent_t::single);
     }
 
-    void advance(int elements) {
+    void advance(uint32_t elements) {
         add(reg_src, io_.src_bytes(elements));
         add(reg_dst, io_.dst_bytes(elements));
         advance_params(elements * f32_bytes);
     }
 
-    void advance_params(int bytes) {
+    void advance_params(uint32_t bytes) {
         if (desc_.scales_vary) add(reg_scales, bytes);
         if (!desc_.zps_vary) return;
         add(reg_zps, bytes);
         if (desc_.two_part_zps) add(reg_zps_high, bytes);
     }
 
-    void next_rows(int rows) {
+    void next_rows(uint32_t rows) {
         const auto next = [&](size_t address, size_t pitch) {
             mov(rax, arg(pitch));
-            if (rows != 1) imul(rax, rax, rows);
+            if (rows != 1) imul(rax, rax, static_cast<int>(rows));
             add(arg(address), rax);
         };
-        next(offsetof(jit_row_args_t, src), offsetof(jit_row_args_t, src_pitch));
-        next(offsetof(jit_row_args_t, dst), offsetof(jit_row_args_t, dst_pitch));
+        next(offsetof(jit_row_args_t, src),
+                offsetof(jit_row_args_t, src_pitch));
+        next(offsetof(jit_row_args_t, dst),
+                offsetof(jit_row_args_t, dst_pitch));
         next(offsetof(jit_row_args_t, scales),
                 offsetof(jit_row_args_t, scales_pitch));
         next(offsetof(jit_row_args_t, zps),
@@ -327,21 +332,18 @@ private:
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
 
-    RegExp src_row(int r) const {
+    RegExp src_row(uint32_t r) const {
         return row_address(reg_src, reg_src_pitch, reg_src_pitch3, r);
     }
-    RegExp dst_row(int r) const {
+    RegExp dst_row(uint32_t r) const {
         return row_address(reg_dst, reg_dst_pitch, reg_dst_pitch3, r);
     }
     static RegExp row_address(const Reg64 &base, const Reg64 &pitch,
-            const Reg64 &pitch3, int r) {
+            const Reg64 &pitch3, uint32_t r) {
         switch (r) {
-        case 0:
-            return RegExp(base);
-        case 3:
-            return base + pitch3;
-        default:
-            return base + pitch * r;
+        case 0: return RegExp(base);
+        case 3: return base + pitch3;
+        default: return base + pitch * static_cast<int>(r);
         }
     }
 

@@ -27,7 +27,7 @@ struct jit_row_args_t {
     const void *src; // the first row begins at a whole byte
     void *dst;
     const float *scales; // what varies is ordered as jit_io_t's fields are and
-    const float *zps; //    padded to whole steps; what does not is one float
+    const float *zps;    //    padded to whole steps; what does not is one float
     const float *zps_high; // with two_part_zps
     dim_t rows, cols;
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;

@@ -18,8 +18,8 @@ constexpr dim_t line = 64;
 dim_t last_level_cache() {
     dim_t bytes = 0;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
-    bytes = std::max<dim_t>(::sysconf(_SC_LEVEL3_CACHE_SIZE),
-            ::sysconf(_SC_LEVEL2_CACHE_SIZE));
+    bytes = std::max<dim_t>(
+            ::sysconf(_SC_LEVEL3_CACHE_SIZE), ::sysconf(_SC_LEVEL2_CACHE_SIZE));
 #endif
     constexpr dim_t fallback = 32 << 20;
     return bytes > 0 ? bytes : fallback;

@@ -17,8 +17,7 @@ namespace {
 constexpr size_t max_code_bytes = 32 * 1024;
 
 const Xbyak::Reg64 callee_saved[] = {Xbyak::util::rbx, Xbyak::util::rbp,
-        Xbyak::util::r12, Xbyak::util::r13, Xbyak::util::r14,
-        Xbyak::util::r15};
+        Xbyak::util::r12, Xbyak::util::r13, Xbyak::util::r14, Xbyak::util::r15};
 constexpr size_t callee_saved_count = 6;
 
 } // namespace
@@ -72,8 +71,7 @@ void jit_generator_t::write_constants() {
 
 // One line a function, in the place and form that `perf report` reads.
 void jit_generator_t::write_perf_map() const {
-    const std::string path =
-            "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+    const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
     std::FILE *file = std::fopen(path.c_str(), "a");
     if (file == nullptr) return;
     std::fprintf(file, "%llx %zx %s\n",

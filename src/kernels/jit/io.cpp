@@ -19,16 +19,11 @@ constexpr int significand_bits = 23;
 
 int_format_t dense_format(data_type_t type) {
     switch (type) {
-    case data_type_t::u4:
-        return {4, 4, 0, false};
-    case data_type_t::s4:
-        return {4, 4, 0, true};
-    case data_type_t::u8:
-        return {8, 8, 0, false};
-    case data_type_t::s8:
-        return {8, 8, 0, true};
-    default:
-        return {0, 0, 0, false};
+    case data_type_t::u4: return {4, 4, 0, false};
+    case data_type_t::s4: return {4, 4, 0, true};
+    case data_type_t::u8: return {8, 8, 0, false};
+    case data_type_t::s8: return {8, 8, 0, true};
+    default: return {0, 0, 0, false};
     }
 }
 
@@ -87,9 +82,8 @@ void jit_io_t<isa>::load_constants() {
             h_.kmovd(k_odd_, h_.eax);
         }
     } else if (src_.container_bits == 4) {
-        h_.vmovups(vmm_shifts_,
-                h_.constant({0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20,
-                        24, 28}));
+        h_.vmovups(vmm_shifts_, h_.constant({0, 4, 8, 12, 16, 20, 24, 28, 0, 4,
+                                        8, 12, 16, 20, 24, 28}));
     }
     if (is_avx512 && fields_ == 1 && src_.container_bits == 4) {
         h_.mov(h_.eax, 0xff00);
@@ -124,10 +118,10 @@ void jit_io_t<isa>::spread_nibbles(
         h_.vpbroadcastd(raw, h_.ptr[src]);
     } else if (tail) {
         h_.vmovdqu8(x | k_src_tail_ | util::T_z, h_.ptr[src]);
-        h_.vpshufd(x, x, 0x50); // dwords 0 0 1 1
+        h_.vpshufd(x, x, 0x50);    // dwords 0 0 1 1
         h_.vpermq(raw, raw, 0x50); // within 256 bits: 0 0 0 0 1 1 1 1
-        h_.vshufi64x2(Zmm(raw.getIdx()), Zmm(raw.getIdx()),
-                Zmm(raw.getIdx()), 0x50); // 128-bit lanes 0 0 1 1
+        h_.vshufi64x2(Zmm(raw.getIdx()), Zmm(raw.getIdx()), Zmm(raw.getIdx()),
+                0x50); // 128-bit lanes 0 0 1 1
     } else {
         h_.vpbroadcastd(raw, h_.ptr[src]);
         h_.vpbroadcastd(raw | k_upper_, h_.ptr[src + 4]);
@@ -205,15 +199,9 @@ template <isa_t isa>
 void jit_io_t<isa>::store_f32(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     switch (extent) {
-    case extent_t::full:
-        h_.vmovups(h_.ptr[dst], v);
-        break;
-    case extent_t::tail:
-        h_.vmovups(h_.ptr[dst] | k_dst_tail_, v);
-        break;
-    case extent_t::single:
-        h_.vmovss(h_.ptr[dst], Xmm(v.getIdx()));
-        break;
+    case extent_t::full: h_.vmovups(h_.ptr[dst], v); break;
+    case extent_t::tail: h_.vmovups(h_.ptr[dst] | k_dst_tail_, v); break;
+    case extent_t::single: h_.vmovss(h_.ptr[dst], Xmm(v.getIdx())); break;
     }
 }
 
@@ -222,12 +210,8 @@ void jit_io_t<isa>::store_f16(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     const Xmm x(v.getIdx());
     switch (extent) {
-    case extent_t::full:
-        h_.vcvtps2ph(h_.ptr[dst], v, 0);
-        break;
-    case extent_t::tail:
-        h_.vcvtps2ph(h_.ptr[dst] | k_dst_tail_, v, 0);
-        break;
+    case extent_t::full: h_.vcvtps2ph(h_.ptr[dst], v, 0); break;
+    case extent_t::tail: h_.vcvtps2ph(h_.ptr[dst] | k_dst_tail_, v, 0); break;
     case extent_t::single:
         h_.vcvtps2ph(x, x, 0);
         h_.vpextrw(h_.ptr[dst], x, 0);
@@ -239,15 +223,9 @@ template <isa_t isa>
 void jit_io_t<isa>::store_bf16(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     switch (extent) {
-    case extent_t::full:
-        h_.vmovups(h_.ptr[dst], v);
-        break;
-    case extent_t::tail:
-        h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, v);
-        break;
-    case extent_t::single:
-        h_.vpextrw(h_.ptr[dst], Xmm(v.getIdx()), 0);
-        break;
+    case extent_t::full: h_.vmovups(h_.ptr[dst], v); break;
+    case extent_t::tail: h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, v); break;
+    case extent_t::single: h_.vpextrw(h_.ptr[dst], Xmm(v.getIdx()), 0); break;
     }
 }
 
@@ -255,12 +233,9 @@ template <isa_t isa>
 void jit_io_t<isa>::store(const RegExp &dst, const vmm_t &first,
         const vmm_t &second, const vmm_t &tmp, extent_t extent) {
     switch (dst_) {
-    case data_type_t::f32:
-        return store_f32(dst, first, extent);
-    case data_type_t::f16:
-        return store_f16(dst, first, extent);
-    default:
-        break;
+    case data_type_t::f32: return store_f32(dst, first, extent);
+    case data_type_t::f16: return store_f16(dst, first, extent);
+    default: break;
     }
     round_to_bf16(first, tmp);
     h_.vpsrld(first, first, 16);

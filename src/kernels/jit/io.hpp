@@ -48,12 +48,12 @@ public:
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
 
     int fields() const { return fields_; }
-    int width() const { return simd_w * fields_; }
-    int src_bytes(int elements) const {
-        return elements * src_.container_bits / 8;
+    uint32_t width() const { return static_cast<uint32_t>(simd_w * fields_); }
+    uint32_t src_bytes(uint32_t elements) const {
+        return elements * static_cast<uint32_t>(src_.container_bits) / 8;
     }
-    int dst_bytes(int elements) const {
-        return static_cast<int>(bytes_of(dst_, elements));
+    uint32_t dst_bytes(uint32_t elements) const {
+        return static_cast<uint32_t>(bytes_of(dst_, elements));
     }
 
     void load_constants();
@@ -78,9 +78,10 @@ public:
     void store(const Xbyak::RegExp &dst, const vmm_t &first,
             const vmm_t &second, const vmm_t &tmp, extent_t extent);
 
-    /// A vector of f32 to a dense half vector of dst, f16 or bf16. AVX-512 only.
-    void round_to_words(const Xbyak::Ymm &words, const vmm_t &values,
-            const vmm_t &tmp);
+    /// A vector of f32 to a dense half vector of dst, f16 or bf16. AVX-512
+    /// only.
+    void round_to_words(
+            const Xbyak::Ymm &words, const vmm_t &values, const vmm_t &tmp);
 
     const Xbyak::Opmask &k_src_tail() const { return k_src_tail_; }
     const Xbyak::Opmask &k_dst_tail() const { return k_dst_tail_; }

@@ -21,7 +21,7 @@ public:
 
     static constexpr int vmm_needed = 4;
 
-    int width() const { return dst_ == data_type_t::f32 ? 16 : 32; }
+    uint32_t width() const { return dst_ == data_type_t::f32 ? 16 : 32; }
 
     void load_constants();
 

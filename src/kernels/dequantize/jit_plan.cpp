@@ -1,0 +1,271 @@
+#include "kernels/dequantize/jit_plan.hpp"
+
+#if defined(__x86_64__)
+
+#include <string>
+
+#include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/jit/io.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Below this many columns a row is little but overhead.
+constexpr dim_t short_row = 16;
+// What a tile should be wide, so that dst is written in long stretches.
+constexpr dim_t tile_cols = 256;
+// Whole cache lines of a source that is dense along the rows.
+constexpr dim_t tile_row_bytes = 64;
+constexpr dim_t min_unit_bytes = 32 * 1024;
+constexpr dim_t max_unit_bytes = 256 * 1024;
+constexpr dim_t wanted_units = 32;
+
+class planner_t {
+public:
+    planner_t(const problem_t &problem, jit_plan_t &plan)
+        : problem_(problem)
+        , plan_(plan)
+        , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
+
+    void make() {
+        choose_cols();
+        choose_path_and_rows();
+        choose_outer();
+        choose_params();
+        choose_blocks();
+    }
+
+private:
+    int loop_count() const { return static_cast<int>(problem_.loops.size()); }
+    const loop_t &loop(int l) const {
+        return problem_.loops[static_cast<size_t>(l)];
+    }
+    static dim_t stride(const operand_t &operand, int l) {
+        return l < 0 ? 0 : operand.strides[static_cast<size_t>(l)];
+    }
+    const operand_t &operand(int o) const {
+        return problem_.operands[static_cast<size_t>(o)];
+    }
+    bool composes(const operand_t &operand, int outer, int inner) const {
+        return stride(operand, outer) ==
+               stride(operand, inner) * loop(inner).extent;
+    }
+
+    // The two loops' indices, counted together, are without gaps.
+    bool gapless(int outer, int inner) const {
+        const int parent = loop(inner).parent;
+        return parent < 0 || (parent == outer && loop(outer).parent < 0);
+    }
+
+    void set_inner(jit_axis_t &axis, int l) {
+        axis.inner = l;
+        axis.inner_extent = loop(l).extent;
+    }
+    void set_outer(jit_axis_t &axis, int l) {
+        axis.outer = l;
+        axis.outer_extent = loop(l).extent;
+    }
+
+    void choose_cols() {
+        const int inner = loop_count() - 1, next = inner - 1;
+        if (inner < 0) return;
+        set_inner(plan_.cols, inner);
+        const bool dense = stride(problem_.src(), inner) == 1;
+        const dim_t wanted = dense ? short_row : tile_cols;
+        if (next >= 0 && loop(inner).extent < wanted && gapless(next, inner) &&
+                composes(problem_.src(), next, inner) &&
+                composes(problem_.dst(), next, inner))
+            set_outer(plan_.cols, next);
+    }
+
+    void choose_path_and_rows() {
+        const auto &src = problem_.src();
+        int row = loop_count() - 1;
+        while (plan_.cols.has(row))
+            --row;
+        if (plan_.cols.inner < 0 || stride(src, plan_.cols.inner) == 1) {
+            plan_.path = all_even_but(plan_.cols.inner)
+                                 ? jit_src_path_t::direct
+                                 : jit_src_path_t::nibbles;
+            if (row >= 0) set_inner(plan_.rows, row);
+            if (row >= 1) set_outer(plan_.rows, row - 1);
+            return;
+        }
+        plan_.path = jit_src_path_t::gathered;
+        for (int l = 0; l <= row; ++l)
+            if (stride(src, l) == 1 && !shortens_cols(l)) {
+                set_inner(plan_.rows, l);
+                if (all_even_but(l)) plan_.path = jit_src_path_t::transposed;
+            }
+        if (plan_.rows.inner < 0 && row >= 0) set_inner(plan_.rows, row);
+        // Short groups along the rows: whole lines of src all the same.
+        for (int l = 0; l < plan_.rows.inner; ++l)
+            if (!plan_.cols.has(l) && !shortens_cols(l) &&
+                    composes(src, l, plan_.rows.inner) &&
+                    gapless(l, plan_.rows.inner))
+                set_outer(plan_.rows, l);
+    }
+
+    bool is_nibbles() const { return bits_of(problem_.src().type) == 4; }
+
+    // Whatever begins a run along `dense_loop` does so at a whole byte.
+    bool all_even_but(int dense_loop) const {
+        if (!is_nibbles()) return true;
+        const auto &src = problem_.src();
+        if (src.offset % 2 != 0) return false;
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != dense_loop && stride(src, l) % 2 != 0) return false;
+        return true;
+    }
+    bool shortens_cols(int l) const {
+        const auto &cols = plan_.cols;
+        return loop(cols.inner).parent == l ||
+               (cols.outer >= 0 && loop(cols.outer).parent == l);
+    }
+
+    void choose_outer() {
+        for (int l = 0; l < loop_count(); ++l)
+            if (!plan_.rows.has(l) && !plan_.cols.has(l))
+                plan_.outer.push_back(l);
+    }
+
+    bool varies(int o, int loop_a, int loop_b = -1) const {
+        return o >= 0 && (stride(operand(o), loop_a) != 0 ||
+                                 stride(operand(o), loop_b) != 0);
+    }
+
+    void choose_params() {
+        for (const auto &step : problem_.steps)
+            (step.kind == step_kind_t::subtract ? plan_.zps : plan_.scales) =
+                    step.operand;
+        const auto &cols = plan_.cols;
+        plan_.scales_vary = varies(plan_.scales, cols.inner, cols.outer);
+        plan_.zps_vary = varies(plan_.zps, cols.inner, cols.outer);
+        plan_.scales_rows = varies(plan_.scales, plan_.rows.inner);
+        plan_.zps_rows = varies(plan_.zps, plan_.rows.inner);
+        // One that changes with the row cannot stay in a register while rows
+        // share the other's loads: it is spread along the columns.
+        if (plan_.zps_vary && plan_.scales_rows) plan_.scales_vary = true;
+        if (plan_.scales_vary && plan_.zps_rows) plan_.zps_vary = true;
+        plan_.outer_rows = varies(plan_.scales, plan_.rows.outer) ||
+                           varies(plan_.zps, plan_.rows.outer);
+    }
+
+    dim_t nominal_points() const {
+        dim_t points = 1;
+        for (const auto &l : problem_.loops)
+            points *= l.extent;
+        return points;
+    }
+
+    void choose_blocks() {
+        const dim_t dst_total = nominal_points() * dst_bytes_;
+        plan_.streaming = dst_total > streaming_threshold();
+        const dim_t unit_bytes = std::min(max_unit_bytes,
+                std::max(min_unit_bytes, dst_total / wanted_units));
+
+        plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
+        const dim_t row_bytes =
+                std::max<dim_t>(plan_.cols.block * dst_bytes_, 1);
+        plan_.rows.block = std::min(plan_.rows.extent(), max_block_rows());
+        if (!is_packed())
+            plan_.rows.block = std::min(plan_.rows.block,
+                    std::max<dim_t>(unit_bytes / row_bytes, 1));
+        plan_.rows.block = std::max<dim_t>(plan_.rows.block, 1);
+        plan_.cols.block = std::max<dim_t>(plan_.cols.block, 1);
+
+        plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks();
+        for (const int l : plan_.outer)
+            plan_.pieces *= loop(l).extent;
+        const dim_t piece_bytes = plan_.rows.block * row_bytes;
+        plan_.pieces_per_unit = std::max<dim_t>(
+                unit_bytes / std::max<dim_t>(piece_bytes, 1), 1);
+    }
+
+    bool is_packed() const {
+        return plan_.path == jit_src_path_t::transposed ||
+               plan_.path == jit_src_path_t::gathered;
+    }
+
+    dim_t max_block_cols() const {
+        if (is_packed()) return tile_cols;
+        // Four rows of the bounce buffer, which share what varies.
+        if (plan_.params_vary()) return jit_bounce_bytes / dst_bytes_ / 4;
+        return plan_.streaming ? jit_bounce_bytes / dst_bytes_ : jit_tile_bytes;
+    }
+    dim_t max_block_rows() const {
+        if (plan_.path == jit_src_path_t::gathered) return tile_row_bytes;
+        if (plan_.path == jit_src_path_t::transposed)
+            return tile_row_bytes * 8 / bits_of(problem_.src().type);
+        return jit_max_staged;
+    }
+
+    const problem_t &problem_;
+    jit_plan_t &plan_;
+    const dim_t dst_bytes_;
+};
+
+result_t refuse(const std::string &why) {
+    return {status_t::unimplemented, why};
+}
+
+result_t check_types(const problem_t &problem) {
+    const auto name = [](const operand_t &operand) {
+        return std::string(to_string(operand.type));
+    };
+    if (dense_format(problem.src().type).container_bits == 0)
+        return refuse(name(problem.src()) + " src, expected s8 u8 s4 u4");
+    if (!is_floating(problem.dst().type))
+        return refuse(name(problem.dst()) + " dst, expected f32 bf16 f16");
+    for (const auto &step : problem.steps) {
+        const auto &operand =
+                problem.operands[static_cast<size_t>(step.operand)];
+        if (step.kind == step_kind_t::multiply && !is_floating(operand.type))
+            return refuse(name(operand) + " scales, expected f32 bf16 f16");
+        if (step.kind == step_kind_t::subtract &&
+                (!is_integer(operand.type) || bits_of(operand.type) > 32))
+            return refuse(name(operand) + " zps, expected s8 u8 s4 u4 s32");
+    }
+    return {};
+}
+
+result_t check_steps(const problem_t &problem) {
+    const auto &steps = problem.steps;
+    const bool has_zps =
+            !steps.empty() && steps.front().kind == step_kind_t::subtract;
+    if (steps.size() != (has_zps ? 2u : 1u) ||
+            steps.back().kind != step_kind_t::multiply)
+        return refuse("the steps are not [subtract,] multiply");
+    if (problem.operands.size() != steps.size() + 2)
+        return refuse(std::to_string(problem.operands.size()) +
+                      " operands, expected src, one a step, dst");
+    for (const auto &step : steps)
+        if (step.operand <= 0 ||
+                step.operand + 1 >= static_cast<int>(problem.operands.size()))
+            return refuse("a step names no operand between src and dst");
+    return {};
+}
+
+} // namespace
+
+result_t make_jit_plan(const problem_t &problem, jit_plan_t &plan) {
+    const result_t steps = check_steps(problem);
+    if (!steps.ok()) return steps;
+    const result_t types = check_types(problem);
+    if (!types.ok()) return types;
+    if (problem.loops.size() > static_cast<size_t>(jit_max_loops))
+        return refuse(std::to_string(problem.loops.size()) +
+                      " loops, expected at most " +
+                      std::to_string(jit_max_loops));
+    if (!problem.loops.empty() && problem.dst().strides.back() != 1)
+        return refuse("dst is not dense along the innermost loop but has "
+                      "stride " +
+                      std::to_string(problem.dst().strides.back()));
+    planner_t(problem, plan).make();
+    return {};
+}
+
+} // namespace dnnl_dequant
+
+#endif

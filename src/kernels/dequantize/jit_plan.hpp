@@ -1,0 +1,75 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_PLAN_HPP
+#define KERNELS_DEQUANTIZE_JIT_PLAN_HPP
+
+#include <algorithm>
+#include <vector>
+
+#include "base/status.hpp"
+#include "problem/problem.hpp"
+
+namespace dnnl_dequant {
+
+/// Two loops a dimension, twelve dimensions.
+constexpr int jit_max_loops = 24;
+
+/// Sizes of what a thread keeps on its stack, see jit_scratch_t.
+constexpr dim_t jit_max_staged = 2048; // scales or zero points
+constexpr dim_t jit_tile_bytes = 16 * 1024;
+constexpr dim_t jit_bounce_bytes = 16 * 1024;
+
+/// One or two loops that together are the rows, or the columns, of the
+/// rectangles that row kernels work on. An index counts both as if no last
+/// group were short: `outer * inner_extent + inner`.
+struct jit_axis_t {
+    int outer = -1, inner = -1; // loops; -1: none, of one iteration
+    dim_t outer_extent = 1, inner_extent = 1;
+    dim_t block = 1; // indices of one piece
+
+    dim_t extent() const { return outer_extent * inner_extent; }
+    dim_t blocks() const { return (extent() + block - 1) / block; }
+    bool has(int loop) const {
+        return loop >= 0 && (loop == outer || loop == inner);
+    }
+};
+
+/// How src is brought into rows that are dense along the columns.
+enum class jit_src_path_t {
+    direct,     // it is so, each row beginning at a byte
+    nibbles,    // it is so, but some rows begin within a byte
+    transposed, // it is dense along the rows instead
+    gathered,   // it is dense along neither
+};
+
+/// How the nest of a problem is walked.
+///
+/// Columns are the innermost loop; with the next one where that alone would
+/// make rows too short and src and dst compose. Rows are the next loops or
+/// those along which src is dense. All others are outer. A piece is a block of
+/// rows by a block of columns at one point of the outer loops; a unit of work
+/// is a few pieces that follow each other.
+struct jit_plan_t {
+    jit_axis_t rows, cols;
+    std::vector<int> outer;
+    jit_src_path_t path = jit_src_path_t::direct;
+
+    int scales = -1, zps = -1;                  // operands
+    bool scales_vary = false, zps_vary = false; // along the columns
+    bool scales_rows = false, zps_rows = false; // along the inner row loop
+    bool outer_rows = false; // some of them, along the outer row loop
+
+    dim_t pieces = 0, pieces_per_unit = 1;
+    bool streaming = false;
+
+    bool params_vary() const { return scales_vary || zps_vary; }
+    /// What varies along the columns is the same for all (inner) rows.
+    bool rows_share() const {
+        return !(scales_vary && scales_rows) && !(zps_vary && zps_rows);
+    }
+};
+
+/// Fails where the steps, the types or the strides are not this family's.
+result_t make_jit_plan(const problem_t &problem, jit_plan_t &plan);
+
+} // namespace dnnl_dequant
+
+#endif

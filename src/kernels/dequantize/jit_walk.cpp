@@ -1,0 +1,354 @@
+#include "kernels/dequantize/jit_walk.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "kernels/dequantize/jit_pack.hpp"
+#include "kernels/dequantize/jit_stream.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr dim_t f32_bytes = 4;
+
+size_t at(int index) {
+    return static_cast<size_t>(index);
+}
+
+} // namespace
+
+jit_walk_t::jit_walk_t(const jit_dequantize_t &kernel, void *const *buffers)
+    : kernel_(kernel)
+    , problem_(kernel.problem_)
+    , plan_(kernel.plan_)
+    , buffers_(buffers)
+    , dst_bytes_(bytes_of(problem_.dst().type, 1))
+    , src_bits_(bits_of(problem_.src().type)) {}
+
+dim_t jit_walk_t::stride(int operand, int loop) const {
+    return loop < 0 ? 0 : problem_.operands[at(operand)].strides[at(loop)];
+}
+
+// Iterations of a loop where the walk stands: at the outer point, in the
+// rectangle's outer row and, of its rows, the first.
+dim_t jit_walk_t::extent(int l, const rect_t &rect) const {
+    if (l < 0) return 1;
+    const auto &loop = problem_.loops[at(l)];
+    if (loop.parent < 0) return loop.extent;
+    dim_t index = index_[loop.parent];
+    if (loop.parent == plan_.rows.outer) index = rect.outer_row;
+    if (loop.parent == plan_.rows.inner) index = rect.row;
+    const dim_t last = problem_.loops[at(loop.parent)].extent - 1;
+    return index == last ? loop.last_extent : loop.extent;
+}
+
+// The indices of an axis, where its two loops leave no gap.
+dim_t jit_walk_t::axis_end(const jit_axis_t &axis, const rect_t &rect) const {
+    if (axis.outer < 0) return extent(axis.inner, rect);
+    const auto &inner = problem_.loops[at(axis.inner)];
+    if (inner.parent == axis.outer)
+        return (axis.outer_extent - 1) * axis.inner_extent + inner.last_extent;
+    return extent(axis.outer, rect) * extent(axis.inner, rect);
+}
+
+void jit_walk_t::run_piece(dim_t piece) {
+    const auto &rows = plan_.rows, &cols = plan_.cols;
+    const dim_t col = piece % cols.blocks() * cols.block;
+    piece /= cols.blocks();
+    const dim_t row = piece % rows.blocks() * rows.block;
+    if (!set_outer_point(piece / rows.blocks())) return;
+    run_rows(row, std::min(row + rows.block, rows.extent()), col,
+            std::min(cols.block, cols.extent() - col));
+}
+
+// False for a point that is beyond a short last group.
+bool jit_walk_t::set_outer_point(dim_t point) {
+    if (point == outer_point_) return inside_;
+    outer_point_ = point;
+    for (size_t o = 0; o < problem_.operands.size(); ++o)
+        base_[o] = problem_.operands[o].offset;
+    for (size_t i = plan_.outer.size(); i-- > 0;) {
+        const int l = plan_.outer[i];
+        const dim_t iterations = problem_.loops[at(l)].extent;
+        index_[l] = point % iterations;
+        point /= iterations;
+        for (size_t o = 0; o < problem_.operands.size(); ++o)
+            base_[o] += index_[l] * problem_.operands[o].strides[at(l)];
+    }
+    inside_ = true;
+    for (const int l : plan_.outer)
+        inside_ = inside_ && index_[l] < extent(l, {});
+    return inside_;
+}
+
+void jit_walk_t::run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols) {
+    const auto &rows = plan_.rows;
+    if (plan_.path == jit_src_path_t::transposed)
+        pack_transposed_rows(begin, end, {0, 0, 0, col, cols});
+    for (dim_t r = begin; r < end;) {
+        const dim_t outer_row = r / rows.inner_extent;
+        const dim_t row = r % rows.inner_extent;
+        const dim_t count = std::min(end - r, rows.inner_extent - row);
+        rect_t rect {outer_row, row, count, col, cols};
+        if (outer_row < extent(rows.outer, rect)) {
+            rect.rows = std::min(count, extent(rows.inner, rect) - row);
+            if (rect.rows > 0) run_cols(rect);
+        }
+        r += count;
+    }
+}
+
+// Cuts off the columns that a short last group has not.
+void jit_walk_t::run_cols(rect_t rect) {
+    const auto &cols = plan_.cols;
+    const int l = cols.outer < 0 ? cols.inner : cols.outer;
+    const int parent = l < 0 ? -1 : problem_.loops[at(l)].parent;
+    const dim_t last_row = plan_.rows.inner_extent - 1;
+    if (parent >= 0 && parent == plan_.rows.inner && rect.rows > 1 &&
+            rect.row + rect.rows - 1 == last_row) {
+        // The last row is shorter than those before it.
+        --rect.rows;
+        run_cols(rect);
+        rect.row = last_row;
+        rect.rows = 1;
+    }
+    rect.cols = std::min(rect.cols, axis_end(cols, rect) - rect.col);
+    if (rect.cols > 0) run_in_staged_parts(rect);
+}
+
+// Rows of which each has its own parameters must leave these room.
+void jit_walk_t::run_in_staged_parts(const rect_t &rect) {
+    dim_t most = rect.rows;
+    if (plan_.params_vary() && !plan_.rows_share())
+        most = std::max<dim_t>(jit_max_staged / padded(rect.cols), 1);
+    else most = jit_max_staged;
+    rect_t part = rect;
+    for (dim_t r = 0; r < rect.rows; r += most) {
+        part.row = rect.row + r;
+        part.rows = std::min(most, rect.rows - r);
+        run_staged(part);
+    }
+}
+
+void jit_walk_t::run_staged(const rect_t &rect) {
+    if (plan_.path == jit_src_path_t::gathered) pack_gathered_rows(rect);
+    stage(rect);
+    dim_t most = rect.rows;
+    if (plan_.streaming)
+        most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
+    if (plan_.path == jit_src_path_t::nibbles)
+        most = std::min(most, jit_tile_bytes / rect.cols);
+    for (dim_t r = 0; r < rect.rows; r += most)
+        run_chunk(rect, r, std::min(most, rect.rows - r));
+}
+
+// The element of the rectangle's first row and, unless it is of groups, column.
+dim_t jit_walk_t::element(int operand, const rect_t &rect) const {
+    return base_[operand] + rect.outer_row * stride(operand, plan_.rows.outer) +
+           rect.row * stride(operand, plan_.rows.inner);
+}
+
+dim_t jit_walk_t::padded(dim_t cols) const {
+    const dim_t width = kernel_.step_width_;
+    return (cols + width - 1) / width * width;
+}
+
+void jit_walk_t::stage(const rect_t &rect) {
+    stage_operand({plan_.scales, plan_.scales_vary, plan_.scales_rows,
+                          stage_scales, scratch_.scales},
+            rect);
+    two_part_ = false;
+    if (plan_.zps < 0) {
+        scratch_.zps[0] = 0.f;
+        return;
+    }
+    staging_t zps {
+            plan_.zps, plan_.zps_vary, plan_.zps_rows, stage_zps, scratch_.zps};
+    two_part_ = stage_operand(zps, rect);
+    if (!two_part_) return;
+    zps.stage = stage_zps_low;
+    stage_operand(zps, rect);
+    zps.stage = stage_zps_high;
+    zps.to = scratch_.zps_high;
+    stage_operand(zps, rect);
+}
+
+bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
+    const int o = staging.operand;
+    const dim_t row_stride = stride(o, plan_.rows.inner);
+    const dim_t rows = staging.by_row ? rect.rows : 1;
+    const dim_t first = element(o, rect);
+    if (!staging.varies)
+        return staging.stage(staging.to, problem_.operands[at(o)].type,
+                buffers_[o], first, row_stride, rows);
+    bool wide = false;
+    for (dim_t r = 0; r < rows; ++r)
+        wide |= stage_cols(staging, first + r * row_stride,
+                staging.to + r * padded(rect.cols), rect);
+    return wide;
+}
+
+bool jit_walk_t::stage_cols(
+        const staging_t &staging, dim_t first, float *to, const rect_t &rect) {
+    const int o = staging.operand;
+    const auto &cols = plan_.cols;
+    const data_type_t type = problem_.operands[at(o)].type;
+    const dim_t inner = stride(o, cols.inner), outer = stride(o, cols.outer);
+    bool wide = false;
+    if (inner == 0) {
+        // One value a group (or for all columns), over and over.
+        const dim_t group = cols.inner_extent;
+        const dim_t skip = rect.col % group;
+        auto *values = reinterpret_cast<float *>(scratch_.bounce);
+        wide = staging.stage(values, type, buffers_[o],
+                first + rect.col / group * outer, outer,
+                (skip + rect.cols + group - 1) / group);
+        repeat_each(to, values, group, skip, rect.cols);
+    } else {
+        for (dim_t c = 0, count = 0; c < rect.cols; c += count) {
+            const dim_t skip = (rect.col + c) % cols.inner_extent;
+            const dim_t group = (rect.col + c) / cols.inner_extent;
+            count = std::min(rect.cols - c, cols.inner_extent - skip);
+            wide |= staging.stage(to + c, type, buffers_[o],
+                    first + group * outer + skip * inner, inner, count);
+        }
+    }
+    std::fill(to + rect.cols, to + padded(rect.cols), 0.f);
+    if (kernel_.paired_)
+        pair_blocks(to, padded(rect.cols),
+                static_cast<int>(kernel_.step_width_ / 2));
+    return wide;
+}
+
+void jit_walk_t::pack_transposed_rows(
+        dim_t begin, dim_t end, const rect_t &cols) {
+    const dim_t rows = std::min(end, axis_end(plan_.rows, cols)) - begin;
+    const dim_t count =
+            std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
+    if (rows <= 0 || count <= 0) return;
+    const dim_t col_stride = stride(0, plan_.cols.inner);
+    const dim_t first = base_[0] + begin + cols.col * col_stride;
+    tile_row_ = begin;
+    // Two nibbles a byte: what is transposed is bytes either way.
+    const dim_t per_byte = 8 / src_bits_;
+    pack_transposed(scratch_.tile, plan_.cols.block,
+            static_cast<const uint8_t *>(buffers_[0]) + first / per_byte,
+            col_stride / per_byte, (rows + per_byte - 1) / per_byte, count);
+}
+
+void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
+    const dim_t col_stride = stride(0, plan_.cols.inner);
+    tile_row_ = rect.outer_row * plan_.rows.inner_extent + rect.row;
+    pack_gathered(scratch_.tile, plan_.cols.block, buffers_[0], src_bits_,
+            element(0, rect) + rect.col * col_stride,
+            stride(0, plan_.rows.inner), col_stride, rect.rows, rect.cols);
+}
+
+void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
+    rect_t chunk = rect;
+    chunk.row += row;
+    chunk.rows = rows;
+    const int o = static_cast<int>(problem_.operands.size()) - 1;
+    auto *dst = static_cast<char *>(buffers_[o]) +
+                (element(o, chunk) + chunk.col) * dst_bytes_;
+    const dim_t dst_pitch = stride(o, plan_.rows.inner) * dst_bytes_;
+    if (!plan_.streaming) {
+        run_rows_of(rect, chunk, dst, dst_pitch);
+        return;
+    }
+    const dim_t row_bytes = rect.cols * dst_bytes_;
+    run_rows_of(rect, chunk, scratch_.bounce, row_bytes);
+    if (dst_pitch == row_bytes) {
+        stream_copy(dst, scratch_.bounce, rows * row_bytes);
+        return;
+    }
+    for (dim_t r = 0; r < rows; ++r)
+        stream_copy(dst + r * dst_pitch, scratch_.bounce + r * row_bytes,
+                row_bytes);
+}
+
+// Finds the rows of src that a chunk needs, or makes them.
+void jit_walk_t::run_rows_of(
+        const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
+    const auto &kernels = kernel_.row_kernels_;
+    const dim_t row_stride = stride(0, plan_.rows.inner);
+    const dim_t first = element(0, chunk) + chunk.col;
+    const dim_t tile_row =
+            chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
+    const dim_t tile_pitch = plan_.cols.block;
+    const auto *tile = scratch_.tile;
+    using k = jit_dequantize_t;
+    switch (plan_.path) {
+    case jit_src_path_t::nibbles:
+        if ((first | row_stride) % 2 != 0) {
+            for (dim_t r = 0; r < chunk.rows; ++r)
+                pack_nibbles(scratch_.tile + r * chunk.cols, buffers_[0],
+                        first + r * row_stride, chunk.cols);
+            call(rect, chunk, dst, dst_pitch,
+                    {&kernels[k::row_of_tile], tile, chunk.cols, 0, 1});
+            return;
+        }
+        [[fallthrough]];
+    case jit_src_path_t::direct:
+        call(rect, chunk, dst, dst_pitch,
+                {&kernels[k::row_of_src],
+                        static_cast<const char *>(buffers_[0]) +
+                                first * src_bits_ / 8,
+                        row_stride * src_bits_ / 8, 0, 1});
+        return;
+    case jit_src_path_t::gathered:
+        call(rect, chunk, dst, dst_pitch,
+                {&kernels[k::row_of_tile], tile + tile_row * tile_pitch,
+                        tile_pitch, 0, 1});
+        return;
+    case jit_src_path_t::transposed: break;
+    }
+    if (src_bits_ == 8) {
+        call(rect, chunk, dst, dst_pitch,
+                {&kernels[k::row_of_tile], tile + tile_row * tile_pitch,
+                        tile_pitch, 0, 1});
+        return;
+    }
+    // A row of the tile is two: every other row is in the low halves.
+    for (dim_t r = 0; r < std::min<dim_t>(chunk.rows, 2); ++r) {
+        const dim_t source = tile_row + r;
+        const auto half =
+                source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
+        call(rect, chunk, dst, dst_pitch,
+                {&kernels[half], tile + source / 2 * tile_pitch, tile_pitch, r,
+                        2});
+    }
+}
+
+// Runs every `src.step`th row of a chunk, from `src.first` on.
+void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
+        dim_t dst_pitch, const src_rows_t &src) {
+    const auto pitch_of = [&](bool varies, bool by_row) {
+        return by_row ? (varies ? padded(rect.cols) : 1) * f32_bytes : 0;
+    };
+    const dim_t scales_pitch = pitch_of(plan_.scales_vary, plan_.scales_rows);
+    const dim_t zps_pitch = pitch_of(plan_.zps_vary, plan_.zps_rows);
+    const dim_t row = chunk.row - rect.row + src.first;
+    const auto shifted = [row](const float *params, dim_t pitch) {
+        return params + row * pitch / f32_bytes;
+    };
+    jit_row_args_t args;
+    args.src = src.rows;
+    args.dst = static_cast<char *>(dst) + src.first * dst_pitch;
+    args.scales = shifted(scratch_.scales, scales_pitch);
+    args.zps = shifted(scratch_.zps, zps_pitch);
+    args.zps_high = shifted(scratch_.zps_high, zps_pitch);
+    args.rows = (chunk.rows - src.first + src.step - 1) / src.step;
+    args.cols = chunk.cols;
+    args.src_pitch = src.pitch;
+    args.dst_pitch = dst_pitch * src.step;
+    args.scales_pitch = scales_pitch * src.step;
+    args.zps_pitch = zps_pitch * src.step;
+    (*(*src.kernels)[two_part_])(args);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,93 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_WALK_HPP
+#define KERNELS_DEQUANTIZE_JIT_WALK_HPP
+
+#include <cstdint>
+
+#include "kernels/dequantize/jit_dequantize.hpp"
+#include "kernels/dequantize/jit_params.hpp"
+
+namespace dnnl_dequant {
+
+/// What one thread keeps on its stack.
+struct jit_scratch_t {
+    static constexpr dim_t slack = 16; // see jit_params.hpp
+    alignas(64) float scales[jit_max_staged + slack];
+    alignas(64) float zps[jit_max_staged + slack];
+    alignas(64) float zps_high[jit_max_staged + slack];
+    alignas(64) uint8_t tile[jit_tile_bytes]; // packed source
+    // Results on their way past the caches; before that, parameters of groups.
+    alignas(64) char bounce[jit_bounce_bytes];
+};
+
+/// One thread's walk through pieces of one execution.
+class jit_walk_t {
+public:
+    jit_walk_t(const jit_dequantize_t &kernel, void *const *buffers);
+
+    void run_piece(dim_t piece);
+
+private:
+    // A range of rows by a range of columns. The rows are within one iteration
+    // of the outer row loop.
+    struct rect_t {
+        dim_t outer_row, row, rows, col, cols;
+    };
+
+    // How one operand becomes f32 that a row kernel reads.
+    struct staging_t {
+        int operand;
+        bool varies, by_row;
+        stage_t stage;
+        float *to;
+    };
+
+    // The rows of one call.
+    struct src_rows_t {
+        const jit_dequantize_t::row_kernels_t *kernels;
+        const void *rows;
+        dim_t pitch;
+        dim_t first, step; // in rows of the rectangle
+    };
+
+    dim_t stride(int operand, int loop) const;
+    dim_t extent(int loop, const rect_t &rect) const;
+    dim_t axis_end(const jit_axis_t &axis, const rect_t &rect) const;
+    bool set_outer_point(dim_t point);
+    void run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols);
+    void run_cols(rect_t rect);
+    void run_in_staged_parts(const rect_t &rect);
+    void run_staged(const rect_t &rect);
+
+    dim_t element(int operand, const rect_t &rect) const;
+    dim_t padded(dim_t cols) const;
+    void stage(const rect_t &rect);
+    bool stage_operand(const staging_t &staging, const rect_t &rect);
+    bool stage_cols(const staging_t &staging, dim_t first, float *to,
+            const rect_t &rect);
+
+    void pack_transposed_rows(dim_t begin, dim_t end, const rect_t &cols);
+    void pack_gathered_rows(const rect_t &rect);
+    void run_chunk(const rect_t &rect, dim_t row, dim_t rows);
+    void run_rows_of(const rect_t &rect, const rect_t &chunk, void *dst,
+            dim_t dst_pitch);
+    void call(const rect_t &rect, const rect_t &chunk, void *dst,
+            dim_t dst_pitch, const src_rows_t &src);
+
+    const jit_dequantize_t &kernel_;
+    const problem_t &problem_;
+    const jit_plan_t &plan_;
+    void *const *const buffers_;
+    const dim_t dst_bytes_;
+    const int src_bits_;
+    dim_t outer_point_ = -1;
+    bool inside_ = false;        // the outer point is not beyond a short group
+    dim_t index_[jit_max_loops]; // the outer loops'
+    dim_t base_[4];              // each operand's element at the outer point
+    dim_t tile_row_ = 0; // the row, of the axis, that the tile begins with
+    bool two_part_ = false;
+    jit_scratch_t scratch_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
