@@ -1,0 +1,81 @@
+"""The built library exports what it says, needs what it may, is hardened.
+
+usage: check_library.py exports|needed|hardening ROOT LIBRARY
+"""
+import re
+import subprocess
+import sys
+
+import lint
+
+# No oneDNN among them: it is found at run time, whichever the program has.
+MAY_NEED = re.compile(
+    r"(libc|libm|libstdc\+\+|libgcc_s|libgomp|libomp|ld-linux-x86-64)\.so")
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True,
+                          text=True).stdout
+
+
+def expected_exports(table, header):
+    routed = re.findall(r"^(?:RECORD|ROUTE)\((\w+)\)", table, re.M)
+    own = re.findall(r"^DNNL_DEQUANT_API [^;(]*?(\w+)\(", header, re.M)
+    return set(routed) | set(own)
+
+
+def check_exports(expected, symbols):
+    """symbols: what `nm -D --defined-only` prints."""
+    exported = {line.split()[-1] for line in symbols.splitlines()}
+    return [f"{name}: exported, but neither in entry_points.def nor in the "
+            "public header" for name in sorted(exported - expected)] \
+        + [f"{name}: not exported" for name in sorted(expected - exported)]
+
+
+def check_needed(dynamic):
+    """dynamic: what `readelf -dW` prints."""
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    complaints = [f"needs {name}" for name in needed
+                  if not MAY_NEED.match(name)]
+    if re.search(r"\((RPATH|RUNPATH)\)", dynamic):
+        complaints.append("has a run path")
+    return complaints if needed else ["no NEEDED entry was found"]
+
+
+def check_hardening(dynamic, segments, symbols):
+    """readelf -dW, readelf -lW and `nm -D` of the library."""
+    complaints = []
+    if not re.search(r"\(FLAGS(_1)?\).*\b(BIND_NOW|NOW)\b", dynamic):
+        complaints.append("is bound lazily (-z now)")
+    if "TEXTREL" in dynamic:
+        complaints.append("has text relocations")
+    if "GNU_RELRO" not in segments:
+        complaints.append("has no RELRO segment (-z relro)")
+    if not re.search(r"GNU_STACK\s+(0x\w+\s+){5}RW ", segments):
+        complaints.append("may run code on the stack")
+    if re.search(r"LOAD\s+(0x\w+\s+){5}RWE", segments):
+        complaints.append("has a segment both writable and executable")
+    if "__stack_chk_fail" not in symbols:
+        complaints.append("has no stack canaries (-fstack-protector-strong)")
+    if not re.search(r"\b__\w+_chk\b", symbols.replace("__stack_chk", "")):
+        complaints.append("has no checked calls (_FORTIFY_SOURCE)")
+    return complaints
+
+
+def check(what, root, library):
+    if what == "exports":
+        expected = expected_exports(
+            lint.read(root, "src/abi/entry_points.def"),
+            lint.read(root, "include/dnnl_dequant/dnnl_dequant.h"))
+        return check_exports(expected,
+                             output("nm", "-D", "--defined-only", library)), \
+            len(expected)
+    dynamic = output("readelf", "-dW", library)
+    if what == "needed":
+        return check_needed(dynamic), 1
+    return check_hardening(dynamic, output("readelf", "-lW", library),
+                           output("nm", "-D", library)), 1
+
+
+if __name__ == "__main__":
+    lint.finish(*check(*sys.argv[1:]))

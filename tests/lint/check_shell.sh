@@ -1,0 +1,14 @@
+#!/bin/sh
+# Every shell script parses as POSIX shell and pleases shellcheck.
+# usage: check_shell.sh ROOT
+set -eu
+cd "$1"
+for script in dev cmake/setup/*.sh tests/lint/*.sh; do
+    sh -n "$script"
+done
+bash -n .ci/run
+if command -v shellcheck >/dev/null; then
+    shellcheck -x dev cmake/setup/*.sh tests/lint/*.sh .ci/run
+else
+    echo "no shellcheck here: syntax alone was looked at"
+fi

@@ -1,0 +1,154 @@
+"""Each check takes what is right and refuses what is wrong."""
+import os
+import tempfile
+import unittest
+
+import check_entry_points
+import check_format
+import check_layers
+import check_library
+import check_sizes
+import check_text
+import lint
+
+LAYERS = """# comment
+level base
+level graph kernels
+level abi
+within kernels: base
+only dlsym: base
+"""
+
+
+class LayersTest(unittest.TestCase):
+    def complaints(self, path, text):
+        return check_layers.check_file(path, text,
+                                       check_layers.Layers(LAYERS))
+
+    def test_lower_levels_are_allowed(self):
+        self.assertFalse(self.complaints(
+            "src/abi/a.cpp", '#include "graph/g.hpp"\n#include <vector>\n'))
+
+    def test_higher_and_equal_levels_are_refused(self):
+        self.assertTrue(self.complaints(
+            "src/base/b.cpp", '#include "graph/g.hpp"\n'))
+        self.assertTrue(self.complaints(
+            "src/graph/g.cpp", '#include "kernels/k.hpp"\n'))
+
+    def test_only_one_room_has_a_word(self):
+        self.assertTrue(self.complaints("src/graph/g.cpp", "dlsym(a, b);\n"))
+        self.assertFalse(self.complaints("src/base/b.cpp", "dlsym(a, b);\n"))
+        self.assertFalse(self.complaints("src/graph/g.cpp", "// dlsym\n"))
+
+    def test_a_room_must_be_known(self):
+        self.assertTrue(self.complaints("src/attic/a.cpp", ""))
+
+    def test_a_rule_must_be_known(self):
+        with self.assertRaises(ValueError):
+            check_layers.Layers("levels base\n")
+
+
+class TextTest(unittest.TestCase):
+    def test_forbidden_words(self):
+        for line in ("// TO" + "DO: later", "cd /wo" + "rk/main", "a = 1; ",
+                     "http://deb." + "debian.org/debian", "int\ta;",
+                     "https://pypi." + "org/simple"):
+            self.assertTrue(check_text.check_file("a.cpp", line + "\n"), line)
+
+    def test_ordinary_text(self):
+        self.assertFalse(check_text.check_file("a.cpp", "int a; // work\n"))
+        self.assertTrue(check_text.check_file("a.cpp", "int a;"))
+
+    def test_folders_tell_what_lives_there(self):
+        self.assertTrue(check_text.folders_without_readme({"src/a/b.cpp"}))
+        self.assertFalse(check_text.folders_without_readme(
+            {"src/a/b.cpp", "src/a/README.md"}))
+
+
+class SizesTest(unittest.TestCase):
+    def function(self, lines):
+        return ("namespace n {\nstruct s {\n    int f(int) const {\n"
+                + "        g(\"{\"); // {\n" * lines + "    }\n};\n}\n")
+
+    def test_long_function(self):
+        self.assertTrue(check_sizes.check_file("a.cpp", self.function(79)))
+        self.assertFalse(check_sizes.check_file("a.cpp", self.function(78)))
+
+    def test_long_file(self):
+        self.assertTrue(check_sizes.check_file("a.def", "X\n" * 401))
+        self.assertFalse(check_sizes.check_file("a.def", "X\n" * 400))
+
+
+class LibraryTest(unittest.TestCase):
+    DYNAMIC = "0x1 (NEEDED)  Shared library: [libc.so.6]\n" \
+              "0x1e (FLAGS)  BIND_NOW\n"
+    SEGMENTS = "  LOAD  0x0 0x0 0x0 0x1 0x1 R E 0x1000\n" \
+               "  GNU_STACK  0x0 0x0 0x0 0x0 0x0 RW  0x10\n" \
+               "  GNU_RELRO  0x0 0x0 0x0 0x1 0x1 R   0x1\n"
+    SYMBOLS = "U __stack_chk_fail@GLIBC_2.4\nU __memcpy_chk@GLIBC_2.3.4\n"
+
+    def test_exports(self):
+        expected = check_library.expected_exports(
+            "RECORD(f)\nFORWARD(h)\nROUTE(g) // 3.12\n",
+            "DNNL_DEQUANT_API const char *own(void);\n")
+        self.assertEqual(expected, {"f", "g", "own"})
+        right = "1 T f\n2 T g\n3 T own\n"
+        self.assertFalse(check_library.check_exports(expected, right))
+        self.assertTrue(
+            check_library.check_exports(expected, right + "4 T other\n"))
+        self.assertTrue(check_library.check_exports(expected, "1 T f\n"))
+
+    def test_needed(self):
+        self.assertFalse(check_library.check_needed(self.DYNAMIC))
+        self.assertTrue(check_library.check_needed(
+            self.DYNAMIC + "0x1 (NEEDED)  Shared library: [libdnnl.so.3.6]"))
+        self.assertTrue(check_library.check_needed(
+            self.DYNAMIC + "0x1d (RUNPATH)  Library runpath: [/x]"))
+
+    def test_hardening(self):
+        right = (self.DYNAMIC, self.SEGMENTS, self.SYMBOLS)
+        self.assertFalse(check_library.check_hardening(*right))
+        for place, old, new in (
+                (0, "BIND_NOW", ""), (0, "FLAGS", "TEXTREL"),
+                (1, "GNU_RELRO", ""), (1, "R E", "RWE"), (1, "RW ", "RWE"),
+                (2, "__stack_chk_fail", ""), (2, "__memcpy_chk", "memcpy")):
+            wrong = list(right)
+            wrong[place] = right[place].replace(old, new)
+            self.assertTrue(check_library.check_hardening(*wrong), (old, new))
+
+
+class EntryPointsTest(unittest.TestCase):
+    def test_unknown_function(self):
+        functions = check_entry_points.declared(
+            "dnnl_status_t DNNL_API dnnl_graph_f(\n    int a);\n"
+            "dnnl_status_t DNNL_API dnnl_graph_g(int a);\n")
+        names = check_entry_points.rows("ROUTE(dnnl_graph_f)\n")
+        self.assertEqual(
+            len(check_entry_points.check_header(names, "h", functions)), 1)
+
+    def test_two_rows(self):
+        self.assertTrue(check_entry_points.check_table(["f", "f"]))
+
+
+class FormatTest(unittest.TestCase):
+    def test_a_complaint_is_passed_on(self):
+        with tempfile.TemporaryDirectory() as root:
+            with open(os.path.join(root, "a.cpp"), "w",
+                      encoding="utf-8") as file:
+                file.write("int a;\n")
+            failing = os.path.join(root, "clang-format")
+            with open(failing, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho 'a.cpp:1:1: error: no' >&2; exit 1")
+            os.chmod(failing, 0o755)
+            self.assertTrue(check_format.check(root, failing)[0])
+            self.assertFalse(check_format.check(root, "true")[0])
+
+
+class LintTest(unittest.TestCase):
+    def test_a_check_of_nothing_fails(self):
+        with self.assertRaises(SystemExit):
+            lint.finish([], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
