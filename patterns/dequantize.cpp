@@ -1,7 +1,10 @@
 // A dequantize op by itself:
 //
-//   src, scales[, zps] -> DynamicDequantize -> dst
+//   src, scales[, zps] -> DynamicDequantize        -> dst
+//                       | DequantizeLinear
+//                       | ExtendedDequantizeLinear
 
+#include "graph/granularity.hpp"
 #include "graph/op_schema.hpp"
 #include "patterns/patterns.hpp"
 
@@ -9,7 +12,7 @@ namespace dnnl_dequant {
 
 result_t match_dequantize(
         const graph_record_t &, const op_record_t &root, match_t &match) {
-    if (root.kind != dnnl_graph_op_dynamic_dequantize)
+    if (root.kind != dnnl_graph_op_dynamic_dequantize && !is_linear(root))
         return {status_t::unimplemented,
                 describe(root) + ": not a dequantize op"};
     if (result_t result = verify(root); !result.ok()) return result;

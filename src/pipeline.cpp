@@ -75,9 +75,9 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
     const result_t verified =
             ours ? verify(op_record)
                  : result_t(status_t::unimplemented, describe(op_record));
-    if (verified.status == status_t::invalid_graph_op)
-        return refuse("add_op", verified);
-    if (ours && extension && !verified.ok())
+    const bool outside = verified.status == status_t::unimplemented;
+    if (!verified.ok() && !outside) return refuse("add_op", verified);
+    if (ours && extension && outside)
         return refuse("add_op", {status_t::invalid_graph_op, verified.reason});
 
     dnnl_status_t status = upstream::call(&api_t::dnnl_graph_add_op, graph, op);

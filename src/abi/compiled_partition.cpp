@@ -16,16 +16,18 @@ bool append_buffers(size_t count, const_dnnl_graph_tensor_t *tensors,
         std::vector<buffer_t> &buffers) {
     if (count > 0 && tensors == nullptr) return false;
     for (size_t i = 0; i < count; ++i) {
+        const const_dnnl_graph_tensor_t tensor = tensors[i];
         logical_tensor_t lt;
         void *data = nullptr;
-        if (tensors[i] == nullptr ||
+        if (tensor == nullptr ||
                 upstream::call(&api_t::dnnl_graph_tensor_get_logical_tensor,
-                        tensors[i], &lt) != dnnl_success)
+                        tensor, &lt) != dnnl_success)
             return false;
-        if (const auto record = records().tensors.find(tensors[i]))
-            data = record->scalar.data();
+        const auto record = records().tensors.find(tensor);
+        if (record && record->logical_tensor) lt = *record->logical_tensor;
+        if (record && record->scalar) data = record->scalar->data();
         else if (upstream::call(&api_t::dnnl_graph_tensor_get_data_handle,
-                         tensors[i], &data) != dnnl_success)
+                         tensor, &data) != dnnl_success)
             return false;
         buffers.push_back(
                 {lt.id, data, has_shape(lt) ? element_count(lt) : -1});

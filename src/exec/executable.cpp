@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/convert.hpp"
 #include "exec/parallel.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -13,6 +14,20 @@ namespace {
 
 // Enough for any op; more operands than this is a defect of lowering.
 constexpr size_t max_operands = 16;
+
+bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
+    const dim_t count = element_count(tensor);
+    for (dim_t i = 0; i < count; ++i) {
+        dim_t rest = i, element = 0;
+        for (int d = tensor.ndims; d-- > 0;) {
+            element += rest % tensor.dims[d] * tensor.layout.strides[d];
+            rest /= tensor.dims[d];
+        }
+        // Zero of either sign; NaN is none.
+        if (!(load_f32(type_of(tensor), data, element) == 0.f)) return false;
+    }
+    return true;
+}
 
 } // namespace
 
@@ -49,6 +64,16 @@ result_t executable_t::execute(const std::vector<buffer_t> &given) const {
         buffers[i] = found->data;
     }
     if (empty_) return {};
+    for (const logical_tensor_t &tensor : lowered_.must_be_zero) {
+        const auto found = std::find_if(given.begin(), given.end(),
+                [&tensor](const buffer_t &b) { return b.tensor == tensor.id; });
+        if (!holds_only_zeros(tensor, found->data))
+            return {status_t::invalid_arguments,
+                    "tensor " + std::to_string(tensor.id) +
+                            " is a zero point of type " +
+                            to_string(type_of(tensor)) +
+                            " that is not 0; expected 0"};
+    }
     const implementation_t &implementation = lowered_.implementation;
     if (implementation.kernel) {
         run_parallel(*implementation.kernel, buffers.data(), bytes_);

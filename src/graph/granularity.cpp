@@ -2,27 +2,12 @@
 
 #include <algorithm>
 
+#include "graph/granularity_rules.hpp"
 #include "graph/logical_tensor.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-result_t invalid(const op_record_t &op, const std::string &what) {
-    return {status_t::invalid_graph_op, describe(op) + ": " + what};
-}
-
-result_t check_axis(const op_record_t &op, const granularity_t &granularity) {
-    const logical_tensor_t &src = op.inputs[0];
-    if (!has_rank(src)) return {};
-    const dim_t rank = src.ndims;
-    const dim_t axis = granularity.axis;
-    if (axis >= -rank && axis < rank) return {};
-    return invalid(op,
-            "axis is " + std::to_string(axis) + "; expected a value in [" +
-                    std::to_string(-rank) + " .. " + std::to_string(rank - 1) +
-                    "] for src of rank " + std::to_string(rank));
-}
 
 result_t check_groups(const op_record_t &op, const granularity_t &granularity) {
     const dims_t &groups = granularity.group_shape;
@@ -41,27 +26,60 @@ result_t check_groups(const op_record_t &op, const granularity_t &granularity) {
     return {};
 }
 
-} // namespace
-
-granularity_t granularity_of(const op_record_t &op) {
+granularity_t dynamic_granularity(const op_record_t &op) {
     granularity_t result;
     if (const auto *qtype =
                     find_attribute<std::string>(op, dnnl_graph_op_attr_qtype)) {
         if (*qtype == "per_channel") result.qtype = qtype_t::per_channel;
         if (*qtype == "per_group") result.qtype = qtype_t::per_group;
     }
-    if (const auto *axis = find_attribute<dims_t>(op, dnnl_graph_op_attr_axis))
-        result.axis = axis->front();
+    result.axis = axis_of(op);
     if (const auto *groups =
                     find_attribute<dims_t>(op, dnnl_graph_op_attr_group_shape))
         result.group_shape = *groups;
     return result;
 }
 
-result_t check_granularity(const op_record_t &op) {
-    const granularity_t granularity = granularity_of(op);
+} // namespace
+
+dim_t axis_of(const op_record_t &op) {
+    const auto *axis = find_attribute<dims_t>(op, dnnl_graph_op_attr_axis);
+    return axis ? axis->front() : 1;
+}
+
+result_t invalid(const op_record_t &op, const std::string &what) {
+    return {status_t::invalid_graph_op, describe(op) + ": " + what};
+}
+
+result_t check_axis(const op_record_t &op, dim_t axis) {
+    const logical_tensor_t &src = op.inputs[0];
+    if (!has_rank(src)) return {};
+    const dim_t rank = src.ndims;
+    if (axis >= -rank && axis < rank) return {};
+    return invalid(op,
+            "axis is " + std::to_string(axis) + "; expected a value in [" +
+                    std::to_string(-rank) + " .. " + std::to_string(rank - 1) +
+                    "] for a tensor of rank " + std::to_string(rank));
+}
+
+granularity_t granularity_of(const op_record_t &op) {
+    return is_linear(op) ? linear_granularity(op) : dynamic_granularity(op);
+}
+
+result_t check_dynamic(const op_record_t &op) {
+    if (op.inputs.size() > 2) {
+        const data_type_t src = type_of(op.inputs[0]);
+        const data_type_t zps = type_of(op.inputs[2]);
+        if (is_floating(src) != is_floating(zps))
+            return invalid(op, std::string("zps are of type ") +
+                                       to_string(zps) + "; expected " +
+                                       (is_floating(src) ? to_string(src)
+                                                         : "an integer type") +
+                                       " for src of type " + to_string(src));
+    }
+    const granularity_t granularity = dynamic_granularity(op);
     switch (granularity.qtype) {
-    case qtype_t::per_channel: return check_axis(op, granularity);
+    case qtype_t::per_channel: return check_axis(op, granularity.axis);
     case qtype_t::per_group: return check_groups(op, granularity);
     case qtype_t::per_tensor: break;
     }

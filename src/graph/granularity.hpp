@@ -16,13 +16,24 @@ struct granularity_t {
     dims_t group_shape; // per_group; one a dimension of src
 };
 
-/// Reads the attributes of an op that has passed its schema.
+/// Reads the granularity of an op that has passed its schema and whose input
+/// shapes are known: DynamicDequantize tells it by attributes, the ONNX-shaped
+/// ops by the shape of the scale as well.
 granularity_t granularity_of(const op_record_t &op);
 
-/// Schema check of ops with qtype, axis and group_shape: the axis lies in
-/// [-rank, rank - 1], group_shape is there, positive and of src's rank, as far
-/// as src's rank is known.
-result_t check_granularity(const op_record_t &op);
+/// Schema check of DynamicDequantize, as far as shapes are known: the axis
+/// lies in [-rank .. rank - 1], group_shape is there, positive and of src's
+/// rank; zps are of src's family (integer or floating).
+result_t check_dynamic(const op_record_t &op);
+
+/// Schema check of the ONNX-shaped ops, as far as shapes are known: a zero
+/// point of x's type and scale's shape; for a scale of more than one element
+/// an axis in [-rank .. rank - 1]; a block_size of ONNX's range
+/// [ceil(D / S) .. ceil(D / (S - 1)) - 1].
+result_t check_linear(const op_record_t &op);
+
+/// True for an op whose scale and zero point follow ONNX's rules.
+bool is_linear(const op_record_t &op);
 
 /// The group size along each dimension of src (problem/make_problem.hpp).
 dims_t group_sizes(const granularity_t &granularity, const dims_t &src_dims);

@@ -57,6 +57,37 @@ void set_layout(
     std::copy(strides.begin(), strides.end(), tensor.layout.strides);
 }
 
+bool is_extension_type(data_type_t type) {
+    constexpr int first_of_ours = 0x7000;
+    return is_known(type) &&
+           (static_cast<int>(type) >= first_of_ours ||
+                   type == data_type_t::f4_e2m1  // 3.7 counts bytes
+                   || type == data_type_t::s64); // since 3.12
+}
+
+size_t memory_size(const logical_tensor_t &tensor) {
+    if (!has_shape(tensor)) return 0;
+    if (tensor.ndims > 0 &&
+            tensor.layout_type != dnnl_graph_layout_type_strided)
+        return static_cast<size_t>(-1);
+    dim_t elements = 1;
+    for (int d = 0; d < tensor.ndims; ++d) {
+        if (tensor.dims[d] == 0) return 0;
+        elements =
+                std::max(elements, tensor.dims[d] * tensor.layout.strides[d]);
+    }
+    return static_cast<size_t>(bytes_of(type_of(tensor), elements));
+}
+
+logical_tensor_t as_bytes(const logical_tensor_t &tensor) {
+    logical_tensor_t bytes = tensor;
+    bytes.data_type = dnnl_u8;
+    if (has_shape(tensor) &&
+            tensor.layout_type == dnnl_graph_layout_type_strided)
+        set_layout(bytes, {static_cast<dim_t>(memory_size(tensor))}, {1});
+    return bytes;
+}
+
 std::string dims_string(const dims_t &dims) {
     if (dims.empty()) return "scalar";
     std::string result;

@@ -41,6 +41,19 @@ dims_t dense_strides_like(const dims_t &dims, const dims_t &like);
 void set_layout(
         logical_tensor_t &tensor, const dims_t &dims, const dims_t &strides);
 
+/// True for the data types whose sizes the oneDNN that we run on may not know:
+/// ours, and those of oneDNN's later versions. Tensors of them are tensors of
+/// bytes to oneDNN.
+bool is_extension_type(data_type_t type);
+
+/// Bytes that a tensor of an extension type takes, by oneDNN's rules for its
+/// own types: 0 for an unknown shape, -1 (the largest value) for layouts that
+/// are not strided.
+size_t memory_size(const logical_tensor_t &tensor);
+
+/// A logical tensor of as many bytes, of the same id and property.
+logical_tensor_t as_bytes(const logical_tensor_t &tensor);
+
 /// "2x3" or "?" for a shape that is not known.
 std::string shape_string(const logical_tensor_t &tensor);
 std::string dims_string(const dims_t &dims);

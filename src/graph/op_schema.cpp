@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -9,7 +10,26 @@ namespace dnnl_dequant {
 
 namespace {
 
+using type = data_type_t;
+using list = std::vector<data_type_t>;
+
+list operator+(list a, const list &b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
 const std::vector<op_schema_t> &all_schemas() {
+    static const list floats {type::f32, type::bf16, type::f16};
+    static const list small_floats {type::f8_e4m3, type::f8_e5m2,
+            type::f8_e4m3fnuz, type::f8_e5m2fnuz, type::f4_e2m1};
+    static const list integers {type::s8, type::u8, type::s4, type::u4,
+            type::s16, type::u16, type::s32, type::u32, type::s2, type::u2};
+    static const list onnx_quantized =
+            list {type::u8, type::s8, type::s32, type::s16, type::u16, type::s4,
+                    type::u4, type::s2, type::u2} +
+            small_floats;
+    static const list quark_quantized {type::s32, type::s16, type::s8,
+            type::u32, type::u16, type::u8, type::f16, type::bf16, type::f32};
     static const std::vector<op_schema_t> schemas = {
 #include "graph/op_schema.def"
     };

@@ -2,6 +2,7 @@
 #define GRAPH_RECORDS_HPP
 
 #include <array>
+#include <optional>
 
 #include "graph/graph_record.hpp"
 #include "graph/op_record.hpp"
@@ -9,10 +10,13 @@
 
 namespace dnnl_dequant {
 
-/// A tensor of which oneDNN does not know all: its value, for a host scalar
-/// (oneDNN hands out no data handle for it).
+/// A tensor of which oneDNN does not know all.
 struct tensor_record_t {
-    alignas(8) std::array<unsigned char, 8> scalar {};
+    /// As the user said it, for a tensor of an extension type, which is a
+    /// tensor of bytes to oneDNN.
+    std::optional<logical_tensor_t> logical_tensor;
+    /// The value of a host scalar: oneDNN hands out no data handle for it.
+    std::optional<std::array<unsigned char, 8>> scalar;
 };
 
 /// The records of the process, beside oneDNN's live handles.

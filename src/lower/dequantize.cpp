@@ -2,6 +2,7 @@
 
 #include "lower/dequantize.hpp"
 
+#include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
@@ -71,20 +72,20 @@ result_t parameter_strides(const std::string &who,
 
 // The op with the shapes of compile, so that what its schema could not check
 // without them is checked now.
-result_t verify_with_shapes(
+op_record_t with_shapes(
         const partition_t &partition, const lowered_t &lowered) {
     op_record_t op = partition.ops.front();
     for (logical_tensor_t &input : op.inputs)
         input = port(lowered.inputs, input.id);
-    return verify(op);
+    return op;
 }
 
 } // namespace
 
 result_t lower_dequantize(const partition_t &partition, lowered_t &lowered) {
-    if (result_t result = verify_with_shapes(partition, lowered); !result.ok())
-        return result;
-    const granularity_t granularity = granularity_of(partition.ops.front());
+    const op_record_t op = with_shapes(partition, lowered);
+    if (result_t result = verify(op); !result.ok()) return result;
+    const granularity_t granularity = granularity_of(op);
     const logical_tensor_t &src =
             port(lowered.inputs, *find_role(partition, role_t::src));
     const dims_t dims = dims_of(src);
@@ -106,7 +107,8 @@ result_t lower_dequantize(const partition_t &partition, lowered_t &lowered) {
         const logical_tensor_t &tensor = port(lowered.inputs, *id);
         tensor_view_t view {type_of(tensor), {}, true};
         result_t result = parameter_strides(describe_port(partition, *id),
-                granularity, dims, role == role_t::zps, tensor, view.strides);
+                granularity, dims, role == role_t::zps && !is_linear(op),
+                tensor, view.strides);
         steps.push_back({step, static_cast<int>(views.size())});
         views.push_back(view);
         lowered.operands.push_back(*id);
@@ -116,6 +118,11 @@ result_t lower_dequantize(const partition_t &partition, lowered_t &lowered) {
     if (result.ok())
         result = add_parameter(role_t::scales, step_kind_t::multiply);
     if (!result.ok()) return result;
+
+    if (op.kind == dnnl_dequant_op_DequantizeLinear &&
+            is_floating(type_of(src)) && op.inputs.size() > 2)
+        lowered.must_be_zero.push_back(
+                port(lowered.inputs, *find_role(partition, role_t::zps)));
 
     views.push_back({type_of(dst), strides_of(dst), false});
     lowered.operands.push_back(dst.id);

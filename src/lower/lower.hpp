@@ -29,6 +29,9 @@ struct lowered_t {
     std::vector<logical_tensor_t> outputs; // inferred where they were not told
     problem_t problem;
     std::vector<size_t> operands; // logical tensor id of each operand
+    /// Inputs that must hold zeros only (ONNX: zero points of small floats);
+    /// looked at when executed, before anything is written.
+    std::vector<logical_tensor_t> must_be_zero;
     implementation_t implementation;
 };
 

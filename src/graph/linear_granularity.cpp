@@ -1,0 +1,102 @@
+// ONNX's rules: the shape of the scale says the granularity. One element of
+// any rank is per-tensor, whatever the axis; a list is per-axis; with a
+// block_size the scale has x's rank and the quantization is blocked.
+
+#include "dnnl_dequant/dnnl_dequant.h"
+#include "graph/granularity_rules.hpp"
+#include "graph/logical_tensor.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+dim_t block_size_of(const op_record_t &op) {
+    const auto *size = find_attribute<dims_t>(op, dnnl_dequant_attr_block_size);
+    return size ? size->front() : 0;
+}
+
+bool is_one_element(const logical_tensor_t &tensor) {
+    return has_shape(tensor) && element_count(tensor) == 1;
+}
+
+size_t normalized(dim_t axis, dim_t rank) {
+    return static_cast<size_t>(axis < 0 ? axis + rank : axis);
+}
+
+result_t check_zero_point(const op_record_t &op) {
+    if (op.inputs.size() < 3) return {};
+    const logical_tensor_t &x = op.inputs[0], &scale = op.inputs[1],
+                           &zero_point = op.inputs[2];
+    if (zero_point.data_type != x.data_type)
+        return invalid(op, std::string("x_zero_point is of type ") +
+                                   to_string(type_of(zero_point)) +
+                                   "; expected x's type, " +
+                                   to_string(type_of(x)));
+    const bool known = has_shape(scale) && has_shape(zero_point);
+    if (known && dims_of(scale) != dims_of(zero_point) &&
+            !(is_one_element(scale) && is_one_element(zero_point)))
+        return {status_t::invalid_shape,
+                describe(op) + ": x_zero_point has shape " +
+                        shape_string(zero_point) + "; expected x_scale's, " +
+                        shape_string(scale)};
+    return {};
+}
+
+// ONNX allows just those block sizes that give the scale its size.
+result_t check_block(const op_record_t &op, dim_t block) {
+    const logical_tensor_t &x = op.inputs[0], &scale = op.inputs[1];
+    const dim_t axis = axis_of(op);
+    if (result_t result = check_axis(op, axis); !result.ok()) return result;
+    if (has_rank(x) && has_rank(scale) && x.ndims != scale.ndims)
+        return {status_t::invalid_shape,
+                describe(op) + ": x_scale has shape " + shape_string(scale) +
+                        "; expected rank " + std::to_string(x.ndims) +
+                        " (x's) with a block_size"};
+    if (!has_shape(x) || !has_shape(scale)) return {};
+    const size_t at = normalized(axis, x.ndims);
+    const dim_t size = x.dims[at], blocks = scale.dims[at];
+    // size <= block * blocks says the lower bound, the other the upper.
+    if (blocks > 0 && (size + block - 1) / block == blocks) return {};
+    if (size == 0 && blocks == 0) return {};
+    return invalid(op, "block_size is " + std::to_string(block) +
+                               "; it does not cut " + std::to_string(size) +
+                               " elements (dimension " + std::to_string(at) +
+                               " of x " + shape_string(x) + ") into the " +
+                               std::to_string(blocks) + " blocks of x_scale " +
+                               shape_string(scale));
+}
+
+} // namespace
+
+bool is_linear(const op_record_t &op) {
+    return op.kind == dnnl_dequant_op_DequantizeLinear ||
+           op.kind == dnnl_dequant_op_ExtendedDequantizeLinear;
+}
+
+result_t check_linear(const op_record_t &op) {
+    if (result_t result = check_zero_point(op); !result.ok()) return result;
+    const dim_t block = block_size_of(op);
+    if (block < 0)
+        return invalid(op, "block_size is " + std::to_string(block) +
+                                   "; expected 0 or more");
+    if (block > 0) return check_block(op, block);
+    const logical_tensor_t &scale = op.inputs[1];
+    if (!has_shape(scale) || is_one_element(scale)) return {};
+    return check_axis(op, axis_of(op));
+}
+
+granularity_t linear_granularity(const op_record_t &op) {
+    const logical_tensor_t &x = op.inputs[0], &scale = op.inputs[1];
+    granularity_t result;
+    result.axis = axis_of(op);
+    if (const dim_t block = block_size_of(op); block > 0) {
+        result.qtype = qtype_t::per_group;
+        result.group_shape.assign(static_cast<size_t>(x.ndims), 1);
+        result.group_shape[normalized(result.axis, x.ndims)] = block;
+    } else if (!is_one_element(scale)) {
+        result.qtype = qtype_t::per_channel;
+    }
+    return result;
+}
+
+} // namespace dnnl_dequant
