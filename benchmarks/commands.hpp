@@ -1,0 +1,24 @@
+#ifndef BENCHMARKS_COMMANDS_HPP
+#define BENCHMARKS_COMMANDS_HPP
+
+#include <stdexcept>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// What the user got wrong, in one sentence; main prints it and exits with 2.
+struct usage_error_t : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Each adds its subcommand, whose callback sets `exit_status`: 0 or, where a
+// result was wrong, 1.
+void add_kernels_command(CLI::App &app, int &exit_status);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,117 @@
+#include "kernels_set.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+struct shape_t {
+    dim_t rows, cols;
+};
+
+constexpr shape_t memory_shape {4096, 4096};
+constexpr shape_t larger_shape {4096, 11008};
+constexpr shape_t l2_shape {256, 256};
+constexpr shape_t tiny_shape {1, 64};
+
+bool is_in_cache(const bench_case_t &c) {
+    return c.elements() <= l2_shape.rows * l2_shape.cols;
+}
+
+std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
+    std::vector<bench_case_t> all;
+    bench_case_t c = base;
+    c.granularity = granularity_t::per_tensor;
+    all.push_back(c);
+    c.granularity = granularity_t::per_channel;
+    for (const int axis : {0, 1}) {
+        c.axis = axis;
+        all.push_back(c);
+    }
+    c.granularity = granularity_t::per_group;
+    constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}};
+    for (const auto &group : groups) {
+        if (base.rows % group.rows != 0 || base.cols % group.cols != 0)
+            continue;
+        c.group_rows = group.rows;
+        c.group_cols = group.cols;
+        all.push_back(c);
+    }
+    return all;
+}
+
+// All rows of one section: types x zps x granularity.
+std::vector<bench_case_t> section(
+        const shape_t &shape, bool transposed, int threads) {
+    std::vector<bench_case_t> all;
+    for (const auto src : {type_t::u4, type_t::s4, type_t::u8, type_t::s8})
+        for (const auto dst : {type_t::f32, type_t::bf16, type_t::f16})
+            for (const auto zps : {type_t::undef, src, type_t::s32}) {
+                bench_case_t c;
+                c.src = src;
+                c.dst = dst;
+                c.zps = zps;
+                c.rows = shape.rows;
+                c.cols = shape.cols;
+                c.transposed = transposed;
+                c.threads = threads;
+                const auto rows = with_granularities(c);
+                all.insert(all.end(), rows.begin(), rows.end());
+            }
+    return all;
+}
+
+bool has_groups(const bench_case_t &c, dim_t rows, dim_t cols) {
+    return c.granularity == granularity_t::per_group && c.group_rows == rows &&
+           c.group_cols == cols;
+}
+
+// Unsigned src with zps of its type stands for all in every granularity; the
+// other types and zps are seen in groups of 128, the most used granularity.
+bool is_quick(const bench_case_t &c, int most_threads) {
+    const bool common = has_groups(c, 1, 128);
+    const bool is_unsigned = c.src == type_t::u4 || c.src == type_t::u8;
+    const bool own_zps = c.zps == c.src;
+    if (c.cols == larger_shape.cols)
+        return common && own_zps && is_unsigned && !c.transposed &&
+               c.threads == most_threads && c.dst != type_t::f16;
+    if (c.elements() <= tiny_shape.cols)
+        return !c.transposed && own_zps && is_unsigned &&
+               c.granularity == granularity_t::per_tensor;
+    if (c.transposed)
+        return is_unsigned && own_zps &&
+               (common || c.granularity == granularity_t::per_tensor);
+    if (is_unsigned && own_zps) return true;
+    return common && c.dst != type_t::f16;
+}
+
+} // namespace
+
+std::vector<bench_case_t> kernels_set(
+        const std::vector<int> &threads, bool quick) {
+    std::vector<bench_case_t> all;
+    int most_threads = 1;
+    for (const int n : threads)
+        most_threads = n > most_threads ? n : most_threads;
+    for (const auto &shape : {memory_shape, larger_shape, l2_shape, tiny_shape})
+        for (const bool transposed : {false, true})
+            for (const int n : threads)
+                for (const auto &c : section(shape, transposed, n)) {
+                    // In cache one thread says it all.
+                    if (is_in_cache(c) && n != threads.front()) continue;
+                    if (quick && !is_quick(c, most_threads)) continue;
+                    all.push_back(c);
+                }
+    return all;
+}
+
+std::vector<bench_case_t> filtered(const std::vector<bench_case_t> &cases,
+        const std::function<bool(const std::string &)> &wanted) {
+    std::vector<bench_case_t> kept;
+    for (const auto &c : cases)
+        if (wanted(c.name())) kept.push_back(c);
+    return kept;
+}
+
+} // namespace bench
+} // namespace dnnl_dequant

@@ -1,0 +1,32 @@
+#ifndef BENCHMARKS_KERNELS_SET_HPP
+#define BENCHMARKS_KERNELS_SET_HPP
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench_case.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// The rows of the kernels command, in the order in which they are printed:
+/// section by section (shape, layout, threads).
+///
+/// All of them: src {u4 s4 u8 s8} x dst {f32 bf16 f16} x granularity {tensor,
+/// channels of either axis, groups of 32, 64 and 128 along the last and of 128
+/// along the first dimension} x zps {none, of src's type, s32} x layout {dense,
+/// transposed src} x shape {4096x4096, 4096x11008, 256x256, 1x64} x threads.
+///
+/// The quick set keeps each of these values in some row, but not each mix.
+std::vector<bench_case_t> kernels_set(
+        const std::vector<int> &threads, bool quick);
+
+/// Those whose name `wanted` takes.
+std::vector<bench_case_t> filtered(const std::vector<bench_case_t> &cases,
+        const std::function<bool(const std::string &)> &wanted);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,69 @@
+#ifndef BENCHMARKS_LIMIT_HPP
+#define BENCHMARKS_LIMIT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dnnl_dequant {
+namespace bench {
+
+// The byte-moving limit: what it costs to read every byte that a problem must
+// read and to write every byte of its result, and nothing else. No kernel can
+// be much faster; how near one comes is what the benchmark shows.
+
+struct readable_bytes_t {
+    const void *base = nullptr;
+    size_t size = 0;
+};
+
+struct writable_bytes_t {
+    void *base = nullptr;
+    size_t size = 0;
+};
+
+/// Streaming stores go around the caches: they win where dst is larger than
+/// these and lose (3 times and more) where it fits. The limit is the better.
+enum class stores_t { ordinary, streaming };
+
+/// Reads all of `inputs`, the first of which is the largest and is read in
+/// step with the writing, and writes all of `dst`, with the widest vectors of
+/// this machine, split evenly over `threads` OpenMP threads.
+///
+/// What is written has no meaning. Any alignment is taken.
+class byte_mover_t {
+public:
+    byte_mover_t(const std::vector<readable_bytes_t> &inputs,
+            const writable_bytes_t &dst, stores_t stores, int threads);
+
+    void run() const;
+
+private:
+    // By log2 of how many bytes of dst go with one byte of the first input.
+    using copy_t = uint64_t (*)(const char *from, char *to, size_t vectors);
+    using read_t = uint64_t (*)(const char *from, size_t size);
+    struct vector_code_t {
+        size_t width;      // bytes of a vector
+        copy_t copy[2][4]; // by stores_t, by log2 of the ratio
+        read_t read;
+    };
+    static const vector_code_t &vector_code();
+
+    void run_part(size_t begin, size_t end) const;
+
+    const vector_code_t &code_;
+    copy_t copy_ = nullptr;
+    size_t ratio_ = 1;
+    const char *main_ = nullptr;
+    char *dst_ = nullptr;
+    size_t head_ = 0;    // bytes of dst before its first aligned vector
+    size_t vectors_ = 0; // of the first input that are read in step with dst
+    size_t tail_ = 0;    // bytes of dst after the last whole round
+    std::vector<readable_bytes_t> others_;
+    int threads_ = 1;
+};
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,35 @@
+#ifndef BENCHMARKS_MACHINE_HPP
+#define BENCHMARKS_MACHINE_HPP
+
+#include <string>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// What the figures were taken on and with.
+struct machine_t {
+    std::string cpu;
+    int cores = 0; // that this process may use
+    long l2_bytes = 0, l3_bytes = 0;
+    std::string onednn, plugin; // versions
+    std::string isa;  // oneDNN's effective one, which caps the plugin too
+    std::string date; // UTC, ISO 8601
+};
+
+machine_t this_machine();
+
+struct isa_name_t {
+    const char *name;
+    dnnl::cpu_isa isa;
+};
+
+/// As ONEDNN_MAX_CPU_ISA spells them, in lower case.
+const std::vector<isa_name_t> &isa_names();
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,125 @@
+#include "measure.hpp"
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include <omp.h>
+
+#include "dequantize_run.hpp"
+#include "limit.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+// Stock's reference code takes up to a second a run: above this it runs once,
+// by itself, instead of in every round.
+constexpr double too_slow_for_rounds = 0.03;
+
+constexpr dim_t tiny = 1024; // elements; moving so few bytes costs nothing
+
+// One run on a poisoned dst, compared with the formula. Returns its seconds.
+double try_out(dequantize_run_t &run, const bench_case_t &c, const buffers_t &b,
+        contender_t &contender) {
+    contender.refusal = run.refusal();
+    contender.kernel = run.kernel();
+    if (!contender.refusal.empty()) return 0;
+    std::memset(b.dst, 0xa5, c.dst_bytes());
+    double seconds = 0;
+    try {
+        seconds = seconds_of([&] { run.execute(); });
+    } catch (const dnnl::error &e) {
+        contender.refusal = e.what();
+        return 0;
+    }
+    contender.check = check_result(c, b);
+    return seconds;
+}
+
+std::vector<readable_bytes_t> inputs_of(
+        const bench_case_t &c, const buffers_t &b) {
+    return {{b.src, c.src_bytes()}, {b.scales, c.scales_bytes()},
+            {b.zps, c.zps_bytes()}};
+}
+
+} // namespace
+
+const samples_t &row_t::limit() const {
+    return streaming.median() < ordinary.median() ? streaming : ordinary;
+}
+
+const char *row_t::limit_name() const {
+    return &limit() == &streaming ? "streaming" : "ordinary";
+}
+
+double row_t::gigabytes_per_second() const {
+    return ours.ran()
+                   ? static_cast<double>(c.bytes()) / ours.time.median() / 1e9
+                   : 0;
+}
+
+std::optional<double> row_t::gain() const {
+    if (!ours.ran() || !stock.ran()) return std::nullopt;
+    return stock.time.median() / ours.time.median();
+}
+
+bool row_t::misses_target() const {
+    const auto target = c.target();
+    if (!ours.ran()) return true;
+    if (!target || !has_limit()) {
+        const auto g = gain();
+        return g && *g < 1;
+    }
+    return ratio().median() > *target;
+}
+
+row_t measure_case(const bench_case_t &c, arena_t &arena,
+        const measure_options_t &options) {
+    omp_set_num_threads(c.threads);
+    row_t row;
+    row.c = c;
+    const buffers_t b = arena.place(c);
+
+    dequantize_run_t ours(c, owner_t::plugin, b);
+    try_out(ours, c, b, row.ours);
+
+    std::vector<contestant_t> contestants;
+    std::vector<samples_t *> results;
+    const auto enter = [&](std::function<void()> run, samples_t &samples) {
+        contestants.push_back(std::move(run));
+        results.push_back(&samples);
+    };
+    if (row.ours.refusal.empty()) enter([&] { ours.execute(); }, row.ours.time);
+
+    const byte_mover_t ordinary(inputs_of(c, b), {b.dst, c.dst_bytes()},
+            stores_t::ordinary, c.threads);
+    const byte_mover_t streaming(inputs_of(c, b), {b.dst, c.dst_bytes()},
+            stores_t::streaming, c.threads);
+    if (c.elements() > tiny) {
+        enter([&] { ordinary.run(); }, row.ordinary);
+        enter([&] { streaming.run(); }, row.streaming);
+    }
+
+    std::optional<dequantize_run_t> stock;
+    if (options.with_stock) {
+        stock.emplace(c, owner_t::stock, b);
+        const double seconds = try_out(*stock, c, b, row.stock);
+        if (seconds > too_slow_for_rounds) row.stock.time.seconds = {seconds};
+        else if (row.stock.refusal.empty())
+            enter([&] { stock->execute(); }, row.stock.time);
+    } else {
+        row.stock.refusal = "not asked";
+    }
+
+    sampling_t sampling;
+    sampling.budget = options.budget;
+    const auto samples = sample_side_by_side(contestants, sampling);
+    for (size_t i = 0; i < samples.size(); i++)
+        *results[i] = samples[i];
+    return row;
+}
+
+} // namespace bench
+} // namespace dnnl_dequant

@@ -1,0 +1,56 @@
+#ifndef BENCHMARKS_MEASURE_HPP
+#define BENCHMARKS_MEASURE_HPP
+
+#include <optional>
+#include <string>
+
+#include "bench_case.hpp"
+#include "buffers.hpp"
+#include "formula.hpp"
+#include "timing.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// One side of a row: the plugin or stock oneDNN.
+struct contender_t {
+    std::string refusal; // why it did not run; empty where it ran
+    std::string kernel;  // impl_info
+    check_t check;
+    samples_t time;
+
+    bool ran() const { return !time.seconds.empty(); }
+    bool right() const { return check.wrong == 0; }
+};
+
+/// All that is known of one case after it was measured.
+struct row_t {
+    bench_case_t c;
+    contender_t ours, stock;
+    samples_t ordinary, streaming; // the byte-moving loop; none where tiny
+
+    bool has_limit() const { return !ordinary.seconds.empty(); }
+    /// The better of the two loops, by its median.
+    const samples_t &limit() const;
+    const char *limit_name() const;
+    /// Ours over the limit, round by round.
+    samples_t ratio() const { return ratio_of(ours.time, limit()); }
+    double gigabytes_per_second() const;
+    /// Stock's median over ours.
+    std::optional<double> gain() const;
+    bool misses_target() const;
+};
+
+struct measure_options_t {
+    bool with_stock = true;
+    /// Seconds for the rounds of one case, stock's slow runs apart.
+    double budget = 0.3;
+};
+
+row_t measure_case(const bench_case_t &c, arena_t &arena,
+        const measure_options_t &options);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

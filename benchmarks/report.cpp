@@ -1,0 +1,115 @@
+#include "report.hpp"
+
+#include <cstdio>
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+std::string section_of(const bench_case_t &c) {
+    return c.shape_name() + ", " + c.layout_name() + ", " +
+           (c.threads == 1 ? "1 thread"
+                           : std::to_string(c.threads) + " threads");
+}
+
+std::string spread_text(const samples_t &ratio) {
+    return number_text(ratio.quantile(0.25), 2) + "-" +
+           number_text(ratio.quantile(0.75), 2);
+}
+
+std::string stock_text(const contender_t &stock) {
+    if (stock.refusal == "not asked") return "";
+    if (!stock.ran()) return "refused";
+    // What it computes is not always what the formula says.
+    return time_text(stock.time.median()) + (stock.right() ? "" : " !");
+}
+
+std::string kernel_text(const contender_t &ours) {
+    if (!ours.refusal.empty()) return "refused: " + ours.refusal;
+    return ours.kernel.empty() ? "(oneDNN's own)" : ours.kernel;
+}
+
+} // namespace
+
+table_t kernels_printer_t::make_table() {
+    return table_t({{"src", 3}, {"dst", 4}, {"scales", 11}, {"zps", 3},
+            {"time", 8, true}, {"limit", 8, true}, {"ratio", 5, true},
+            {"quartiles", 9}, {"", 1}, {"GB/s", 5, true}, {"stock", 9, true},
+            {"gain", 6, true}, {"kernel", 10}});
+}
+
+void kernels_printer_t::print_machine(const machine_t &m) const {
+    std::printf("%s, %d cores, L2 %ld KiB, L3 %ld KiB\n", m.cpu.c_str(),
+            m.cores, m.l2_bytes / 1024, m.l3_bytes / 1024);
+    std::printf("oneDNN %s, isa %s; dnnl_dequant %s; %s\n\n", m.onednn.c_str(),
+            m.isa.c_str(), m.plugin.c_str(), m.date.c_str());
+    std::printf("time   median of our executes      limit  a loop that moves "
+                "the same bytes, side by side\n"
+                "ratio  time / limit, with quartiles; * above target\n"
+                "stock  oneDNN without the plugin; ! not equal to the formula "
+                "bit for bit\n");
+}
+
+void kernels_printer_t::print_row(const row_t &row) {
+    const std::string section = section_of(row.c);
+    if (section != section_) {
+        section_ = section;
+        std::printf("\n%s\n", section.c_str());
+        table_.print_titles();
+    }
+    const bool limited = row.has_limit() && row.ours.ran();
+    const samples_t ratio = limited ? row.ratio() : samples_t();
+    const auto gain = row.gain();
+    std::string kernel = kernel_text(row.ours);
+    if (!row.ours.right())
+        kernel += "  WRONG: " + std::to_string(row.ours.check.wrong) + " of " +
+                  std::to_string(row.ours.check.checked);
+    table_.print_row({to_string(row.c.src), to_string(row.c.dst),
+            row.c.granularity_name(), to_string(row.c.zps),
+            time_text(row.ours.time.median()),
+            row.has_limit() ? time_text(row.limit().median()) : "",
+            limited ? number_text(ratio.median(), 2) : "",
+            limited ? spread_text(ratio) : "", row.misses_target() ? "*" : "",
+            number_text(row.gigabytes_per_second(), 1), stock_text(row.stock),
+            gain ? times_text(*gain) : "", kernel});
+}
+
+void kernels_printer_t::print_latencies(
+        const std::vector<latency_t> &latencies) const {
+    if (latencies.empty()) return;
+    const table_t table({{"latency, 1 thread", 45}, {"plugin", 8, true},
+            {"stock", 8, true}, {"target", 9, true}, {"", 1}});
+    std::printf("\n");
+    table.print_titles();
+    for (const auto &l : latencies)
+        table.print_row({l.what, time_text(l.ours.median()),
+                time_text(l.stock.median()), l.target_text(),
+                l.misses_target() ? "*" : ""});
+}
+
+void kernels_printer_t::print_summary(const std::vector<row_t> &rows) const {
+    size_t right = 0, above = 0;
+    for (const auto &row : rows) {
+        right += row.ours.ran() && row.ours.right();
+        above += row.misses_target();
+    }
+    std::printf("\n%zu rows: %zu equal to the formula bit for bit, %zu above "
+                "their target\n",
+            rows.size(), right, above);
+    for (const auto &row : rows) {
+        if (!row.misses_target()) continue;
+        const auto target = row.c.target();
+        const std::string found =
+                !row.ours.ran() ? "did not run"
+                : row.has_limit()
+                        ? "ratio " + number_text(row.ratio().median(), 2) +
+                                  ", target " +
+                                  number_text(target.value_or(0), 2)
+                        : "slower than stock";
+        std::printf("  * %-48s %s\n", row.c.name().c_str(), found.c_str());
+    }
+}
+
+} // namespace bench
+} // namespace dnnl_dequant

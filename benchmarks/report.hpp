@@ -1,0 +1,42 @@
+#ifndef BENCHMARKS_REPORT_HPP
+#define BENCHMARKS_REPORT_HPP
+
+#include <string>
+#include <vector>
+
+#include "latency.hpp"
+#include "machine.hpp"
+#include "measure.hpp"
+#include "table.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// Prints rows as they are measured, under a title for each section (shape,
+/// layout, threads), and a summary at the end.
+class kernels_printer_t {
+public:
+    void print_machine(const machine_t &machine) const;
+    void print_row(const row_t &row);
+    void print_latencies(const std::vector<latency_t> &latencies) const;
+    void print_summary(const std::vector<row_t> &rows) const;
+
+private:
+    table_t table_ = make_table();
+    std::string section_;
+
+    static table_t make_table();
+};
+
+/// The whole run, samples included, as JSON; false where it cannot be written.
+bool write_json(const std::string &path, const machine_t &machine,
+        const std::vector<row_t> &rows,
+        const std::vector<latency_t> &latencies);
+
+/// One line a row.
+bool write_csv(const std::string &path, const std::vector<row_t> &rows);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef BENCHMARKS_TABLE_HPP
+#define BENCHMARKS_TABLE_HPP
+
+#include <string>
+#include <vector>
+
+namespace dnnl_dequant {
+namespace bench {
+
+struct column_t {
+    std::string title;
+    int width;
+    bool right = false; // which side the text stands at
+};
+
+/// Prints aligned lines as they come; a text too wide moves the rest along.
+class table_t {
+public:
+    explicit table_t(std::vector<column_t> columns)
+        : columns_(std::move(columns)) {}
+
+    void print_titles() const;
+    void print_row(const std::vector<std::string> &cells) const;
+
+private:
+    std::vector<column_t> columns_;
+};
+
+/// "2.05 ms": three digits and the unit that suits; "-" for 0.
+std::string time_text(double seconds);
+/// "12.3": with so many digits after the point.
+std::string number_text(double value, int digits);
+/// "265x", "1.8x"
+std::string times_text(double factor);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

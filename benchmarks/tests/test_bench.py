@@ -1,0 +1,102 @@
+"""The tool's contract: exit status, files written, one sentence a mistake."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = sys.argv.pop(1)
+
+
+def run(*arguments):
+    return subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True,
+                          timeout=300)
+
+
+class Runs(unittest.TestCase):
+
+    def test_kernels_writes_json_and_csv(self):
+        with tempfile.TemporaryDirectory() as folder:
+            json_path = os.path.join(folder, "rows.json")
+            csv_path = os.path.join(folder, "rows.csv")
+            done = run("kernels", "--quick", "--threads", "1",
+                       "--filter", "u[48]/f32/.*256x256|latency/execute",
+                       "--json", json_path, "--csv", csv_path)
+            self.assertEqual((done.returncode, done.stderr), (0, ""),
+                             done.stdout)
+            with open(json_path, encoding="utf-8") as file:
+                found = json.load(file)
+            with open(csv_path, encoding="utf-8") as file:
+                lines = list(csv.DictReader(file))
+        self.assertEqual(found["format"], 1)
+        self.assertGreater(len(found["rows"]), 10)
+        self.assertEqual(len(lines), len(found["rows"]))
+        self.assertEqual([latency["name"] for latency in found["latencies"]],
+                         ["latency/execute"])
+        for row in found["rows"]:
+            with self.subTest(row["name"]):
+                self.assertEqual(row["plugin"]["wrong"], 0)
+                self.assertNotEqual(row["plugin"]["kernel"], "")
+                self.assertGreater(row["plugin"]["seconds"]["median"], 0)
+                self.assertGreater(row["ratio"]["median"], 0)
+                self.assertIn(row["limit"]["best"], ("ordinary", "streaming"))
+
+    def test_misaligned_buffers(self):
+        done = run("kernels", "--quick", "--threads", "1", "--no-stock",
+                   "--misalign", "--filter", "/256x256/")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_list_names_each_case_once(self):
+        names = run("kernels", "--list", "--threads", "1").stdout.split()
+        self.assertGreater(len(names), 1000)
+        self.assertEqual(len(names), len(set(names)))
+        quick = run("kernels", "--quick", "--list", "--threads", "1")
+        self.assertLess(set(quick.stdout.split()), set(names))
+
+    def test_help(self):
+        done = run("kernels", "--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("--filter", done.stdout)
+
+
+class Mistakes(unittest.TestCase):
+
+    def refused(self, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("dnnl-dequant-bench: "))
+        return done.stderr
+
+    def test_no_subcommand(self):
+        self.refused()
+
+    def test_unknown_subcommand(self):
+        self.refused("kernel")
+
+    def test_unknown_option(self):
+        self.assertIn("--quik", self.refused("kernels", "--quik"))
+
+    def test_threads(self):
+        self.assertIn("0", self.refused("kernels", "--threads", "0"))
+        self.refused("kernels", "--threads", "two")
+        self.refused("kernels", "--threads", "99999")
+
+    def test_isa(self):
+        self.assertIn("avx2", self.refused("kernels", "--isa", "avx3"))
+
+    def test_filter(self):
+        self.assertIn("regular", self.refused("kernels", "--filter", "("))
+        self.assertIn("no case", self.refused("kernels", "--filter", "u3"))
+
+    def test_unwritable_file(self):
+        self.assertIn("written", self.refused(
+            "kernels", "--filter", "u4", "--json", "/nonexistent/a.json"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+#ifndef BENCHMARKS_TIMING_HPP
+#define BENCHMARKS_TIMING_HPP
+
+#include <functional>
+#include <vector>
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// Seconds a run, sorted nowhere: samples stand in the order of the rounds, so
+/// that two contestants' samples of one index were taken side by side.
+struct samples_t {
+    std::vector<double> seconds;
+
+    double median() const { return quantile(0.5); }
+    double min() const { return quantile(0); }
+    /// q from 0 to 1, linear between neighbours; 0 where there is no sample.
+    double quantile(double q) const;
+};
+
+/// Seconds that one call takes.
+double seconds_of(const std::function<void()> &run);
+
+using contestant_t = std::function<void()>;
+
+struct sampling_t {
+    int min_rounds = 7;
+    int max_rounds = 31;
+    /// A sample repeats a short run until it lasts this long.
+    double min_sample = 20e-6;
+    /// Rounds stop (after min_rounds) when this much time has been spent.
+    double budget = 0.3;
+};
+
+/// Samples all contestants round by round. Memory bandwidth moves between
+/// states within minutes, so that only times taken side by side compare.
+///
+/// Each sample follows an untimed run of the same contestant: one that leaves
+/// dirty cache lines behind pays itself for their writing, not its neighbour.
+std::vector<samples_t> sample_side_by_side(
+        const std::vector<contestant_t> &contestants,
+        const sampling_t &sampling);
+
+/// Round by round, a / b.
+samples_t ratio_of(const samples_t &a, const samples_t &b);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif
