@@ -4,7 +4,7 @@
 # from 13 says that it is 13. Asks what apt offers instead.
 
 onednn_least=3.7
-apt_packages='g++ cmake ninja-build pkg-config python3
+apt_packages='g++ cmake ninja-build pkg-config python3 python3-venv
     libdnnl-dev libxbyak-dev libgtest-dev libgmock-dev libbenchmark-dev
     nlohmann-json3-dev libcli11-dev clang-format-19 shellcheck'
 trixie_sources=/etc/apt/sources.list.d/dnnl-dequant-trixie.sources
@@ -114,7 +114,8 @@ END
 
 # Debian 12's oneDNN is 2.6. Debian 13's comes with 13's libc and compiler
 # runtime; those follow 13 from then on (or a later install of g++ would find
-# no libc6-dev that fits), everything else stays where it is.
+# no libc6-dev that fits), and so do dpkg's build tools, whose older versions
+# 13's libc6-dev breaks. Everything else stays where it is.
 add_trixie() {
     debian_suite trixie >build/trixie.sources || die \
         "apt offers oneDNN $(onednn_candidate) here, and no Debian archive to" \
@@ -126,7 +127,7 @@ Package: *
 Pin: release n=trixie
 Pin-Priority: 100
 
-Package: src:glibc src:gcc-14 src:onednn src:base-files
+Package: src:glibc src:gcc-14 src:onednn src:base-files dpkg-dev libdpkg-perl
 Pin: release n=trixie
 Pin-Priority: 990
 END
