@@ -28,13 +28,6 @@ isa_t isa_of_machine() {
     return avx512_core ? isa_avx512_core : isa_avx2;
 }
 
-std::vector<isa_t> isas_for(const kernel_row_t &row) {
-    const isa_t machine = isa_of_machine();
-    if (!has(machine, row.isa)) return {};
-    if (machine == row.isa) return {machine};
-    return {row.isa, machine};
-}
-
 namespace {
 
 dims_t groups_of(const dequantize_case_t &c) {

@@ -21,9 +21,9 @@ const std::vector<kernel_row_t> &dequantize_rows();
 /// What this machine has, whatever oneDNN is told to use.
 isa_t isa_of_machine();
 
-/// The sets to try a kernel on: its least one, then all the machine has.
-/// Empty where the machine lacks it.
-std::vector<isa_t> isas_for(const kernel_row_t &row);
+inline bool runs_here(const kernel_row_t &row) {
+    return has(isa_of_machine(), row.isa);
+}
 
 /// The problem that a case is, its tensors in the order src, [zps,] scales,
 /// dst.

@@ -49,7 +49,16 @@ void run_units(
     }
 }
 
-std::string check_kernel(const kernel_t &kernel, const dequantize_case_t &c) {
+case_buffers_t expected_of(const dequantize_case_t &c) {
+    case_buffers_t expected(c, edge_t::start, 0);
+    expected.fill(c);
+    support::reference(c, expected.src(), expected.scales(), expected.zps(),
+            expected.dst());
+    return expected;
+}
+
+std::string check_kernel(const kernel_t &kernel, const dequantize_case_t &c,
+        const case_buffers_t &expected) {
     struct setting_t {
         const char *name;
         order_t order;
@@ -62,12 +71,6 @@ std::string check_kernel(const kernel_t &kernel, const dequantize_case_t &c) {
             {"unit by unit, start of page", order_t::one_by_one, edge_t::start,
                     0},
             {"reversed, misaligned", order_t::reversed, edge_t::end, 1}};
-    // dst starts as the pattern of guarded buffers in both, so that a write
-    // between its elements shows too.
-    case_buffers_t expected(c, edge_t::start, 0);
-    expected.fill(c);
-    support::reference(c, expected.src(), expected.scales(), expected.zps(),
-            expected.dst());
     for (const auto &setting : settings) {
         case_buffers_t got(c, setting.edge, setting.slack);
         got.copy_from(expected);

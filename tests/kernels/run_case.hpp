@@ -39,11 +39,16 @@ enum class order_t { at_once, one_by_one, reversed };
 void run_units(
         const kernel_t &kernel, const case_buffers_t &buffers, order_t order);
 
+/// The case's values and what dst has to be. dst starts as the pattern of
+/// guarded buffers, here and where a kernel runs, so that a write between its
+/// elements shows too.
+case_buffers_t expected_of(const support::dequantize_case_t &c);
+
 /// Runs the kernel in each order, in buffers at either end of their pages and
-/// misaligned. Empty if dst is what the reference says each time and nothing
-/// around the buffers was written.
-std::string check_kernel(
-        const kernel_t &kernel, const support::dequantize_case_t &c);
+/// misaligned. Empty if dst is as expected each time and nothing around the
+/// buffers was written.
+std::string check_kernel(const kernel_t &kernel,
+        const support::dequantize_case_t &c, const case_buffers_t &expected);
 
 } // namespace dnnl_dequant
 

@@ -31,7 +31,7 @@ TEST(portable_dequantize, takes_wide_integers_exactly) {
     support::for_each_case(types, support::small_shapes(),
             [](const dequantize_case_t &c, dim_t) {
         const auto kernel = make_portable(problem_of(c));
-        EXPECT_EQ(check_kernel(*kernel, c), "") << to_string(c);
+        EXPECT_EQ(check_kernel(*kernel, c, expected_of(c)), "") << to_string(c);
         return !::testing::Test::HasFailure();
     });
 }
@@ -86,7 +86,8 @@ TEST(portable_dequantize, takes_twelve_dimensions_of_short_groups) {
             {data_type_t::u4, data_type_t::f16, data_type_t::s4,
                     data_type_t::bf16},
             support::first_seed());
-    EXPECT_EQ(check_kernel(*make_portable(problem_of(c)), c), "");
+    EXPECT_EQ(
+            check_kernel(*make_portable(problem_of(c)), c, expected_of(c)), "");
 }
 
 TEST(portable_dequantize, refuses_more_loops_than_twelve_dimensions_make) {
