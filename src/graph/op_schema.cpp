@@ -72,12 +72,12 @@ result_t check_ports(const op_record_t &op, const char *side,
                                             : " to " + std::to_string(
                                                                ports.size())));
     for (size_t i = 0; i < tensors.size(); ++i) {
-        const data_type_t type = type_of(tensors[i]);
+        const data_type_t given = type_of(tensors[i]);
         const auto &types = ports[i].types;
-        if (std::find(types.begin(), types.end(), type) == types.end())
+        if (std::find(types.begin(), types.end(), given) == types.end())
             return foreign(op, std::string(ports[i].name) + " is of type " +
-                                       to_string(type) + " (" +
-                                       std::to_string(static_cast<int>(type)) +
+                                       to_string(given) + " (" +
+                                       std::to_string(static_cast<int>(given)) +
                                        "); expected one of " +
                                        joined(types, [](data_type_t t) {
                 return to_string(t);
