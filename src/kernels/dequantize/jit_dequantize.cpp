@@ -10,28 +10,29 @@ namespace dnnl_dequant {
 
 result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
         const char *name, std::shared_ptr<const kernel_t> &kernel) {
-    std::shared_ptr<jit_dequantize_t> made(new jit_dequantize_t(problem, name));
+    std::shared_ptr<jit_dequantize_t> made(
+            new jit_dequantize_t(problem, isa, name));
     result_t result = make_jit_plan(problem, made->plan_);
-    if (result.ok()) result = made->make_row_kernels(isa);
+    if (result.ok()) result = made->make_row_kernels();
     if (result.ok()) kernel = std::move(made);
     else result.reason = std::string(name) + ": " + result.reason;
     return result;
 }
 
-result_t jit_dequantize_t::make_row_kernels(isa_t isa) {
+result_t jit_dequantize_t::make_row_kernels() {
     const bool is_nibbles = bits_of(problem_.src().type) == 4;
     if (plan_.path == jit_src_path_t::direct)
-        return make_row_kernel(isa, row_of_src);
-    result_t result = make_row_kernel(isa, row_of_tile);
+        return make_row_kernel(row_of_src);
+    result_t result = make_row_kernel(row_of_tile);
     if (!result.ok()) return result;
     if (plan_.path == jit_src_path_t::nibbles)
-        return make_row_kernel(isa, row_of_src);
+        return make_row_kernel(row_of_src);
     if (plan_.path == jit_src_path_t::transposed && is_nibbles)
-        return make_row_kernel(isa, row_of_tile_high);
+        return make_row_kernel(row_of_tile_high);
     return {};
 }
 
-result_t jit_dequantize_t::make_row_kernel(isa_t isa, row_src_t src) {
+result_t jit_dequantize_t::make_row_kernel(row_src_t src) {
     jit_row_desc_t desc;
     desc.src = dense_format(problem_.src().type);
     if (src != row_of_src) desc.src.container_bits = 8;
@@ -42,7 +43,7 @@ result_t jit_dequantize_t::make_row_kernel(isa_t isa, row_src_t src) {
     desc.rows_share = plan_.rows_share();
     auto &kernels = row_kernels_[src];
     desc.two_part_zps = false;
-    const result_t result = make_jit_row_kernel(desc, isa, name_, kernels[0]);
+    const result_t result = make_jit_row_kernel(desc, isa_, name_, kernels[0]);
     if (result.ok()) {
         step_width_ = kernels[0]->width();
         paired_ = kernels[0]->fields() == 2;
@@ -53,7 +54,7 @@ result_t jit_dequantize_t::make_row_kernel(isa_t isa, row_src_t src) {
                     16;
     if (!result.ok() || !may_be_wide) return result;
     desc.two_part_zps = true;
-    return make_jit_row_kernel(desc, isa, name_, kernels[1]);
+    return make_jit_row_kernel(desc, isa_, name_, kernels[1]);
 }
 
 dim_t jit_dequantize_t::work_amount() const {

@@ -33,14 +33,16 @@ private:
         row_src_count,
     };
 
-    jit_dequantize_t(const problem_t &problem, const char *name)
+    jit_dequantize_t(const problem_t &problem, isa_t isa, const char *name)
         : problem_(problem)
+        , isa_(isa)
         , name_(name) {}
 
-    result_t make_row_kernels(isa_t isa);
-    result_t make_row_kernel(isa_t isa, row_src_t src);
+    result_t make_row_kernels();
+    result_t make_row_kernel(row_src_t src);
 
     const problem_t problem_;
+    const isa_t isa_;
     const char *const name_;
     jit_plan_t plan_;
     // For zero points of one part and of two; null where never needed.

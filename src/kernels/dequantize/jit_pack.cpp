@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 
-#include <emmintrin.h>
+#include <immintrin.h>
 
 namespace dnnl_dequant {
 
@@ -18,26 +18,73 @@ void store(uint8_t *to, __m128i bytes) {
     _mm_storeu_si128(reinterpret_cast<__m128i *>(to), bytes);
 }
 
-// Interleaving the first half with the second is a rotation of the index
-// bits; four of them transpose 16 x 16 bytes.
-void interleave_halves(__m128i (&to)[block], const __m128i (&from)[block]) {
+// GCC 12 warns of its own header, where what is undefined is masked away.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
+// Transposes a block of 16 columns of src by 64 (or 32) of its rows: sixteen
+// vectors, each a column, whose 128-bit lanes go 16 x 16 bytes each. A round
+// that interleaves the first half of the vectors with the second rotates the
+// index bits; four rounds transpose.
+//
+// A column's whole cache line is read at once, so that columns a multiple of
+// 4096 bytes apart, which meet in one set of the L1 cache, do no harm.
+
+__attribute__((target("avx512f,avx512bw"))) void interleave(
+        __m512i (&to)[block], const __m512i (&from)[block]) {
     for (int i = 0; i < block / 2; ++i) {
-        to[2 * i] = _mm_unpacklo_epi8(from[i], from[i + block / 2]);
-        to[2 * i + 1] = _mm_unpackhi_epi8(from[i], from[i + block / 2]);
+        to[2 * i] = _mm512_unpacklo_epi8(from[i], from[i + block / 2]);
+        to[2 * i + 1] = _mm512_unpackhi_epi8(from[i], from[i + block / 2]);
     }
 }
 
-void transpose_block(
+__attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
         uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
-    __m128i a[block], b[block];
+    __m512i a[block], b[block];
     for (int i = 0; i < block; ++i)
-        a[i] = load(src + i * stride);
-    interleave_halves(b, a);
-    interleave_halves(a, b);
-    interleave_halves(b, a);
-    interleave_halves(a, b);
+        a[i] = _mm512_loadu_si512(src + i * stride);
+    interleave(b, a);
+    interleave(a, b);
+    interleave(b, a);
+    interleave(a, b);
+    for (int i = 0; i < block; ++i) {
+        uint8_t *to = tile + i * pitch;
+        store(to, _mm512_castsi512_si128(a[i]));
+        store(to + 16 * pitch, _mm512_extracti32x4_epi32(a[i], 1));
+        store(to + 32 * pitch, _mm512_extracti32x4_epi32(a[i], 2));
+        store(to + 48 * pitch, _mm512_extracti32x4_epi32(a[i], 3));
+    }
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+__attribute__((target("avx2"))) void interleave(
+        __m256i (&to)[block], const __m256i (&from)[block]) {
+    for (int i = 0; i < block / 2; ++i) {
+        to[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + block / 2]);
+        to[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + block / 2]);
+    }
+}
+
+__attribute__((target("avx2"))) void transpose_32_rows(
+        uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
+    __m256i a[block], b[block];
     for (int i = 0; i < block; ++i)
-        store(tile + i * pitch, a[i]);
+        a[i] = _mm256_loadu_si256(
+                reinterpret_cast<const __m256i *>(src + i * stride));
+    interleave(b, a);
+    interleave(a, b);
+    interleave(b, a);
+    interleave(a, b);
+    for (int i = 0; i < block; ++i) {
+        uint8_t *to = tile + i * pitch;
+        store(to, _mm256_castsi256_si128(a[i]));
+        store(to + 16 * pitch, _mm256_extracti128_si256(a[i], 1));
+    }
 }
 
 void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
@@ -50,18 +97,21 @@ void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
 } // namespace
 
 void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols) {
-    const dim_t block_rows = rows - rows % block;
-    const dim_t block_cols = cols - cols % block;
-    for (dim_t c = 0; c < block_cols; c += block)
-        for (dim_t r = 0; r < block_rows; r += block)
-            transpose_block(
+        dim_t stride, dim_t rows, dim_t cols, isa_t isa) {
+    const bool is_avx512 = has(isa, isa_avx512_core);
+    const dim_t block_rows = is_avx512 ? 64 : 32;
+    const auto transpose = is_avx512 ? transpose_64_rows : transpose_32_rows;
+    const dim_t whole_rows = rows - rows % block_rows;
+    const dim_t whole_cols = cols - cols % block;
+    for (dim_t c = 0; c < whole_cols; c += block)
+        for (dim_t r = 0; r < whole_rows; r += block_rows)
+            transpose(
                     tile + r * pitch + c, pitch, src + c * stride + r, stride);
     // The rows left over, then the columns.
-    transpose_scalar(tile + block_rows * pitch, pitch, src + block_rows, stride,
-            rows - block_rows, block_cols);
-    transpose_scalar(tile + block_cols, pitch, src + block_cols * stride,
-            stride, rows, cols - block_cols);
+    transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
+            rows - whole_rows, whole_cols);
+    transpose_scalar(tile + whole_cols, pitch, src + whole_cols * stride,
+            stride, rows, cols - whole_cols);
 }
 
 void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/isa.hpp"
 #include "base/types.hpp"
 
 namespace dnnl_dequant {
@@ -16,7 +17,7 @@ namespace dnnl_dequant {
 /// src[c * stride + r]. Likewise 4-bit elements two at a time: a row of the
 /// tile is then two rows of elements, the first in the low nibbles.
 void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols);
+        dim_t stride, dim_t rows, dim_t cols, isa_t isa);
 
 /// Elements `first + r * row_stride + c * col_stride` of any source.
 void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,

@@ -8,8 +8,6 @@
 
 #include <immintrin.h>
 
-#include "base/convert.hpp"
-
 namespace dnnl_dequant {
 
 namespace {
@@ -17,123 +15,213 @@ namespace {
 #define DNNL_DEQUANT_AVX2 __attribute__((target("avx2,f16c")))
 
 constexpr dim_t simd_w = 8;
-constexpr int64_t low_part = 1023;
+constexpr int low_part = 1023;
 
-float without_payload(float value) {
-    return value != value ? std::numeric_limits<float>::quiet_NaN() : value;
+template <typename T>
+T load_as(const void *from) {
+    T value;
+    std::memcpy(&value, from, sizeof(value));
+    return value;
 }
 
-DNNL_DEQUANT_AVX2 __m256 without_payload(__m256 values) {
-    const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
-    const __m256 nan = _mm256_set1_ps(std::numeric_limits<float>::quiet_NaN());
-    return _mm256_blendv_ps(values, nan, is_nan);
+__m128i load_64_bits(const void *from) {
+    return _mm_loadl_epi64(static_cast<const __m128i *>(from));
 }
 
-const void *element(data_type_t type, const void *base, dim_t index) {
-    return static_cast<const char *>(base) + bytes_of(type, index);
+__m128i load_128_bits(const void *from) {
+    return _mm_loadu_si128(static_cast<const __m128i *>(from));
 }
 
-DNNL_DEQUANT_AVX2 __m256 load_scales(data_type_t type, const void *from) {
-    const auto words = [from] {
-        return _mm_loadu_si128(static_cast<const __m128i *>(from));
-    };
-    switch (type) {
-    case data_type_t::bf16:
-        return _mm256_castsi256_ps(
-                _mm256_slli_epi32(_mm256_cvtepu16_epi32(words()), 16));
-    case data_type_t::f16: return _mm256_cvtph_ps(words());
-    default: return _mm256_loadu_ps(static_cast<const float *>(from));
+// How eight elements in a row, or one, are read as f32 or s32 lanes.
+template <data_type_t type>
+struct loader_t;
+
+template <>
+struct loader_t<data_type_t::f32> {
+    static constexpr int bits = 32;
+    DNNL_DEQUANT_AVX2 static __m256 eight(const void *from) {
+        return _mm256_loadu_ps(static_cast<const float *>(from));
     }
-}
-
-DNNL_DEQUANT_AVX2 __m256i load_nibbles(const void *from) {
-    int32_t dword;
-    std::memcpy(&dword, from, sizeof(dword));
-    const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
-    return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(dword), shifts),
-            _mm256_set1_epi32(15));
-}
-
-DNNL_DEQUANT_AVX2 __m256i load_zps(data_type_t type, const void *from) {
-    const auto bytes = [from] {
-        return _mm_loadl_epi64(static_cast<const __m128i *>(from));
-    };
-    const __m256i sign = _mm256_set1_epi32(8);
-    switch (type) {
-    case data_type_t::u8: return _mm256_cvtepu8_epi32(bytes());
-    case data_type_t::s8: return _mm256_cvtepi8_epi32(bytes());
-    case data_type_t::u4: return load_nibbles(from);
-    case data_type_t::s4:
-        return _mm256_sub_epi32(
-                _mm256_xor_si256(load_nibbles(from), sign), sign);
-    default: return _mm256_loadu_si256(static_cast<const __m256i *>(from));
+    static float one(const char *base, dim_t index) {
+        return load_as<float>(base + 4 * index);
     }
+};
+
+template <>
+struct loader_t<data_type_t::bf16> {
+    static constexpr int bits = 16;
+    DNNL_DEQUANT_AVX2 static __m256 eight(const void *from) {
+        return _mm256_castsi256_ps(_mm256_slli_epi32(
+                _mm256_cvtepu16_epi32(load_128_bits(from)), 16));
+    }
+    static float one(const char *base, dim_t index) {
+        const uint32_t word = load_as<uint16_t>(base + 2 * index);
+        const uint32_t value = word << 16;
+        return load_as<float>(&value);
+    }
+};
+
+template <>
+struct loader_t<data_type_t::f16> {
+    static constexpr int bits = 16;
+    DNNL_DEQUANT_AVX2 static __m256 eight(const void *from) {
+        return _mm256_cvtph_ps(load_128_bits(from));
+    }
+    DNNL_DEQUANT_AVX2 static float one(const char *base, dim_t index) {
+        return _cvtsh_ss(load_as<uint16_t>(base + 2 * index));
+    }
+};
+
+template <>
+struct loader_t<data_type_t::u8> {
+    static constexpr int bits = 8;
+    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
+        return _mm256_cvtepu8_epi32(load_64_bits(from));
+    }
+    static int one(const char *base, dim_t index) {
+        return load_as<uint8_t>(base + index);
+    }
+};
+
+template <>
+struct loader_t<data_type_t::s8> {
+    static constexpr int bits = 8;
+    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
+        return _mm256_cvtepi8_epi32(load_64_bits(from));
+    }
+    static int one(const char *base, dim_t index) {
+        return load_as<int8_t>(base + index);
+    }
+};
+
+template <>
+struct loader_t<data_type_t::u4> {
+    static constexpr int bits = 4;
+    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
+        const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+        const __m256i dwords = _mm256_set1_epi32(load_as<int>(from));
+        return _mm256_and_si256(
+                _mm256_srlv_epi32(dwords, shifts), _mm256_set1_epi32(15));
+    }
+    static int one(const char *base, dim_t index) {
+        return load_as<uint8_t>(base + (index >> 1)) >> (index & 1) * 4 & 15;
+    }
+};
+
+template <>
+struct loader_t<data_type_t::s4> {
+    static constexpr int bits = 4;
+    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
+        const __m256i sign = _mm256_set1_epi32(8);
+        const __m256i nibbles = loader_t<data_type_t::u4>::eight(from);
+        return _mm256_sub_epi32(_mm256_xor_si256(nibbles, sign), sign);
+    }
+    static int one(const char *base, dim_t index) {
+        return (loader_t<data_type_t::u4>::one(base, index) ^ 8) - 8;
+    }
+};
+
+template <>
+struct loader_t<data_type_t::s32> {
+    static constexpr int bits = 32;
+    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
+        return _mm256_loadu_si256(static_cast<const __m256i *>(from));
+    }
+    static int one(const char *base, dim_t index) {
+        return load_as<int32_t>(base + 4 * index);
+    }
+};
+
+// Whether eight elements can be read from whole bytes.
+template <data_type_t type>
+bool is_dense(dim_t first, dim_t stride) {
+    return stride == 1 && (loader_t<type>::bits != 4 || first % 2 == 0);
 }
 
-// All ones where a zero point is beyond max_one_part_zp (or equal to it).
-DNNL_DEQUANT_AVX2 __m256i too_wide(__m256i zps) {
-    const int limit = static_cast<int>(max_one_part_zp);
-    const __m256i outside =
-            _mm256_andnot_si256(_mm256_set1_epi32(2 * limit - 1),
-                    _mm256_add_epi32(zps, _mm256_set1_epi32(limit)));
-    return outside;
+template <data_type_t type>
+DNNL_DEQUANT_AVX2 bool stage_scales_as(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    using loader = loader_t<type>;
+    const auto *bytes = static_cast<const char *>(base);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    dim_t i = 0;
+    if (is_dense<type>(first, stride))
+        for (; i + simd_w <= count; i += simd_w) {
+            const __m256 scales =
+                    loader::eight(bytes + (first + i) * loader::bits / 8);
+            const __m256 is_nan = _mm256_cmp_ps(scales, scales, _CMP_UNORD_Q);
+            _mm256_storeu_ps(to + i,
+                    _mm256_blendv_ps(scales, _mm256_set1_ps(nan), is_nan));
+        }
+    for (; i < count; ++i) {
+        const float scale = loader::one(bytes, first + i * stride);
+        to[i] = scale != scale ? nan : scale;
+    }
+    return false;
 }
 
-bool dense_from(data_type_t type, dim_t first, dim_t stride) {
-    return stride == 1 && (bits_of(type) != 4 || first % 2 == 0);
+template <data_type_t type>
+DNNL_DEQUANT_AVX2 bool stage_zps_as(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    using loader = loader_t<type>;
+    const auto *bytes = static_cast<const char *>(base);
+    constexpr int limit = static_cast<int>(max_one_part_zp);
+    __m256i outside = _mm256_setzero_si256();
+    bool wide = false;
+    dim_t i = 0;
+    if (is_dense<type>(first, stride))
+        for (; i + simd_w <= count; i += simd_w) {
+            const __m256i zps =
+                    loader::eight(bytes + (first + i) * loader::bits / 8);
+            // Bits above those of [-limit, limit), moved to begin at zero.
+            outside = _mm256_or_si256(outside,
+                    _mm256_andnot_si256(_mm256_set1_epi32(2 * limit - 1),
+                            _mm256_add_epi32(zps, _mm256_set1_epi32(limit))));
+            _mm256_storeu_ps(to + i, _mm256_cvtepi32_ps(zps));
+        }
+    for (; i < count; ++i) {
+        const int zp = loader::one(bytes, first + i * stride);
+        wide = wide || zp >= limit || zp < -limit;
+        to[i] = static_cast<float>(zp);
+    }
+    return wide || _mm256_testz_si256(outside, outside) == 0;
 }
 
 } // namespace
 
-DNNL_DEQUANT_AVX2
-bool stage_scales(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count) {
-    dim_t i = 0;
-    if (dense_from(type, first, stride))
-        for (; i + simd_w <= count; i += simd_w)
-            _mm256_storeu_ps(to + i, without_payload(load_scales(type,
-                                             element(type, base, first + i))));
-    for (; i < count; ++i)
-        to[i] = without_payload(load_f32(type, base, first + i * stride));
+stage_t stage_scales(data_type_t type) {
+    switch (type) {
+    case data_type_t::bf16: return stage_scales_as<data_type_t::bf16>;
+    case data_type_t::f16: return stage_scales_as<data_type_t::f16>;
+    default: return stage_scales_as<data_type_t::f32>;
+    }
+}
+
+stage_t stage_zps(data_type_t type) {
+    switch (type) {
+    case data_type_t::u8: return stage_zps_as<data_type_t::u8>;
+    case data_type_t::s8: return stage_zps_as<data_type_t::s8>;
+    case data_type_t::u4: return stage_zps_as<data_type_t::u4>;
+    case data_type_t::s4: return stage_zps_as<data_type_t::s4>;
+    default: return stage_zps_as<data_type_t::s32>;
+    }
+}
+
+bool stage_zps_low(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    const auto *zps = static_cast<const char *>(base);
+    for (dim_t i = 0; i < count; ++i)
+        to[i] = static_cast<float>(
+                load_as<int32_t>(zps + 4 * (first + i * stride)) & low_part);
     return false;
 }
 
-DNNL_DEQUANT_AVX2
-bool stage_zps(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count) {
-    dim_t i = 0;
-    bool wide = false;
-    if (dense_from(type, first, stride)) {
-        __m256i outside = _mm256_setzero_si256();
-        for (; i + simd_w <= count; i += simd_w) {
-            const __m256i values =
-                    load_zps(type, element(type, base, first + i));
-            outside = _mm256_or_si256(outside, too_wide(values));
-            _mm256_storeu_ps(to + i, _mm256_cvtepi32_ps(values));
-        }
-        wide = _mm256_testz_si256(outside, outside) == 0;
-    }
-    for (; i < count; ++i) {
-        const int64_t zp = load_int(type, base, first + i * stride);
-        wide = wide || zp > max_one_part_zp || zp < -max_one_part_zp;
-        to[i] = static_cast<float>(zp);
-    }
-    return wide;
-}
-
-bool stage_zps_low(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count) {
+bool stage_zps_high(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    const auto *zps = static_cast<const char *>(base);
     for (dim_t i = 0; i < count; ++i)
         to[i] = static_cast<float>(
-                load_int(type, base, first + i * stride) & low_part);
-    return false;
-}
-
-bool stage_zps_high(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count) {
-    for (dim_t i = 0; i < count; ++i)
-        to[i] = static_cast<float>(
-                load_int(type, base, first + i * stride) & ~low_part);
+                load_as<int32_t>(zps + 4 * (first + i * stride)) & ~low_part);
     return false;
 }
 

@@ -11,28 +11,26 @@ namespace dnnl_dequant {
 
 /// Writes to[i] for element `first + i * stride` of `base`. True where the
 /// values are of no use because a zero point is beyond max_one_part_zp.
-using stage_t = bool (*)(float *to, data_type_t type, const void *base,
-        dim_t first, dim_t stride, dim_t count);
+using stage_t = bool (*)(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count);
 
 /// Zero points beyond this do not leave room for the bias of jit_io_t.
 constexpr int64_t max_one_part_zp = 1 << 23;
 
-/// f32, bf16, f16. A NaN becomes one without payload: rounding to bf16 by
+/// For f32, bf16, f16. A NaN becomes one without payload: rounding to bf16 by
 /// integers relies on it.
-bool stage_scales(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count);
+stage_t stage_scales(data_type_t type);
 
-/// Integers up to s32.
-bool stage_zps(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count);
+/// For integers up to s32.
+stage_t stage_zps(data_type_t type);
 
-/// The same in two parts, since 32 bits make no f32. The low part is the
-/// lowest ten bits, so that subtracting it is exact; subtracting the high part
-/// then rounds once.
-bool stage_zps_low(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count);
-bool stage_zps_high(float *to, data_type_t type, const void *base, dim_t first,
-        dim_t stride, dim_t count);
+/// The same in two parts, since 32 bits make no f32; for s32. The low part is
+/// the lowest ten bits, so that subtracting it is exact; subtracting the high
+/// part then rounds once.
+bool stage_zps_low(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count);
+bool stage_zps_high(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count);
 
 /// Each value `times` times over, the first `skip` of the results left out,
 /// `total` results in all. Does not work in place.

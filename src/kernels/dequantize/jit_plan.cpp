@@ -3,6 +3,7 @@
 #if defined(__x86_64__)
 
 #include <string>
+#include <utility>
 
 #include "kernels/dequantize/jit_stream.hpp"
 #include "kernels/jit/io.hpp"
@@ -13,8 +14,11 @@ namespace {
 
 // Below this many columns a row is little but overhead.
 constexpr dim_t short_row = 16;
+// Below this many rows a call of generated code is little but overhead.
+constexpr dim_t few_rows = 16;
 // What a tile should be wide, so that dst is written in long stretches.
 constexpr dim_t tile_cols = 256;
+constexpr dim_t narrow_tile_cols = 32;
 // Whole cache lines of a source that is dense along the rows.
 constexpr dim_t tile_row_bytes = 64;
 constexpr dim_t min_unit_bytes = 32 * 1024;
@@ -32,6 +36,7 @@ public:
         choose_cols();
         choose_path_and_rows();
         choose_outer();
+        note_strides();
         choose_params();
         choose_blocks();
     }
@@ -72,11 +77,36 @@ private:
         if (inner < 0) return;
         set_inner(plan_.cols, inner);
         const bool dense = stride(problem_.src(), inner) == 1;
-        const dim_t wanted = dense ? short_row : tile_cols;
+        const dim_t wanted = dense                      ? short_row
+                             : params_vary_by_src_row() ? narrow_tile_cols
+                                                        : tile_cols;
         if (next >= 0 && loop(inner).extent < wanted && gapless(next, inner) &&
                 composes(problem_.src(), next, inner) &&
                 composes(problem_.dst(), next, inner))
             set_outer(plan_.cols, next);
+    }
+
+    // Whether the rows of a transposed source would each have their own
+    // parameters, which it is dear to spread along the columns.
+    bool params_vary_by_src_row() const {
+        for (int l = 0; l < loop_count(); ++l)
+            if (stride(problem_.src(), l) == 1)
+                for (const auto &step : problem_.steps)
+                    if (stride(operand(step.operand), l) != 0) return true;
+        return false;
+    }
+
+    // `row`: the innermost loop that may be rows. Where it is short the next
+    // one makes longer calls.
+    void choose_direct_rows(int row) {
+        if (row < 0) return;
+        int inner = row, outer = row - 1;
+        if (outer >= 0 && loop(inner).extent < few_rows &&
+                loop(inner).extent < loop(outer).extent &&
+                loop(inner).parent != outer)
+            std::swap(inner, outer);
+        set_inner(plan_.rows, inner);
+        if (outer >= 0) set_outer(plan_.rows, outer);
     }
 
     void choose_path_and_rows() {
@@ -88,8 +118,7 @@ private:
             plan_.path = all_even_but(plan_.cols.inner)
                                  ? jit_src_path_t::direct
                                  : jit_src_path_t::nibbles;
-            if (row >= 0) set_inner(plan_.rows, row);
-            if (row >= 1) set_outer(plan_.rows, row - 1);
+            choose_direct_rows(row);
             return;
         }
         plan_.path = jit_src_path_t::gathered;
@@ -130,6 +159,16 @@ private:
                 plan_.outer.push_back(l);
     }
 
+    void note_strides() {
+        const auto &rows = plan_.rows, &cols = plan_.cols;
+        for (size_t o = 0; o < problem_.operands.size(); ++o) {
+            const auto &operand = problem_.operands[o];
+            plan_.strides[o] = {stride(operand, rows.outer),
+                    stride(operand, rows.inner), stride(operand, cols.outer),
+                    stride(operand, cols.inner)};
+        }
+    }
+
     bool varies(int o, int loop_a, int loop_b = -1) const {
         return o >= 0 && (stride(operand(o), loop_a) != 0 ||
                                  stride(operand(o), loop_b) != 0);
@@ -139,6 +178,9 @@ private:
         for (const auto &step : problem_.steps)
             (step.kind == step_kind_t::subtract ? plan_.zps : plan_.scales) =
                     step.operand;
+        plan_.stage_scales = stage_scales(operand(plan_.scales).type);
+        if (plan_.zps >= 0)
+            plan_.stage_zps = stage_zps(operand(plan_.zps).type);
         const auto &cols = plan_.cols;
         plan_.scales_vary = varies(plan_.scales, cols.inner, cols.outer);
         plan_.zps_vary = varies(plan_.zps, cols.inner, cols.outer);

@@ -2,9 +2,11 @@
 #define KERNELS_DEQUANTIZE_JIT_PLAN_HPP
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/status.hpp"
+#include "kernels/dequantize/jit_params.hpp"
 #include "problem/problem.hpp"
 
 namespace dnnl_dequant {
@@ -32,6 +34,11 @@ struct jit_axis_t {
     }
 };
 
+/// An operand's strides along the two axes.
+struct jit_strides_t {
+    dim_t outer_row = 0, row = 0, outer_col = 0, col = 0;
+};
+
 /// How src is brought into rows that are dense along the columns.
 enum class jit_src_path_t {
     direct,     // it is so, each row beginning at a byte
@@ -50,12 +57,15 @@ enum class jit_src_path_t {
 struct jit_plan_t {
     jit_axis_t rows, cols;
     std::vector<int> outer;
+    std::array<jit_strides_t, 4> strides; // one an operand
     jit_src_path_t path = jit_src_path_t::direct;
 
     int scales = -1, zps = -1;                  // operands
     bool scales_vary = false, zps_vary = false; // along the columns
     bool scales_rows = false, zps_rows = false; // along the inner row loop
     bool outer_rows = false; // some of them, along the outer row loop
+
+    stage_t stage_scales = nullptr, stage_zps = nullptr;
 
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;

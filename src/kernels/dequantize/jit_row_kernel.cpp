@@ -16,12 +16,12 @@
 // results instead where there is AVX-512 (kernels/jit/nibble_table.hpp).
 //
 // Registers (vector registers from the top on belong to io):
-//   rdi                the arguments, whose row addresses are kept up to date
-//   r8 r9              src and dst of the current step, first row
-//   r10 r11 r12        scales, zps, zps_high of the current step
-//   rbx                elements of the row still to do
+//   rdi                the arguments
+//   rdx rsi rcx        src and dst of the first row of the block, rows to do
+//   r8 r9 rbx          src and dst of the current step, elements to do
+//   r10 r11 r12        scales, zps, zps_high of the current row or step
 //   r13 r14, r15 rbp   src and dst pitch, and three times that
-//   rax rcx rdx rsi    scratch
+//   rax                scratch
 //   vmm0 - vmm3        a step's containers, values and scratch
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
 //   vmm10 - vmm13      the nibble table
@@ -98,6 +98,7 @@ private:
         preamble();
         load_pitches();
         load_constants();
+        load_rows();
         if (varies() && desc_.rows_share) rows_loop(block_rows);
         rows_loop(1);
         postamble();
@@ -119,27 +120,36 @@ private:
         if (table_) table_->load_constants();
     }
 
-    void rows_loop(uint32_t rows) {
-        Label l_rows, l_end;
-        L(l_rows);
-        cmp(qword[abi_param + offsetof(jit_row_args_t, rows)], rows);
-        jl(l_end, T_NEAR);
-        load_cursors();
-        load_row_params();
-        columns_loop(rows);
-        next_rows(rows);
-        jmp(l_rows, T_NEAR);
-        L(l_end);
+    void load_rows() {
+        mov(reg_src_row, arg(offsetof(jit_row_args_t, src)));
+        mov(reg_dst_row, arg(offsetof(jit_row_args_t, dst)));
+        mov(reg_rows, arg(offsetof(jit_row_args_t, rows)));
+        load_params_row();
     }
 
-    void load_cursors() {
-        mov(reg_src, arg(offsetof(jit_row_args_t, src)));
-        mov(reg_dst, arg(offsetof(jit_row_args_t, dst)));
+    void load_params_row() {
         mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
         mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
         if (desc_.two_part_zps)
             mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
+    }
+
+    void rows_loop(uint32_t rows) {
+        Label l_rows, l_end;
+        cmp(reg_rows, rows);
+        jl(l_end, T_NEAR);
+        align(16);
+        L(l_rows);
+        mov(reg_src, reg_src_row);
+        mov(reg_dst, reg_dst_row);
         mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        load_row_params();
+        columns_loop(rows);
+        next_rows(rows);
+        sub(reg_rows, rows);
+        cmp(reg_rows, rows);
+        jge(l_rows, T_NEAR);
+        L(l_end);
     }
 
     // The parameters that a row has one of.
@@ -168,9 +178,13 @@ private:
     }
 
     void columns_loop(uint32_t rows) {
-        constexpr uint32_t unroll = 4;
-        if (rows == 1) steps_loop(rows, unroll);
-        steps_loop(rows, 1);
+        if (rows == 1) {
+            steps_loop(rows, 4);
+            steps_once(rows, 2);
+            steps_once(rows, 1);
+        } else {
+            steps_loop(rows, 1);
+        }
         if (isa == isa_avx512_core) masked_tail(rows);
         else scalar_tail(rows);
     }
@@ -182,13 +196,26 @@ private:
         jl(l_end, T_NEAR);
         align(16);
         L(l_steps);
+        steps(rows, unroll);
+        cmp(reg_count, elements);
+        jge(l_steps, T_NEAR);
+        L(l_end);
+    }
+
+    void steps_once(uint32_t rows, uint32_t unroll) {
+        Label l_end;
+        cmp(reg_count, unroll * step_width());
+        jl(l_end, T_NEAR);
+        steps(rows, unroll);
+        L(l_end);
+    }
+
+    void steps(uint32_t rows, uint32_t unroll) {
+        const uint32_t elements = unroll * step_width();
         for (uint32_t u = 0; u < unroll; ++u)
             step(rows, u * step_width(), extent_t::full);
         advance(elements);
         sub(reg_count, elements);
-        cmp(reg_count, elements);
-        jge(l_steps, T_NEAR);
-        L(l_end);
     }
 
     void masked_tail(uint32_t rows) {
@@ -311,23 +338,25 @@ private:
     }
 
     void next_rows(uint32_t rows) {
-        const auto next = [&](size_t address, size_t pitch) {
-            mov(rax, arg(pitch));
-            if (rows != 1) imul(rax, rax, static_cast<int>(rows));
-            add(arg(address), rax);
-        };
-        next(offsetof(jit_row_args_t, src),
-                offsetof(jit_row_args_t, src_pitch));
-        next(offsetof(jit_row_args_t, dst),
-                offsetof(jit_row_args_t, dst_pitch));
-        next(offsetof(jit_row_args_t, scales),
-                offsetof(jit_row_args_t, scales_pitch));
-        next(offsetof(jit_row_args_t, zps),
-                offsetof(jit_row_args_t, zps_pitch));
-        if (desc_.two_part_zps)
-            next(offsetof(jit_row_args_t, zps_high),
-                    offsetof(jit_row_args_t, zps_pitch));
-        sub(arg(offsetof(jit_row_args_t, rows)), rows);
+        const auto scale = static_cast<int>(rows);
+        lea(reg_src_row, ptr[reg_src_row + reg_src_pitch * scale]);
+        lea(reg_dst_row, ptr[reg_dst_row + reg_dst_pitch * scale]);
+        if (!varies()) {
+            add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
+            add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
+            if (desc_.two_part_zps)
+                add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
+            return;
+        }
+        if (!desc_.rows_share) {
+            mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
+            add(arg(offsetof(jit_row_args_t, scales)), rax);
+            mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
+            add(arg(offsetof(jit_row_args_t, zps)), rax);
+            if (desc_.two_part_zps)
+                add(arg(offsetof(jit_row_args_t, zps_high)), rax);
+        }
+        load_params_row();
     }
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
@@ -360,7 +389,8 @@ private:
 
     const Reg64 reg_src = r8, reg_dst = r9;
     const Reg64 reg_scales = r10, reg_zps = r11, reg_zps_high = r12;
-    const Reg64 reg_count = rbx;
+    const Reg64 reg_src_row = rdx, reg_dst_row = rsi;
+    const Reg64 reg_rows = rcx, reg_count = rbx;
     const Reg64 reg_src_pitch = r13, reg_src_pitch3 = r15;
     const Reg64 reg_dst_pitch = r14, reg_dst_pitch3 = rbp;
     const vmm_t vmm_raw {0};

@@ -27,10 +27,6 @@ jit_walk_t::jit_walk_t(const jit_dequantize_t &kernel, void *const *buffers)
     , dst_bytes_(bytes_of(problem_.dst().type, 1))
     , src_bits_(bits_of(problem_.src().type)) {}
 
-dim_t jit_walk_t::stride(int operand, int loop) const {
-    return loop < 0 ? 0 : problem_.operands[at(operand)].strides[at(loop)];
-}
-
 // Iterations of a loop where the walk stands: at the outer point, in the
 // rectangle's outer row and, of its rows, the first.
 dim_t jit_walk_t::extent(int l, const rect_t &rect) const {
@@ -67,6 +63,7 @@ void jit_walk_t::run_piece(dim_t piece) {
 bool jit_walk_t::set_outer_point(dim_t point) {
     if (point == outer_point_) return inside_;
     outer_point_ = point;
+    staged_.rows = 0;
     for (size_t o = 0; o < problem_.operands.size(); ++o)
         base_[o] = problem_.operands[o].offset;
     for (size_t i = plan_.outer.size(); i-- > 0;) {
@@ -146,8 +143,9 @@ void jit_walk_t::run_staged(const rect_t &rect) {
 
 // The element of the rectangle's first row and, unless it is of groups, column.
 dim_t jit_walk_t::element(int operand, const rect_t &rect) const {
-    return base_[operand] + rect.outer_row * stride(operand, plan_.rows.outer) +
-           rect.row * stride(operand, plan_.rows.inner);
+    const auto &strides = plan_.strides[at(operand)];
+    return base_[operand] + rect.outer_row * strides.outer_row +
+           rect.row * strides.row;
 }
 
 dim_t jit_walk_t::padded(dim_t cols) const {
@@ -155,17 +153,26 @@ dim_t jit_walk_t::padded(dim_t cols) const {
     return (cols + width - 1) / width * width;
 }
 
+// The outer rows often have the same parameters.
+bool jit_walk_t::is_staged(const rect_t &rect) const {
+    return !plan_.outer_rows && staged_.row == rect.row &&
+           staged_.rows == rect.rows && staged_.col == rect.col &&
+           staged_.cols == rect.cols;
+}
+
 void jit_walk_t::stage(const rect_t &rect) {
+    if (is_staged(rect)) return;
+    staged_ = rect;
     stage_operand({plan_.scales, plan_.scales_vary, plan_.scales_rows,
-                          stage_scales, scratch_.scales},
+                          plan_.stage_scales, scratch_.scales},
             rect);
     two_part_ = false;
     if (plan_.zps < 0) {
         scratch_.zps[0] = 0.f;
         return;
     }
-    staging_t zps {
-            plan_.zps, plan_.zps_vary, plan_.zps_rows, stage_zps, scratch_.zps};
+    staging_t zps {plan_.zps, plan_.zps_vary, plan_.zps_rows, plan_.stage_zps,
+            scratch_.zps};
     two_part_ = stage_operand(zps, rect);
     if (!two_part_) return;
     zps.stage = stage_zps_low;
@@ -177,12 +184,11 @@ void jit_walk_t::stage(const rect_t &rect) {
 
 bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     const int o = staging.operand;
-    const dim_t row_stride = stride(o, plan_.rows.inner);
+    const dim_t row_stride = plan_.strides[at(o)].row;
     const dim_t rows = staging.by_row ? rect.rows : 1;
     const dim_t first = element(o, rect);
     if (!staging.varies)
-        return staging.stage(staging.to, problem_.operands[at(o)].type,
-                buffers_[o], first, row_stride, rows);
+        return staging.stage(staging.to, buffers_[o], first, row_stride, rows);
     bool wide = false;
     for (dim_t r = 0; r < rows; ++r)
         wide |= stage_cols(staging, first + r * row_stride,
@@ -194,15 +200,15 @@ bool jit_walk_t::stage_cols(
         const staging_t &staging, dim_t first, float *to, const rect_t &rect) {
     const int o = staging.operand;
     const auto &cols = plan_.cols;
-    const data_type_t type = problem_.operands[at(o)].type;
-    const dim_t inner = stride(o, cols.inner), outer = stride(o, cols.outer);
+    const dim_t inner = plan_.strides[at(o)].col;
+    const dim_t outer = plan_.strides[at(o)].outer_col;
     bool wide = false;
     if (inner == 0) {
         // One value a group (or for all columns), over and over.
         const dim_t group = cols.inner_extent;
         const dim_t skip = rect.col % group;
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
-        wide = staging.stage(values, type, buffers_[o],
+        wide = staging.stage(values, buffers_[o],
                 first + rect.col / group * outer, outer,
                 (skip + rect.cols + group - 1) / group);
         repeat_each(to, values, group, skip, rect.cols);
@@ -211,7 +217,7 @@ bool jit_walk_t::stage_cols(
             const dim_t skip = (rect.col + c) % cols.inner_extent;
             const dim_t group = (rect.col + c) / cols.inner_extent;
             count = std::min(rect.cols - c, cols.inner_extent - skip);
-            wide |= staging.stage(to + c, type, buffers_[o],
+            wide |= staging.stage(to + c, buffers_[o],
                     first + group * outer + skip * inner, inner, count);
         }
     }
@@ -228,22 +234,23 @@ void jit_walk_t::pack_transposed_rows(
     const dim_t count =
             std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
     if (rows <= 0 || count <= 0) return;
-    const dim_t col_stride = stride(0, plan_.cols.inner);
+    const dim_t col_stride = plan_.strides[0].col;
     const dim_t first = base_[0] + begin + cols.col * col_stride;
     tile_row_ = begin;
     // Two nibbles a byte: what is transposed is bytes either way.
     const dim_t per_byte = 8 / src_bits_;
     pack_transposed(scratch_.tile, plan_.cols.block,
             static_cast<const uint8_t *>(buffers_[0]) + first / per_byte,
-            col_stride / per_byte, (rows + per_byte - 1) / per_byte, count);
+            col_stride / per_byte, (rows + per_byte - 1) / per_byte, count,
+            kernel_.isa_);
 }
 
 void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
-    const dim_t col_stride = stride(0, plan_.cols.inner);
+    const dim_t col_stride = plan_.strides[0].col;
     tile_row_ = rect.outer_row * plan_.rows.inner_extent + rect.row;
     pack_gathered(scratch_.tile, plan_.cols.block, buffers_[0], src_bits_,
-            element(0, rect) + rect.col * col_stride,
-            stride(0, plan_.rows.inner), col_stride, rect.rows, rect.cols);
+            element(0, rect) + rect.col * col_stride, plan_.strides[0].row,
+            col_stride, rect.rows, rect.cols);
 }
 
 void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
@@ -253,7 +260,7 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     const int o = static_cast<int>(problem_.operands.size()) - 1;
     auto *dst = static_cast<char *>(buffers_[o]) +
                 (element(o, chunk) + chunk.col) * dst_bytes_;
-    const dim_t dst_pitch = stride(o, plan_.rows.inner) * dst_bytes_;
+    const dim_t dst_pitch = plan_.strides[at(o)].row * dst_bytes_;
     if (!plan_.streaming) {
         run_rows_of(rect, chunk, dst, dst_pitch);
         return;
@@ -273,7 +280,7 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
 void jit_walk_t::run_rows_of(
         const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
     const auto &kernels = kernel_.row_kernels_;
-    const dim_t row_stride = stride(0, plan_.rows.inner);
+    const dim_t row_stride = plan_.strides[0].row;
     const dim_t first = element(0, chunk) + chunk.col;
     const dim_t tile_row =
             chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;

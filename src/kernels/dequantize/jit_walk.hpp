@@ -49,7 +49,6 @@ private:
         dim_t first, step; // in rows of the rectangle
     };
 
-    dim_t stride(int operand, int loop) const;
     dim_t extent(int loop, const rect_t &rect) const;
     dim_t axis_end(const jit_axis_t &axis, const rect_t &rect) const;
     bool set_outer_point(dim_t point);
@@ -60,6 +59,7 @@ private:
 
     dim_t element(int operand, const rect_t &rect) const;
     dim_t padded(dim_t cols) const;
+    bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     bool stage_cols(const staging_t &staging, dim_t first, float *to,
@@ -84,6 +84,7 @@ private:
     dim_t index_[jit_max_loops]; // the outer loops'
     dim_t base_[4];              // each operand's element at the outer point
     dim_t tile_row_ = 0; // the row, of the axis, that the tile begins with
+    rect_t staged_ {};   // whose parameters are in the scratch; none of no rows
     bool two_part_ = false;
     jit_scratch_t scratch_;
 };
