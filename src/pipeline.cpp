@@ -69,12 +69,11 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record) {
     const std::lock_guard<std::mutex> lock(graph_record.mutex);
     const bool extension = is_extension_kind(op_record.kind);
-    const bool ours = (claims_enabled() || extension) &&
-                      !graph_record.finalized &&
-                      find_schema(op_record.kind) != nullptr;
-    const result_t verified =
-            ours ? verify(op_record)
-                 : result_t(status_t::unimplemented, describe(op_record));
+    const bool ours = (claims_enabled() || extension) && !graph_record.finalized
+                      && find_schema(op_record.kind) != nullptr;
+    const result_t verified
+            = ours ? verify(op_record)
+                   : result_t(status_t::unimplemented, describe(op_record));
     const bool outside = verified.status == status_t::unimplemented;
     if (!verified.ok() && !outside) return refuse("add_op", verified);
     if (ours && extension && outside)
@@ -108,10 +107,11 @@ std::shared_ptr<const partition_t> claim_op(
     // oneDNN's partition is its id.
     const auto twin = make_twin(op);
     dnnl_graph_partition_t upstream = nullptr;
-    if (twin == nullptr ||
-            upstream::call(&api_t::dnnl_graph_partition_create_with_op,
-                    &upstream, const_dnnl_graph_op_t(twin.get()),
-                    engine_kind) != dnnl_success)
+    if (twin == nullptr
+            || upstream::call(&api_t::dnnl_graph_partition_create_with_op,
+                       &upstream, const_dnnl_graph_op_t(twin.get()),
+                       engine_kind)
+                       != dnnl_success)
         return nullptr;
     graph_record_t graph;
     graph.engine_kind = engine_kind;
@@ -138,16 +138,17 @@ dnnl_status_t compile(compiled_partition_t &compiled,
     const compile_result_t made = find_or_make(
             cache_key(partition, inputs, outputs, available_threads(), isa),
             make, hit);
-    if (made.result.status == status_t::unimplemented &&
-            compile_upstream(compiled, inputs, outputs, engine) == dnnl_success)
+    if (made.result.status == status_t::unimplemented
+            && compile_upstream(compiled, inputs, outputs, engine)
+                       == dnnl_success)
         return dnnl_success;
     if (!made.result.ok()) return refuse("compile", made.result);
     compiled.executable = made.executable;
     if (log_enabled(log_profile_create))
         log_line(std::string(hit ? "compile:compiled_partition_cache_hit,"
-                                 : "compile:cache_miss,") +
-                 make_log_text(partition, made.executable->lowered()) + "," +
-                 std::to_string(now_ms() - start));
+                                 : "compile:cache_miss,")
+                 + make_log_text(partition, made.executable->lowered()) + ","
+                 + std::to_string(now_ms() - start));
     return dnnl_success;
 }
 
@@ -158,13 +159,13 @@ dnnl_status_t execute(const compiled_partition_t &compiled,
     const result_t result = compiled.executable->execute(buffers);
     if (!result.ok())
         return refuse("execute",
-                {result.status, describe(compiled.partition->ops.back()) +
-                                        ": " + result.reason});
+                {result.status, describe(compiled.partition->ops.back()) + ": "
+                                        + result.reason});
     if (profile)
-        log_line("exec," +
-                 make_log_text(
-                         *compiled.partition, compiled.executable->lowered()) +
-                 "," + std::to_string(now_ms() - start));
+        log_line("exec,"
+                 + make_log_text(
+                         *compiled.partition, compiled.executable->lowered())
+                 + "," + std::to_string(now_ms() - start));
     return dnnl_success;
 }
 

@@ -19,15 +19,17 @@ bool append_buffers(size_t count, const_dnnl_graph_tensor_t *tensors,
         const const_dnnl_graph_tensor_t tensor = tensors[i];
         logical_tensor_t lt;
         void *data = nullptr;
-        if (tensor == nullptr ||
-                upstream::call(&api_t::dnnl_graph_tensor_get_logical_tensor,
-                        tensor, &lt) != dnnl_success)
+        if (tensor == nullptr
+                || upstream::call(&api_t::dnnl_graph_tensor_get_logical_tensor,
+                           tensor, &lt)
+                           != dnnl_success)
             return false;
         const auto record = records().tensors.find(tensor);
         if (record && record->logical_tensor) lt = *record->logical_tensor;
         if (record && record->scalar) data = record->scalar->data();
         else if (upstream::call(&api_t::dnnl_graph_tensor_get_data_handle,
-                         tensor, &data) != dnnl_success)
+                         tensor, &data)
+                 != dnnl_success)
             return false;
         buffers.push_back(
                 {lt.id, data, has_shape(lt) ? element_count(lt) : -1});
@@ -46,9 +48,9 @@ dnnl_status_t execute_ours(const compiled_partition_t &compiled,
     // One vector a thread, grown once: executing allocates nothing.
     static thread_local std::vector<buffer_t> buffers;
     buffers.clear();
-    if (stream == nullptr || compiled.executable == nullptr ||
-            !append_buffers(num_inputs, inputs, buffers) ||
-            !append_buffers(num_outputs, outputs, buffers))
+    if (stream == nullptr || compiled.executable == nullptr
+            || !append_buffers(num_inputs, inputs, buffers)
+            || !append_buffers(num_outputs, outputs, buffers))
         return dnnl_invalid_arguments;
     return execute(compiled, buffers);
 }
@@ -61,9 +63,9 @@ dnnl_status_t query_ours(const compiled_partition_t &compiled, size_t tid,
                 &api_t::dnnl_graph_compiled_partition_query_logical_tensor,
                 const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
                 tid, lt);
-    const logical_tensor_t *found =
-            compiled.executable ? compiled.executable->find_tensor(tid)
-                                : nullptr;
+    const logical_tensor_t *found
+            = compiled.executable ? compiled.executable->find_tensor(tid)
+                                  : nullptr;
     if (found == nullptr) return dnnl_invalid_arguments;
     *lt = *found;
     return dnnl_success;
@@ -82,10 +84,10 @@ dnnl_status_t dnnl_graph_compiled_partition_create(
                     compiled_partition, partition);
         if (compiled_partition == nullptr) return dnnl_invalid_arguments;
         auto *compiled = new compiled_partition_t;
-        compiled->partition =
-                from_handle<partition_handle_t>(partition)->partition;
-        *compiled_partition =
-                to_handle<dnnl_graph_compiled_partition_t>(compiled);
+        compiled->partition
+                = from_handle<partition_handle_t>(partition)->partition;
+        *compiled_partition
+                = to_handle<dnnl_graph_compiled_partition_t>(compiled);
         return dnnl_success;
     }, compiled_partition, partition);
 }
@@ -170,8 +172,8 @@ dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(
 dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
         const_dnnl_graph_compiled_partition_t compiled_partition,
         dnnl_graph_logical_tensor_t *lt) {
-    constexpr auto real =
-            &api_t::dnnl_graph_compiled_partition_get_scratchpad_logical_tensor;
+    constexpr auto real
+            = &api_t::dnnl_graph_compiled_partition_get_scratchpad_logical_tensor;
     return enter(real, [=] {
         if (!is_ours(compiled_partition))
             return upstream::call(real, compiled_partition, lt);

@@ -37,9 +37,9 @@ dnnl_status_t dnnl_graph_graph_create_with_fpmath_mode(
         dnnl_graph_graph_t *graph, dnnl_engine_kind_t engine_kind,
         dnnl_fpmath_mode_t mode) {
     return enter(&api_t::dnnl_graph_graph_create_with_fpmath_mode, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_graph_create_with_fpmath_mode,
-                        graph, engine_kind, mode);
+        const dnnl_status_t status = upstream::call(
+                &api_t::dnnl_graph_graph_create_with_fpmath_mode, graph,
+                engine_kind, mode);
         if (status == dnnl_success) record_graph(*graph, engine_kind, mode);
         return status;
     }, graph, engine_kind, mode);
@@ -55,9 +55,9 @@ dnnl_status_t dnnl_graph_graph_destroy(dnnl_graph_graph_t graph) {
 dnnl_status_t dnnl_graph_graph_set_fpmath_mode(
         dnnl_graph_graph_t graph, dnnl_fpmath_mode_t mode, int apply_to_int) {
     return enter(&api_t::dnnl_graph_graph_set_fpmath_mode, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_graph_set_fpmath_mode, graph,
-                        mode, apply_to_int);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_graph_set_fpmath_mode,
+                        graph, mode, apply_to_int);
         const auto record = records().graphs.find(graph);
         if (status != dnnl_success || record == nullptr) return status;
         const std::lock_guard<std::mutex> lock(record->mutex);
@@ -79,8 +79,8 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
 
 dnnl_status_t dnnl_graph_graph_finalize(dnnl_graph_graph_t graph) {
     return enter(&api_t::dnnl_graph_graph_finalize, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_graph_finalize, graph);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_graph_finalize, graph);
         const auto record = records().graphs.find(graph);
         if (status != dnnl_success || record == nullptr) return status;
         const std::lock_guard<std::mutex> lock(record->mutex);
@@ -92,8 +92,8 @@ dnnl_status_t dnnl_graph_graph_finalize(dnnl_graph_graph_t graph) {
 dnnl_status_t dnnl_graph_graph_filter(
         dnnl_graph_graph_t graph, dnnl_graph_partition_policy_t policy) {
     return enter(&api_t::dnnl_graph_graph_filter, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_graph_filter, graph, policy);
+        const dnnl_status_t status = upstream::call(
+                &api_t::dnnl_graph_graph_filter, graph, policy);
         const auto record = records().graphs.find(graph);
         if (status != dnnl_success || record == nullptr) return status;
         const std::lock_guard<std::mutex> lock(record->mutex);
@@ -105,8 +105,8 @@ dnnl_status_t dnnl_graph_graph_filter(
 dnnl_status_t dnnl_graph_graph_get_partitions(dnnl_graph_graph_t graph,
         size_t num, dnnl_graph_partition_t *partitions) {
     return enter(&api_t::dnnl_graph_graph_get_partitions, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_graph_get_partitions, graph,
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_graph_get_partitions, graph,
                         num, partitions);
         const auto record = records().graphs.find(graph);
         if (status != dnnl_success || record == nullptr) return status;

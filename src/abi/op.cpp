@@ -59,8 +59,8 @@ dnnl_status_t dnnl_graph_op_destroy(dnnl_graph_op_t op) {
 dnnl_status_t dnnl_graph_op_add_input(
         dnnl_graph_op_t op, const dnnl_graph_logical_tensor_t *input) {
     return enter(&api_t::dnnl_graph_op_add_input, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_op_add_input, op, input);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_op_add_input, op, input);
         if (status != dnnl_success) return status;
         if (const auto record = records().ops.find(op))
             record->inputs.push_back(*input);
@@ -71,8 +71,8 @@ dnnl_status_t dnnl_graph_op_add_input(
 dnnl_status_t dnnl_graph_op_add_output(
         dnnl_graph_op_t op, const dnnl_graph_logical_tensor_t *output) {
     return enter(&api_t::dnnl_graph_op_add_output, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_op_add_output, op, output);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_op_add_output, op, output);
         if (status != dnnl_success) return status;
         if (const auto record = records().ops.find(op))
             record->outputs.push_back(*output);
@@ -122,8 +122,8 @@ dnnl_status_t dnnl_graph_op_set_attr_str(dnnl_graph_op_t op,
 dnnl_status_t dnnl_graph_op_get_kind(
         const_dnnl_graph_op_t op, dnnl_graph_op_kind_t *kind) {
     return enter(&api_t::dnnl_graph_op_get_kind, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_op_get_kind, op, kind);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_op_get_kind, op, kind);
         if (status != dnnl_success) return status;
         if (const auto record = records().ops.find(op))
             *kind = static_cast<dnnl_graph_op_kind_t>(record->kind);

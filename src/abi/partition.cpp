@@ -43,12 +43,12 @@ dnnl_status_t compile_ours(dnnl_graph_partition_t partition,
         const logical_tensor_t **outputs, dnnl_engine_t engine) {
     std::vector<logical_tensor_t> in, out;
     dnnl_engine_kind_t kind = dnnl_any_engine;
-    if (!is_ours(partition) || !is_ours(compiled) || engine == nullptr ||
-            !copy_list(in_num, inputs, in) ||
-            !copy_list(out_num, outputs, out) ||
-            upstream::call(&api_t::dnnl_engine_get_kind, engine, &kind) !=
-                    dnnl_success ||
-            kind != as_partition(partition).engine_kind)
+    if (!is_ours(partition) || !is_ours(compiled) || engine == nullptr
+            || !copy_list(in_num, inputs, in)
+            || !copy_list(out_num, outputs, out)
+            || upstream::call(&api_t::dnnl_engine_get_kind, engine, &kind)
+                       != dnnl_success
+            || kind != as_partition(partition).engine_kind)
         return dnnl_invalid_arguments;
     return compile(*as_compiled(compiled), in, out, engine);
 }

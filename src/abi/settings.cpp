@@ -14,16 +14,16 @@ extern "C" {
 
 dnnl_status_t dnnl_set_verbose(int level) {
     return enter(&api_t::dnnl_set_verbose, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_set_verbose, level);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_set_verbose, level);
         if (status == dnnl_success) set_verbose(level);
         return status;
     }, level);
 }
 
 dnnl_status_t dnnl_graph_set_compiled_partition_cache_capacity(int capacity) {
-    constexpr auto real =
-            &api_t::dnnl_graph_set_compiled_partition_cache_capacity;
+    constexpr auto real
+            = &api_t::dnnl_graph_set_compiled_partition_cache_capacity;
     return enter(real, [=] {
         const dnnl_status_t status = upstream::call(real, capacity);
         if (status == dnnl_success) set_cache_capacity(capacity);
@@ -46,8 +46,8 @@ dnnl_status_t dnnl_dequant_impl_info(
         return dnnl_invalid_arguments;
     *name = "";
     if (is_ours(compiled_partition))
-        if (const auto &executable =
-                        as_compiled(compiled_partition)->executable)
+        if (const auto &executable
+                = as_compiled(compiled_partition)->executable)
             *name = executable->lowered().implementation.name();
     return dnnl_success;
 }

@@ -19,8 +19,8 @@ dnnl_status_t dnnl_graph_logical_tensor_get_mem_size(
         const dnnl_graph_logical_tensor_t *logical_tensor, size_t *size) {
     constexpr auto real = &api_t::dnnl_graph_logical_tensor_get_mem_size;
     return enter(real, [=] {
-        if (logical_tensor == nullptr || size == nullptr ||
-                !is_extension_type(type_of(*logical_tensor)))
+        if (logical_tensor == nullptr || size == nullptr
+                || !is_extension_type(type_of(*logical_tensor)))
             return upstream::call(real, logical_tensor, size);
         *size = memory_size(*logical_tensor);
         return dnnl_success;
@@ -32,12 +32,12 @@ dnnl_status_t dnnl_graph_tensor_create(dnnl_graph_tensor_t *tensor,
         void *handle) {
     constexpr auto real = &api_t::dnnl_graph_tensor_create;
     return enter(real, [=] {
-        if (logical_tensor == nullptr ||
-                !is_extension_type(type_of(*logical_tensor)))
+        if (logical_tensor == nullptr
+                || !is_extension_type(type_of(*logical_tensor)))
             return upstream::call(real, tensor, logical_tensor, engine, handle);
         const logical_tensor_t bytes = as_bytes(*logical_tensor);
-        const dnnl_status_t status =
-                upstream::call(real, tensor, &bytes, engine, handle);
+        const dnnl_status_t status
+                = upstream::call(real, tensor, &bytes, engine, handle);
         if (status != dnnl_success) return status;
         auto record = std::make_shared<tensor_record_t>();
         record->logical_tensor = *logical_tensor;
@@ -49,9 +49,9 @@ dnnl_status_t dnnl_graph_tensor_create(dnnl_graph_tensor_t *tensor,
 dnnl_status_t dnnl_graph_tensor_create_scalar(dnnl_graph_tensor_t *tensor,
         const dnnl_graph_logical_tensor_t *logical_tensor, void *handle) {
     return enter(&api_t::dnnl_graph_tensor_create_scalar, [=] {
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_graph_tensor_create_scalar, tensor,
-                        logical_tensor, handle);
+        const dnnl_status_t status
+                = upstream::call(&api_t::dnnl_graph_tensor_create_scalar,
+                        tensor, logical_tensor, handle);
         if (status != dnnl_success || handle == nullptr) return status;
         auto record = std::make_shared<tensor_record_t>();
         const dim_t bytes = bytes_of(type_of(*logical_tensor), 1);
@@ -74,8 +74,8 @@ dnnl_status_t dnnl_graph_tensor_get_logical_tensor(
         dnnl_graph_logical_tensor_t *logical_tensor) {
     constexpr auto real = &api_t::dnnl_graph_tensor_get_logical_tensor;
     return enter(real, [=] {
-        const dnnl_status_t status =
-                upstream::call(real, tensor, logical_tensor);
+        const dnnl_status_t status
+                = upstream::call(real, tensor, logical_tensor);
         const auto record = records().tensors.find(tensor);
         if (status == dnnl_success && record && record->logical_tensor)
             *logical_tensor = *record->logical_tensor;

@@ -143,17 +143,17 @@ float small_float_to_f32(data_type_t type, unsigned bits) {
                              : std::ldexp(1.f, static_cast<int>(bits) - 127);
     using special_t = float_format_t::special_t;
     const float_format_t format = format_of(type);
-    const unsigned sign_bit =
-            1u << (format.exponent_bits + format.significand_bits);
+    const unsigned sign_bit
+            = 1u << (format.exponent_bits + format.significand_bits);
     const unsigned magnitude = bits & (sign_bit - 1u);
     const bool negative = (bits & sign_bit) != 0;
     const int exponent = static_cast<int>(magnitude >> format.significand_bits);
-    const unsigned significand =
-            magnitude & ((1u << format.significand_bits) - 1u);
+    const unsigned significand
+            = magnitude & ((1u << format.significand_bits) - 1u);
     const int largest_exponent = (1 << format.exponent_bits) - 1;
 
-    if (format.special == special_t::negative_zero_nan && negative &&
-            magnitude == 0)
+    if (format.special == special_t::negative_zero_nan && negative
+            && magnitude == 0)
         return nan;
     if (format.special == special_t::all_ones_nan && magnitude == sign_bit - 1u)
         return nan;

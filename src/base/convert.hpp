@@ -28,8 +28,8 @@ float load_f32(data_type_t type, const void *base, dim_t index);
 
 /// The types that a result may have: f32, bf16, f16.
 inline bool is_result_type(data_type_t type) {
-    return type == data_type_t::f32 || type == data_type_t::bf16 ||
-           type == data_type_t::f16;
+    return type == data_type_t::f32 || type == data_type_t::bf16
+           || type == data_type_t::f16;
 }
 
 /// Stores `value`, rounded once, as element `index` of a buffer of a result

@@ -43,8 +43,8 @@ unsigned parse_verbose(const char *value) {
         else if (word == "profile_exec") kinds |= log_profile_exec;
         else if (word == "1" || word == "2")
             kinds |= kinds_of_level(word[0] - '0');
-        else if (word.rfind("filter=", 0) == 0 &&
-                 !filter_admits_graph(word.substr(7)))
+        else if (word.rfind("filter=", 0) == 0
+                 && !filter_admits_graph(word.substr(7)))
             return 0;
     }
     return kinds;
@@ -61,8 +61,8 @@ std::atomic<unsigned> &enabled_kinds() {
 }
 
 bool timestamps() {
-    static const bool wanted = environment_flag("ONEDNN_VERBOSE_TIMESTAMP") ||
-                               environment_flag("DNNL_VERBOSE_TIMESTAMP");
+    static const bool wanted = environment_flag("ONEDNN_VERBOSE_TIMESTAMP")
+                               || environment_flag("DNNL_VERBOSE_TIMESTAMP");
     return wanted;
 }
 
@@ -80,8 +80,8 @@ void log_line(const std::string &text) {
     std::string line = "onednn_verbose,v1,";
     if (timestamps()) {
         using milliseconds = std::chrono::duration<double, std::milli>;
-        const milliseconds since_epoch =
-                std::chrono::system_clock::now().time_since_epoch();
+        const milliseconds since_epoch
+                = std::chrono::system_clock::now().time_since_epoch();
         line += std::to_string(since_epoch.count()) + ",";
     }
     line += "graph," + text + "\n";
@@ -92,8 +92,8 @@ void log_line(const std::string &text) {
 void log_refusal(
         log_kind_t kind, const char *where, const std::string &reason) {
     if (!log_enabled(kind)) return;
-    const char *stage =
-            kind == log_check ? "create:check," : "create:dispatch,";
+    const char *stage
+            = kind == log_check ? "create:check," : "create:dispatch,";
     log_line(stage + std::string(where) + "," + reason + ",dequant_backend");
 }
 

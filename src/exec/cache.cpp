@@ -45,8 +45,8 @@ public:
         add(tensor.ndims);
         if (tensor.layout_type == dnnl_graph_layout_type_opaque)
             add(tensor.layout.layout_id);
-        const bool strided =
-                tensor.layout_type == dnnl_graph_layout_type_strided;
+        const bool strided
+                = tensor.layout_type == dnnl_graph_layout_type_strided;
         for (int d = 0; d < tensor.ndims && d < DNNL_MAX_NDIMS; ++d) {
             add(tensor.dims[d]);
             if (strided) add(tensor.layout.strides[d]);
@@ -129,8 +129,9 @@ private:
         if (upstream::call(
                     &upstream::api_t::
                             dnnl_graph_get_compiled_partition_cache_capacity,
-                    &capacity) == dnnl_success &&
-                capacity >= 0)
+                    &capacity)
+                        == dnnl_success
+                && capacity >= 0)
             capacity_ = static_cast<size_t>(capacity);
     }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/convert.hpp"
+#include "base/text.hpp"
 #include "exec/parallel.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -14,6 +15,12 @@ namespace {
 
 // Enough for any op; more operands than this is a defect of lowering.
 constexpr size_t max_operands = 16;
+
+const buffer_t *find_buffer(const std::vector<buffer_t> &given, size_t id) {
+    const auto found = std::find_if(given.begin(), given.end(),
+            [id](const buffer_t &buffer) { return buffer.tensor == id; });
+    return found == given.end() ? nullptr : &*found;
+}
 
 bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
     const dim_t count = element_count(tensor);
@@ -47,33 +54,27 @@ result_t executable_t::execute(const std::vector<buffer_t> &given) const {
     std::array<void *, max_operands> buffers {};
     for (size_t i = 0; i < lowered_.operands.size(); ++i) {
         const size_t id = lowered_.operands[i];
-        const auto found = std::find_if(given.begin(), given.end(),
-                [id](const buffer_t &buffer) { return buffer.tensor == id; });
-        const auto refuse = [&](const std::string &what) {
+        const buffer_t *found = find_buffer(given, id);
+        const auto refuse = [id](const std::string &what) {
             return result_t(status_t::invalid_arguments,
-                    "tensor " + std::to_string(id) + " " + what);
+                    text("tensor ", id, " ", what));
         };
-        if (found == given.end()) return refuse("is not among those given");
+        if (found == nullptr) return refuse("is not among those given");
         const dim_t expected = element_count(*find_tensor(id));
         if (found->count >= 0 && found->count != expected)
-            return refuse("has " + std::to_string(found->count) +
-                          " elements; compiled for " +
-                          std::to_string(expected));
+            return refuse(text("has ", found->count, " elements; compiled for ",
+                    expected));
         if (found->data == nullptr && !empty_)
             return refuse("has no data (a null handle)");
         buffers[i] = found->data;
     }
     if (empty_) return {};
-    for (const logical_tensor_t &tensor : lowered_.must_be_zero) {
-        const auto found = std::find_if(given.begin(), given.end(),
-                [&tensor](const buffer_t &b) { return b.tensor == tensor.id; });
-        if (!holds_only_zeros(tensor, found->data))
+    for (const logical_tensor_t &tensor : lowered_.must_be_zero)
+        if (!holds_only_zeros(tensor, find_buffer(given, tensor.id)->data))
             return {status_t::invalid_arguments,
-                    "tensor " + std::to_string(tensor.id) +
-                            " is a zero point of type " +
-                            to_string(type_of(tensor)) +
-                            " that is not 0; expected 0"};
-    }
+                    text("tensor ", tensor.id, ", a zero point of type ",
+                            to_string(type_of(tensor)),
+                            ", is not 0; expected 0")};
     const implementation_t &implementation = lowered_.implementation;
     if (implementation.kernel) {
         run_parallel(*implementation.kernel, buffers.data(), bytes_);

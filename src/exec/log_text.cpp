@@ -38,11 +38,11 @@ const char *fpmath_name(dnnl_fpmath_mode_t mode) {
 // in0_u8:0:strided:undef:4x8:8s1
 std::string tensor_text(
         const char *side, size_t index, const logical_tensor_t &tensor) {
-    std::string text = side + std::to_string(index) + "_" +
-                       to_string(type_of(tensor)) + ":" +
-                       std::to_string(tensor.id) + ":" +
-                       layout_name(tensor.layout_type) + ":" +
-                       property_name(tensor.property) + ":";
+    std::string text = side + std::to_string(index) + "_"
+                       + to_string(type_of(tensor)) + ":"
+                       + std::to_string(tensor.id) + ":"
+                       + layout_name(tensor.layout_type) + ":"
+                       + property_name(tensor.property) + ":";
     if (tensor.ndims > 0) text += dims_string(dims_of(tensor));
     text += ":";
     for (int d = 0; d < tensor.ndims; ++d)
@@ -61,10 +61,10 @@ std::string make_log_text(
         tensors += tensor_text("in", i, lowered.inputs[i]) + " ";
     for (size_t i = 0; i < lowered.outputs.size(); ++i)
         tensors += (i ? " " : "") + tensor_text("out", i, lowered.outputs[i]);
-    return "cpu," + std::to_string(partition.id) + "," +
-           to_string(partition.kind) + "," + names + ",," + tensors +
-           ",fpm:" + fpmath_name(partition.fpmath_mode) + "," +
-           lowered.implementation.name() + ",dequant_backend";
+    return "cpu," + std::to_string(partition.id) + ","
+           + to_string(partition.kind) + "," + names + ",," + tensors
+           + ",fpm:" + fpmath_name(partition.fpmath_mode) + ","
+           + lowered.implementation.name() + ",dequant_backend";
 }
 
 } // namespace dnnl_dequant

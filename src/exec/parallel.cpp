@@ -26,8 +26,8 @@ int available_threads() {
 void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
     const dim_t amount = kernel.work_amount();
     const dim_t useful = std::min(amount, bytes / bytes_per_thread);
-    const int threads =
-            static_cast<int>(std::min<dim_t>(available_threads(), useful));
+    const int threads
+            = static_cast<int>(std::min<dim_t>(available_threads(), useful));
     if (threads <= 1) {
         kernel.run(buffers, 0, amount);
         return;

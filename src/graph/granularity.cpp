@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "graph/granularity_rules.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -15,27 +16,26 @@ result_t check_groups(const op_record_t &op, const granularity_t &granularity) {
         return invalid(op, "qtype is per_group but group_shape is missing");
     for (const dim_t group : groups)
         if (group <= 0)
-            return invalid(op, "group_shape is " + dims_string(groups) +
-                                       "; expected positive sizes");
+            return invalid(op, text("group_shape is ", dims_string(groups),
+                                       "; expected positive sizes"));
     const logical_tensor_t &src = op.inputs[0];
     if (has_rank(src) && groups.size() != static_cast<size_t>(src.ndims))
-        return invalid(op, "group_shape has " + std::to_string(groups.size()) +
-                                   " entries; expected " +
-                                   std::to_string(src.ndims) +
-                                   " (the rank of src)");
+        return invalid(op,
+                text("group_shape has ", groups.size(), " entries; expected ",
+                        src.ndims, " (the rank of src)"));
     return {};
 }
 
 granularity_t dynamic_granularity(const op_record_t &op) {
     granularity_t result;
-    if (const auto *qtype =
-                    find_attribute<std::string>(op, dnnl_graph_op_attr_qtype)) {
+    if (const auto *qtype
+            = find_attribute<std::string>(op, dnnl_graph_op_attr_qtype)) {
         if (*qtype == "per_channel") result.qtype = qtype_t::per_channel;
         if (*qtype == "per_group") result.qtype = qtype_t::per_group;
     }
     result.axis = axis_of(op);
-    if (const auto *groups =
-                    find_attribute<dims_t>(op, dnnl_graph_op_attr_group_shape))
+    if (const auto *groups
+            = find_attribute<dims_t>(op, dnnl_graph_op_attr_group_shape))
         result.group_shape = *groups;
     return result;
 }
@@ -56,10 +56,9 @@ result_t check_axis(const op_record_t &op, dim_t axis) {
     if (!has_rank(src)) return {};
     const dim_t rank = src.ndims;
     if (axis >= -rank && axis < rank) return {};
-    return invalid(op,
-            "axis is " + std::to_string(axis) + "; expected a value in [" +
-                    std::to_string(-rank) + " .. " + std::to_string(rank - 1) +
-                    "] for a tensor of rank " + std::to_string(rank));
+    return invalid(
+            op, text("axis is ", axis, "; expected a value in [", -rank, " .. ",
+                        rank - 1, "] for a tensor of rank ", rank));
 }
 
 granularity_t granularity_of(const op_record_t &op) {
@@ -70,12 +69,12 @@ result_t check_dynamic(const op_record_t &op) {
     if (op.inputs.size() > 2) {
         const data_type_t src = type_of(op.inputs[0]);
         const data_type_t zps = type_of(op.inputs[2]);
+        const char *expected
+                = is_floating(src) ? to_string(src) : "an integer type";
         if (is_floating(src) != is_floating(zps))
-            return invalid(op, std::string("zps are of type ") +
-                                       to_string(zps) + "; expected " +
-                                       (is_floating(src) ? to_string(src)
-                                                         : "an integer type") +
-                                       " for src of type " + to_string(src));
+            return invalid(
+                    op, text("zps are of type ", to_string(zps), "; expected ",
+                                expected, " for src of type ", to_string(src)));
     }
     const granularity_t granularity = dynamic_granularity(op);
     switch (granularity.qtype) {

@@ -35,6 +35,9 @@ result_t check_linear(const op_record_t &op);
 /// True for an op whose scale and zero point follow ONNX's rules.
 bool is_linear(const op_record_t &op);
 
+/// True where the op demands a zero point of 0: ONNX, for small floats.
+bool demands_zero(const op_record_t &op);
+
 /// The group size along each dimension of src (problem/make_problem.hpp).
 dims_t group_sizes(const granularity_t &granularity, const dims_t &src_dims);
 

@@ -2,6 +2,7 @@
 // any rank is per-tensor, whatever the axis; a list is per-axis; with a
 // block_size the scale has x's rank and the quantization is blocked.
 
+#include "base/text.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity_rules.hpp"
 #include "graph/logical_tensor.hpp"
@@ -28,17 +29,16 @@ result_t check_zero_point(const op_record_t &op) {
     const logical_tensor_t &x = op.inputs[0], &scale = op.inputs[1],
                            &zero_point = op.inputs[2];
     if (zero_point.data_type != x.data_type)
-        return invalid(op, std::string("x_zero_point is of type ") +
-                                   to_string(type_of(zero_point)) +
-                                   "; expected x's type, " +
-                                   to_string(type_of(x)));
+        return invalid(op,
+                text("x_zero_point is of type ", to_string(type_of(zero_point)),
+                        "; expected x's type, ", to_string(type_of(x))));
     const bool known = has_shape(scale) && has_shape(zero_point);
-    if (known && dims_of(scale) != dims_of(zero_point) &&
-            !(is_one_element(scale) && is_one_element(zero_point)))
+    if (known && dims_of(scale) != dims_of(zero_point)
+            && !(is_one_element(scale) && is_one_element(zero_point)))
         return {status_t::invalid_shape,
-                describe(op) + ": x_zero_point has shape " +
-                        shape_string(zero_point) + "; expected x_scale's, " +
-                        shape_string(scale)};
+                text(describe(op), ": x_zero_point has shape ",
+                        shape_string(zero_point), "; expected x_scale's, ",
+                        shape_string(scale))};
     return {};
 }
 
@@ -49,36 +49,40 @@ result_t check_block(const op_record_t &op, dim_t block) {
     if (result_t result = check_axis(op, axis); !result.ok()) return result;
     if (has_rank(x) && has_rank(scale) && x.ndims != scale.ndims)
         return {status_t::invalid_shape,
-                describe(op) + ": x_scale has shape " + shape_string(scale) +
-                        "; expected rank " + std::to_string(x.ndims) +
-                        " (x's) with a block_size"};
+                text(describe(op), ": x_scale has shape ", shape_string(scale),
+                        "; expected rank ", x.ndims,
+                        " (x's) with a block_size")};
     if (!has_shape(x) || !has_shape(scale)) return {};
     const size_t at = normalized(axis, x.ndims);
     const dim_t size = x.dims[at], blocks = scale.dims[at];
-    // size <= block * blocks says the lower bound, the other the upper.
-    if (blocks > 0 && (size + block - 1) / block == blocks) return {};
-    if (size == 0 && blocks == 0) return {};
-    return invalid(op, "block_size is " + std::to_string(block) +
-                               "; it does not cut " + std::to_string(size) +
-                               " elements (dimension " + std::to_string(at) +
-                               " of x " + shape_string(x) + ") into the " +
-                               std::to_string(blocks) + " blocks of x_scale " +
-                               shape_string(scale));
+    // Written so that no block_size overflows.
+    const dim_t cut = size / block + (size % block != 0);
+    if (cut == blocks) return {};
+    return invalid(
+            op, text("block_size is ", block, ", which cuts ", size,
+                        " elements (dimension ", at, " of x ", shape_string(x),
+                        ") into ", cut, " blocks; expected x_scale's ", blocks,
+                        " (", shape_string(scale), ")"));
 }
 
 } // namespace
 
 bool is_linear(const op_record_t &op) {
-    return op.kind == dnnl_dequant_op_DequantizeLinear ||
-           op.kind == dnnl_dequant_op_ExtendedDequantizeLinear;
+    return op.kind == dnnl_dequant_op_DequantizeLinear
+           || op.kind == dnnl_dequant_op_ExtendedDequantizeLinear;
+}
+
+bool demands_zero(const op_record_t &op) {
+    return op.kind == dnnl_dequant_op_DequantizeLinear
+           && is_floating(type_of(op.inputs[0]));
 }
 
 result_t check_linear(const op_record_t &op) {
     if (result_t result = check_zero_point(op); !result.ok()) return result;
     const dim_t block = block_size_of(op);
     if (block < 0)
-        return invalid(op, "block_size is " + std::to_string(block) +
-                                   "; expected 0 or more");
+        return invalid(
+                op, text("block_size is ", block, "; expected 0 or more"));
     if (block > 0) return check_block(op, block);
     const logical_tensor_t &scale = op.inputs[1];
     if (!has_shape(scale) || is_one_element(scale)) return {};

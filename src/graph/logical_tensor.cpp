@@ -6,14 +6,14 @@
 namespace dnnl_dequant {
 
 bool has_shape(const logical_tensor_t &tensor) {
-    return has_rank(tensor) &&
-           std::none_of(tensor.dims, tensor.dims + tensor.ndims,
+    return has_rank(tensor)
+           && std::none_of(tensor.dims, tensor.dims + tensor.ndims,
                    [](dim_t dim) { return dim == DNNL_GRAPH_UNKNOWN_DIM; });
 }
 
 bool has_strides(const logical_tensor_t &tensor) {
-    if (tensor.layout_type != dnnl_graph_layout_type_strided ||
-            !has_rank(tensor))
+    if (tensor.layout_type != dnnl_graph_layout_type_strided
+            || !has_rank(tensor))
         return false;
     const dim_t *strides = tensor.layout.strides;
     return std::none_of(strides, strides + tensor.ndims,
@@ -59,22 +59,22 @@ void set_layout(
 
 bool is_extension_type(data_type_t type) {
     constexpr int first_of_ours = 0x7000;
-    return is_known(type) &&
-           (static_cast<int>(type) >= first_of_ours ||
-                   type == data_type_t::f4_e2m1  // 3.7 counts bytes
-                   || type == data_type_t::s64); // since 3.12
+    return is_known(type)
+           && (static_cast<int>(type) >= first_of_ours
+                   || type == data_type_t::f4_e2m1 // 3.7 counts bytes
+                   || type == data_type_t::s64);   // since 3.12
 }
 
 size_t memory_size(const logical_tensor_t &tensor) {
     if (!has_shape(tensor)) return 0;
-    if (tensor.ndims > 0 &&
-            tensor.layout_type != dnnl_graph_layout_type_strided)
+    if (tensor.ndims > 0
+            && tensor.layout_type != dnnl_graph_layout_type_strided)
         return static_cast<size_t>(-1);
     dim_t elements = 1;
     for (int d = 0; d < tensor.ndims; ++d) {
         if (tensor.dims[d] == 0) return 0;
-        elements =
-                std::max(elements, tensor.dims[d] * tensor.layout.strides[d]);
+        elements
+                = std::max(elements, tensor.dims[d] * tensor.layout.strides[d]);
     }
     return static_cast<size_t>(bytes_of(type_of(tensor), elements));
 }
@@ -82,8 +82,8 @@ size_t memory_size(const logical_tensor_t &tensor) {
 logical_tensor_t as_bytes(const logical_tensor_t &tensor) {
     logical_tensor_t bytes = tensor;
     bytes.data_type = dnnl_u8;
-    if (has_shape(tensor) &&
-            tensor.layout_type == dnnl_graph_layout_type_strided)
+    if (has_shape(tensor)
+            && tensor.layout_type == dnnl_graph_layout_type_strided)
         set_layout(bytes, {static_cast<dim_t>(memory_size(tensor))}, {1});
     return bytes;
 }

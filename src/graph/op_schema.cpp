@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
@@ -24,10 +25,10 @@ const std::vector<op_schema_t> &all_schemas() {
             type::f8_e4m3fnuz, type::f8_e5m2fnuz, type::f4_e2m1};
     static const list integers {type::s8, type::u8, type::s4, type::u4,
             type::s16, type::u16, type::s32, type::u32, type::s2, type::u2};
-    static const list onnx_quantized =
-            list {type::u8, type::s8, type::s32, type::s16, type::u16, type::s4,
-                    type::u4, type::s2, type::u2} +
-            small_floats;
+    static const list onnx_quantized
+            = list {type::u8, type::s8, type::s32, type::s16, type::u16,
+                      type::s4, type::u4, type::s2, type::u2}
+              + small_floats;
     static const list quark_quantized {type::s32, type::s16, type::s8,
             type::u32, type::u16, type::u8, type::f16, type::bf16, type::f32};
     static const std::vector<op_schema_t> schemas = {
@@ -62,72 +63,62 @@ size_t required_count(const std::vector<port_schema_t> &ports) {
 result_t check_ports(const op_record_t &op, const char *side,
         const std::vector<logical_tensor_t> &tensors,
         const std::vector<port_schema_t> &ports) {
-    const size_t least = required_count(ports);
-    if (tensors.size() < least || tensors.size() > ports.size())
-        return invalid(
-                op, "has " + std::to_string(tensors.size()) + " " + side +
-                            "; expected " + std::to_string(least) +
-                            (least == ports.size()
-                                            ? ""
-                                            : " to " + std::to_string(
-                                                               ports.size())));
+    const size_t least = required_count(ports), most = ports.size();
+    if (tensors.size() < least || tensors.size() > most)
+        return foreign(
+                op, text("has ", tensors.size(), " ", side, "; expected ",
+                            least, least == most ? "" : text(" to ", most)));
     for (size_t i = 0; i < tensors.size(); ++i) {
-        const data_type_t given = type_of(tensors[i]);
+        const data_type_t found = type_of(tensors[i]);
         const auto &types = ports[i].types;
-        if (std::find(types.begin(), types.end(), given) == types.end())
-            return foreign(op, std::string(ports[i].name) + " is of type " +
-                                       to_string(given) + " (" +
-                                       std::to_string(static_cast<int>(given)) +
-                                       "); expected one of " +
-                                       joined(types, [](data_type_t t) {
+        if (std::find(types.begin(), types.end(), found) == types.end())
+            return foreign(op,
+                    text(ports[i].name, " is of type ", to_string(found), " (",
+                            static_cast<int>(found), "); expected one of ",
+                            joined(types, [](data_type_t t) {
                 return to_string(t);
-            }));
+            })));
     }
     return {};
 }
 
 result_t check_value(const op_record_t &op, const attribute_schema_t &schema,
         const attribute_t &value) {
+    const char *name = schema.spelling;
     if (value.index() != static_cast<size_t>(schema.kind))
-        return invalid(op, std::string("attribute ") + schema.spelling +
-                                   " is of the wrong type");
+        return invalid(op, text("attribute ", name, " is of the wrong type"));
     if (const auto *numbers = std::get_if<std::vector<int64_t>>(&value))
         if (schema.max_count != 0 && numbers->size() != schema.max_count)
-            return invalid(op, std::string("attribute ") + schema.spelling +
-                                       " has " +
-                                       std::to_string(numbers->size()) +
-                                       " values; expected " +
-                                       std::to_string(schema.max_count));
-    if (const auto *text = std::get_if<std::string>(&value)) {
-        const auto &choices = schema.choices;
-        if (!choices.empty() && std::find(choices.begin(), choices.end(),
-                                        *text) == choices.end())
             return invalid(
-                    op, std::string(schema.spelling) + " is \"" +
-                                printable(*text) + "\"; expected one of " +
-                                joined(choices, [](const std::string &choice) {
-                return choice;
-            }));
-    }
-    return {};
+                    op, text("attribute ", name, " has ", numbers->size(),
+                                " values; expected ", schema.max_count));
+    const auto *word = std::get_if<std::string>(&value);
+    const auto &choices = schema.choices;
+    if (word == nullptr || choices.empty()
+            || std::find(choices.begin(), choices.end(), *word)
+                       != choices.end())
+        return {};
+    const auto same = [](const std::string &choice) { return choice; };
+    return invalid(op, text(name, " is \"", printable(*word),
+                               "\"; expected one of ", joined(choices, same)));
 }
 
 result_t check_attributes(const op_record_t &op, const op_schema_t &schema) {
     for (const auto &[name, value] : op.attributes) {
         const int wanted = name;
-        const auto row =
-                std::find_if(schema.attributes.begin(), schema.attributes.end(),
-                        [wanted](const attribute_schema_t &attribute) {
+        const auto row = std::find_if(schema.attributes.begin(),
+                schema.attributes.end(),
+                [wanted](const attribute_schema_t &attribute) {
             return attribute.name == wanted;
         });
-        if (row == schema.attributes.end())
-            return foreign(op,
-                    "attribute " + std::to_string(name) +
-                            " is not one of this op's: " +
-                            joined(schema.attributes,
-                                    [](const attribute_schema_t &attribute) {
+        if (row == schema.attributes.end()) {
+            const auto spelling = [](const attribute_schema_t &attribute) {
                 return attribute.spelling;
-            }));
+            };
+            return foreign(
+                    op, text("attribute ", name, " is not one of this op's: ",
+                                joined(schema.attributes, spelling)));
+        }
         if (result_t result = check_value(op, *row, value); !result.ok())
             return result;
     }

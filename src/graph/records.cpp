@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/text.hpp"
 #include "graph/op_schema.hpp"
 
 namespace dnnl_dequant {
@@ -46,8 +47,8 @@ std::string kind_name(int kind) {
 }
 
 std::string describe(const op_record_t &op) {
-    return kind_name(op.kind) + " \"" + printable(op.name) + "\" (id " +
-           std::to_string(op.id) + ")";
+    return text(kind_name(op.kind), " \"", printable(op.name), "\" (id ", op.id,
+            ")");
 }
 
 } // namespace dnnl_dequant

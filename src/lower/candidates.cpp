@@ -32,8 +32,8 @@ result_t choose_implementation(
         // oneDNN's primitive is better than plain C++ and no better than the
         // kernels above: its turn comes just before the portable one.
         if (candidate.isa == isa_none) {
-            const result_t made =
-                    make_reorder(problem, implementation.primitive);
+            const result_t made
+                    = make_reorder(problem, implementation.primitive);
             if (made.ok()) return made;
             log_not_taken(reorder_name, made.reason);
         }

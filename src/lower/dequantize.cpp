@@ -2,7 +2,7 @@
 
 #include "lower/dequantize.hpp"
 
-#include "dnnl_dequant/dnnl_dequant.h"
+#include "base/text.hpp"
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
@@ -25,8 +25,8 @@ result_t parameter_strides(const std::string &who,
     const dims_t dims = dims_of(tensor);
     const auto refuse = [&](const std::string &expected) {
         return result_t(status_t::invalid_shape,
-                who + " has shape " + shape_string(tensor) + "; expected " +
-                        expected);
+                text(who, " has shape ", shape_string(tensor), "; expected ",
+                        expected));
     };
     const auto stride_of = [&tensor, &dims](size_t d) {
         return dims[d] > 1 ? tensor.layout.strides[d] : 0;
@@ -38,9 +38,9 @@ result_t parameter_strides(const std::string &who,
         for (size_t d = 0; d < expected.size(); ++d)
             expected[d] = div_up(src_dims[d], groups[d]);
         if (dims != expected)
-            return refuse(dims_string(expected) + " (groups of " +
-                          dims_string(groups) + " in src " +
-                          dims_string(src_dims) + ")");
+            return refuse(text(dims_string(expected), " (groups of ",
+                    dims_string(groups), " in src ", dims_string(src_dims),
+                    ")"));
         for (size_t d = 0; d < expected.size(); ++d)
             strides[d] = stride_of(d);
         return {};
@@ -63,9 +63,8 @@ result_t parameter_strides(const std::string &who,
             ++above_one;
         }
     if (count != src_dims[at] || above_one > 1)
-        return refuse("a list of " + std::to_string(src_dims[at]) +
-                      " elements (dimension " + std::to_string(at) +
-                      " of src " + dims_string(src_dims) + ")");
+        return refuse(text("a list of ", src_dims[at], " elements (dimension ",
+                at, " of src ", dims_string(src_dims), ")"));
     if (above_one == 1) strides[at] = stride_of(lies_along);
     return {};
 }
@@ -86,8 +85,8 @@ result_t lower_dequantize(const partition_t &partition, lowered_t &lowered) {
     const op_record_t op = with_shapes(partition, lowered);
     if (result_t result = verify(op); !result.ok()) return result;
     const granularity_t granularity = granularity_of(op);
-    const logical_tensor_t &src =
-            port(lowered.inputs, *find_role(partition, role_t::src));
+    const logical_tensor_t &src
+            = port(lowered.inputs, *find_role(partition, role_t::src));
     const dims_t dims = dims_of(src);
     const dims_t like_src = dense_strides_like(dims, strides_of(src));
 
@@ -119,15 +118,13 @@ result_t lower_dequantize(const partition_t &partition, lowered_t &lowered) {
         result = add_parameter(role_t::scales, step_kind_t::multiply);
     if (!result.ok()) return result;
 
-    if (op.kind == dnnl_dequant_op_DequantizeLinear &&
-            is_floating(type_of(src)) && op.inputs.size() > 2)
-        lowered.must_be_zero.push_back(
-                port(lowered.inputs, *find_role(partition, role_t::zps)));
+    if (demands_zero(op) && op.inputs.size() > 2)
+        lowered.must_be_zero.push_back(port(lowered.inputs, op.inputs[2].id));
 
     views.push_back({type_of(dst), strides_of(dst), false});
     lowered.operands.push_back(dst.id);
-    lowered.problem =
-            make_problem(dims, group_sizes(granularity, dims), views, steps);
+    lowered.problem
+            = make_problem(dims, group_sizes(granularity, dims), views, steps);
     return {};
 }
 

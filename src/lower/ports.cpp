@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 
 namespace dnnl_dequant {
@@ -22,48 +23,52 @@ const logical_tensor_t *find_tensor(
 // Dimensions from 0, strides from 0, and every element within reach.
 result_t check_extent(
         const std::string &who, const dims_t &dims, const dims_t &strides) {
+    const auto refuse = [&](const char *what) {
+        return result_t(status_t::invalid_shape,
+                text(who, " has dimensions ", dims_string(dims),
+                        " and strides ", dims_string(strides), what));
+    };
     dim_t count = 1, reach = 0;
     for (size_t d = 0; d < dims.size(); ++d) {
         if (dims[d] < 0 || strides[d] < 0)
-            return {status_t::invalid_shape,
-                    who + " has dimensions " + dims_string(dims) +
-                            " and strides " + dims_string(strides) +
-                            "; expected none below 0"};
+            return refuse("; expected none below 0");
         dim_t step = 0;
-        if (__builtin_mul_overflow(count, dims[d], &count) ||
-                __builtin_mul_overflow(
-                        std::max<dim_t>(dims[d] - 1, 0), strides[d], &step) ||
-                __builtin_add_overflow(reach, step, &reach) ||
-                count > offset_limit || reach > offset_limit)
-            return {status_t::invalid_shape,
-                    who + " has dimensions " + dims_string(dims) +
-                            " and strides " + dims_string(strides) +
-                            ": too large to address"};
+        if (__builtin_mul_overflow(count, dims[d], &count)
+                || __builtin_mul_overflow(
+                        std::max<dim_t>(dims[d] - 1, 0), strides[d], &step)
+                || __builtin_add_overflow(reach, step, &reach)
+                || count > offset_limit || reach > offset_limit)
+            return refuse(": too large to address");
     }
     return {};
+}
+
+result_t check_type(const std::string &who, const logical_tensor_t &declared,
+        const logical_tensor_t &given) {
+    if (given.data_type == declared.data_type) return {};
+    return {status_t::invalid_data_type,
+            text(who, " is of type ", to_string(type_of(given)),
+                    "; the op was added with ", to_string(type_of(declared)))};
 }
 
 result_t resolve_input(const partition_t &partition,
         const logical_tensor_t &declared, logical_tensor_t &tensor) {
     const std::string who = describe_port(partition, tensor.id);
-    if (tensor.data_type != declared.data_type)
-        return {status_t::invalid_data_type,
-                who + " is of type " + to_string(type_of(tensor)) +
-                        "; the op was added with " +
-                        to_string(type_of(declared))};
+    if (result_t result = check_type(who, declared, tensor); !result.ok())
+        return result;
     if (!has_shape(tensor) || tensor.ndims > DNNL_MAX_NDIMS)
         return {status_t::invalid_shape,
-                who + " has shape " + shape_string(tensor) +
-                        "; expected a known one at compile"};
+                text(who, " has shape ", shape_string(tensor),
+                        "; expected a known one at compile")};
     if (tensor.layout_type == dnnl_graph_layout_type_opaque)
         return {status_t::unimplemented,
-                who + " has an opaque layout, which only oneDNN reads"};
+                text(who, " has an opaque layout, which only oneDNN reads")};
     if (tensor.ndims > 0 && !has_strides(tensor)) {
         if (tensor.layout_type != dnnl_graph_layout_type_strided)
             return {status_t::invalid_arguments,
-                    who + " has layout type " +
-                            std::to_string(tensor.layout_type) +
-                            "; expected strided at compile"};
+                    text(who, " has layout type ",
+                            static_cast<int>(tensor.layout_type),
+                            "; expected strided at compile")};
         const dims_t dims = dims_of(tensor);
         set_layout(tensor, dims, dense_strides(dims));
     }
@@ -92,8 +97,8 @@ std::string describe_port(const partition_t &partition, size_t tensor) {
     std::string role = "tensor";
     for (const binding_t &binding : partition.bindings)
         if (binding.tensor == tensor) role = to_string(binding.role);
-    return describe(partition.ops.back()) + ": " + role + " (id " +
-           std::to_string(tensor) + ")";
+    return text(
+            describe(partition.ops.back()), ": ", role, " (id ", tensor, ")");
 }
 
 const logical_tensor_t &port(
@@ -108,11 +113,11 @@ result_t resolve_ports(const partition_t &partition,
         const logical_tensor_t *given = find_tensor(inputs, declared.id);
         if (given == nullptr)
             return {status_t::invalid_arguments,
-                    describe_port(partition, declared.id) +
-                            " is not among the inputs given to compile"};
+                    text(describe_port(partition, declared.id),
+                            " is not among the inputs given to compile")};
         lowered.inputs.push_back(*given);
-        const result_t result =
-                resolve_input(partition, declared, lowered.inputs.back());
+        const result_t result
+                = resolve_input(partition, declared, lowered.inputs.back());
         if (!result.ok()) return result;
     }
     for (const logical_tensor_t &declared : partition.outputs) {
@@ -120,12 +125,9 @@ result_t resolve_ports(const partition_t &partition,
         const std::string who = describe_port(partition, declared.id);
         if (given == nullptr)
             return {status_t::invalid_arguments,
-                    who + " is not among the outputs given to compile"};
-        if (given->data_type != declared.data_type)
-            return {status_t::invalid_data_type,
-                    who + " is of type " + to_string(type_of(*given)) +
-                            "; the op was added with " +
-                            to_string(type_of(declared))};
+                    text(who, " is not among the outputs given to compile")};
+        if (result_t result = check_type(who, declared, *given); !result.ok())
+            return result;
         lowered.outputs.push_back(*given);
     }
     return {};
@@ -137,16 +139,16 @@ result_t infer_output(const partition_t &partition, const dims_t &dims,
     if (has_rank(output)) {
         bool fits = static_cast<size_t>(output.ndims) == dims.size();
         for (size_t d = 0; fits && d < dims.size(); ++d)
-            fits = output.dims[d] == dims[d] ||
-                   output.dims[d] == DNNL_GRAPH_UNKNOWN_DIM;
+            fits = output.dims[d] == dims[d]
+                   || output.dims[d] == DNNL_GRAPH_UNKNOWN_DIM;
         if (!fits)
             return {status_t::invalid_shape,
-                    who + " has shape " + shape_string(output) + "; expected " +
-                            dims_string(dims)};
+                    text(who, " has shape ", shape_string(output),
+                            "; expected ", dims_string(dims))};
     }
     if (output.layout_type == dnnl_graph_layout_type_opaque)
         return {status_t::unimplemented,
-                who + " has an opaque layout, which only oneDNN writes"};
+                text(who, " has an opaque layout, which only oneDNN writes")};
     const bool told = has_strides(output);
     const bool any = output.layout_type != dnnl_graph_layout_type_strided;
     const dims_t strides = told  ? strides_of(output)
@@ -157,9 +159,9 @@ result_t infer_output(const partition_t &partition, const dims_t &dims,
         return result;
     if (overlaps_itself(dims, strides))
         return {status_t::invalid_shape,
-                who + " has shape " + dims_string(dims) + " and strides " +
-                        dims_string(strides) +
-                        "; expected elements that do not overlap"};
+                text(who, " has shape ", dims_string(dims), " and strides ",
+                        dims_string(strides),
+                        "; expected elements that do not overlap")};
     return {};
 }
 

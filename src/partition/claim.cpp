@@ -16,14 +16,15 @@ using upstream::api_t;
 const op_record_t *single_op(
         const graph_record_t &graph, const_dnnl_graph_partition_t upstream) {
     size_t count = 0, id = 0;
-    if (upstream::call(&api_t::dnnl_graph_partition_get_op_num, upstream,
-                &count) != dnnl_success ||
-            count != 1)
+    if (upstream::call(
+                &api_t::dnnl_graph_partition_get_op_num, upstream, &count)
+                    != dnnl_success
+            || count != 1)
         return nullptr;
     // The C API takes this handle without const although it only reads.
     const auto handle = const_cast<dnnl_graph_partition_t>(upstream);
-    if (upstream::call(&api_t::dnnl_graph_partition_get_ops, handle, count,
-                &id) != dnnl_success)
+    if (upstream::call(&api_t::dnnl_graph_partition_get_ops, handle, count, &id)
+            != dnnl_success)
         return nullptr;
     return find_op(graph, id);
 }
@@ -47,8 +48,8 @@ std::shared_ptr<const partition_t> claim(
     }
     auto result = std::make_shared<partition_t>(make_partition(graph, match));
     if (upstream::call(&api_t::dnnl_graph_partition_get_id,
-                const_dnnl_graph_partition_t(upstream),
-                &result->id) != dnnl_success)
+                const_dnnl_graph_partition_t(upstream), &result->id)
+            != dnnl_success)
         return nullptr;
     result->upstream.reset(upstream, destroy_upstream);
     return result;

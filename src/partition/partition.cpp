@@ -31,8 +31,8 @@ partition_t make_partition(const graph_record_t &graph, const match_t &match) {
         consumed.insert(consumed.end(), op.inputs.begin(), op.inputs.end());
     }
     for (const logical_tensor_t &tensor : consumed)
-        if (!contains(produced, tensor.id) &&
-                !contains(result.inputs, tensor.id))
+        if (!contains(produced, tensor.id)
+                && !contains(result.inputs, tensor.id))
             result.inputs.push_back(tensor);
     for (const logical_tensor_t &tensor : produced)
         if (!contains(consumed, tensor.id)) result.outputs.push_back(tensor);

@@ -23,8 +23,9 @@ struct host_t {
     dnnl_stream_t stream = nullptr;
 
     host_t() {
-        if (upstream::call(&api_t::dnnl_engine_create, &engine, dnnl_cpu,
-                    size_t(0)) == dnnl_success)
+        if (upstream::call(
+                    &api_t::dnnl_engine_create, &engine, dnnl_cpu, size_t(0))
+                == dnnl_success)
             upstream::call(&api_t::dnnl_stream_create, &stream, engine,
                     unsigned(dnnl_stream_default_flags));
     }
@@ -55,11 +56,11 @@ result_t check_problem(const problem_t &problem) {
         return refuse("src is neither s8 nor u8");
     if (problem.dst().type != data_type_t::f32)
         return refuse("dst is not f32: oneDNN's results differ from ours");
-    if (problem.steps.size() != 1 ||
-            problem.steps[0].kind != step_kind_t::multiply)
+    if (problem.steps.size() != 1
+            || problem.steps[0].kind != step_kind_t::multiply)
         return refuse("there are steps beside one scale");
-    const operand_t &scales =
-            problem.operands[static_cast<size_t>(problem.steps[0].operand)];
+    const operand_t &scales
+            = problem.operands[static_cast<size_t>(problem.steps[0].operand)];
     if (scales.type != data_type_t::f32 || scales_mask(scales) < 0)
         return refuse("scales are not f32, one or one a channel");
     if (problem.loops.size() > DNNL_MAX_NDIMS)
@@ -98,8 +99,9 @@ bool is_jitted(const_dnnl_primitive_desc_t desc) {
     const char *implementation = "";
     return upstream::call(&api_t::dnnl_primitive_desc_query, desc,
                    dnnl_query_impl_info_str, 0,
-                   static_cast<void *>(&implementation)) == dnnl_success &&
-           std::string(implementation).rfind("jit", 0) == 0;
+                   static_cast<void *>(&implementation))
+                   == dnnl_success
+           && std::string(implementation).rfind("jit", 0) == 0;
 }
 
 // Destroyed at the end of a scope.
@@ -111,10 +113,10 @@ struct scoped_t {
     }
 };
 
-using scoped_attr_t =
-        scoped_t<dnnl_primitive_attr_t, &api_t::dnnl_primitive_attr_destroy>;
-using scoped_primitive_desc_t =
-        scoped_t<dnnl_primitive_desc_t, &api_t::dnnl_primitive_desc_destroy>;
+using scoped_attr_t
+        = scoped_t<dnnl_primitive_attr_t, &api_t::dnnl_primitive_attr_destroy>;
+using scoped_primitive_desc_t
+        = scoped_t<dnnl_primitive_desc_t, &api_t::dnnl_primitive_desc_destroy>;
 
 result_t make_primitive(const_dnnl_memory_desc_t src,
         const_dnnl_memory_desc_t dst, int mask,
@@ -123,19 +125,22 @@ result_t make_primitive(const_dnnl_memory_desc_t src,
         return refuse("oneDNN makes no engine or memory descriptor for it");
     scoped_attr_t attr;
     scoped_primitive_desc_t desc;
-    if (upstream::call(&api_t::dnnl_primitive_attr_create, &attr.handle) !=
-                    dnnl_success ||
-            upstream::call(&api_t::dnnl_primitive_attr_set_scales_mask,
-                    attr.handle, DNNL_ARG_SRC, mask) != dnnl_success ||
-            upstream::call(&api_t::dnnl_reorder_primitive_desc_create,
-                    &desc.handle, src, host().engine, dst, host().engine,
-                    const_dnnl_primitive_attr_t(attr.handle)) != dnnl_success)
+    if (upstream::call(&api_t::dnnl_primitive_attr_create, &attr.handle)
+                    != dnnl_success
+            || upstream::call(&api_t::dnnl_primitive_attr_set_scales_mask,
+                       attr.handle, DNNL_ARG_SRC, mask)
+                       != dnnl_success
+            || upstream::call(&api_t::dnnl_reorder_primitive_desc_create,
+                       &desc.handle, src, host().engine, dst, host().engine,
+                       const_dnnl_primitive_attr_t(attr.handle))
+                       != dnnl_success)
         return refuse("oneDNN has no implementation for it");
     if (!is_jitted(desc.handle))
         return refuse("oneDNN would run its reference code");
     dnnl_primitive_t primitive = nullptr;
     if (upstream::call(&api_t::dnnl_primitive_create, &primitive,
-                const_dnnl_primitive_desc_t(desc.handle)) != dnnl_success)
+                const_dnnl_primitive_desc_t(desc.handle))
+            != dnnl_success)
         return refuse("oneDNN could not create the primitive");
     out.reset(primitive, [](dnnl_primitive_t p) {
         upstream::call(&api_t::dnnl_primitive_destroy, p);
@@ -174,16 +179,16 @@ result_t make_reorder(
 }
 
 status_t reorder_t::execute(void *const *buffers) const {
-    using scoped_memory_t =
-            scoped_t<dnnl_memory_t, &api_t::dnnl_memory_destroy>;
+    using scoped_memory_t
+            = scoped_t<dnnl_memory_t, &api_t::dnnl_memory_destroy>;
     scoped_memory_t memories[3];
     dnnl_exec_arg_t args[3];
     for (size_t i = 0; i < arguments_.size(); ++i) {
         const argument_t &argument = arguments_[i];
-        const dnnl_status_t status =
-                upstream::call(&api_t::dnnl_memory_create, &memories[i].handle,
-                        const_dnnl_memory_desc_t(argument.desc.get()), engine_,
-                        buffers[argument.operand]);
+        const dnnl_status_t status = upstream::call(&api_t::dnnl_memory_create,
+                &memories[i].handle,
+                const_dnnl_memory_desc_t(argument.desc.get()), engine_,
+                buffers[argument.operand]);
         if (status != dnnl_success) return static_cast<status_t>(status);
         args[i] = {argument.kind, memories[i].handle};
     }
