@@ -214,6 +214,12 @@ dim_t only_case() {
     return n;
 }
 
+dim_t every() {
+    static const dim_t n = std::max<dim_t>(
+            1, number_of_environment("DNNL_DEQUANT_TEST_EVERY", 1));
+    return n;
+}
+
 uint64_t first_seed() {
     static const dim_t seed =
             number_of_environment("DNNL_DEQUANT_TEST_SEED", 20261);

@@ -27,14 +27,16 @@ dequantize_case_t with_types(
 
 /// Calls body(case, n) for each combination of types with each shape, and
 /// only for the n-th if DNNL_DEQUANT_TEST_CASE=n is set; stops when body says
-/// false. The seeds follow from DNNL_DEQUANT_TEST_SEED or are always the same.
+/// false. The seeds follow from DNNL_DEQUANT_TEST_SEED or are always the same;
+/// DNNL_DEQUANT_TEST_EVERY=n leaves all but every n-th case out.
 template <typename Body>
 void for_each_case(const std::vector<types_t> &types,
         const std::vector<dequantize_case_t> &shapes, Body &&body);
 
-/// The two variables above; -1 for no case.
+/// The variables above; only_case() is -1 where none is named.
 dim_t only_case();
 uint64_t first_seed();
+dim_t every();
 
 template <typename Body>
 void for_each_case(const std::vector<types_t> &types,
@@ -43,7 +45,8 @@ void for_each_case(const std::vector<types_t> &types,
     for (const auto &combination : types)
         for (const auto &shape : shapes) {
             const dim_t number = n++;
-            if (only_case() >= 0 && only_case() != number) continue;
+            if (only_case() >= 0 ? only_case() != number : number % every())
+                continue;
             const auto seed = first_seed() + static_cast<uint64_t>(number);
             if (!body(with_types(shape, combination, seed), number)) return;
         }

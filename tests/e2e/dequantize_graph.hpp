@@ -1,0 +1,72 @@
+#ifndef E2E_DEQUANTIZE_GRAPH_HPP
+#define E2E_DEQUANTIZE_GRAPH_HPP
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl_graph.hpp"
+#include "support/dequantize_case.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+
+using dnnl::graph::compiled_partition;
+using dnnl::graph::graph;
+using dnnl::graph::logical_tensor;
+using dnnl::graph::op;
+using dnnl::graph::partition;
+using dnnl::graph::tensor;
+using support::dequantize_case_t;
+
+dnnl::engine &cpu_engine();
+dnnl::stream &cpu_stream();
+
+enum id_t : size_t { src_id, scales_id, zps_id, dst_id };
+
+logical_tensor::data_type type_of(data_type_t type);
+
+/// The logical tensor of a tensor of a case, with its strides.
+logical_tensor strided(size_t id, const support::tensor_t &t);
+
+/// The same with nothing known but the type, or but type and rank.
+logical_tensor of_type_only(size_t id, const support::tensor_t &t);
+logical_tensor of_rank_only(size_t id, const support::tensor_t &t);
+
+/// src, scales, [zps]
+std::vector<logical_tensor> inputs_of(const dequantize_case_t &c);
+
+/// The op of a case without its tensors.
+op bare_op(const dequantize_case_t &c);
+op op_of(const dequantize_case_t &c);
+
+/// The only partition of a finalized graph of only this op. Throws if there
+/// is another number of them.
+partition partition_of(const op &dequantize);
+
+/// What a user is to see for this case: the JIT of the machine's (capped) ISA
+/// where it is sure to take it, else empty: any kernel of ours.
+std::string expected_kernel(const dequantize_case_t &c);
+
+/// Executes a compiled partition of the case in guarded buffers and compares
+/// dst with the reference. Empty if it is right.
+std::string check_execution(
+        const dequantize_case_t &c, const compiled_partition &compiled);
+
+/// The whole way of a case from graph to dst. Empty if it is right and the
+/// kernel the expected one.
+std::string check_case(const dequantize_case_t &c);
+
+/// The status that a call fails with, dnnl_success if it does not.
+dnnl_status_t status_of(const std::function<void()> &call);
+
+/// A case with dense tensors.
+dequantize_case_t dense_case(const dims_t &dims, data_type_t src,
+        data_type_t dst, data_type_t zps = data_type_t::undef);
+dequantize_case_t per_channel(dequantize_case_t c, dim_t axis);
+dequantize_case_t per_group(dequantize_case_t c, const dims_t &group_shape);
+
+} // namespace e2e
+} // namespace dnnl_dequant
+
+#endif

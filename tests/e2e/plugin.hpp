@@ -1,0 +1,25 @@
+#ifndef E2E_PLUGIN_HPP
+#define E2E_PLUGIN_HPP
+
+#include <string>
+
+#include "oneapi/dnnl/dnnl_graph.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+
+// The plugin's own functions, however it came into the process: through its
+// header where the program is linked with it, by name where it is preloaded.
+
+/// True if the plugin is in the process.
+bool plugin_present();
+
+void set_plugin_enabled(bool enabled);
+bool plugin_enabled();
+std::string kernel_of(const dnnl::graph::compiled_partition &compiled);
+std::string plugin_version();
+
+} // namespace e2e
+} // namespace dnnl_dequant
+
+#endif

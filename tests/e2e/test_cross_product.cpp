@@ -1,0 +1,62 @@
+// Every combination of types, granularities and layouts of the specification,
+// from the graph to dst.
+
+#include <gtest/gtest.h>
+
+#include "e2e/dequantize_graph.hpp"
+#include "support/cross_product.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+namespace {
+
+constexpr int failures_to_show = 3;
+
+using param_t = std::tuple<data_type_t, data_type_t>; // src, dst
+
+class cross_product : public ::testing::TestWithParam<param_t> {
+protected:
+    void run(const std::vector<dequantize_case_t> &shapes, dim_t every) {
+        const auto types = support::type_combinations(
+                std::get<0>(GetParam()), std::get<1>(GetParam()));
+        const auto *const test
+                = ::testing::UnitTest::GetInstance()->current_test_info();
+        int failures = 0;
+        support::for_each_case(
+                types, shapes, [&](const dequantize_case_t &c, dim_t n) {
+            if (n % every != 0 && support::only_case() < 0) return true;
+            const std::string wrong = check_case(c);
+            if (wrong.empty()) return true;
+            ADD_FAILURE() << wrong << "\n  case: " << to_string(c)
+                          << "\n  alone: DNNL_DEQUANT_TEST_SEED="
+                          << support::first_seed()
+                          << " DNNL_DEQUANT_TEST_CASE=" << n
+                          << " test_e2e --gtest_filter="
+                          << test->test_suite_name() << '.' << test->name();
+            return ++failures < failures_to_show;
+        });
+    }
+};
+
+TEST_P(cross_product, is_right_on_small_odd_shapes) {
+    run(support::small_shapes(), 1);
+}
+
+// The kernels' own tests run them all.
+TEST_P(cross_product, is_right_about_multiples_of_vectors) {
+    run(support::vector_shapes(), 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(every, cross_product,
+        ::testing::Combine(::testing::Values(data_type_t::s8, data_type_t::u8,
+                                   data_type_t::s4, data_type_t::u4),
+                ::testing::Values(
+                        data_type_t::f32, data_type_t::bf16, data_type_t::f16)),
+        [](const auto &param_info) {
+            return std::string(to_string(std::get<0>(param_info.param))) + '_'
+                   + to_string(std::get<1>(param_info.param));
+        });
+
+} // namespace
+} // namespace e2e
+} // namespace dnnl_dequant
