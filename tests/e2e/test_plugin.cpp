@@ -1,0 +1,88 @@
+// The plugin is there, can be switched off, and says what ran.
+
+#include "e2e/plugin.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "e2e/dequantize_graph.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+namespace {
+
+// Switches back on whatever happens.
+class disabled_scope_t {
+public:
+    disabled_scope_t() { set_plugin_enabled(false); }
+    ~disabled_scope_t() { set_plugin_enabled(true); }
+    disabled_scope_t(const disabled_scope_t &) = delete;
+    disabled_scope_t &operator=(const disabled_scope_t &) = delete;
+};
+
+// What no oneDNN on CPU takes: a short last group.
+dequantize_case_t only_ours() {
+    return per_group(dense_case({3, 20}, data_type_t::u4, data_type_t::f32,
+                             data_type_t::u4),
+            {1, 8});
+}
+
+// What oneDNN takes as well.
+dequantize_case_t also_stock() {
+    return dense_case({4, 16}, data_type_t::s8, data_type_t::f32);
+}
+
+compiled_partition compiled_of(const dequantize_case_t &c) {
+    return partition_of(op_of(c)).compile(
+            inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
+}
+
+TEST(plugin, is_in_the_process) {
+    ASSERT_TRUE(plugin_present());
+    EXPECT_FALSE(plugin_version().empty());
+}
+
+TEST(plugin, is_enabled_unless_the_environment_says_otherwise) {
+    EXPECT_EQ(plugin_enabled(), !std::getenv("DNNL_DEQUANT_DISABLE"));
+}
+
+TEST(plugin, takes_what_only_it_can) {
+    EXPECT_EQ(check_case(only_ours()), "");
+}
+
+TEST(plugin, leaves_everything_to_stock_when_disabled) {
+    const disabled_scope_t off;
+    EXPECT_FALSE(plugin_enabled());
+    EXPECT_NE(status_of([] { compiled_of(only_ours()); }), dnnl_success);
+    const auto stock = compiled_of(also_stock());
+    EXPECT_EQ(kernel_of(stock), "");
+    EXPECT_EQ(check_execution(also_stock(), stock), "");
+}
+
+TEST(plugin, samples_the_switch_when_partitions_are_made) {
+    auto claimed = partition_of(op_of(only_ours()));
+    const disabled_scope_t off;
+    const auto compiled = claimed.compile(inputs_of(only_ours()),
+            {strided(dst_id, only_ours().dst)}, cpu_engine());
+    EXPECT_NE(kernel_of(compiled), "");
+    EXPECT_EQ(check_execution(only_ours(), compiled), "");
+}
+
+TEST(plugin, names_no_kernel_for_partitions_that_are_not_its_own) {
+    const dims_t dims {2, 8};
+    const logical_tensor in(0, logical_tensor::data_type::f32, dims,
+            logical_tensor::layout_type::strided);
+    const logical_tensor out(1, logical_tensor::data_type::f32, dims,
+            logical_tensor::layout_type::strided);
+    const auto relu = partition_of(op(0, op::kind::ReLU, {in}, {out}, "relu"));
+    EXPECT_EQ(kernel_of(relu.compile({in}, {out}, cpu_engine())), "");
+}
+
+TEST(plugin, keeps_its_kernel_while_partition_and_graph_are_gone) {
+    EXPECT_EQ(check_execution(only_ours(), compiled_of(only_ours())), "");
+}
+
+} // namespace
+} // namespace e2e
+} // namespace dnnl_dequant
