@@ -6,10 +6,10 @@
 int main(void) {
     const char *name = NULL;
     const dnnl_data_type_t type = (dnnl_data_type_t)dnnl_dequant_data_type_u16;
-    const dnnl_graph_op_kind_t kind =
-            (dnnl_graph_op_kind_t)dnnl_dequant_op_DequantizeLinear;
-    const dnnl_graph_op_attr_t attr =
-            (dnnl_graph_op_attr_t)dnnl_dequant_attr_block_size;
+    const dnnl_graph_op_kind_t kind
+            = (dnnl_graph_op_kind_t)dnnl_dequant_op_DequantizeLinear;
+    const dnnl_graph_op_attr_t attr
+            = (dnnl_graph_op_attr_t)dnnl_dequant_attr_block_size;
     dnnl_dequant_set_enabled(0);
     if (dnnl_dequant_enabled()) return 1;
     dnnl_dequant_set_enabled(1);

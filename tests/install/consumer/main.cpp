@@ -80,8 +80,8 @@ int main() {
 
     for (int i = 0; i < rows * cols; i++) {
         const int at = i / group;
-        const float want = static_cast<float>(nibble(x, i) - nibble(zp, at)) *
-                           scale[static_cast<size_t>(at)];
+        const float want = static_cast<float>(nibble(x, i) - nibble(zp, at))
+                           * scale[static_cast<size_t>(at)];
         const float got = y[static_cast<size_t>(i)];
         if (got != want) {
             std::printf("element %d: %g, expected %g\n", i,
