@@ -48,10 +48,10 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src) {
         step_width_ = kernels[0]->width();
         paired_ = kernels[0]->fields() == 2;
     }
-    const bool may_be_wide =
-            plan_.zps >= 0 &&
-            bits_of(problem_.operands[static_cast<size_t>(plan_.zps)].type) >
-                    16;
+    const bool may_be_wide
+            = plan_.zps >= 0
+              && bits_of(problem_.operands[static_cast<size_t>(plan_.zps)].type)
+                         > 16;
     if (!result.ok() || !may_be_wide) return result;
     desc.two_part_zps = true;
     return make_jit_row_kernel(desc, isa_, name_, kernels[1]);

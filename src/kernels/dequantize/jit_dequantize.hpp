@@ -46,8 +46,8 @@ private:
     const char *const name_;
     jit_plan_t plan_;
     // For zero points of one part and of two; null where never needed.
-    using row_kernels_t =
-            std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
+    using row_kernels_t
+            = std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
     std::array<row_kernels_t, row_src_count> row_kernels_;
     // Of all row kernels, see jit_row_kernel_t.
     dim_t step_width_ = 1;

@@ -32,8 +32,16 @@ void store(uint8_t *to, __m128i bytes) {
 // A column's whole cache line is read at once, so that columns a multiple of
 // 4096 bytes apart, which meet in one set of the L1 cache, do no harm.
 
-__attribute__((target("avx512f,avx512bw"))) void interleave(
+// The vectors are to stay in registers: Clang unrolls by itself.
+#if defined(__GNUC__) && !defined(__clang__)
+#define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 16")
+#else
+#define DNNL_DEQUANT_UNROLL
+#endif
+
+__attribute__((target("avx512f,avx512bw"))) inline void interleave(
         __m512i (&to)[block], const __m512i (&from)[block]) {
+    DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block / 2; ++i) {
         to[2 * i] = _mm512_unpacklo_epi8(from[i], from[i + block / 2]);
         to[2 * i + 1] = _mm512_unpackhi_epi8(from[i], from[i + block / 2]);
@@ -43,12 +51,17 @@ __attribute__((target("avx512f,avx512bw"))) void interleave(
 __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
         uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
     __m512i a[block], b[block];
-    for (int i = 0; i < block; ++i)
+    DNNL_DEQUANT_UNROLL
+    for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
+        // What comes next along the column, which no hardware foresees.
+        _mm_prefetch(src + i * stride + 64, _MM_HINT_T0);
+    }
     interleave(b, a);
     interleave(a, b);
     interleave(b, a);
     interleave(a, b);
+    DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         uint8_t *to = tile + i * pitch;
         store(to, _mm512_castsi512_si128(a[i]));
@@ -62,8 +75,9 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
 #pragma GCC diagnostic pop
 #endif
 
-__attribute__((target("avx2"))) void interleave(
+__attribute__((target("avx2"))) inline void interleave(
         __m256i (&to)[block], const __m256i (&from)[block]) {
+    DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block / 2; ++i) {
         to[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + block / 2]);
         to[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + block / 2]);
@@ -73,6 +87,7 @@ __attribute__((target("avx2"))) void interleave(
 __attribute__((target("avx2"))) void transpose_32_rows(
         uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
     __m256i a[block], b[block];
+    DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i)
         a[i] = _mm256_loadu_si256(
                 reinterpret_cast<const __m256i *>(src + i * stride));
@@ -80,6 +95,7 @@ __attribute__((target("avx2"))) void transpose_32_rows(
     interleave(a, b);
     interleave(b, a);
     interleave(a, b);
+    DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         uint8_t *to = tile + i * pitch;
         store(to, _mm256_castsi256_si128(a[i]));

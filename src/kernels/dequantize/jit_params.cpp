@@ -147,8 +147,8 @@ DNNL_DEQUANT_AVX2 bool stage_scales_as(
     dim_t i = 0;
     if (is_dense<type>(first, stride))
         for (; i + simd_w <= count; i += simd_w) {
-            const __m256 scales =
-                    loader::eight(bytes + (first + i) * loader::bits / 8);
+            const __m256 scales
+                    = loader::eight(bytes + (first + i) * loader::bits / 8);
             const __m256 is_nan = _mm256_cmp_ps(scales, scales, _CMP_UNORD_Q);
             _mm256_storeu_ps(to + i,
                     _mm256_blendv_ps(scales, _mm256_set1_ps(nan), is_nan));
@@ -171,8 +171,8 @@ DNNL_DEQUANT_AVX2 bool stage_zps_as(
     dim_t i = 0;
     if (is_dense<type>(first, stride))
         for (; i + simd_w <= count; i += simd_w) {
-            const __m256i zps =
-                    loader::eight(bytes + (first + i) * loader::bits / 8);
+            const __m256i zps
+                    = loader::eight(bytes + (first + i) * loader::bits / 8);
             // Bits above those of [-limit, limit), moved to begin at zero.
             outside = _mm256_or_si256(outside,
                     _mm256_andnot_si256(_mm256_set1_epi32(2 * limit - 1),

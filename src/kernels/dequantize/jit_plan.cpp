@@ -53,8 +53,8 @@ private:
         return problem_.operands[static_cast<size_t>(o)];
     }
     bool composes(const operand_t &operand, int outer, int inner) const {
-        return stride(operand, outer) ==
-               stride(operand, inner) * loop(inner).extent;
+        return stride(operand, outer)
+               == stride(operand, inner) * loop(inner).extent;
     }
 
     // The two loops' indices, counted together, are without gaps.
@@ -80,9 +80,9 @@ private:
         const dim_t wanted = dense                      ? short_row
                              : params_vary_by_src_row() ? narrow_tile_cols
                                                         : tile_cols;
-        if (next >= 0 && loop(inner).extent < wanted && gapless(next, inner) &&
-                composes(problem_.src(), next, inner) &&
-                composes(problem_.dst(), next, inner))
+        if (next >= 0 && loop(inner).extent < wanted && gapless(next, inner)
+                && composes(problem_.src(), next, inner)
+                && composes(problem_.dst(), next, inner))
             set_outer(plan_.cols, next);
     }
 
@@ -101,9 +101,9 @@ private:
     void choose_direct_rows(int row) {
         if (row < 0) return;
         int inner = row, outer = row - 1;
-        if (outer >= 0 && loop(inner).extent < few_rows &&
-                loop(inner).extent < loop(outer).extent &&
-                loop(inner).parent != outer)
+        if (outer >= 0 && loop(inner).extent < few_rows
+                && loop(inner).extent < loop(outer).extent
+                && loop(inner).parent != outer)
             std::swap(inner, outer);
         set_inner(plan_.rows, inner);
         if (outer >= 0) set_outer(plan_.rows, outer);
@@ -130,9 +130,9 @@ private:
         if (plan_.rows.inner < 0 && row >= 0) set_inner(plan_.rows, row);
         // Short groups along the rows: whole lines of src all the same.
         for (int l = 0; l < plan_.rows.inner; ++l)
-            if (!plan_.cols.has(l) && !shortens_cols(l) &&
-                    composes(src, l, plan_.rows.inner) &&
-                    gapless(l, plan_.rows.inner))
+            if (!plan_.cols.has(l) && !shortens_cols(l)
+                    && composes(src, l, plan_.rows.inner)
+                    && gapless(l, plan_.rows.inner))
                 set_outer(plan_.rows, l);
     }
 
@@ -149,8 +149,8 @@ private:
     }
     bool shortens_cols(int l) const {
         const auto &cols = plan_.cols;
-        return loop(cols.inner).parent == l ||
-               (cols.outer >= 0 && loop(cols.outer).parent == l);
+        return loop(cols.inner).parent == l
+               || (cols.outer >= 0 && loop(cols.outer).parent == l);
     }
 
     void choose_outer() {
@@ -170,14 +170,15 @@ private:
     }
 
     bool varies(int o, int loop_a, int loop_b = -1) const {
-        return o >= 0 && (stride(operand(o), loop_a) != 0 ||
-                                 stride(operand(o), loop_b) != 0);
+        return o >= 0
+               && (stride(operand(o), loop_a) != 0
+                       || stride(operand(o), loop_b) != 0);
     }
 
     void choose_params() {
         for (const auto &step : problem_.steps)
-            (step.kind == step_kind_t::subtract ? plan_.zps : plan_.scales) =
-                    step.operand;
+            (step.kind == step_kind_t::subtract ? plan_.zps : plan_.scales)
+                    = step.operand;
         plan_.stage_scales = stage_scales(operand(plan_.scales).type);
         if (plan_.zps >= 0)
             plan_.stage_zps = stage_zps(operand(plan_.zps).type);
@@ -190,8 +191,8 @@ private:
         // share the other's loads: it is spread along the columns.
         if (plan_.zps_vary && plan_.scales_rows) plan_.scales_vary = true;
         if (plan_.scales_vary && plan_.zps_rows) plan_.zps_vary = true;
-        plan_.outer_rows = varies(plan_.scales, plan_.rows.outer) ||
-                           varies(plan_.zps, plan_.rows.outer);
+        plan_.outer_rows = varies(plan_.scales, plan_.rows.outer)
+                           || varies(plan_.zps, plan_.rows.outer);
     }
 
     dim_t nominal_points() const {
@@ -203,13 +204,13 @@ private:
 
     void choose_blocks() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
-        plan_.streaming = dst_total > streaming_threshold();
+        plan_.streaming = dst_total > streaming_threshold(is_packed());
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total / wanted_units));
 
         plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
-        const dim_t row_bytes =
-                std::max<dim_t>(plan_.cols.block * dst_bytes_, 1);
+        const dim_t row_bytes
+                = std::max<dim_t>(plan_.cols.block * dst_bytes_, 1);
         plan_.rows.block = std::min(plan_.rows.extent(), max_block_rows());
         if (!is_packed())
             plan_.rows.block = std::min(plan_.rows.block,
@@ -226,8 +227,8 @@ private:
     }
 
     bool is_packed() const {
-        return plan_.path == jit_src_path_t::transposed ||
-               plan_.path == jit_src_path_t::gathered;
+        return plan_.path == jit_src_path_t::transposed
+               || plan_.path == jit_src_path_t::gathered;
     }
 
     dim_t max_block_cols() const {
@@ -261,12 +262,12 @@ result_t check_types(const problem_t &problem) {
     if (!is_floating(problem.dst().type))
         return refuse(name(problem.dst()) + " dst, expected f32 bf16 f16");
     for (const auto &step : problem.steps) {
-        const auto &operand =
-                problem.operands[static_cast<size_t>(step.operand)];
+        const auto &operand
+                = problem.operands[static_cast<size_t>(step.operand)];
         if (step.kind == step_kind_t::multiply && !is_floating(operand.type))
             return refuse(name(operand) + " scales, expected f32 bf16 f16");
-        if (step.kind == step_kind_t::subtract &&
-                (!is_integer(operand.type) || bits_of(operand.type) > 32))
+        if (step.kind == step_kind_t::subtract
+                && (!is_integer(operand.type) || bits_of(operand.type) > 32))
             return refuse(name(operand) + " zps, expected s8 u8 s4 u4 s32");
     }
     return {};
@@ -274,17 +275,18 @@ result_t check_types(const problem_t &problem) {
 
 result_t check_steps(const problem_t &problem) {
     const auto &steps = problem.steps;
-    const bool has_zps =
-            !steps.empty() && steps.front().kind == step_kind_t::subtract;
-    if (steps.size() != (has_zps ? 2u : 1u) ||
-            steps.back().kind != step_kind_t::multiply)
+    const bool has_zps
+            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
+    if (steps.size() != (has_zps ? 2u : 1u)
+            || steps.back().kind != step_kind_t::multiply)
         return refuse("the steps are not [subtract,] multiply");
     if (problem.operands.size() != steps.size() + 2)
-        return refuse(std::to_string(problem.operands.size()) +
-                      " operands, expected src, one a step, dst");
+        return refuse(std::to_string(problem.operands.size())
+                      + " operands, expected src, one a step, dst");
     for (const auto &step : steps)
-        if (step.operand <= 0 ||
-                step.operand + 1 >= static_cast<int>(problem.operands.size()))
+        if (step.operand <= 0
+                || step.operand + 1
+                           >= static_cast<int>(problem.operands.size()))
             return refuse("a step names no operand between src and dst");
     return {};
 }
@@ -297,13 +299,13 @@ result_t make_jit_plan(const problem_t &problem, jit_plan_t &plan) {
     const result_t types = check_types(problem);
     if (!types.ok()) return types;
     if (problem.loops.size() > static_cast<size_t>(jit_max_loops))
-        return refuse(std::to_string(problem.loops.size()) +
-                      " loops, expected at most " +
-                      std::to_string(jit_max_loops));
+        return refuse(std::to_string(problem.loops.size())
+                      + " loops, expected at most "
+                      + std::to_string(jit_max_loops));
     if (!problem.loops.empty() && problem.dst().strides.back() != 1)
         return refuse("dst is not dense along the innermost loop but has "
-                      "stride " +
-                      std::to_string(problem.dst().strides.back()));
+                      "stride "
+                      + std::to_string(problem.dst().strides.back()));
     planner_t(problem, plan).make();
     return {};
 }

@@ -251,8 +251,8 @@ private:
     // The parameters that an element has one of.
     void load_step_params(uint32_t offset) {
         for (int f = 0; f < io_.fields(); ++f) {
-            const uint32_t place =
-                    offset * f32_bytes + static_cast<uint32_t>(f) * vmm_bytes;
+            const uint32_t place
+                    = offset * f32_bytes + static_cast<uint32_t>(f) * vmm_bytes;
             if (desc_.scales_vary)
                 vmovups(vmm_scales(f), ptr[reg_scales + place]);
             if (!desc_.zps_vary) continue;
@@ -292,8 +292,8 @@ private:
             dec(reg_count);
             jz(l_end, T_NEAR);
         }
-        const uint32_t params_step =
-                io_.fields() == 2 ? f32_bytes : f32_bytes * elements;
+        const uint32_t params_step
+                = io_.fields() == 2 ? f32_bytes : f32_bytes * elements;
         add(reg_src, paired_src ? 1 : elements);
         add(reg_dst, io_.dst_bytes(elements));
         advance_params(params_step);

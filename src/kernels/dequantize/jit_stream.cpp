@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include <immintrin.h>
 #include <unistd.h>
@@ -27,8 +28,15 @@ dim_t last_level_cache() {
 
 } // namespace
 
-dim_t streaming_threshold() {
+// Ordinary stores of long stretches are prefetched by the hardware. On Cascade
+// Lake (2 of its cores, 2026-11) they take 0.8 to 0.9 of the time of streaming
+// ones even where dst is seven times the last cache, so that only tiles, short
+// stretches in many pages, are streamed there: 0.8 of the time for f32.
+// Elsewhere a line that is not read before it is written is bandwidth gained.
+dim_t streaming_threshold(bool in_tiles) {
     static const dim_t threshold = last_level_cache() / 2;
+    if (!in_tiles && __builtin_cpu_is("intel"))
+        return std::numeric_limits<dim_t>::max();
     return threshold;
 }
 
@@ -36,16 +44,16 @@ __attribute__((target("avx"))) void stream_copy(
         void *to, const void *from, dim_t bytes) {
     auto *dst = static_cast<char *>(to);
     const auto *src = static_cast<const char *>(from);
-    const auto misaligned =
-            static_cast<dim_t>(reinterpret_cast<uintptr_t>(dst) % line);
+    const auto misaligned
+            = static_cast<dim_t>(reinterpret_cast<uintptr_t>(dst) % line);
     const dim_t head = std::min(bytes, (line - misaligned) % line);
     std::memcpy(dst, src, static_cast<size_t>(head));
     dim_t b = head;
     for (; b + line <= bytes; b += line) {
-        const __m256 low =
-                _mm256_loadu_ps(reinterpret_cast<const float *>(src + b));
-        const __m256 high =
-                _mm256_loadu_ps(reinterpret_cast<const float *>(src + b + 32));
+        const __m256 low
+                = _mm256_loadu_ps(reinterpret_cast<const float *>(src + b));
+        const __m256 high = _mm256_loadu_ps(
+                reinterpret_cast<const float *>(src + b + 32));
         _mm256_stream_ps(reinterpret_cast<float *>(dst + b), low);
         _mm256_stream_ps(reinterpret_cast<float *>(dst + b + 32), high);
     }

@@ -5,8 +5,9 @@
 
 namespace dnnl_dequant {
 
-/// Bytes above which dst is better written past the caches.
-dim_t streaming_threshold();
+/// Bytes above which dst is better written past the caches, `in_tiles` or in
+/// long stretches.
+dim_t streaming_threshold(bool in_tiles);
 
 /// Copies past the caches, whole 64-byte lines, whatever the alignment; the
 /// parts of lines at the ends go the ordinary way. stream_fence() must follow

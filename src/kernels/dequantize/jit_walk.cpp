@@ -51,10 +51,17 @@ dim_t jit_walk_t::axis_end(const jit_axis_t &axis, const rect_t &rect) const {
 
 void jit_walk_t::run_piece(dim_t piece) {
     const auto &rows = plan_.rows, &cols = plan_.cols;
-    const dim_t col = piece % cols.blocks() * cols.block;
-    piece /= cols.blocks();
-    const dim_t row = piece % rows.blocks() * rows.block;
-    if (!set_outer_point(piece / rows.blocks())) return;
+    const dim_t blocks = rows.blocks() * cols.blocks();
+    const dim_t outer_point = piece / blocks;
+    piece %= blocks;
+    dim_t row = piece / cols.blocks() * rows.block;
+    dim_t col = piece % cols.blocks() * cols.block;
+    if (plan_.path == jit_src_path_t::transposed) {
+        // On along the columns of src, which are in as many pages.
+        row = piece % rows.blocks() * rows.block;
+        col = piece / rows.blocks() * cols.block;
+    }
+    if (!set_outer_point(outer_point)) return;
     run_rows(row, std::min(row + rows.block, rows.extent()), col,
             std::min(cols.block, cols.extent() - col));
 }
@@ -103,8 +110,8 @@ void jit_walk_t::run_cols(rect_t rect) {
     const int l = cols.outer < 0 ? cols.inner : cols.outer;
     const int parent = l < 0 ? -1 : problem_.loops[at(l)].parent;
     const dim_t last_row = plan_.rows.inner_extent - 1;
-    if (parent >= 0 && parent == plan_.rows.inner && rect.rows > 1 &&
-            rect.row + rect.rows - 1 == last_row) {
+    if (parent >= 0 && parent == plan_.rows.inner && rect.rows > 1
+            && rect.row + rect.rows - 1 == last_row) {
         // The last row is shorter than those before it.
         --rect.rows;
         run_cols(rect);
@@ -144,8 +151,8 @@ void jit_walk_t::run_staged(const rect_t &rect) {
 // The element of the rectangle's first row and, unless it is of groups, column.
 dim_t jit_walk_t::element(int operand, const rect_t &rect) const {
     const auto &strides = plan_.strides[at(operand)];
-    return base_[operand] + rect.outer_row * strides.outer_row +
-           rect.row * strides.row;
+    return base_[operand] + rect.outer_row * strides.outer_row
+           + rect.row * strides.row;
 }
 
 dim_t jit_walk_t::padded(dim_t cols) const {
@@ -155,9 +162,9 @@ dim_t jit_walk_t::padded(dim_t cols) const {
 
 // The outer rows often have the same parameters.
 bool jit_walk_t::is_staged(const rect_t &rect) const {
-    return !plan_.outer_rows && staged_.row == rect.row &&
-           staged_.rows == rect.rows && staged_.col == rect.col &&
-           staged_.cols == rect.cols;
+    return !plan_.outer_rows && staged_.row == rect.row
+           && staged_.rows == rect.rows && staged_.col == rect.col
+           && staged_.cols == rect.cols;
 }
 
 void jit_walk_t::stage(const rect_t &rect) {
@@ -231,8 +238,8 @@ bool jit_walk_t::stage_cols(
 void jit_walk_t::pack_transposed_rows(
         dim_t begin, dim_t end, const rect_t &cols) {
     const dim_t rows = std::min(end, axis_end(plan_.rows, cols)) - begin;
-    const dim_t count =
-            std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
+    const dim_t count
+            = std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
     if (rows <= 0 || count <= 0) return;
     const dim_t col_stride = plan_.strides[0].col;
     const dim_t first = base_[0] + begin + cols.col * col_stride;
@@ -258,8 +265,8 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     chunk.row += row;
     chunk.rows = rows;
     const int o = static_cast<int>(problem_.operands.size()) - 1;
-    auto *dst = static_cast<char *>(buffers_[o]) +
-                (element(o, chunk) + chunk.col) * dst_bytes_;
+    auto *dst = static_cast<char *>(buffers_[o])
+                + (element(o, chunk) + chunk.col) * dst_bytes_;
     const dim_t dst_pitch = plan_.strides[at(o)].row * dst_bytes_;
     if (!plan_.streaming) {
         run_rows_of(rect, chunk, dst, dst_pitch);
@@ -282,8 +289,8 @@ void jit_walk_t::run_rows_of(
     const auto &kernels = kernel_.row_kernels_;
     const dim_t row_stride = plan_.strides[0].row;
     const dim_t first = element(0, chunk) + chunk.col;
-    const dim_t tile_row =
-            chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
+    const dim_t tile_row
+            = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
     const dim_t tile_pitch = plan_.cols.block;
     const auto *tile = scratch_.tile;
     using k = jit_dequantize_t;
@@ -301,8 +308,8 @@ void jit_walk_t::run_rows_of(
     case jit_src_path_t::direct:
         call(rect, chunk, dst, dst_pitch,
                 {&kernels[k::row_of_src],
-                        static_cast<const char *>(buffers_[0]) +
-                                first * src_bits_ / 8,
+                        static_cast<const char *>(buffers_[0])
+                                + first * src_bits_ / 8,
                         row_stride * src_bits_ / 8, 0, 1});
         return;
     case jit_src_path_t::gathered:
@@ -321,8 +328,8 @@ void jit_walk_t::run_rows_of(
     // A row of the tile is two: every other row is in the low halves.
     for (dim_t r = 0; r < std::min<dim_t>(chunk.rows, 2); ++r) {
         const dim_t source = tile_row + r;
-        const auto half =
-                source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
+        const auto half
+                = source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
         call(rect, chunk, dst, dst_pitch,
                 {&kernels[half], tile + source / 2 * tile_pitch, tile_pitch, r,
                         2});

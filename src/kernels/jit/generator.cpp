@@ -31,8 +31,8 @@ Xbyak::Address jit_generator_t::constant(const lanes_t &lanes) {
     while (place < constants_.size() && constants_[place] != lanes)
         ++place;
     if (place == constants_.size()) constants_.push_back(lanes);
-    return ptr[rip + constants_label_ +
-               static_cast<int>(place * sizeof(lanes_t))];
+    return ptr[rip + constants_label_
+               + static_cast<int>(place * sizeof(lanes_t))];
 }
 
 Xbyak::Address jit_generator_t::constant(uint32_t lane) {

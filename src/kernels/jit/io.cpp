@@ -55,8 +55,8 @@ uint32_t jit_io_t<isa>::field_mask(int field) const {
 // adds half the range.
 template <isa_t isa>
 uint32_t jit_io_t<isa>::field_magic(int field) const {
-    const uint32_t sign =
-            src_.is_signed ? 1u << (position(field) + src_.bits - 1) : 0u;
+    const uint32_t sign
+            = src_.is_signed ? 1u << (position(field) + src_.bits - 1) : 0u;
     return power_of_two(significand_bits - position(field)) ^ sign;
 }
 
