@@ -76,8 +76,8 @@ std::string bench_case_t::granularity_name() const {
     case granularity_t::per_tensor: return "tensor";
     case granularity_t::per_channel: return "channel_" + std::to_string(axis);
     default:
-        return "group_" + std::to_string(group_rows) + "x" +
-               std::to_string(group_cols);
+        return "group_" + std::to_string(group_rows) + "x"
+               + std::to_string(group_cols);
     }
 }
 
@@ -91,9 +91,9 @@ const char *bench_case_t::layout_name() const {
 
 std::string bench_case_t::name() const {
     const std::string zps_name = zps == type_t::undef ? "none" : to_string(zps);
-    return std::string(to_string(src)) + "/" + to_string(dst) + "/" +
-           granularity_name() + "/zps_" + zps_name + "/" + layout_name() + "/" +
-           shape_name() + "/t" + std::to_string(threads);
+    return std::string(to_string(src)) + "/" + to_string(dst) + "/"
+           + granularity_name() + "/zps_" + zps_name + "/" + layout_name() + "/"
+           + shape_name() + "/t" + std::to_string(threads);
 }
 
 std::optional<double> bench_case_t::target() const {

@@ -51,8 +51,8 @@ void *arena_t::reserve(block_t &block, size_t size) {
         // Any byte is a valid integer of any type; this also touches pages.
         std::minstd_rand random(3);
         for (size_t i = 0; i + 4 <= whole; i += 4) {
-            const uint32_t word = static_cast<uint32_t>(random() >> 3) ^
-                                  static_cast<uint32_t>(random() << 13);
+            const uint32_t word = static_cast<uint32_t>(random() >> 3)
+                                  ^ static_cast<uint32_t>(random() << 13);
             std::memcpy(static_cast<char *>(block.memory.get()) + i, &word, 4);
         }
     }

@@ -33,6 +33,7 @@ uint32_t f32_to_f16(float value) {
     if (std::isnan(value)) return sign | 0x7e00u;
     const double magnitude = std::fabs(static_cast<double>(value));
     if (magnitude >= 65520.0) return sign | 0x7c00u;
+    if (magnitude < 0x1p-25) return sign;
     int exponent = 0;
     std::frexp(magnitude, &exponent); // magnitude < 2^exponent
     const int scale = exponent < -13 ? -24 : exponent - 11;
@@ -58,8 +59,8 @@ template <typename T>
 T read_as(const void *base, dim_t index) {
     T value;
     std::memcpy(&value,
-            static_cast<const char *>(base) +
-                    static_cast<size_t>(index) * sizeof(T),
+            static_cast<const char *>(base)
+                    + static_cast<size_t>(index) * sizeof(T),
             sizeof(T));
     return value;
 }
@@ -106,8 +107,8 @@ float to_f32(type_t type, uint32_t bits) {
 uint32_t expected_bits(
         const bench_case_t &c, const buffers_t &b, dim_t row, dim_t col) {
     const dim_t at_src = c.transposed ? col * c.rows + row : row * c.cols + col;
-    const dim_t at_scale =
-            row / c.shared_rows() * c.scale_cols() + col / c.shared_cols();
+    const dim_t at_scale
+            = row / c.shared_rows() * c.scale_cols() + col / c.shared_cols();
     int64_t difference = integer_at(c.src, b.src, at_src);
     if (c.zps != type_t::undef)
         difference -= integer_at(c.zps, b.zps, at_scale);

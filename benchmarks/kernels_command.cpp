@@ -19,6 +19,7 @@ namespace {
 struct kernels_options_t {
     std::vector<int> threads;
     std::string isa, filter, json, csv;
+    double budget = 0; // seconds a case; 0: by the set
     bool quick = false, stock = true, misalign = false, list = false;
 };
 
@@ -73,10 +74,10 @@ std::vector<int> thread_counts(const kernels_options_t &options) {
         return most > 1 ? std::vector<int> {1, most} : std::vector<int> {1};
     for (const int n : options.threads)
         if (n < 1 || n > most)
-            throw usage_error_t("--threads " + std::to_string(n) +
-                                " is not between 1 and the " +
-                                std::to_string(most) +
-                                " processors of this machine");
+            throw usage_error_t("--threads " + std::to_string(n)
+                                + " is not between 1 and the "
+                                + std::to_string(most)
+                                + " processors of this machine");
     return options.threads;
 }
 
@@ -95,6 +96,8 @@ std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
     measure_options_t measure;
     measure.with_stock = options.stock;
     measure.budget = options.quick ? 0.2 : 0.5;
+    if (options.budget > 0) measure.budget = options.budget;
+    if (options.quick) measure.longest_stock = 0.2;
     const progress_t progress(cases.size());
     std::vector<row_t> rows;
     for (const auto &c : cases) {
@@ -136,15 +139,15 @@ int run_kernels(const kernels_options_t &options) {
     const machine_t machine = this_machine();
     printer.print_machine(machine);
     const auto rows = measure_all(cases, options, printer);
-    const auto latencies =
-            interrupted ? std::vector<latency_t>() : measure_latencies(wanted);
+    const auto latencies = interrupted ? std::vector<latency_t>()
+                                       : measure_latencies(wanted);
     if (rows.empty() && latencies.empty() && !interrupted)
         throw usage_error_t(
                 "--filter " + options.filter + " matches no case; see --list");
     printer.print_latencies(latencies);
     printer.print_summary(rows);
-    if (!options.json.empty() &&
-            !write_json(options.json, machine, rows, latencies))
+    if (!options.json.empty()
+            && !write_json(options.json, machine, rows, latencies))
         throw std::runtime_error(options.json + " could not be written");
     if (!options.csv.empty() && !write_csv(options.csv, rows))
         throw std::runtime_error(options.csv + " could not be written");
@@ -165,6 +168,9 @@ void add_kernels_command(CLI::App &app, int &exit_status) {
             "Cap the instruction set of oneDNN and the plugin, such as avx2");
     command->add_option("--filter", options->filter,
             "Only cases whose name has a match of this regular expression");
+    command->add_option("--budget", options->budget,
+                   "Seconds to spend on a case (default: 0.5, quick 0.2)")
+            ->check(CLI::PositiveNumber);
     command->add_flag("--quick", options->quick,
             "A set that shows every type, granularity and size, in minutes");
     command->add_flag("--stock,!--no-stock", options->stock,

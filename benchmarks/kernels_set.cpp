@@ -62,8 +62,8 @@ std::vector<bench_case_t> section(
 }
 
 bool has_groups(const bench_case_t &c, dim_t rows, dim_t cols) {
-    return c.granularity == granularity_t::per_group && c.group_rows == rows &&
-           c.group_cols == cols;
+    return c.granularity == granularity_t::per_group && c.group_rows == rows
+           && c.group_cols == cols;
 }
 
 // Unsigned src with zps of its type stands for all in every granularity; the
@@ -73,14 +73,14 @@ bool is_quick(const bench_case_t &c, int most_threads) {
     const bool is_unsigned = c.src == type_t::u4 || c.src == type_t::u8;
     const bool own_zps = c.zps == c.src;
     if (c.cols == larger_shape.cols)
-        return common && own_zps && is_unsigned && !c.transposed &&
-               c.threads == most_threads && c.dst != type_t::f16;
+        return common && own_zps && is_unsigned && !c.transposed
+               && c.threads == most_threads && c.dst != type_t::f16;
     if (c.elements() <= tiny_shape.cols)
-        return !c.transposed && own_zps && is_unsigned &&
-               c.granularity == granularity_t::per_tensor;
+        return !c.transposed && own_zps && is_unsigned
+               && c.granularity == granularity_t::per_tensor;
     if (c.transposed)
-        return is_unsigned && own_zps &&
-               (common || c.granularity == granularity_t::per_tensor);
+        return is_unsigned && own_zps
+               && (common || c.granularity == granularity_t::per_tensor);
     if (is_unsigned && own_zps) return true;
     return common && c.dst != type_t::f16;
 }

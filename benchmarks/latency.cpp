@@ -49,8 +49,8 @@ void measure_first_compiles(latency_t &latency) {
         for (const auto owner : {owner_t::plugin, owner_t::stock}) {
             const dequantize_graph_t graph(group_case(3001 + 2 * i), owner);
             const double took = seconds_of([&] { graph.compile(); });
-            auto &samples =
-                    owner == owner_t::plugin ? latency.ours : latency.stock;
+            auto &samples
+                    = owner == owner_t::plugin ? latency.ours : latency.stock;
             if (i > 0) samples.seconds.push_back(took); // 0 warms code up
         }
 }

@@ -17,8 +17,21 @@ namespace {
 // other inputs, so that all of them flow together as they do in a kernel.
 constexpr size_t vectors_a_run = 64;
 
+// Bytes ahead of the reading and of the writing.
+constexpr int src_ahead = 512, dst_ahead = 4096;
+
 // What the loops have seen goes here, or the compiler would drop the reading.
 std::atomic<uint64_t> sink;
+
+// Past the end of the buffers a prefetch does nothing that shows.
+template <int dst_bytes>
+__attribute__((target("prfchw"), always_inline)) inline void prefetch(
+        const char *from, char *to) {
+    _mm_prefetch(from + src_ahead, _MM_HINT_T0);
+#pragma GCC unroll 8
+    for (int k = 0; k < dst_bytes; k += 64)
+        _mm_prefetch(to + dst_ahead + k, _MM_HINT_ET0);
+}
 
 uint64_t fold(const uint64_t *words, int count) {
     uint64_t folded = 0;
@@ -27,17 +40,19 @@ uint64_t fold(const uint64_t *words, int count) {
     return folded;
 }
 
-template <int ratio, bool streaming>
-__attribute__((target("avx512f"))) uint64_t copy_avx512(
+template <int ratio, stores_t stores>
+__attribute__((target("avx512f,prfchw"))) uint64_t copy_avx512(
         const char *from, char *dst, size_t vectors) {
     __m512i seen = _mm512_setzero_si512();
     for (size_t i = 0; i < vectors; i++) {
         const __m512i v = _mm512_loadu_si512(from + 64 * i);
         seen = _mm512_xor_si512(seen, v);
         char *to = dst + 64 * ratio * i;
+        if constexpr (stores == stores_t::prefetched)
+            prefetch<64 * ratio>(from + 64 * i, to);
 #pragma GCC unroll 8
         for (int k = 0; k < ratio; k++)
-            if constexpr (streaming)
+            if constexpr (stores == stores_t::streaming)
                 _mm512_stream_si512(
                         reinterpret_cast<__m512i *>(to + 64 * k), v);
             else _mm512_storeu_si512(to + 64 * k, v);
@@ -47,8 +62,8 @@ __attribute__((target("avx512f"))) uint64_t copy_avx512(
     return fold(words, 8);
 }
 
-template <int ratio, bool streaming>
-__attribute__((target("avx2"))) uint64_t copy_avx2(
+template <int ratio, stores_t stores>
+__attribute__((target("avx2,prfchw"))) uint64_t copy_avx2(
         const char *from, char *dst, size_t vectors) {
     __m256i seen = _mm256_setzero_si256();
     for (size_t i = 0; i < vectors; i++) {
@@ -56,10 +71,13 @@ __attribute__((target("avx2"))) uint64_t copy_avx2(
                 reinterpret_cast<const __m256i *>(from + 32 * i));
         seen = _mm256_xor_si256(seen, v);
         char *to = dst + 32 * ratio * i;
+        if constexpr (stores == stores_t::prefetched)
+            prefetch<32 * ratio>(from + 32 * i, to);
 #pragma GCC unroll 8
         for (int k = 0; k < ratio; k++) {
             __m256i *at = reinterpret_cast<__m256i *>(to + 32 * k);
-            if constexpr (streaming) _mm256_stream_si256(at, v);
+            if constexpr (stores == stores_t::streaming)
+                _mm256_stream_si256(at, v);
             else _mm256_storeu_si256(at, v);
         }
     }
@@ -102,16 +120,32 @@ int log2_ratio(size_t input, size_t dst) {
 
 const byte_mover_t::vector_code_t &byte_mover_t::vector_code() {
     static const vector_code_t avx512 {64,
-            {{copy_avx512<1, false>, copy_avx512<2, false>,
-                     copy_avx512<4, false>, copy_avx512<8, false>},
-                    {copy_avx512<1, true>, copy_avx512<2, true>,
-                            copy_avx512<4, true>, copy_avx512<8, true>}},
+            {{copy_avx512<1, stores_t::ordinary>,
+                     copy_avx512<2, stores_t::ordinary>,
+                     copy_avx512<4, stores_t::ordinary>,
+                     copy_avx512<8, stores_t::ordinary>},
+                    {copy_avx512<1, stores_t::streaming>,
+                            copy_avx512<2, stores_t::streaming>,
+                            copy_avx512<4, stores_t::streaming>,
+                            copy_avx512<8, stores_t::streaming>},
+                    {copy_avx512<1, stores_t::prefetched>,
+                            copy_avx512<2, stores_t::prefetched>,
+                            copy_avx512<4, stores_t::prefetched>,
+                            copy_avx512<8, stores_t::prefetched>}},
             read_avx512};
     static const vector_code_t avx2 {32,
-            {{copy_avx2<1, false>, copy_avx2<2, false>, copy_avx2<4, false>,
-                     copy_avx2<8, false>},
-                    {copy_avx2<1, true>, copy_avx2<2, true>, copy_avx2<4, true>,
-                            copy_avx2<8, true>}},
+            {{copy_avx2<1, stores_t::ordinary>,
+                     copy_avx2<2, stores_t::ordinary>,
+                     copy_avx2<4, stores_t::ordinary>,
+                     copy_avx2<8, stores_t::ordinary>},
+                    {copy_avx2<1, stores_t::streaming>,
+                            copy_avx2<2, stores_t::streaming>,
+                            copy_avx2<4, stores_t::streaming>,
+                            copy_avx2<8, stores_t::streaming>},
+                    {copy_avx2<1, stores_t::prefetched>,
+                            copy_avx2<2, stores_t::prefetched>,
+                            copy_avx2<4, stores_t::prefetched>,
+                            copy_avx2<8, stores_t::prefetched>}},
             read_avx2};
     static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
     return has_avx512 ? avx512 : avx2;
@@ -126,7 +160,7 @@ byte_mover_t::byte_mover_t(const std::vector<readable_bytes_t> &inputs,
     , threads_(threads) {
     const size_t input_size = inputs.front().size;
     const int log2 = log2_ratio(input_size, dst.size);
-    copy_ = code_.copy[stores == stores_t::streaming ? 1 : 0][log2];
+    copy_ = code_.copy[static_cast<int>(stores)][log2];
     ratio_ = size_t {1} << log2;
     const size_t past = reinterpret_cast<uintptr_t>(dst_) % code_.width;
     head_ = std::min(dst.size, past == 0 ? 0 : code_.width - past);

@@ -26,8 +26,8 @@ std::string cpu_name() {
 
 std::string onednn_version() {
     const auto *v = dnnl::version();
-    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch);
+    return std::to_string(v->major) + "." + std::to_string(v->minor) + "."
+           + std::to_string(v->patch);
 }
 
 std::string isa_name() {

@@ -1,5 +1,6 @@
 #include "measure.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -14,9 +15,13 @@ namespace bench {
 
 namespace {
 
-// Stock's reference code takes up to a second a run: above this it runs once,
-// by itself, instead of in every round.
-constexpr double too_slow_for_rounds = 0.03;
+// Stock's reference code takes up to seconds a run: from this many times our
+// own it runs once, by itself, instead of in every round.
+constexpr double too_slow_for_rounds = 20;
+
+// A case of this many elements is tried on a part of its rows first.
+constexpr dim_t large = 1 << 20;
+constexpr dim_t part = 16;
 
 constexpr dim_t tiny = 1024; // elements; moving so few bytes costs nothing
 
@@ -30,12 +35,26 @@ double try_out(dequantize_run_t &run, const bench_case_t &c, const buffers_t &b,
     double seconds = 0;
     try {
         seconds = seconds_of([&] { run.execute(); });
-    } catch (const dnnl::error &e) {
+    } catch (const std::exception &e) {
         contender.refusal = e.what();
         return 0;
     }
     contender.check = check_result(c, b);
     return seconds;
+}
+
+// Stock's time where its code is too slow to be run at full size.
+bool estimate_stock(const bench_case_t &c, const buffers_t &b,
+        double longest_stock, contender_t &stock) {
+    if (c.elements() < large || c.rows % part != 0) return false;
+    bench_case_t first_rows = c;
+    first_rows.rows = c.rows / part;
+    dequantize_run_t run(first_rows, owner_t::stock, b);
+    const double seconds = try_out(run, first_rows, b, stock) * part;
+    if (seconds < longest_stock) return false;
+    stock.time.seconds = {seconds};
+    stock.estimated = true;
+    return true;
 }
 
 std::vector<readable_bytes_t> inputs_of(
@@ -52,6 +71,15 @@ const samples_t &row_t::limit() const {
 
 const char *row_t::limit_name() const {
     return &limit() == &streaming ? "streaming" : "ordinary";
+}
+
+samples_t row_t::floor_ratio() const {
+    const bool ahead = prefetched.median() < limit().median();
+    return ratio_of(ours.time, ahead ? prefetched : limit());
+}
+
+double row_t::best_ratio() const {
+    return ours.time.min() / std::min(ordinary.min(), streaming.min());
 }
 
 double row_t::gigabytes_per_second() const {
@@ -83,7 +111,7 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
     const buffers_t b = arena.place(c);
 
     dequantize_run_t ours(c, owner_t::plugin, b);
-    try_out(ours, c, b, row.ours);
+    const double ours_once = try_out(ours, c, b, row.ours);
 
     std::vector<contestant_t> contestants;
     std::vector<samples_t *> results;
@@ -97,20 +125,24 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
             stores_t::ordinary, c.threads);
     const byte_mover_t streaming(inputs_of(c, b), {b.dst, c.dst_bytes()},
             stores_t::streaming, c.threads);
+    const byte_mover_t prefetched(inputs_of(c, b), {b.dst, c.dst_bytes()},
+            stores_t::prefetched, c.threads);
     if (c.elements() > tiny) {
         enter([&] { ordinary.run(); }, row.ordinary);
         enter([&] { streaming.run(); }, row.streaming);
+        enter([&] { prefetched.run(); }, row.prefetched);
     }
 
     std::optional<dequantize_run_t> stock;
-    if (options.with_stock) {
+    if (!options.with_stock) {
+        row.stock.refusal = "not asked";
+    } else if (!estimate_stock(c, b, options.longest_stock, row.stock)) {
         stock.emplace(c, owner_t::stock, b);
         const double seconds = try_out(*stock, c, b, row.stock);
-        if (seconds > too_slow_for_rounds) row.stock.time.seconds = {seconds};
+        if (ours_once > 0 && seconds > too_slow_for_rounds * ours_once)
+            row.stock.time.seconds = {seconds};
         else if (row.stock.refusal.empty())
             enter([&] { stock->execute(); }, row.stock.time);
-    } else {
-        row.stock.refusal = "not asked";
     }
 
     sampling_t sampling;

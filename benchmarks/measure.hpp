@@ -18,6 +18,7 @@ struct contender_t {
     std::string kernel;  // impl_info
     check_t check;
     samples_t time;
+    bool estimated = false; // from a run of the first rows alone
 
     bool ran() const { return !time.seconds.empty(); }
     bool right() const { return check.wrong == 0; }
@@ -27,14 +28,20 @@ struct contender_t {
 struct row_t {
     bench_case_t c;
     contender_t ours, stock;
-    samples_t ordinary, streaming; // the byte-moving loop; none where tiny
+    // The byte-moving loops (limit.hpp); none where the case is tiny.
+    samples_t ordinary, streaming, prefetched;
 
     bool has_limit() const { return !ordinary.seconds.empty(); }
-    /// The better of the two loops, by its median.
+    /// The better of the two plain loops, by its median.
     const samples_t &limit() const;
     const char *limit_name() const;
     /// Ours over the limit, round by round.
     samples_t ratio() const { return ratio_of(ours.time, limit()); }
+    /// Ours over the fastest loop of all, round by round.
+    samples_t floor_ratio() const;
+    /// Our fastest run over the limit's fastest: what is left of the ratio on a
+    /// machine that others use at the same time.
+    double best_ratio() const;
     double gigabytes_per_second() const;
     /// Stock's median over ours.
     std::optional<double> gain() const;
@@ -45,6 +52,9 @@ struct measure_options_t {
     bool with_stock = true;
     /// Seconds for the rounds of one case, stock's slow runs apart.
     double budget = 0.3;
+    /// Where stock takes longer than this it is run on the first rows alone
+    /// and its time is multiplied.
+    double longest_stock = 1e9;
 };
 
 row_t measure_case(const bench_case_t &c, arena_t &arena,

@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace dnnl_dequant {
@@ -8,21 +9,22 @@ namespace bench {
 namespace {
 
 std::string section_of(const bench_case_t &c) {
-    return c.shape_name() + ", " + c.layout_name() + ", " +
-           (c.threads == 1 ? "1 thread"
-                           : std::to_string(c.threads) + " threads");
+    return c.shape_name() + ", " + c.layout_name() + ", "
+           + (c.threads == 1 ? "1 thread"
+                             : std::to_string(c.threads) + " threads");
 }
 
 std::string spread_text(const samples_t &ratio) {
-    return number_text(ratio.quantile(0.25), 2) + "-" +
-           number_text(ratio.quantile(0.75), 2);
+    return number_text(ratio.quantile(0.25), 2) + "-"
+           + number_text(ratio.quantile(0.75), 2);
 }
 
 std::string stock_text(const contender_t &stock) {
     if (stock.refusal == "not asked") return "";
     if (!stock.ran()) return "refused";
     // What it computes is not always what the formula says.
-    return time_text(stock.time.median()) + (stock.right() ? "" : " !");
+    return (stock.estimated ? "~" : "") + time_text(stock.time.median())
+           + (stock.right() ? "" : " !");
 }
 
 std::string kernel_text(const contender_t &ours) {
@@ -30,13 +32,29 @@ std::string kernel_text(const contender_t &ours) {
     return ours.kernel.empty() ? "(oneDNN's own)" : ours.kernel;
 }
 
+// How far above its target a row is; most of all where it did not run.
+double excess(const row_t &row) {
+    if (!row.ours.ran()) return 1e9;
+    if (!row.has_limit()) return 1 / row.gain().value_or(1);
+    return row.ratio().median() / row.c.target().value_or(1);
+}
+
+std::string missing_text(const row_t &row) {
+    if (!row.ours.ran()) return "did not run";
+    if (!row.has_limit()) return "slower than stock";
+    return number_text(row.ratio().median(), 2) + ", at best "
+           + number_text(row.best_ratio(), 2) + "; target "
+           + number_text(row.c.target().value_or(0), 2);
+}
+
 } // namespace
 
 table_t kernels_printer_t::make_table() {
     return table_t({{"src", 3}, {"dst", 4}, {"scales", 11}, {"zps", 3},
             {"time", 8, true}, {"limit", 8, true}, {"ratio", 5, true},
-            {"quartiles", 9}, {"", 1}, {"GB/s", 5, true}, {"stock", 9, true},
-            {"gain", 6, true}, {"kernel", 10}});
+            {"quartiles", 9}, {"", 1}, {"best", 4, true}, {"floor", 5, true},
+            {"GB/s", 5, true}, {"stock", 9, true}, {"gain", 6, true},
+            {"kernel", 10}});
 }
 
 void kernels_printer_t::print_machine(const machine_t &m) const {
@@ -44,11 +62,16 @@ void kernels_printer_t::print_machine(const machine_t &m) const {
             m.cores, m.l2_bytes / 1024, m.l3_bytes / 1024);
     std::printf("oneDNN %s, isa %s; dnnl_dequant %s; %s\n\n", m.onednn.c_str(),
             m.isa.c_str(), m.plugin.c_str(), m.date.c_str());
-    std::printf("time   median of our executes      limit  a loop that moves "
-                "the same bytes, side by side\n"
-                "ratio  time / limit, with quartiles; * above target\n"
-                "stock  oneDNN without the plugin; ! not equal to the formula "
-                "bit for bit\n");
+    std::printf(
+            "time   median of our executes\n"
+            "limit  a plain loop that moves the same bytes, side by side\n"
+            "ratio  time / limit, and its quartiles; * above the target\n"
+            "best   our fastest / the limit's fastest\n"
+            "floor  time / the same loop with prefetching, where that is "
+            "faster\n"
+            "stock  oneDNN without the plugin; ~ estimated from a part of the "
+            "rows;\n"
+            "       ! not what the formula says, bit for bit\n");
 }
 
 void kernels_printer_t::print_row(const row_t &row) {
@@ -63,16 +86,18 @@ void kernels_printer_t::print_row(const row_t &row) {
     const auto gain = row.gain();
     std::string kernel = kernel_text(row.ours);
     if (!row.ours.right())
-        kernel += "  WRONG: " + std::to_string(row.ours.check.wrong) + " of " +
-                  std::to_string(row.ours.check.checked);
+        kernel += "  WRONG: " + std::to_string(row.ours.check.wrong) + " of "
+                  + std::to_string(row.ours.check.checked);
     table_.print_row({to_string(row.c.src), to_string(row.c.dst),
             row.c.granularity_name(), to_string(row.c.zps),
             time_text(row.ours.time.median()),
             row.has_limit() ? time_text(row.limit().median()) : "",
             limited ? number_text(ratio.median(), 2) : "",
             limited ? spread_text(ratio) : "", row.misses_target() ? "*" : "",
-            number_text(row.gigabytes_per_second(), 1), stock_text(row.stock),
-            gain ? times_text(*gain) : "", kernel});
+            limited ? number_text(row.best_ratio(), 2) : "",
+            limited ? number_text(row.floor_ratio().median(), 2) : "",
+            limited ? number_text(row.gigabytes_per_second(), 1) : "",
+            stock_text(row.stock), gain ? times_text(*gain) : "", kernel});
 }
 
 void kernels_printer_t::print_latencies(
@@ -89,26 +114,23 @@ void kernels_printer_t::print_latencies(
 }
 
 void kernels_printer_t::print_summary(const std::vector<row_t> &rows) const {
-    size_t right = 0, above = 0;
+    size_t right = 0;
+    std::vector<const row_t *> missing;
     for (const auto &row : rows) {
         right += row.ours.ran() && row.ours.right();
-        above += row.misses_target();
+        if (row.misses_target()) missing.push_back(&row);
     }
     std::printf("\n%zu rows: %zu equal to the formula bit for bit, %zu above "
-                "their target\n",
-            rows.size(), right, above);
-    for (const auto &row : rows) {
-        if (!row.misses_target()) continue;
-        const auto target = row.c.target();
-        const std::string found =
-                !row.ours.ran() ? "did not run"
-                : row.has_limit()
-                        ? "ratio " + number_text(row.ratio().median(), 2) +
-                                  ", target " +
-                                  number_text(target.value_or(0), 2)
-                        : "slower than stock";
-        std::printf("  * %-48s %s\n", row.c.name().c_str(), found.c_str());
-    }
+                "their target%s\n",
+            rows.size(), right, missing.size(),
+            missing.empty() ? "" : ", the furthest first:");
+    std::sort(
+            missing.begin(), missing.end(), [](const row_t *a, const row_t *b) {
+        return excess(*a) > excess(*b);
+    });
+    for (const row_t *row : missing)
+        std::printf("  * %-54s %s\n", row->c.name().c_str(),
+                missing_text(*row).c_str());
 }
 
 } // namespace bench

@@ -23,6 +23,7 @@ json_t to_json(const samples_t &samples) {
 json_t to_json(const contender_t &contender) {
     if (!contender.ran()) return {{"refused", contender.refusal}};
     return {{"kernel", contender.kernel}, {"seconds", to_json(contender.time)},
+            {"estimated", contender.estimated},
             {"checked", contender.check.checked},
             {"wrong", contender.check.wrong},
             {"sign_of_zero", contender.check.sign_of_zero}};
@@ -47,8 +48,13 @@ json_t to_json(const row_t &row) {
     if (row.has_limit())
         j["limit"] = {{"best", row.limit_name()},
                 {"ordinary", to_json(row.ordinary)},
-                {"streaming", to_json(row.streaming)}};
-    if (row.has_limit() && row.ours.ran()) j["ratio"] = to_json(row.ratio());
+                {"streaming", to_json(row.streaming)},
+                {"prefetched", to_json(row.prefetched)}};
+    if (row.has_limit() && row.ours.ran()) {
+        j["ratio"] = to_json(row.ratio());
+        j["floor_ratio"] = row.floor_ratio().median();
+        j["best_ratio"] = row.best_ratio();
+    }
     if (c.target()) j["target"] = *c.target();
     if (row.gain()) j["gain"] = *row.gain();
     return j;

@@ -25,7 +25,7 @@ using contestant_t = std::function<void()>;
 
 struct sampling_t {
     int min_rounds = 7;
-    int max_rounds = 31;
+    int max_rounds = 101;
     /// A sample repeats a short run until it lasts this long.
     double min_sample = 20e-6;
     /// Rounds stop (after min_rounds) when this much time has been spent.

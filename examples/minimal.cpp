@@ -25,8 +25,8 @@ int main() {
     graph g(dnnl::engine::kind::cpu);
     g.add_op(dequantize);
     g.finalize();
-    const auto compiled =
-            g.get_partitions()[0].compile({src, scales, zps}, {dst}, cpu);
+    const auto compiled
+            = g.get_partitions()[0].compile({src, scales, zps}, {dst}, cpu);
 
     std::vector<uint8_t> weights(256 * 1024 / 2, 0x5a), zero(256 * 8 / 2, 0x88);
     std::vector<float> scale(256 * 8, 0.5f), result(256 * 1024);
