@@ -40,7 +40,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src) {
     desc.dst = problem_.dst().type;
     desc.scales_vary = plan_.scales_vary;
     desc.zps_vary = plan_.zps_vary;
-    desc.rows_share = plan_.rows_share();
+    desc.block_rows = plan_.block_rows;
     auto &kernels = row_kernels_[src];
     desc.two_part_zps = false;
     const result_t result = make_jit_row_kernel(desc, isa_, name_, kernels[0]);

@@ -69,6 +69,7 @@ struct jit_plan_t {
 
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;
+    uint32_t block_rows = 1; // see jit_row_desc_t
 
     bool params_vary() const { return scales_vary || zps_vary; }
     /// What varies along the columns is the same for all (inner) rows.

@@ -15,16 +15,7 @@
 // A dense nibble with one scale and zero point a row is looked up among its 16
 // results instead where there is AVX-512 (kernels/jit/nibble_table.hpp).
 //
-// Registers (vector registers from the top on belong to io):
-//   rdi                the arguments
-//   rdx rsi rcx        src and dst of the first row of the block, rows to do
-//   r8 r9 rbx          src and dst of the current step, elements to do
-//   r10 r11 r12        scales, zps, zps_high of the current row or step
-//   r13 r14, r15 rbp   src and dst pitch, and three times that
-//   rax                scratch
-//   vmm0 - vmm3        a step's containers, values and scratch
-//   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
-//   vmm10 - vmm13      the nibble table
+// Registers: jit_row_registers.hpp.
 //
 // The caller promises: every row of src begins at a byte; parameters that vary
 // are in io's order and readable in whole steps; scales hold no NaN with a
@@ -37,6 +28,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "kernels/dequantize/jit_row_registers.hpp"
 #include "kernels/jit/nibble_table.hpp"
 
 namespace dnnl_dequant {
@@ -46,7 +38,9 @@ using namespace Xbyak;
 namespace {
 
 template <isa_t isa>
-class jit_row_generator_t : public jit_generator_t, public jit_row_kernel_t {
+class jit_row_generator_t : public jit_generator_t,
+                            public jit_row_kernel_t,
+                            private jit_row_registers_t {
 public:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     using io_t = jit_io_t<isa>;
@@ -60,7 +54,7 @@ public:
         if constexpr (isa == isa_avx512_core) {
             if (desc.src.container_bits == 4 && !varies())
                 table_ = std::make_unique<jit_nibble_table_t>(
-                        *this, io_, desc.src.is_signed, desc.dst, 10);
+                        *this, io_, desc.src.is_signed, desc.dst, vmm_table_at);
         }
     }
 
@@ -72,7 +66,6 @@ public:
 
 private:
     static constexpr uint32_t f32_bytes = 4;
-    static constexpr uint32_t block_rows = 4;
 
     bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
     uint32_t step_width() const {
@@ -81,11 +74,13 @@ private:
     static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
     // The last field may destroy the containers.
     vmm_t vmm_value(int field) const {
-        return field == io_.fields() - 1 ? vmm_raw : vmm_t(1);
+        return field == io_.fields() - 1 ? vmm_raw : vmm_t(vmm_value_at);
     }
-    vmm_t vmm_scales(int field) const { return vmm_t(4 + field); }
-    vmm_t vmm_zps(int field) const { return vmm_t(6 + field); }
-    vmm_t vmm_zps_high(int field) const { return vmm_t(8 + field); }
+    vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
+    vmm_t vmm_zps(int field) const { return vmm_t(vmm_zps_at + field); }
+    vmm_t vmm_zps_high(int field) const {
+        return vmm_t(vmm_zps_high_at + field);
+    }
     // What does not vary is the same in both fields, its bias aside.
     vmm_t vmm_scales_of(int field) const {
         return vmm_scales(desc_.scales_vary ? field : 0);
@@ -99,7 +94,7 @@ private:
         load_pitches();
         load_constants();
         load_rows();
-        if (varies() && desc_.rows_share) rows_loop(block_rows);
+        if (desc_.block_rows > 1) rows_loop(desc_.block_rows);
         rows_loop(1);
         postamble();
     }
@@ -348,7 +343,7 @@ private:
                 add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
             return;
         }
-        if (!desc_.rows_share) {
+        if (desc_.block_rows == 1) {
             mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
             add(arg(offsetof(jit_row_args_t, scales)), rax);
             mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
@@ -361,21 +356,6 @@ private:
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
 
-    RegExp src_row(uint32_t r) const {
-        return row_address(reg_src, reg_src_pitch, reg_src_pitch3, r);
-    }
-    RegExp dst_row(uint32_t r) const {
-        return row_address(reg_dst, reg_dst_pitch, reg_dst_pitch3, r);
-    }
-    static RegExp row_address(const Reg64 &base, const Reg64 &pitch,
-            const Reg64 &pitch3, uint32_t r) {
-        switch (r) {
-        case 0: return RegExp(base);
-        case 3: return base + pitch3;
-        default: return base + pitch * static_cast<int>(r);
-        }
-    }
-
     Address bias(int field) {
         const float value = io_.field_bias(field);
         uint32_t bits;
@@ -386,15 +366,7 @@ private:
     const jit_row_desc_t desc_;
     io_t io_;
     std::unique_ptr<jit_nibble_table_t> table_;
-
-    const Reg64 reg_src = r8, reg_dst = r9;
-    const Reg64 reg_scales = r10, reg_zps = r11, reg_zps_high = r12;
-    const Reg64 reg_src_row = rdx, reg_dst_row = rsi;
-    const Reg64 reg_rows = rcx, reg_count = rbx;
-    const Reg64 reg_src_pitch = r13, reg_src_pitch3 = r15;
-    const Reg64 reg_dst_pitch = r14, reg_dst_pitch3 = rbp;
-    const vmm_t vmm_raw {0};
-    const vmm_t vmm_tmp {3};
+    const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at};
 };
 
 template <isa_t isa>
@@ -413,17 +385,6 @@ result_t make_jit_row_kernel(const jit_row_desc_t &desc, isa_t isa,
     if (has(isa, isa_avx512_core))
         return make<isa_avx512_core>(desc, name, kernel);
     return make<isa_avx2>(desc, name, kernel);
-}
-
-} // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_jit_row_kernel(const jit_row_desc_t &, isa_t, const char *,
-        std::unique_ptr<const jit_row_kernel_t> &) {
-    return {status_t::unimplemented, "the machine is no x86-64"};
 }
 
 } // namespace dnnl_dequant

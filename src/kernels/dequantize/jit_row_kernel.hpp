@@ -16,8 +16,8 @@ struct jit_row_desc_t {
     data_type_t dst;
     // One value an element of the row, or one a row.
     bool scales_vary, zps_vary;
-    // What varies is the same for all rows: several rows share its loads.
-    bool rows_share;
+    // 4: what varies is the same for all rows, and so many share its loads.
+    uint32_t block_rows;
     // Zero points beyond 2^23, in two parts: see params_t.
     bool two_part_zps;
 };

@@ -1,0 +1,60 @@
+// Who has which register in the row kernel (vector registers from the top on
+// belong to io):
+//   rdi                the arguments
+//   rdx rsi rcx        src and dst of the first row of the block, rows to do
+//   r8 r9 rbx          src and dst of the current step, elements to do
+//   r10 r11 r12        scales, zps, zps_high of the current row or step
+//   r13 r14, r15 rbp   src and dst pitch, and three times that
+//   rax                scratch
+//   vmm0 - vmm3        a step's containers, values and scratch
+//   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
+//   vmm10 - vmm13      the nibble table
+
+#ifndef KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
+#define KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
+
+#include <xbyak/xbyak.h>
+
+namespace dnnl_dequant {
+
+struct jit_row_registers_t {
+    const Xbyak::Reg64 reg_src_row = Xbyak::util::rdx;
+    const Xbyak::Reg64 reg_dst_row = Xbyak::util::rsi;
+    const Xbyak::Reg64 reg_rows = Xbyak::util::rcx;
+    const Xbyak::Reg64 reg_src = Xbyak::util::r8;
+    const Xbyak::Reg64 reg_dst = Xbyak::util::r9;
+    const Xbyak::Reg64 reg_count = Xbyak::util::rbx;
+    const Xbyak::Reg64 reg_scales = Xbyak::util::r10;
+    const Xbyak::Reg64 reg_zps = Xbyak::util::r11;
+    const Xbyak::Reg64 reg_zps_high = Xbyak::util::r12;
+    const Xbyak::Reg64 reg_src_pitch = Xbyak::util::r13;
+    const Xbyak::Reg64 reg_dst_pitch = Xbyak::util::r14;
+    const Xbyak::Reg64 reg_src_pitch3 = Xbyak::util::r15;
+    const Xbyak::Reg64 reg_dst_pitch3 = Xbyak::util::rbp;
+
+    static constexpr int vmm_raw_at = 0, vmm_value_at = 1, vmm_tmp_at = 3;
+    static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
+    static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
+
+    // Row `r` (0 to 3) of a block: the bases are those of row 0.
+    Xbyak::RegExp src_row(uint32_t r) const {
+        return row_address(reg_src, reg_src_pitch, reg_src_pitch3, r);
+    }
+    Xbyak::RegExp dst_row(uint32_t r) const {
+        return row_address(reg_dst, reg_dst_pitch, reg_dst_pitch3, r);
+    }
+
+private:
+    static Xbyak::RegExp row_address(const Xbyak::Reg64 &base,
+            const Xbyak::Reg64 &pitch, const Xbyak::Reg64 &pitch3, uint32_t r) {
+        switch (r) {
+        case 0: return Xbyak::RegExp(base);
+        case 3: return base + pitch3;
+        default: return base + pitch * static_cast<int>(r);
+        }
+    }
+};
+
+} // namespace dnnl_dequant
+
+#endif
