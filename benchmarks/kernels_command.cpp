@@ -20,7 +20,8 @@ struct kernels_options_t {
     std::vector<int> threads;
     std::string isa, filter, json, csv;
     double budget = 0; // seconds a case; 0: by the set
-    bool quick = false, stock = true, misalign = false, list = false;
+    bool quick = false, stock = true, misalign = false, cpu_time = false,
+         list = false;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -70,6 +71,7 @@ void check_writable(const char *option, const std::string &path) {
 
 std::vector<int> thread_counts(const kernels_options_t &options) {
     const int most = omp_get_num_procs();
+    if (options.cpu_time && options.threads.empty()) return {1};
     if (options.threads.empty())
         return most > 1 ? std::vector<int> {1, most} : std::vector<int> {1};
     for (const int n : options.threads)
@@ -78,6 +80,8 @@ std::vector<int> thread_counts(const kernels_options_t &options) {
                                 + " is not between 1 and the "
                                 + std::to_string(most)
                                 + " processors of this machine");
+        else if (n > 1 && options.cpu_time)
+            throw usage_error_t("--cpu-time is for one thread alone");
     return options.threads;
 }
 
@@ -95,6 +99,7 @@ std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
     arena_t arena(options.misalign);
     measure_options_t measure;
     measure.with_stock = options.stock;
+    measure.cpu_time = options.cpu_time;
     measure.budget = options.quick ? 0.2 : 0.5;
     if (options.budget > 0) measure.budget = options.budget;
     if (options.quick) measure.longest_stock = 0.2;
@@ -175,6 +180,8 @@ void add_kernels_command(CLI::App &app, int &exit_status) {
             "A set that shows every type, granularity and size, in minutes");
     command->add_flag("--stock,!--no-stock", options->stock,
             "Measure stock oneDNN too (default)");
+    command->add_flag("--cpu-time", options->cpu_time,
+            "One thread, by its CPU time: for a machine that others use too");
     command->add_flag("--misalign", options->misalign,
             "Put buffers 16 bytes past a cache line instead of on one");
     command->add_flag("--list", options->list, "Print the names and stop");

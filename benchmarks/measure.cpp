@@ -147,6 +147,7 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
 
     sampling_t sampling;
     sampling.budget = options.budget;
+    sampling.cpu_time = options.cpu_time;
     const auto samples = sample_side_by_side(contestants, sampling);
     for (size_t i = 0; i < samples.size(); i++)
         *results[i] = samples[i];

@@ -52,6 +52,7 @@ struct measure_options_t {
     bool with_stock = true;
     /// Seconds for the rounds of one case, stock's slow runs apart.
     double budget = 0.3;
+    bool cpu_time = false; // see sampling_t
     /// Where stock takes longer than this it is run on the first rows alone
     /// and its time is multiplied.
     double longest_stock = 1e9;

@@ -1,34 +1,36 @@
 #include "timing.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 namespace dnnl_dequant {
 namespace bench {
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
-
-double since(clock_type::time_point start) {
-    return std::chrono::duration<double>(clock_type::now() - start).count();
+double seconds_now(bool cpu_time) {
+    timespec now {};
+    clock_gettime(cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec)
+           + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-double sample(const std::function<void()> &run, int repeats) {
+double sample(const contestant_t &run, int repeats, bool cpu_time) {
     run();
-    const auto start = clock_type::now();
+    const double start = seconds_now(cpu_time);
     for (int i = 0; i < repeats; i++)
         run();
-    return since(start) / repeats;
+    return (seconds_now(cpu_time) - start) / repeats;
 }
 
 // Runs that make a sample long enough; also warms code and buffers up.
-int repeats_for(const std::function<void()> &run, double min_sample) {
+int repeats_for(const contestant_t &run, const sampling_t &sampling) {
+    const double min_sample = sampling.min_sample;
     run();
     int repeats = 1;
     while (repeats < (1 << 20)) {
-        const double took = sample(run, repeats) * repeats;
+        const double took = sample(run, repeats, sampling.cpu_time) * repeats;
         if (took >= min_sample) break;
         // The clock's own step makes tiny readings worthless: grow slowly.
         const double wanted = min_sample / std::max(took, 1e-9) * 1.1;
@@ -51,9 +53,9 @@ double samples_t::quantile(double q) const {
 }
 
 double seconds_of(const std::function<void()> &run) {
-    const auto start = clock_type::now();
+    const double start = seconds_now(false);
     run();
-    return since(start);
+    return seconds_now(false) - start;
 }
 
 std::vector<samples_t> sample_side_by_side(
@@ -61,14 +63,16 @@ std::vector<samples_t> sample_side_by_side(
         const sampling_t &sampling) {
     std::vector<int> repeats;
     for (const auto &c : contestants)
-        repeats.push_back(repeats_for(c, sampling.min_sample));
+        repeats.push_back(repeats_for(c, sampling));
     std::vector<samples_t> all(contestants.size());
-    const auto start = clock_type::now();
+    const double start = seconds_now(false);
     for (int round = 0; round < sampling.max_rounds; round++) {
-        if (round >= sampling.min_rounds && since(start) > sampling.budget)
+        if (round >= sampling.min_rounds
+                && seconds_now(false) - start > sampling.budget)
             break;
         for (size_t i = 0; i < contestants.size(); i++)
-            all[i].seconds.push_back(sample(contestants[i], repeats[i]));
+            all[i].seconds.push_back(
+                    sample(contestants[i], repeats[i], sampling.cpu_time));
     }
     return all;
 }

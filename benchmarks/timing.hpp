@@ -30,6 +30,9 @@ struct sampling_t {
     double min_sample = 20e-6;
     /// Rounds stop (after min_rounds) when this much time has been spent.
     double budget = 0.3;
+    /// Count the calling thread's CPU time, which leaves out what others took
+    /// of the processor. Says nothing about work on several threads.
+    bool cpu_time = false;
 };
 
 /// Samples all contestants round by round. Memory bandwidth moves between

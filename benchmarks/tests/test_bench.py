@@ -86,6 +86,9 @@ class Mistakes(unittest.TestCase):
         self.refused("kernels", "--threads", "two")
         self.refused("kernels", "--threads", "99999")
 
+    def test_cpu_time_is_for_one_thread(self):
+        self.refused("kernels", "--cpu-time", "--threads", "1,2")
+
     def test_isa(self):
         self.assertIn("avx2", self.refused("kernels", "--isa", "avx3"))
 

@@ -39,12 +39,14 @@ void expect_all_written(size_t src_size, size_t ratio, size_t skew,
 } // namespace
 
 TEST(byte_mover, writes_dst_and_nothing_else) {
+    constexpr size_t ratios[] = {1, 2, 3, 4, 8}, skews[] = {0, 1, 16, 63};
+    constexpr size_t sizes[] = {1, 63, 64, 65, 4096, 9001};
     for (const auto stores :
             {stores_t::ordinary, stores_t::streaming, stores_t::prefetched})
         for (const int threads : {1, 2})
-            for (const size_t ratio : {1, 2, 3, 4, 8})
-                for (const size_t skew : {0, 1, 16, 63})
-                    for (const size_t size : {1, 63, 64, 65, 4096, 9001})
+            for (const size_t ratio : ratios)
+                for (const size_t skew : skews)
+                    for (const size_t size : sizes)
                         expect_all_written(size, ratio, skew, stores, threads);
 }
 
