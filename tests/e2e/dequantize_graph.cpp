@@ -49,22 +49,26 @@ std::vector<logical_tensor> inputs_of(const dequantize_case_t &c) {
     return inputs;
 }
 
-op bare_op(const dequantize_case_t &c) {
-    op result(0, op::kind::DynamicDequantize, "dequantize_under_test");
+void set_attributes(op &dequantize, const dequantize_case_t &c) {
     switch (c.qtype) {
     case qtype_t::per_tensor:
-        result.set_attr<std::string>(op::attr::qtype, "per_tensor");
+        dequantize.set_attr<std::string>(op::attr::qtype, "per_tensor");
         break;
     case qtype_t::per_channel:
-        result.set_attr<std::string>(op::attr::qtype, "per_channel");
-        result.set_attr<int64_t>(op::attr::axis, c.axis);
+        dequantize.set_attr<std::string>(op::attr::qtype, "per_channel");
+        dequantize.set_attr<int64_t>(op::attr::axis, c.axis);
         break;
     case qtype_t::per_group:
-        result.set_attr<std::string>(op::attr::qtype, "per_group");
-        result.set_attr<std::vector<int64_t>>(
+        dequantize.set_attr<std::string>(op::attr::qtype, "per_group");
+        dequantize.set_attr<std::vector<int64_t>>(
                 op::attr::group_shape, c.group_shape);
         break;
     }
+}
+
+op bare_op(const dequantize_case_t &c) {
+    op result(0, op::kind::DynamicDequantize, "dequantize_under_test");
+    set_attributes(result, c);
     return result;
 }
 
@@ -86,6 +90,9 @@ partition partition_of(const op &dequantize) {
     return partitions.front();
 }
 
+namespace {
+
+// The JIT's name where it is sure to take the case, else empty.
 std::string expected_kernel(const dequantize_case_t &c) {
     bool unit_stride = false;
     for (size_t d = 0; d < c.dst.dims.size(); ++d)
@@ -99,6 +106,17 @@ std::string expected_kernel(const dequantize_case_t &c) {
     if (covers(dnnl::cpu_isa::avx512_core)) return "jit_dequantize_avx512_core";
     if (covers(dnnl::cpu_isa::avx2)) return "jit_dequantize_avx2";
     return "";
+}
+
+} // namespace
+
+std::string check_kernel(
+        const dequantize_case_t &c, const compiled_partition &compiled) {
+    const std::string kernel = kernel_of(compiled);
+    if (kernel.empty()) return "not our kernel ran";
+    const std::string expected = expected_kernel(c);
+    if (expected.empty() || kernel == expected) return "";
+    return "ran " + kernel + ", expected " + expected;
 }
 
 namespace {
@@ -156,15 +174,10 @@ std::string check_case(const dequantize_case_t &c) {
                 = p.compile(inputs, {strided(dst_id, c.dst)}, cpu_engine());
         const std::string wrong = check_execution(c, compiled);
         if (!wrong.empty()) return kernel_of(compiled) + ": " + wrong;
-        const std::string kernel = kernel_of(compiled);
-        if (kernel.empty()) return "not our kernel ran";
-        const std::string expected = expected_kernel(c);
-        if (!expected.empty() && kernel != expected)
-            return "ran " + kernel + ", expected " + expected;
+        return check_kernel(c, compiled);
     } catch (const std::exception &e) {
         return std::string("threw: ") + e.what();
     }
-    return "";
 }
 
 dnnl_status_t status_of(const std::function<void()> &call) {

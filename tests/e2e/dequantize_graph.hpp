@@ -36,6 +36,9 @@ logical_tensor of_rank_only(size_t id, const support::tensor_t &t);
 /// src, scales, [zps]
 std::vector<logical_tensor> inputs_of(const dequantize_case_t &c);
 
+/// Sets what the case says beside its tensors.
+void set_attributes(op &dequantize, const dequantize_case_t &c);
+
 /// The op of a case without its tensors.
 op bare_op(const dequantize_case_t &c);
 op op_of(const dequantize_case_t &c);
@@ -44,9 +47,11 @@ op op_of(const dequantize_case_t &c);
 /// is another number of them.
 partition partition_of(const op &dequantize);
 
-/// What a user is to see for this case: the JIT of the machine's (capped) ISA
-/// where it is sure to take it, else empty: any kernel of ours.
-std::string expected_kernel(const dequantize_case_t &c);
+/// Whether a user sees the right kernel for this case: the JIT of the
+/// machine's (capped) ISA where it is sure to take it, else any of ours.
+/// Empty if so.
+std::string check_kernel(
+        const dequantize_case_t &c, const compiled_partition &compiled);
 
 /// Executes a compiled partition of the case in guarded buffers and compares
 /// dst with the reference. Empty if it is right.

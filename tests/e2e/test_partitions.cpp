@@ -48,7 +48,7 @@ TEST(partitions, are_made_of_one_op_too) {
     EXPECT_TRUE(p.is_supported());
     const auto compiled
             = p.compile(inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
-    EXPECT_EQ(kernel_of(compiled), expected_kernel(c));
+    EXPECT_EQ(check_kernel(c, compiled), "");
     EXPECT_EQ(check_execution(c, compiled), "");
 }
 
@@ -107,7 +107,7 @@ TEST_P(unknown_at_build, is_known_at_compile) {
         ASSERT_TRUE(p.is_supported());
         const auto compiled = p.compile(
                 inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
-        EXPECT_EQ(kernel_of(compiled), expected_kernel(c));
+        EXPECT_EQ(check_kernel(c, compiled), "");
         EXPECT_EQ(check_execution(c, compiled), "") << to_string(c);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "e2e/plugin.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -41,6 +42,25 @@ compiled_partition compiled_of(const dequantize_case_t &c) {
 TEST(plugin, is_in_the_process) {
     ASSERT_TRUE(plugin_present());
     EXPECT_FALSE(plugin_version().empty());
+}
+
+// Of the runs that are meant for another oneDNN than the build's own.
+TEST(plugin, stands_before_the_onednn_that_is_meant) {
+    const char *const wanted = std::getenv("DNNL_DEQUANT_TEST_ONEDNN_DIR");
+    Dl_info info {};
+    void *const version = dlsym(RTLD_DEFAULT, "dnnl_version");
+    ASSERT_NE(version, nullptr);
+    ASSERT_NE(dladdr(version, &info), 0);
+    if (wanted) {
+        EXPECT_EQ(std::string(info.dli_fname).find(wanted), 0u)
+                << info.dli_fname;
+    }
+    // What the program calls is the plugin's, not oneDNN's.
+    Dl_info called {};
+    ASSERT_NE(dladdr(reinterpret_cast<void *>(&dnnl_graph_add_op), &called), 0);
+    EXPECT_NE(std::string(called.dli_fname).find("libdnnl_dequant"),
+            std::string::npos)
+            << called.dli_fname;
 }
 
 TEST(plugin, is_enabled_unless_the_environment_says_otherwise) {
