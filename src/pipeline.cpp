@@ -29,32 +29,6 @@ dnnl_status_t refuse(const char *where, const result_t &result) {
     return to_c(result.status);
 }
 
-dnnl_status_t compile_upstream(compiled_partition_t &compiled,
-        const std::vector<logical_tensor_t> &inputs,
-        const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
-    const dnnl_graph_partition_t partition = compiled.partition->upstream.get();
-    uint8_t supported = 0;
-    upstream::call(&api_t::dnnl_graph_partition_is_supported,
-            const_dnnl_graph_partition_t(partition), &supported);
-    if (!supported) return dnnl_unimplemented;
-    dnnl_graph_compiled_partition_t handle = nullptr;
-    dnnl_status_t status = upstream::call(
-            &api_t::dnnl_graph_compiled_partition_create, &handle, partition);
-    if (status != dnnl_success) return status;
-    compiled.upstream.reset(handle, [](dnnl_graph_compiled_partition_t h) {
-        upstream::call(&api_t::dnnl_graph_compiled_partition_destroy, h);
-    });
-    std::vector<const logical_tensor_t *> in, out;
-    for (const logical_tensor_t &tensor : inputs)
-        in.push_back(&tensor);
-    for (const logical_tensor_t &tensor : outputs)
-        out.push_back(&tensor);
-    status = upstream::call(&api_t::dnnl_graph_partition_compile, partition,
-            handle, in.size(), in.data(), out.size(), out.data(), engine);
-    if (status != dnnl_success) compiled.upstream.reset();
-    return status;
-}
-
 } // namespace
 
 bool claims_enabled() {
@@ -138,12 +112,13 @@ dnnl_status_t compile(compiled_partition_t &compiled,
     const compile_result_t made = find_or_make(
             cache_key(partition, inputs, outputs, available_threads(), isa),
             make, hit);
-    if (made.result.status == status_t::unimplemented
-            && compile_upstream(compiled, inputs, outputs, engine)
-                       == dnnl_success)
-        return dnnl_success;
-    if (!made.result.ok()) return refuse("compile", made.result);
     compiled.executable = made.executable;
+    compiled.upstream.reset();
+    if (made.result.status == status_t::unimplemented)
+        compiled.upstream = compile_upstream(
+                *partition.upstream, inputs, outputs, engine);
+    if (compiled.upstream) return dnnl_success;
+    if (!made.result.ok()) return refuse("compile", made.result);
     if (log_enabled(log_profile_create))
         log_line(std::string(hit ? "compile:compiled_partition_cache_hit,"
                                  : "compile:cache_miss,")

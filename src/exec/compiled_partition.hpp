@@ -16,6 +16,13 @@ struct compiled_partition_t {
     std::shared_ptr<dnnl_graph_compiled_partition> upstream;
 };
 
+/// oneDNN's compiled partition for a partition of ours that we refuse to
+/// compile; null where oneDNN refuses it as well.
+std::shared_ptr<dnnl_graph_compiled_partition> compile_upstream(
+        dnnl_graph_partition &partition,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
+
 } // namespace dnnl_dequant
 
 #endif
