@@ -27,14 +27,14 @@ constexpr dim_t tiny = 1024; // elements; moving so few bytes costs nothing
 
 // One run on a poisoned dst, compared with the formula. Returns its seconds.
 double try_out(dequantize_run_t &run, const bench_case_t &c, const buffers_t &b,
-        contender_t &contender) {
+        bool cpu_time, contender_t &contender) {
     contender.refusal = run.refusal();
     contender.kernel = run.kernel();
     if (!contender.refusal.empty()) return 0;
     std::memset(b.dst, 0xa5, c.dst_bytes());
     double seconds = 0;
     try {
-        seconds = seconds_of([&] { run.execute(); });
+        seconds = seconds_of([&] { run.execute(); }, cpu_time);
     } catch (const std::exception &e) {
         contender.refusal = e.what();
         return 0;
@@ -45,22 +45,53 @@ double try_out(dequantize_run_t &run, const bench_case_t &c, const buffers_t &b,
 
 // Stock's time where its code is too slow to be run at full size.
 bool estimate_stock(const bench_case_t &c, const buffers_t &b,
-        double longest_stock, contender_t &stock) {
+        const measure_options_t &options, contender_t &stock) {
     if (c.elements() < large || c.rows % part != 0) return false;
     bench_case_t first_rows = c;
     first_rows.rows = c.rows / part;
     dequantize_run_t run(first_rows, owner_t::stock, b);
-    const double seconds = try_out(run, first_rows, b, stock) * part;
-    if (seconds < longest_stock) return false;
+    const double seconds
+            = try_out(run, first_rows, b, options.cpu_time, stock) * part;
+    if (seconds < options.longest_stock) return false;
     stock.time.seconds = {seconds};
     stock.estimated = true;
     return true;
 }
 
-std::vector<readable_bytes_t> inputs_of(
-        const bench_case_t &c, const buffers_t &b) {
-    return {{b.src, c.src_bytes()}, {b.scales, c.scales_bytes()},
-            {b.zps, c.zps_bytes()}};
+// Who takes turns, and where the samples go.
+class contest_t {
+public:
+    void enter(contestant_t run, samples_t &samples) {
+        contestants_.push_back(std::move(run));
+        results_.push_back(&samples);
+    }
+
+    void run(const measure_options_t &options) const {
+        sampling_t sampling;
+        sampling.budget = options.budget;
+        sampling.cpu_time = options.cpu_time;
+        const auto samples = sample_side_by_side(contestants_, sampling);
+        for (size_t i = 0; i < samples.size(); i++)
+            *results_[i] = samples[i];
+    }
+
+private:
+    std::vector<contestant_t> contestants_;
+    std::vector<samples_t *> results_;
+};
+
+void enter_loops(contest_t &contest, const buffers_t &b, row_t &row) {
+    const auto &c = row.c;
+    const std::vector<readable_bytes_t> inputs {{b.src, c.src_bytes()},
+            {b.scales, c.scales_bytes()}, {b.zps, c.zps_bytes()}};
+    const auto enter = [&](stores_t stores, samples_t &samples) {
+        const byte_mover_t mover(
+                inputs, {b.dst, c.dst_bytes()}, stores, c.threads);
+        contest.enter([mover] { mover.run(); }, samples);
+    };
+    enter(stores_t::ordinary, row.ordinary);
+    enter(stores_t::streaming, row.streaming);
+    enter(stores_t::prefetched, row.prefetched);
 }
 
 } // namespace
@@ -109,48 +140,26 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
     row_t row;
     row.c = c;
     const buffers_t b = arena.place(c);
+    contest_t contest;
 
     dequantize_run_t ours(c, owner_t::plugin, b);
-    const double ours_once = try_out(ours, c, b, row.ours);
-
-    std::vector<contestant_t> contestants;
-    std::vector<samples_t *> results;
-    const auto enter = [&](std::function<void()> run, samples_t &samples) {
-        contestants.push_back(std::move(run));
-        results.push_back(&samples);
-    };
-    if (row.ours.refusal.empty()) enter([&] { ours.execute(); }, row.ours.time);
-
-    const byte_mover_t ordinary(inputs_of(c, b), {b.dst, c.dst_bytes()},
-            stores_t::ordinary, c.threads);
-    const byte_mover_t streaming(inputs_of(c, b), {b.dst, c.dst_bytes()},
-            stores_t::streaming, c.threads);
-    const byte_mover_t prefetched(inputs_of(c, b), {b.dst, c.dst_bytes()},
-            stores_t::prefetched, c.threads);
-    if (c.elements() > tiny) {
-        enter([&] { ordinary.run(); }, row.ordinary);
-        enter([&] { streaming.run(); }, row.streaming);
-        enter([&] { prefetched.run(); }, row.prefetched);
-    }
+    const double ours_once = try_out(ours, c, b, options.cpu_time, row.ours);
+    if (row.ours.refusal.empty())
+        contest.enter([&] { ours.execute(); }, row.ours.time);
+    if (c.elements() > tiny) enter_loops(contest, b, row);
 
     std::optional<dequantize_run_t> stock;
     if (!options.with_stock) {
         row.stock.refusal = "not asked";
-    } else if (!estimate_stock(c, b, options.longest_stock, row.stock)) {
+    } else if (!estimate_stock(c, b, options, row.stock)) {
         stock.emplace(c, owner_t::stock, b);
-        const double seconds = try_out(*stock, c, b, row.stock);
-        if (ours_once > 0 && seconds > too_slow_for_rounds * ours_once)
-            row.stock.time.seconds = {seconds};
+        const double once = try_out(*stock, c, b, options.cpu_time, row.stock);
+        if (ours_once > 0 && once > too_slow_for_rounds * ours_once)
+            row.stock.time.seconds = {once};
         else if (row.stock.refusal.empty())
-            enter([&] { stock->execute(); }, row.stock.time);
+            contest.enter([&] { stock->execute(); }, row.stock.time);
     }
-
-    sampling_t sampling;
-    sampling.budget = options.budget;
-    sampling.cpu_time = options.cpu_time;
-    const auto samples = sample_side_by_side(contestants, sampling);
-    for (size_t i = 0; i < samples.size(); i++)
-        *results[i] = samples[i];
+    contest.run(options);
     return row;
 }
 

@@ -52,10 +52,10 @@ double samples_t::quantile(double q) const {
     return sorted[low] * (1 - part) + sorted[high] * part;
 }
 
-double seconds_of(const std::function<void()> &run) {
-    const double start = seconds_now(false);
+double seconds_of(const std::function<void()> &run, bool cpu_time) {
+    const double start = seconds_now(cpu_time);
     run();
-    return seconds_now(false) - start;
+    return seconds_now(cpu_time) - start;
 }
 
 std::vector<samples_t> sample_side_by_side(

@@ -18,8 +18,8 @@ struct samples_t {
     double quantile(double q) const;
 };
 
-/// Seconds that one call takes.
-double seconds_of(const std::function<void()> &run);
+/// Seconds that one call takes; cpu_time as in sampling_t.
+double seconds_of(const std::function<void()> &run, bool cpu_time = false);
 
 using contestant_t = std::function<void()>;
 
