@@ -124,14 +124,15 @@ std::optional<double> row_t::gain() const {
     return stock.time.median() / ours.time.median();
 }
 
+bool row_t::loses_to_stock() const {
+    const auto g = gain();
+    return g && *g < 0.95;
+}
+
 bool row_t::misses_target() const {
+    if (!ours.ran() || loses_to_stock()) return true;
     const auto target = c.target();
-    if (!ours.ran()) return true;
-    if (!target || !has_limit()) {
-        const auto g = gain();
-        return g && *g < 1;
-    }
-    return ratio().median() > *target;
+    return target && has_limit() && ratio().median() > *target;
 }
 
 row_t measure_case(const bench_case_t &c, arena_t &arena,

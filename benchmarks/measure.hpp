@@ -45,6 +45,8 @@ struct row_t {
     double gigabytes_per_second() const;
     /// Stock's median over ours.
     std::optional<double> gain() const;
+    /// Slower than stock by more than the noise, whatever the limit says.
+    bool loses_to_stock() const;
     bool misses_target() const;
 };
 

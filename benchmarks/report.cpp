@@ -35,13 +35,16 @@ std::string kernel_text(const contender_t &ours) {
 // How far above its target a row is; most of all where it did not run.
 double excess(const row_t &row) {
     if (!row.ours.ran()) return 1e9;
-    if (!row.has_limit()) return 1 / row.gain().value_or(1);
-    return row.ratio().median() / row.c.target().value_or(1);
+    const auto target = row.c.target();
+    const double over_limit
+            = target && row.has_limit() ? row.ratio().median() / *target : 0;
+    return std::max(over_limit, 1 / row.gain().value_or(1e9));
 }
 
 std::string missing_text(const row_t &row) {
     if (!row.ours.ran()) return "did not run";
-    if (!row.has_limit()) return "slower than stock";
+    if (row.loses_to_stock())
+        return "slower than stock, " + time_text(row.stock.time.median());
     return number_text(row.ratio().median(), 2) + ", at best "
            + number_text(row.best_ratio(), 2) + "; target "
            + number_text(row.c.target().value_or(0), 2);
@@ -65,7 +68,8 @@ void kernels_printer_t::print_machine(const machine_t &m) const {
     std::printf(
             "time   median of our executes\n"
             "limit  a plain loop that moves the same bytes, side by side\n"
-            "ratio  time / limit, and its quartiles; * above the target\n"
+            "ratio  time / limit, and its quartiles; * above the target, or "
+            "stock is faster\n"
             "best   our fastest / the limit's fastest\n"
             "floor  time / the same loop with prefetching, where that is "
             "faster\n"
