@@ -22,17 +22,26 @@ result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
 result_t jit_dequantize_t::make_row_kernels() {
     const bool is_nibbles = bits_of(problem_.src().type) == 4;
     if (plan_.path == jit_src_path_t::direct)
-        return make_row_kernel(row_of_src);
-    result_t result = make_row_kernel(row_of_tile);
+        return make_row_kernel(row_of_src, false);
+    result_t result = make_tile_kernels(row_of_tile);
     if (!result.ok()) return result;
     if (plan_.path == jit_src_path_t::nibbles)
-        return make_row_kernel(row_of_src);
+        return make_row_kernel(row_of_src, false);
     if (plan_.path == jit_src_path_t::transposed && is_nibbles)
-        return make_row_kernel(row_of_tile_high);
+        return make_tile_kernels(row_of_tile_high);
     return {};
 }
 
-result_t jit_dequantize_t::make_row_kernel(row_src_t src) {
+// Those of transposed tiles also for dst past the caches: tiles wait for
+// memory twice, to read and to write, and storing at once while there is work
+// to do is where it can be hidden.
+result_t jit_dequantize_t::make_tile_kernels(row_src_t src) {
+    const result_t result = make_row_kernel(src, false);
+    if (!result.ok() || !plan_.streams_at_once()) return result;
+    return make_row_kernel(src, true);
+}
+
+result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     jit_row_desc_t desc;
     desc.src = dense_format(problem_.src().type);
     if (src != row_of_src) desc.src.container_bits = 8;
@@ -41,7 +50,9 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src) {
     desc.scales_vary = plan_.scales_vary;
     desc.zps_vary = plan_.zps_vary;
     desc.block_rows = plan_.block_rows;
-    auto &kernels = row_kernels_[src];
+    desc.streaming = streams;
+    auto &kernels = row_kernels_[static_cast<size_t>(
+            streams ? streaming + src : src)];
     desc.two_part_zps = false;
     const result_t result = make_jit_row_kernel(desc, isa_, name_, kernels[0]);
     if (result.ok()) {

@@ -31,6 +31,7 @@ private:
         row_of_tile,      // one a byte, in its low bits
         row_of_tile_high, // nibbles, in the high half
         row_src_count,
+        streaming = row_src_count, // added to those of a tile
     };
 
     jit_dequantize_t(const problem_t &problem, isa_t isa, const char *name)
@@ -39,7 +40,8 @@ private:
         , name_(name) {}
 
     result_t make_row_kernels();
-    result_t make_row_kernel(row_src_t src);
+    result_t make_tile_kernels(row_src_t src);
+    result_t make_row_kernel(row_src_t src, bool streams);
 
     const problem_t problem_;
     const isa_t isa_;
@@ -48,7 +50,7 @@ private:
     // For zero points of one part and of two; null where never needed.
     using row_kernels_t
             = std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
-    std::array<row_kernels_t, row_src_count> row_kernels_;
+    std::array<row_kernels_t, 2 * row_src_count> row_kernels_;
     // Of all row kernels, see jit_row_kernel_t.
     dim_t step_width_ = 1;
     bool paired_ = false;

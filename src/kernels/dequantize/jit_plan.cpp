@@ -17,7 +17,7 @@ constexpr dim_t short_row = 16;
 // Below this many rows a call of generated code is little but overhead.
 constexpr dim_t few_rows = 16;
 // What a tile should be wide, so that dst is written in long stretches.
-constexpr dim_t tile_cols = 256;
+constexpr dim_t tile_cols = 128;
 constexpr dim_t narrow_tile_cols = 32;
 // Whole cache lines of a source that is dense along the rows.
 constexpr dim_t tile_row_bytes = 64;

@@ -71,6 +71,10 @@ struct jit_plan_t {
     bool streaming = false;
     uint32_t block_rows = 1; // see jit_row_desc_t
 
+    /// Row kernels may store past the caches themselves.
+    bool streams_at_once() const {
+        return streaming && path == jit_src_path_t::transposed;
+    }
     bool params_vary() const { return scales_vary || zps_vary; }
     /// What varies along the columns is the same for all (inner) rows.
     bool rows_share() const {

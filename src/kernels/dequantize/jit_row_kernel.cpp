@@ -51,6 +51,7 @@ public:
         , desc_(desc)
         , io_(*this, desc.src, desc.dst,
                   jit_isa_t<isa>::vmm_count - io_t::vmm_needed) {
+        io_.set_streaming(desc.streaming);
         if constexpr (isa == isa_avx512_core) {
             if (desc.src.container_bits == 4 && !varies())
                 table_ = std::make_unique<jit_nibble_table_t>(

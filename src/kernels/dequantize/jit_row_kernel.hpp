@@ -20,6 +20,8 @@ struct jit_row_desc_t {
     uint32_t block_rows;
     // Zero points beyond 2^23, in two parts: see params_t.
     bool two_part_zps;
+    // Past the caches: every row of dst begins at a multiple of 64 bytes.
+    bool streaming;
 };
 
 /// The arguments. Pitches are in bytes. The kernel changes them as it goes.

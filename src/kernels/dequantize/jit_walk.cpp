@@ -140,12 +140,26 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     if (plan_.path == jit_src_path_t::gathered) pack_gathered_rows(rect);
     stage(rect);
     dim_t most = rect.rows;
-    if (plan_.streaming)
+    streams_at_once_ = can_stream_at_once(rect);
+    if (plan_.streaming && !streams_at_once_)
         most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
     if (plan_.path == jit_src_path_t::nibbles)
         most = std::min(most, jit_tile_bytes / rect.cols);
     for (dim_t r = 0; r < rect.rows; r += most)
         run_chunk(rect, r, std::min(most, rect.rows - r));
+}
+
+// Where every row of dst begins at a cache line.
+bool jit_walk_t::can_stream_at_once(const rect_t &rect) const {
+    if (!plan_.streams_at_once()) return false;
+    constexpr dim_t line = 64;
+    const int o = static_cast<int>(problem_.operands.size()) - 1;
+    const auto place = static_cast<dim_t>(
+            reinterpret_cast<uintptr_t>(buffers_[o]) % line);
+    const dim_t first = element(o, rect) + rect.col;
+    const dim_t pitch = plan_.strides[at(o)].row;
+    return (place + first * dst_bytes_) % line == 0
+           && pitch * dst_bytes_ % line == 0;
 }
 
 // The element of the rectangle's first row and, unless it is of groups, column.
@@ -268,7 +282,7 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     auto *dst = static_cast<char *>(buffers_[o])
                 + (element(o, chunk) + chunk.col) * dst_bytes_;
     const dim_t dst_pitch = plan_.strides[at(o)].row * dst_bytes_;
-    if (!plan_.streaming) {
+    if (!plan_.streaming || streams_at_once_) {
         run_rows_of(rect, chunk, dst, dst_pitch);
         return;
     }
@@ -286,14 +300,15 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
 // Finds the rows of src that a chunk needs, or makes them.
 void jit_walk_t::run_rows_of(
         const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
-    const auto &kernels = kernel_.row_kernels_;
+    using k = jit_dequantize_t;
+    const auto *kernels
+            = &kernel_.row_kernels_[streams_at_once_ ? k::streaming : 0];
     const dim_t row_stride = plan_.strides[0].row;
     const dim_t first = element(0, chunk) + chunk.col;
     const dim_t tile_row
             = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
     const dim_t tile_pitch = plan_.cols.block;
     const auto *tile = scratch_.tile;
-    using k = jit_dequantize_t;
     switch (plan_.path) {
     case jit_src_path_t::nibbles:
         if ((first | row_stride) % 2 != 0) {

@@ -196,10 +196,16 @@ void jit_io_t<isa>::round_to_words(
 }
 
 template <isa_t isa>
+void jit_io_t<isa>::store_full(const RegExp &dst, const Xmm &v) {
+    if (streaming_) h_.vmovntps(h_.ptr[dst], v);
+    else h_.vmovups(h_.ptr[dst], v);
+}
+
+template <isa_t isa>
 void jit_io_t<isa>::store_f32(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     switch (extent) {
-    case extent_t::full: h_.vmovups(h_.ptr[dst], v); break;
+    case extent_t::full: store_full(dst, v); break;
     case extent_t::tail: h_.vmovups(h_.ptr[dst] | k_dst_tail_, v); break;
     case extent_t::single: h_.vmovss(h_.ptr[dst], Xmm(v.getIdx())); break;
     }
@@ -209,8 +215,16 @@ template <isa_t isa>
 void jit_io_t<isa>::store_f16(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     const Xmm x(v.getIdx());
+    const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
     switch (extent) {
-    case extent_t::full: h_.vcvtps2ph(h_.ptr[dst], v, 0); break;
+    case extent_t::full:
+        if (streaming_) {
+            h_.vcvtps2ph(half, v, 0);
+            store_full(dst, half);
+        } else {
+            h_.vcvtps2ph(h_.ptr[dst], v, 0);
+        }
+        break;
     case extent_t::tail: h_.vcvtps2ph(h_.ptr[dst] | k_dst_tail_, v, 0); break;
     case extent_t::single:
         h_.vcvtps2ph(x, x, 0);
@@ -223,7 +237,7 @@ template <isa_t isa>
 void jit_io_t<isa>::store_bf16(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     switch (extent) {
-    case extent_t::full: h_.vmovups(h_.ptr[dst], v); break;
+    case extent_t::full: store_full(dst, v); break;
     case extent_t::tail: h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, v); break;
     case extent_t::single: h_.vpextrw(h_.ptr[dst], Xmm(v.getIdx()), 0); break;
     }

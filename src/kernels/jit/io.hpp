@@ -58,6 +58,10 @@ public:
 
     void load_constants();
 
+    /// Full steps go past the caches from here on. Each must begin at a
+    /// multiple of its size.
+    void set_streaming(bool streaming) { streaming_ = streaming; }
+
     /// For steps cut short: `reg_count` (below width()) elements. Clobbers
     /// rcx, `reg_tmp` and the opmasks. AVX-512 only.
     void load_tail_masks(
@@ -94,6 +98,7 @@ private:
     uint32_t field_magic(int field) const;
     void spread_nibbles(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void round_to_bf16(const vmm_t &value, const vmm_t &tmp);
+    void store_full(const Xbyak::RegExp &dst, const Xbyak::Xmm &v);
     void store_f32(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_f16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_bf16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
@@ -102,6 +107,7 @@ private:
     const int_format_t src_;
     const data_type_t dst_;
     const int fields_;
+    bool streaming_ = false;
     const vmm_t vmm_mask_[2], vmm_magic_[2];
     // Nibbles one to a lane: the lanes' shifts. bf16: the rounding's constants.
     const vmm_t vmm_shifts_, vmm_one_, vmm_half_, vmm_odd_bit_;
