@@ -180,6 +180,33 @@ std::string check_case(const dequantize_case_t &c) {
     }
 }
 
+compiled_partition compile_or_throw(const partition &p,
+        const std::vector<logical_tensor> &inputs,
+        const std::vector<logical_tensor> &outputs) {
+    using c_tensors_t = std::vector<const dnnl_graph_logical_tensor_t *>;
+    const auto pointers = [](const std::vector<logical_tensor> &tensors) {
+        c_tensors_t result;
+        for (const auto &t : tensors)
+            result.push_back(
+                    reinterpret_cast<const dnnl_graph_logical_tensor_t *>(&t));
+        return result;
+    };
+    if (!p.is_supported())
+        throw dnnl::error(dnnl_invalid_arguments, "not supported");
+    dnnl_graph_compiled_partition_t handle = nullptr;
+    dnnl::error::wrap_c_api(
+            dnnl_graph_compiled_partition_create(&handle, p.get()),
+            "no compiled partition");
+    compiled_partition compiled;
+    compiled.reset(handle);
+    c_tensors_t in = pointers(inputs), out = pointers(outputs);
+    dnnl::error::wrap_c_api(
+            dnnl_graph_partition_compile(p.get(), handle, in.size(), in.data(),
+                    out.size(), out.data(), cpu_engine().get()),
+            "compile failed");
+    return compiled;
+}
+
 dnnl_status_t status_of(const std::function<void()> &call) {
     try {
         call();

@@ -62,6 +62,12 @@ std::string check_execution(
 /// kernel the expected one.
 std::string check_case(const dequantize_case_t &c);
 
+/// partition::compile() for what may fail: the standard header (3.7.2) leaks
+/// the compiled partition where its compilation fails.
+compiled_partition compile_or_throw(const partition &p,
+        const std::vector<logical_tensor> &inputs,
+        const std::vector<logical_tensor> &outputs);
+
 /// The status that a call fails with, dnnl_success if it does not.
 dnnl_status_t status_of(const std::function<void()> &call);
 

@@ -177,7 +177,7 @@ void run(const graph_spec_t &spec, const partition &p, values_of_t &values) {
     };
     append(p.get_input_ports(), inputs, from);
     append(p.get_output_ports(), outputs, to);
-    const auto compiled = p.compile(inputs, outputs, cpu_engine());
+    const auto compiled = compile_or_throw(p, inputs, outputs);
     compiled.execute(cpu_stream(), from, to);
     cpu_stream().wait();
 }

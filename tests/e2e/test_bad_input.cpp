@@ -204,7 +204,7 @@ void expect_compile_fails(const dequantize_case_t &declared,
     dequantize.add_output(of_type_only(dst_id, declared.dst));
     auto p = partition_of(dequantize);
     expect_failure(
-            [&] { p.compile(inputs, {dst}, cpu_engine()); }, expected, words);
+            [&] { compile_or_throw(p, inputs, {dst}); }, expected, words);
 }
 
 void expect_compile_fails(const dequantize_case_t &given,

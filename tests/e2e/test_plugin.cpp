@@ -35,8 +35,8 @@ dequantize_case_t also_stock() {
 }
 
 compiled_partition compiled_of(const dequantize_case_t &c) {
-    return partition_of(op_of(c)).compile(
-            inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
+    return compile_or_throw(
+            partition_of(op_of(c)), inputs_of(c), {strided(dst_id, c.dst)});
 }
 
 TEST(plugin, is_in_the_process) {
