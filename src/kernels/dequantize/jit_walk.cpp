@@ -174,11 +174,14 @@ dim_t jit_walk_t::padded(dim_t cols) const {
     return (cols + width - 1) / width * width;
 }
 
-// The outer rows often have the same parameters.
+// Other rows often have the same parameters.
 bool jit_walk_t::is_staged(const rect_t &rect) const {
-    return !plan_.outer_rows && staged_.row == rect.row
-           && staged_.rows == rect.rows && staged_.col == rect.col
-           && staged_.cols == rect.cols;
+    if (staged_.rows == 0 || staged_.col != rect.col
+            || staged_.cols != rect.cols)
+        return false;
+    if (plan_.outer_rows && staged_.outer_row != rect.outer_row) return false;
+    const bool by_row = plan_.scales_rows || plan_.zps_rows;
+    return !by_row || (staged_.row == rect.row && staged_.rows == rect.rows);
 }
 
 void jit_walk_t::stage(const rect_t &rect) {
