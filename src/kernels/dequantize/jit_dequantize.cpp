@@ -25,7 +25,7 @@ result_t jit_dequantize_t::make_row_kernels() {
         return make_row_kernel(row_of_src, false);
     result_t result = make_tile_kernels(row_of_tile);
     if (!result.ok()) return result;
-    if (plan_.path == jit_src_path_t::nibbles)
+    if (plan_.path == jit_src_path_t::unaligned)
         return make_row_kernel(row_of_src, false);
     if (plan_.path == jit_src_path_t::transposed && is_nibbles)
         return make_tile_kernels(row_of_tile_high);
@@ -44,28 +44,34 @@ result_t jit_dequantize_t::make_tile_kernels(row_src_t src) {
 result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     jit_row_desc_t desc;
     desc.src = dense_format(problem_.src().type);
-    if (src != row_of_src) desc.src.container_bits = 8;
+    if (src != row_of_src)
+        desc.src.container_bits = std::max(desc.src.container_bits, 8);
     if (src == row_of_tile_high) desc.src.shift = 4;
     desc.dst = problem_.dst().type;
     desc.scales_vary = plan_.scales_vary;
     desc.zps_vary = plan_.zps_vary;
     desc.block_rows = plan_.block_rows;
+    always_two_part_ = desc.src.is_wide();
+    const bool may_be_two_part
+            = always_two_part_ || (plan_.zps >= 0 && zps_may_be_wide());
     desc.streaming = streams;
-    auto &kernels = row_kernels_[static_cast<size_t>(
-            streams ? streaming + src : src)];
-    desc.two_part_zps = false;
-    const result_t result = make_jit_row_kernel(desc, isa_, name_, kernels[0]);
-    if (result.ok()) {
-        step_width_ = kernels[0]->width();
-        paired_ = kernels[0]->fields() == 2;
+    for (const bool two_part : {false, true}) {
+        if (two_part ? !may_be_two_part : always_two_part_) continue;
+        desc.two_part_zps = two_part;
+        auto &made = row_kernels_[static_cast<size_t>(
+                streams ? streaming + src : src)][two_part];
+        const result_t result = make_jit_row_kernel(desc, isa_, name_, made);
+        if (!result.ok()) return result;
+        step_width_ = made->width();
+        paired_ = made->fields() == 2;
     }
-    const bool may_be_wide
-            = plan_.zps >= 0
-              && bits_of(problem_.operands[static_cast<size_t>(plan_.zps)].type)
-                         > 16;
-    if (!result.ok() || !may_be_wide) return result;
-    desc.two_part_zps = true;
-    return make_jit_row_kernel(desc, isa_, name_, kernels[1]);
+    return {};
+}
+
+// Integers only: no floating type has two parts.
+bool jit_dequantize_t::zps_may_be_wide() const {
+    const auto type = problem_.operands[static_cast<size_t>(plan_.zps)].type;
+    return is_integer(type) && bits_of(type) > 16;
 }
 
 dim_t jit_dequantize_t::work_amount() const {

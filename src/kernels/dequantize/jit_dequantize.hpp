@@ -25,10 +25,10 @@ public:
 private:
     friend class jit_walk_t;
 
-    // Where the integers of a row stand.
+    // Where the numbers of a row stand.
     enum row_src_t {
         row_of_src,       // as the problem says
-        row_of_tile,      // one a byte, in its low bits
+        row_of_tile,      // in whole bytes, in their low bits
         row_of_tile_high, // nibbles, in the high half
         row_src_count,
         streaming = row_src_count, // added to those of a tile
@@ -42,6 +42,7 @@ private:
     result_t make_row_kernels();
     result_t make_tile_kernels(row_src_t src);
     result_t make_row_kernel(row_src_t src, bool streams);
+    bool zps_may_be_wide() const;
 
     const problem_t problem_;
     const isa_t isa_;
@@ -54,6 +55,7 @@ private:
     // Of all row kernels, see jit_row_kernel_t.
     dim_t step_width_ = 1;
     bool paired_ = false;
+    bool always_two_part_ = false; // for what src is
 };
 
 } // namespace dnnl_dequant

@@ -3,226 +3,170 @@
 #if defined(__x86_64__)
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
-#include <immintrin.h>
+#include "kernels/dequantize/jit_loaders.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
 
-#define DNNL_DEQUANT_AVX2 __attribute__((target("avx2,f16c")))
-
 constexpr dim_t simd_w = 8;
-constexpr int low_part = 1023;
-
-template <typename T>
-T load_as(const void *from) {
-    T value;
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-}
-
-__m128i load_64_bits(const void *from) {
-    return _mm_loadl_epi64(static_cast<const __m128i *>(from));
-}
-
-__m128i load_128_bits(const void *from) {
-    return _mm_loadu_si128(static_cast<const __m128i *>(from));
-}
-
-// How eight elements in a row, or one, are read as f32 or s32 lanes.
-template <data_type_t type>
-struct loader_t;
-
-template <>
-struct loader_t<data_type_t::f32> {
-    static constexpr int bits = 32;
-    DNNL_DEQUANT_AVX2 static __m256 eight(const void *from) {
-        return _mm256_loadu_ps(static_cast<const float *>(from));
-    }
-    static float one(const char *base, dim_t index) {
-        return load_as<float>(base + 4 * index);
-    }
-};
-
-template <>
-struct loader_t<data_type_t::bf16> {
-    static constexpr int bits = 16;
-    DNNL_DEQUANT_AVX2 static __m256 eight(const void *from) {
-        return _mm256_castsi256_ps(_mm256_slli_epi32(
-                _mm256_cvtepu16_epi32(load_128_bits(from)), 16));
-    }
-    static float one(const char *base, dim_t index) {
-        const uint32_t word = load_as<uint16_t>(base + 2 * index);
-        const uint32_t value = word << 16;
-        return load_as<float>(&value);
-    }
-};
-
-template <>
-struct loader_t<data_type_t::f16> {
-    static constexpr int bits = 16;
-    DNNL_DEQUANT_AVX2 static __m256 eight(const void *from) {
-        return _mm256_cvtph_ps(load_128_bits(from));
-    }
-    DNNL_DEQUANT_AVX2 static float one(const char *base, dim_t index) {
-        return _cvtsh_ss(load_as<uint16_t>(base + 2 * index));
-    }
-};
-
-template <>
-struct loader_t<data_type_t::u8> {
-    static constexpr int bits = 8;
-    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
-        return _mm256_cvtepu8_epi32(load_64_bits(from));
-    }
-    static int one(const char *base, dim_t index) {
-        return load_as<uint8_t>(base + index);
-    }
-};
-
-template <>
-struct loader_t<data_type_t::s8> {
-    static constexpr int bits = 8;
-    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
-        return _mm256_cvtepi8_epi32(load_64_bits(from));
-    }
-    static int one(const char *base, dim_t index) {
-        return load_as<int8_t>(base + index);
-    }
-};
-
-template <>
-struct loader_t<data_type_t::u4> {
-    static constexpr int bits = 4;
-    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
-        const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
-        const __m256i dwords = _mm256_set1_epi32(load_as<int>(from));
-        return _mm256_and_si256(
-                _mm256_srlv_epi32(dwords, shifts), _mm256_set1_epi32(15));
-    }
-    static int one(const char *base, dim_t index) {
-        return load_as<uint8_t>(base + (index >> 1)) >> (index & 1) * 4 & 15;
-    }
-};
-
-template <>
-struct loader_t<data_type_t::s4> {
-    static constexpr int bits = 4;
-    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
-        const __m256i sign = _mm256_set1_epi32(8);
-        const __m256i nibbles = loader_t<data_type_t::u4>::eight(from);
-        return _mm256_sub_epi32(_mm256_xor_si256(nibbles, sign), sign);
-    }
-    static int one(const char *base, dim_t index) {
-        return (loader_t<data_type_t::u4>::one(base, index) ^ 8) - 8;
-    }
-};
-
-template <>
-struct loader_t<data_type_t::s32> {
-    static constexpr int bits = 32;
-    DNNL_DEQUANT_AVX2 static __m256i eight(const void *from) {
-        return _mm256_loadu_si256(static_cast<const __m256i *>(from));
-    }
-    static int one(const char *base, dim_t index) {
-        return load_as<int32_t>(base + 4 * index);
-    }
-};
+// Of the low part of an integer of 32 bits.
+constexpr int low_bits = 10;
+constexpr int low_mask = (1 << low_bits) - 1;
 
 // Whether eight elements can be read from whole bytes.
 template <data_type_t type>
 bool is_dense(dim_t first, dim_t stride) {
-    return stride == 1 && (loader_t<type>::bits != 4 || first % 2 == 0);
+    return stride == 1 && first * bits_of(type) % 8 == 0;
 }
 
 template <data_type_t type>
-DNNL_DEQUANT_AVX2 bool stage_scales_as(
+const char *address(const void *base, dim_t element) {
+    return static_cast<const char *>(base) + element * bits_of(type) / 8;
+}
+
+template <data_type_t type>
+DNNL_DEQUANT_AVX2 bool stage_floats(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
     using loader = loader_t<type>;
     const auto *bytes = static_cast<const char *>(base);
     const float nan = std::numeric_limits<float>::quiet_NaN();
+    const auto *dense = address<type>(base, first);
+    const dim_t bits = bits_of(type);
     dim_t i = 0;
     if (is_dense<type>(first, stride))
         for (; i + simd_w <= count; i += simd_w) {
-            const __m256 scales
-                    = loader::eight(bytes + (first + i) * loader::bits / 8);
-            const __m256 is_nan = _mm256_cmp_ps(scales, scales, _CMP_UNORD_Q);
+            const __m256 values = loader::eight(dense + i * bits / 8);
+            const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
             _mm256_storeu_ps(to + i,
-                    _mm256_blendv_ps(scales, _mm256_set1_ps(nan), is_nan));
+                    _mm256_blendv_ps(values, _mm256_set1_ps(nan), is_nan));
         }
     for (; i < count; ++i) {
-        const float scale = loader::one(bytes, first + i * stride);
-        to[i] = scale != scale ? nan : scale;
+        const float value = loader::one(bytes, first + i * stride);
+        to[i] = value != value ? nan : value;
     }
     return false;
 }
 
+// Bits above those of [-limit, limit), moved to begin at zero; of u32, above
+// those of [0, limit).
+constexpr int limit = static_cast<int>(max_one_part_zp);
 template <data_type_t type>
-DNNL_DEQUANT_AVX2 bool stage_zps_as(
+constexpr int least_zp = type == data_type_t::u32 ? 0 : -limit;
+template <data_type_t type>
+constexpr int outside_mask = ~(limit - least_zp<type> - 1);
+
+template <data_type_t type>
+DNNL_DEQUANT_AVX2 bool stage_integers(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
     using loader = loader_t<type>;
     const auto *bytes = static_cast<const char *>(base);
-    constexpr int limit = static_cast<int>(max_one_part_zp);
     __m256i outside = _mm256_setzero_si256();
     bool wide = false;
+    const auto *dense = address<type>(base, first);
+    const dim_t bits = bits_of(type);
     dim_t i = 0;
     if (is_dense<type>(first, stride))
         for (; i + simd_w <= count; i += simd_w) {
-            const __m256i zps
-                    = loader::eight(bytes + (first + i) * loader::bits / 8);
-            // Bits above those of [-limit, limit), moved to begin at zero.
+            const __m256i zps = loader::eight(dense + i * bits / 8);
             outside = _mm256_or_si256(outside,
-                    _mm256_andnot_si256(_mm256_set1_epi32(2 * limit - 1),
-                            _mm256_add_epi32(zps, _mm256_set1_epi32(limit))));
+                    _mm256_and_si256(_mm256_set1_epi32(outside_mask<type>),
+                            _mm256_sub_epi32(
+                                    zps, _mm256_set1_epi32(least_zp<type>))));
             _mm256_storeu_ps(to + i, _mm256_cvtepi32_ps(zps));
         }
     for (; i < count; ++i) {
         const int zp = loader::one(bytes, first + i * stride);
-        wide = wide || zp >= limit || zp < -limit;
+        wide = wide || zp >= limit || zp < least_zp<type>;
         to[i] = static_cast<float>(zp);
     }
     return wide || _mm256_testz_si256(outside, outside) == 0;
 }
 
+template <data_type_t type>
+DNNL_DEQUANT_AVX2 bool stage_low(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    using loader = loader_t<type>;
+    const auto *bytes = static_cast<const char *>(base);
+    const auto *dense = address<type>(base, first);
+    const dim_t bits = bits_of(type);
+    dim_t i = 0;
+    if (is_dense<type>(first, stride))
+        for (; i + simd_w <= count; i += simd_w)
+            _mm256_storeu_ps(
+                    to + i, _mm256_cvtepi32_ps(_mm256_and_si256(
+                                    loader::eight(dense + i * bits / 8),
+                                    _mm256_set1_epi32(low_mask))));
+    for (; i < count; ++i)
+        to[i] = static_cast<float>(
+                loader::one(bytes, first + i * stride) & low_mask);
+    return true;
+}
+
+template <data_type_t type>
+DNNL_DEQUANT_AVX2 bool stage_high(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    using loader = loader_t<type>;
+    constexpr bool is_unsigned = type == data_type_t::u32;
+    const auto *bytes = static_cast<const char *>(base);
+    const auto *dense = address<type>(base, first);
+    const dim_t bits = bits_of(type);
+    dim_t i = 0;
+    if (is_dense<type>(first, stride))
+        for (; i + simd_w <= count; i += simd_w) {
+            const __m256i zps = loader::eight(dense + i * bits / 8);
+            const __m256i high = is_unsigned ? _mm256_srli_epi32(zps, low_bits)
+                                             : _mm256_srai_epi32(zps, low_bits);
+            _mm256_storeu_ps(to + i, _mm256_mul_ps(_mm256_cvtepi32_ps(high),
+                                             _mm256_set1_ps(low_mask + 1)));
+        }
+    for (; i < count; ++i) {
+        const int zp = loader::one(bytes, first + i * stride) & ~low_mask;
+        to[i] = is_unsigned ? static_cast<float>(static_cast<uint32_t>(zp))
+                            : static_cast<float>(zp);
+    }
+    return true;
+}
+
+template <data_type_t type>
+constexpr zps_stages_t integer_stages
+        = {stage_integers<type>, stage_low<type>, stage_high<type>};
+
 } // namespace
 
-stage_t stage_scales(data_type_t type) {
+stage_t stage_floats_of(data_type_t type) {
+    using t = data_type_t;
     switch (type) {
-    case data_type_t::bf16: return stage_scales_as<data_type_t::bf16>;
-    case data_type_t::f16: return stage_scales_as<data_type_t::f16>;
-    default: return stage_scales_as<data_type_t::f32>;
+    case t::f32: return stage_floats<t::f32>;
+    case t::bf16: return stage_floats<t::bf16>;
+    case t::f16: return stage_floats<t::f16>;
+    case t::e8m0: return stage_floats<t::e8m0>;
+    case t::f8_e4m3: return stage_floats<t::f8_e4m3>;
+    case t::f8_e5m2: return stage_floats<t::f8_e5m2>;
+    case t::f8_e4m3fnuz: return stage_floats<t::f8_e4m3fnuz>;
+    case t::f8_e5m2fnuz: return stage_floats<t::f8_e5m2fnuz>;
+    case t::f4_e2m1: return stage_floats<t::f4_e2m1>;
+    default: return nullptr;
     }
 }
 
-stage_t stage_zps(data_type_t type) {
+zps_stages_t stages_of_zps(data_type_t type) {
+    using t = data_type_t;
     switch (type) {
-    case data_type_t::u8: return stage_zps_as<data_type_t::u8>;
-    case data_type_t::s8: return stage_zps_as<data_type_t::s8>;
-    case data_type_t::u4: return stage_zps_as<data_type_t::u4>;
-    case data_type_t::s4: return stage_zps_as<data_type_t::s4>;
-    default: return stage_zps_as<data_type_t::s32>;
+    case t::u2: return integer_stages<t::u2>;
+    case t::s2: return integer_stages<t::s2>;
+    case t::u4: return integer_stages<t::u4>;
+    case t::s4: return integer_stages<t::s4>;
+    case t::u8: return integer_stages<t::u8>;
+    case t::s8: return integer_stages<t::s8>;
+    case t::u16: return integer_stages<t::u16>;
+    case t::s16: return integer_stages<t::s16>;
+    case t::u32: return integer_stages<t::u32>;
+    case t::s32: return integer_stages<t::s32>;
+    default: return {stage_floats_of(type), nullptr, nullptr};
     }
-}
-
-bool stage_zps_low(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
-    const auto *zps = static_cast<const char *>(base);
-    for (dim_t i = 0; i < count; ++i)
-        to[i] = static_cast<float>(
-                load_as<int32_t>(zps + 4 * (first + i * stride)) & low_part);
-    return false;
-}
-
-bool stage_zps_high(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
-    const auto *zps = static_cast<const char *>(base);
-    for (dim_t i = 0; i < count; ++i)
-        to[i] = static_cast<float>(
-                load_as<int32_t>(zps + 4 * (first + i * stride)) & ~low_part);
-    return false;
 }
 
 void repeat_each(

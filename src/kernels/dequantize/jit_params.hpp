@@ -14,23 +14,22 @@ namespace dnnl_dequant {
 using stage_t = bool (*)(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count);
 
-/// Zero points beyond this do not leave room for the bias of jit_io_t.
-constexpr int64_t max_one_part_zp = 1 << 23;
+/// Zero points beyond this do not leave room for the bias of jit_io_t, which is
+/// 2^23 and more.
+constexpr int64_t max_one_part_zp = 1 << 22;
 
-/// For f32, bf16, f16. A NaN becomes one without payload: rounding to bf16 by
-/// integers relies on it.
-stage_t stage_scales(data_type_t type);
+/// Scales of any floating type; null for others. A NaN becomes one without
+/// payload: rounding to bf16 by integers relies on it.
+stage_t stage_floats_of(data_type_t type);
 
-/// For integers up to s32.
-stage_t stage_zps(data_type_t type);
-
-/// The same in two parts, since 32 bits make no f32; for s32. The low part is
-/// the lowest ten bits, so that subtracting it is exact; subtracting the high
-/// part then rounds once.
-bool stage_zps_low(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count);
-bool stage_zps_high(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count);
+/// Zero points: as one f32 each; or, since 32 bits make no f32, in two parts.
+/// The low part is the lowest ten bits, so that subtracting it is exact;
+/// subtracting the high part then rounds once. Floating zero points have one
+/// part only; `whole` is null for types that are none of these.
+struct zps_stages_t {
+    stage_t whole, low, high;
+};
+zps_stages_t stages_of_zps(data_type_t type);
 
 /// Each value `times` times over, the first `skip` of the results left out,
 /// `total` results in all. Does not work in place.

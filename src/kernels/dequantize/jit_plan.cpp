@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/convert.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 #include "kernels/jit/io.hpp"
 
@@ -119,9 +120,9 @@ private:
         while (plan_.cols.has(row))
             --row;
         if (plan_.cols.inner < 0 || stride(src, plan_.cols.inner) == 1) {
-            plan_.path = all_even_but(plan_.cols.inner)
+            plan_.path = all_at_bytes_but(plan_.cols.inner)
                                  ? jit_src_path_t::direct
-                                 : jit_src_path_t::nibbles;
+                                 : jit_src_path_t::unaligned;
             choose_direct_rows(row);
             return;
         }
@@ -129,7 +130,8 @@ private:
         for (int l = 0; l <= row; ++l)
             if (stride(src, l) == 1 && !shortens_cols(l)) {
                 set_inner(plan_.rows, l);
-                if (all_even_but(l)) plan_.path = jit_src_path_t::transposed;
+                if (all_at_bytes_but(l) && src_bits() != 2)
+                    plan_.path = jit_src_path_t::transposed;
             }
         if (plan_.rows.inner < 0 && row >= 0) set_inner(plan_.rows, row);
         // Short groups along the rows: whole lines of src all the same.
@@ -140,15 +142,15 @@ private:
                 set_outer(plan_.rows, l);
     }
 
-    bool is_nibbles() const { return bits_of(problem_.src().type) == 4; }
+    int src_bits() const { return bits_of(problem_.src().type); }
 
     // Whatever begins a run along `dense_loop` does so at a whole byte.
-    bool all_even_but(int dense_loop) const {
-        if (!is_nibbles()) return true;
+    bool all_at_bytes_but(int dense_loop) const {
+        const dim_t per_byte = std::max(8 / src_bits(), 1);
         const auto &src = problem_.src();
-        if (src.offset % 2 != 0) return false;
+        if (src.offset % per_byte != 0) return false;
         for (int l = 0; l < loop_count(); ++l)
-            if (l != dense_loop && stride(src, l) % 2 != 0) return false;
+            if (l != dense_loop && stride(src, l) % per_byte != 0) return false;
         return true;
     }
     bool shortens_cols(int l) const {
@@ -183,9 +185,9 @@ private:
         for (const auto &step : problem_.steps)
             (step.kind == step_kind_t::subtract ? plan_.zps : plan_.scales)
                     = step.operand;
-        plan_.stage_scales = stage_scales(operand(plan_.scales).type);
+        plan_.stage_scales = stage_floats_of(operand(plan_.scales).type);
         if (plan_.zps >= 0)
-            plan_.stage_zps = stage_zps(operand(plan_.zps).type);
+            plan_.stages_of_zps = stages_of_zps(operand(plan_.zps).type);
         const auto &cols = plan_.cols;
         plan_.scales_vary = varies(plan_.scales, cols.inner, cols.outer);
         plan_.zps_vary = varies(plan_.zps, cols.inner, cols.outer);
@@ -245,9 +247,10 @@ private:
         return plan_.streaming ? jit_bounce_bytes / dst_bytes_ : jit_tile_bytes;
     }
     dim_t max_block_rows() const {
-        if (plan_.path == jit_src_path_t::gathered) return tile_row_bytes;
+        if (plan_.path == jit_src_path_t::gathered)
+            return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
         if (plan_.path == jit_src_path_t::transposed)
-            return tile_row_bytes * 8 / bits_of(problem_.src().type);
+            return tile_row_bytes * 8 / src_bits();
         return jit_max_staged;
     }
 
@@ -260,22 +263,36 @@ result_t refuse(const std::string &why) {
     return {status_t::unimplemented, why};
 }
 
+// Zero points are of src's family, as many bits as 32.
+result_t check_step_type(const problem_t &problem, const step_t &step) {
+    const data_type_t type
+            = problem.operands[static_cast<size_t>(step.operand)].type;
+    const data_type_t src = problem.src().type;
+    const std::string name = to_string(type);
+    if (step.kind == step_kind_t::multiply) {
+        if (stage_floats_of(type) == nullptr)
+            return refuse(name + " scales, expected a floating type");
+        return {};
+    }
+    if (stages_of_zps(type).whole == nullptr)
+        return refuse(name + " zps, expected at most 32 bits");
+    if (is_floating(type) != is_floating(src))
+        return refuse(name + " zps for " + to_string(src)
+                      + " src, expected both integer or both floating");
+    return {};
+}
+
 result_t check_types(const problem_t &problem) {
-    const auto name = [](const operand_t &operand) {
-        return std::string(to_string(operand.type));
-    };
-    if (dense_format(problem.src().type).container_bits == 0)
-        return refuse(name(problem.src()) + " src, expected s8 u8 s4 u4");
-    if (!is_floating(problem.dst().type))
-        return refuse(name(problem.dst()) + " dst, expected f32 bf16 f16");
+    const data_type_t src = problem.src().type, dst = problem.dst().type;
+    if (dense_format(src).container_bits == 0)
+        return refuse(std::string(to_string(src))
+                      + " src, expected integers of at most 32 bits or floats");
+    if (!is_result_type(dst))
+        return refuse(
+                std::string(to_string(dst)) + " dst, expected f32 bf16 f16");
     for (const auto &step : problem.steps) {
-        const auto &operand
-                = problem.operands[static_cast<size_t>(step.operand)];
-        if (step.kind == step_kind_t::multiply && !is_floating(operand.type))
-            return refuse(name(operand) + " scales, expected f32 bf16 f16");
-        if (step.kind == step_kind_t::subtract
-                && (!is_integer(operand.type) || bits_of(operand.type) > 32))
-            return refuse(name(operand) + " zps, expected s8 u8 s4 u4 s32");
+        const result_t type = check_step_type(problem, step);
+        if (!type.ok()) return type;
     }
     return {};
 }

@@ -42,7 +42,7 @@ struct jit_strides_t {
 /// How src is brought into rows that are dense along the columns.
 enum class jit_src_path_t {
     direct,     // it is so, each row beginning at a byte
-    nibbles,    // it is so, but some rows begin within a byte
+    unaligned,  // it is so, but some rows begin within a byte
     transposed, // it is dense along the rows instead
     gathered,   // it is dense along neither
 };
@@ -65,7 +65,8 @@ struct jit_plan_t {
     bool scales_rows = false, zps_rows = false; // along the inner row loop
     bool outer_rows = false; // some of them, along the outer row loop
 
-    stage_t stage_scales = nullptr, stage_zps = nullptr;
+    stage_t stage_scales = nullptr;
+    zps_stages_t stages_of_zps {};
 
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;

@@ -2,9 +2,8 @@
 //
 //   dst[r][c] = round_dst(f32(src[r][c] - zps) * f32(scales))
 //
-// for rows r and columns c, each of src and dst dense along c. Scales and zero
-// points are f32 here, one a row or one an element (then the same for all rows
-// or not). The nest is
+// for rows r and columns c, each of src and dst dense along c. Scales and zps
+// are f32 here, one a row or one an element (then shared by all rows or not):
 //
 //   for each block of rows          several rows where they share parameters
 //     load parameters (one a row)
@@ -12,14 +11,17 @@
 //       load parameters (one an element)
 //       for each row of the block: load, subtract, multiply, round, store
 //
-// A dense nibble with one scale and zero point a row is looked up among its 16
-// results instead where there is AVX-512 (kernels/jit/nibble_table.hpp).
+// A source of 32-bit integers is split, as zero points of 32 bits are, into
+// parts of which each is an f32. A dense nibble with one scale and zero point a
+// row is looked up among its 16 results instead where there is AVX-512
+// (kernels/jit/nibble_table.hpp).
 //
 // Registers: jit_row_registers.hpp.
 //
 // The caller promises: every row of src begins at a byte; parameters that vary
 // are in io's order and readable in whole steps; scales hold no NaN with a
-// payload. No byte of src or dst outside the rows is touched.
+// payload, nor do zero points. No byte of src or dst outside the rows is
+// touched.
 
 #include "kernels/dequantize/jit_row_kernel.hpp"
 
@@ -55,7 +57,7 @@ public:
         if constexpr (isa == isa_avx512_core) {
             if (desc.src.container_bits == 4 && !varies())
                 table_ = std::make_unique<jit_nibble_table_t>(
-                        *this, io_, desc.src.is_signed, desc.dst, vmm_table_at);
+                        *this, io_, desc.src.type, desc.dst, vmm_table_at);
         }
     }
 
@@ -126,8 +128,7 @@ private:
     void load_params_row() {
         mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
         mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
-        if (desc_.two_part_zps)
-            mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
+        mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
     }
 
     void rows_loop(uint32_t rows) {
@@ -151,16 +152,14 @@ private:
     // The parameters that a row has one of.
     void load_row_params() {
         if (!desc_.scales_vary) vbroadcastss(vmm_scales(0), ptr[reg_scales]);
-        if (!desc_.zps_vary) {
-            vbroadcastss(vmm_zps(0), ptr[reg_zps]);
-            if (desc_.two_part_zps)
-                vbroadcastss(vmm_zps_high(0), ptr[reg_zps_high]);
-        }
+        if (!desc_.zps_vary) vbroadcastss(vmm_zps(0), ptr[reg_zps]);
+        if (!desc_.zps_vary && desc_.two_part_zps)
+            vbroadcastss(vmm_zps_high(0), ptr[reg_zps_high]);
         if (table_) {
             set_table();
         } else if (!desc_.zps_vary) {
             for (int f = io_.fields() - 1; f >= 0; --f)
-                vaddps(vmm_zps(f), vmm_zps(0), bias(f));
+                add_bias(vmm_zps(f), vmm_zps(0), f);
         }
     }
 
@@ -253,15 +252,16 @@ private:
                 vmovups(vmm_scales(f), ptr[reg_scales + place]);
             if (!desc_.zps_vary) continue;
             vmovups(vmm_zps(f), ptr[reg_zps + place]);
-            vaddps(vmm_zps(f), vmm_zps(f), bias(f));
+            add_bias(vmm_zps(f), vmm_zps(f), f);
             if (desc_.two_part_zps)
                 vmovups(vmm_zps_high(f), ptr[reg_zps_high + place]);
         }
     }
 
     void compute(int fields) {
+        if (desc_.src.is_wide()) return compute_wide();
         for (int f = 0; f < fields; ++f)
-            io_.extract(vmm_value(f), vmm_raw, f);
+            io_.extract(vmm_value(f), vmm_raw, f, vmm_tmp, vmm_tmp2);
         for (int f = 0; f < fields; ++f) {
             vsubps(vmm_value(f), vmm_value(f), vmm_zps(f));
             // The first difference is exact; this one rounds.
@@ -271,28 +271,35 @@ private:
         }
     }
 
+    // Both parts' differences are exact, high's a multiple of 1024 of 23 bits;
+    // only their sum rounds. One vector a step.
+    void compute_wide() {
+        io_.split(vmm_raw, vmm_tmp);
+        vsubps(vmm_raw, vmm_raw, vmm_zps(0));
+        io_.subtract_high(vmm_tmp, vmm_zps_high(0));
+        vaddps(vmm_raw, vmm_raw, vmm_tmp);
+        vmulps(vmm_raw, vmm_raw, vmm_scales(0));
+    }
+
     // Without opmasks the elements of the tail go one by one. What varies is
     // in io's order: of two fields, the second's stand a vector further.
     void scalar_tail(uint32_t rows) {
-        const bool paired_src = desc_.src.container_bits == 4;
-        const uint32_t elements = paired_src || io_.fields() == 2 ? 2 : 1;
-        const uint32_t second = io_.fields() == 2 ? vmm_bytes : f32_bytes;
+        const uint32_t elements = io_.singles();
+        const auto fields = static_cast<uint32_t>(io_.fields());
         Label l_tail, l_end;
         test(reg_count, reg_count);
         jz(l_end, T_NEAR);
         L(l_tail);
         for (uint32_t e = 0; e < elements; ++e) {
-            load_single_params(e == 0 ? 0 : second);
+            load_single_params(e / fields * f32_bytes + e % fields * vmm_bytes);
             for (uint32_t r = 0; r < rows; ++r)
                 single(r, e);
             dec(reg_count);
             jz(l_end, T_NEAR);
         }
-        const uint32_t params_step
-                = io_.fields() == 2 ? f32_bytes : f32_bytes * elements;
-        add(reg_src, paired_src ? 1 : elements);
+        add(reg_src, io_.src_bytes(elements));
         add(reg_dst, io_.dst_bytes(elements));
-        advance_params(params_step);
+        advance_params(elements / fields * f32_bytes);
         jmp(l_tail, T_NEAR);
         L(l_end);
     }
@@ -304,17 +311,14 @@ private:
         if (!desc_.zps_vary) return;
         const Xmm zp(vmm_zps(0).getIdx());
         vmovss(zp, ptr[reg_zps + place]);
-        vaddss(zp, zp, bias(0));
+        add_bias(zp, zp, 0);
         if (desc_.two_part_zps)
             vmovss(Xmm(vmm_zps_high(0).getIdx()), ptr[reg_zps_high + place]);
     }
 
-    // Element `e` (0 or 1) from the cursors on, of row `r`.
+    // Element `e` from the cursors on, of row `r`.
     void single(uint32_t r, uint32_t e) {
-        const bool paired_src = desc_.src.container_bits == 4;
-        movzx(eax, byte[src_row(r) + (paired_src ? 0 : e)]);
-        if (paired_src && e == 1) shr(eax, 4);
-        io_.load_raw_single(vmm_raw, eax);
+        io_.load_raw_single(vmm_raw, src_row(r), e, eax);
         compute(1);
         io_.store(dst_row(r) + io_.dst_bytes(e), vmm_value(0), vmm_raw, vmm_tmp,
                 extent_t::single);
@@ -340,8 +344,7 @@ private:
         if (!varies()) {
             add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
             add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
-            if (desc_.two_part_zps)
-                add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
+            add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
             return;
         }
         if (desc_.block_rows == 1) {
@@ -349,25 +352,27 @@ private:
             add(arg(offsetof(jit_row_args_t, scales)), rax);
             mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
             add(arg(offsetof(jit_row_args_t, zps)), rax);
-            if (desc_.two_part_zps)
-                add(arg(offsetof(jit_row_args_t, zps_high)), rax);
+            add(arg(offsetof(jit_row_args_t, zps_high)), rax);
         }
         load_params_row();
     }
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
 
-    Address bias(int field) {
+    // Floats have no bias, and adding zero would lose the sign of another.
+    void add_bias(const Xmm &to, const Xmm &zps, int field) {
         const float value = io_.field_bias(field);
         uint32_t bits;
         std::memcpy(&bits, &value, sizeof(bits));
-        return constant(bits);
+        if (bits != 0) vaddps(to, zps, constant(bits));
+        else if (to.getIdx() != zps.getIdx()) vmovaps(to, zps);
     }
 
     const jit_row_desc_t desc_;
     io_t io_;
     std::unique_ptr<jit_nibble_table_t> table_;
-    const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at};
+    const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at},
+            vmm_tmp2 {vmm_tmp2_at};
 };
 
 template <isa_t isa>

@@ -12,13 +12,14 @@ namespace dnnl_dequant {
 
 /// What a row kernel is generated for; everything else is an argument.
 struct jit_row_desc_t {
-    int_format_t src;
+    src_format_t src;
     data_type_t dst;
     // One value an element of the row, or one a row.
     bool scales_vary, zps_vary;
     // 4: what varies is the same for all rows, and so many share its loads.
     uint32_t block_rows;
-    // Zero points beyond 2^23, in two parts: see params_t.
+    // Zero points beyond 2^22, in two parts: see jit_params.hpp. Always, for a
+    // wide source.
     bool two_part_zps;
     // Past the caches: every row of dst begins at a multiple of 64 bytes.
     bool streaming;

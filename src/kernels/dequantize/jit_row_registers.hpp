@@ -32,7 +32,8 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_src_pitch3 = Xbyak::util::r15;
     const Xbyak::Reg64 reg_dst_pitch3 = Xbyak::util::rbp;
 
-    static constexpr int vmm_raw_at = 0, vmm_value_at = 1, vmm_tmp_at = 3;
+    static constexpr int vmm_raw_at = 0, vmm_value_at = 1, vmm_tmp2_at = 2,
+                         vmm_tmp_at = 3;
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
 

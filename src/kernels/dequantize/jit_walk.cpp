@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "kernels/dequantize/jit_pack.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -25,7 +24,8 @@ jit_walk_t::jit_walk_t(const jit_dequantize_t &kernel, void *const *buffers)
     , plan_(kernel.plan_)
     , buffers_(buffers)
     , dst_bytes_(bytes_of(problem_.dst().type, 1))
-    , src_bits_(bits_of(problem_.src().type)) {}
+    , src_bits_(bits_of(problem_.src().type))
+    , tile_bytes_(std::max(src_bits_ / 8, 1)) {}
 
 // Iterations of a loop where the walk stands: at the outer point, in the
 // rectangle's outer row and, of its rows, the first.
@@ -143,7 +143,7 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     streams_at_once_ = can_stream_at_once(rect);
     if (plan_.streaming && !streams_at_once_)
         most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
-    if (plan_.path == jit_src_path_t::nibbles)
+    if (plan_.path == jit_src_path_t::unaligned)
         most = std::min(most, jit_tile_bytes / rect.cols);
     for (dim_t r = 0; r < rect.rows; r += most)
         run_chunk(rect, r, std::min(most, rect.rows - r));
@@ -190,18 +190,19 @@ void jit_walk_t::stage(const rect_t &rect) {
     stage_operand({plan_.scales, plan_.scales_vary, plan_.scales_rows,
                           plan_.stage_scales, scratch_.scales},
             rect);
-    two_part_ = false;
+    two_part_ = kernel_.always_two_part_;
     if (plan_.zps < 0) {
-        scratch_.zps[0] = 0.f;
+        scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
         return;
     }
-    staging_t zps {plan_.zps, plan_.zps_vary, plan_.zps_rows, plan_.stage_zps,
+    const auto &stages = plan_.stages_of_zps;
+    staging_t zps {plan_.zps, plan_.zps_vary, plan_.zps_rows, stages.whole,
             scratch_.zps};
-    two_part_ = stage_operand(zps, rect);
+    if (!two_part_) two_part_ = stage_operand(zps, rect);
     if (!two_part_) return;
-    zps.stage = stage_zps_low;
+    zps.stage = stages.low;
     stage_operand(zps, rect);
-    zps.stage = stage_zps_high;
+    zps.stage = stages.high;
     zps.to = scratch_.zps_high;
     stage_operand(zps, rect);
 }
@@ -252,31 +253,6 @@ bool jit_walk_t::stage_cols(
     return wide;
 }
 
-void jit_walk_t::pack_transposed_rows(
-        dim_t begin, dim_t end, const rect_t &cols) {
-    const dim_t rows = std::min(end, axis_end(plan_.rows, cols)) - begin;
-    const dim_t count
-            = std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
-    if (rows <= 0 || count <= 0) return;
-    const dim_t col_stride = plan_.strides[0].col;
-    const dim_t first = base_[0] + begin + cols.col * col_stride;
-    tile_row_ = begin;
-    // Two nibbles a byte: what is transposed is bytes either way.
-    const dim_t per_byte = 8 / src_bits_;
-    pack_transposed(scratch_.tile, plan_.cols.block,
-            static_cast<const uint8_t *>(buffers_[0]) + first / per_byte,
-            col_stride / per_byte, (rows + per_byte - 1) / per_byte, count,
-            kernel_.isa_);
-}
-
-void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
-    const dim_t col_stride = plan_.strides[0].col;
-    tile_row_ = rect.outer_row * plan_.rows.inner_extent + rect.row;
-    pack_gathered(scratch_.tile, plan_.cols.block, buffers_[0], src_bits_,
-            element(0, rect) + rect.col * col_stride, plan_.strides[0].row,
-            col_stride, rect.rows, rect.cols);
-}
-
 void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     rect_t chunk = rect;
     chunk.row += row;
@@ -298,60 +274,6 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     for (dim_t r = 0; r < rows; ++r)
         stream_copy(dst + r * dst_pitch, scratch_.bounce + r * row_bytes,
                 row_bytes);
-}
-
-// Finds the rows of src that a chunk needs, or makes them.
-void jit_walk_t::run_rows_of(
-        const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
-    using k = jit_dequantize_t;
-    const auto *kernels
-            = &kernel_.row_kernels_[streams_at_once_ ? k::streaming : 0];
-    const dim_t row_stride = plan_.strides[0].row;
-    const dim_t first = element(0, chunk) + chunk.col;
-    const dim_t tile_row
-            = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
-    const dim_t tile_pitch = plan_.cols.block;
-    const auto *tile = scratch_.tile;
-    switch (plan_.path) {
-    case jit_src_path_t::nibbles:
-        if ((first | row_stride) % 2 != 0) {
-            for (dim_t r = 0; r < chunk.rows; ++r)
-                pack_nibbles(scratch_.tile + r * chunk.cols, buffers_[0],
-                        first + r * row_stride, chunk.cols);
-            call(rect, chunk, dst, dst_pitch,
-                    {&kernels[k::row_of_tile], tile, chunk.cols, 0, 1});
-            return;
-        }
-        [[fallthrough]];
-    case jit_src_path_t::direct:
-        call(rect, chunk, dst, dst_pitch,
-                {&kernels[k::row_of_src],
-                        static_cast<const char *>(buffers_[0])
-                                + first * src_bits_ / 8,
-                        row_stride * src_bits_ / 8, 0, 1});
-        return;
-    case jit_src_path_t::gathered:
-        call(rect, chunk, dst, dst_pitch,
-                {&kernels[k::row_of_tile], tile + tile_row * tile_pitch,
-                        tile_pitch, 0, 1});
-        return;
-    case jit_src_path_t::transposed: break;
-    }
-    if (src_bits_ == 8) {
-        call(rect, chunk, dst, dst_pitch,
-                {&kernels[k::row_of_tile], tile + tile_row * tile_pitch,
-                        tile_pitch, 0, 1});
-        return;
-    }
-    // A row of the tile is two: every other row is in the low halves.
-    for (dim_t r = 0; r < std::min<dim_t>(chunk.rows, 2); ++r) {
-        const dim_t source = tile_row + r;
-        const auto half
-                = source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
-        call(rect, chunk, dst, dst_pitch,
-                {&kernels[half], tile + source / 2 * tile_pitch, tile_pitch, r,
-                        2});
-    }
 }
 
 // Runs every `src.step`th row of a chunk, from `src.first` on.

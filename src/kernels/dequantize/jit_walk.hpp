@@ -71,6 +71,8 @@ private:
     void run_chunk(const rect_t &rect, dim_t row, dim_t rows);
     void run_rows_of(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch);
+    void run_rows_of_tile(const rect_t &rect, const rect_t &chunk, void *dst,
+            dim_t dst_pitch);
     void call(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch, const src_rows_t &src);
 
@@ -80,6 +82,7 @@ private:
     void *const *const buffers_;
     const dim_t dst_bytes_;
     const int src_bits_;
+    const dim_t tile_bytes_; // of one element there
     dim_t outer_point_ = -1;
     bool inside_ = false;        // the outer point is not beyond a short group
     dim_t index_[jit_max_loops]; // the outer loops'

@@ -4,36 +4,48 @@
 #include "base/data_type.hpp"
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/registers.hpp"
+#include "kernels/jit/small_float.hpp"
 
 namespace dnnl_dequant {
 
-/// How integers stand in memory: one every `container_bits` (4, the low nibble
-/// of a byte first, or 8), the value being `bits` bits from bit `shift` of its
-/// container on. What else the container holds is ignored.
-struct int_format_t {
+/// How numbers stand in memory: one every `container_bits` (2, 4, 8, 16 or 32,
+/// the low bits of a byte first), the number being `bits` bits from bit `shift`
+/// of its container on. What else the container holds is ignored.
+struct src_format_t {
+    data_type_t type;
     int container_bits;
     int bits;
     int shift;
-    bool is_signed;
+
+    bool is_floating() const { return dnnl_dequant::is_floating(type); }
+    bool is_signed() const {
+        return family_of(type) == type_family_t::signed_int;
+    }
+    /// An integer that is no f32: it is read in two parts.
+    bool is_wide() const { return !is_floating() && bits > 16; }
 };
 
 /// The format of a dense buffer of `type`; container_bits 0 for a type that is
 /// none of ours.
-int_format_t dense_format(data_type_t type);
+src_format_t dense_format(data_type_t type);
 
-/// All emission that depends on a data type: integers in memory to f32 lanes,
+/// All emission that depends on a data type: numbers in memory to f32 lanes,
 /// f32 lanes to floats in memory.
 ///
 /// Work goes in steps of width() elements, held in fields() vectors of 32-bit
 /// lanes. Their order is
-///   f32, f16   one vector, lane i is element i;
-///   bf16       two, lane i of vector f is element 2 * i + f, since two f32
-///              that round to the halves of one dword need no shuffle.
+///   one vector    lane i is element i;
+///   two vectors   lane i of vector f is element 2 * i + f, since two f32 that
+///                 round to the halves of one dword need no shuffle: for bf16
+///                 from what is at most 16 bits wide (f16 aside, which the
+///                 machine converts in lanes).
 ///
-/// An integer x becomes the float 2^k + x + (signed: half the type's range)
-/// by putting its bits into the significand of 2^k: one logic instruction and
-/// no conversion. field_bias() is what must be subtracted beside the zero
-/// point; both subtractions are one, and exact, for |zp| <= 2^23.
+/// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
+/// type's range) by putting its bits into the significand of 2^k: one logic
+/// instruction and no conversion. field_bias() is what must be subtracted
+/// beside the zero point; both subtractions are one, and exact, for
+/// |zp| <= 2^22. Floats are their value and have no bias. Integers of 32 bits
+/// are split().
 template <isa_t isa>
 class jit_io_t {
 public:
@@ -41,10 +53,12 @@ public:
 
     /// `first_vmm`: the lowest of the registers that are io's own, which are
     /// vmm_needed of them.
-    jit_io_t(jit_generator_t &host, const int_format_t &src, data_type_t dst,
+    jit_io_t(jit_generator_t &host, const src_format_t &src, data_type_t dst,
             int first_vmm);
 
-    static constexpr int vmm_needed = isa == isa_avx512_core ? 7 : 6;
+    static constexpr int vmm_own = isa == isa_avx512_core ? 7 : 6;
+    static constexpr int vmm_needed
+            = vmm_own + jit_small_float_t<isa>::vmm_needed;
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
 
     int fields() const { return fields_; }
@@ -69,12 +83,23 @@ public:
 
     /// The raw containers of one step. `tail`: of the elements in the mask.
     void load_raw(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
-    /// The raw container in the low byte of `reg`, as the first of a step.
-    void load_raw_single(const vmm_t &raw, const Xbyak::Reg32 &reg);
+    /// The container of element `e` (below singles()) from the byte at `src`
+    /// on, as the first of a step. Clobbers `reg`.
+    void load_raw_single(const vmm_t &raw, const Xbyak::RegExp &src, uint32_t e,
+            const Xbyak::Reg32 &reg);
+    /// The fewest elements that are whole bytes and whole fields.
+    uint32_t singles() const;
 
     /// Vector `field` of the step; `raw` dies with the last field.
-    void extract(const vmm_t &value, const vmm_t &raw, int field);
+    void extract(const vmm_t &value, const vmm_t &raw, int field,
+            const vmm_t &tmp_a, const vmm_t &tmp_b);
     float field_bias(int field) const;
+
+    /// Instead of extract() for wide integers, x being 1024 * high + low:
+    /// `raw` becomes low, `high` what it says, as floats. subtract_high() makes
+    /// high 1024 * high - `subtrahend`: exact, if that is such a part too.
+    void split(const vmm_t &raw, const vmm_t &high);
+    void subtract_high(const vmm_t &high, const vmm_t &subtrahend);
 
     /// Rounds a step's vectors to dst and stores them; they die. `single`
     /// stores lane 0 of the first vector only.
@@ -93,24 +118,43 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
+    // 1 where an element is a byte or more.
+    uint32_t elements_per_byte() const {
+        return src_.container_bits < 8
+                       ? 8 / static_cast<uint32_t>(src_.container_bits)
+                       : 1;
+    }
+    bool is_small_float() const { return src_.is_floating() && src_.bits <= 8; }
+    bool is_shifted(int field) const;
     int position(int field) const;
     uint32_t field_mask(int field) const;
     uint32_t field_magic(int field) const;
-    void spread_nibbles(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void load_integer_constants();
+    void load_rounding_constants();
+    Xbyak::Address shifts();
+    void spread_bits(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void load_f16(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void extract_bf16(const vmm_t &value, const vmm_t &raw, int field);
+    void extract_integer(const vmm_t &value, const vmm_t &raw, int field);
+    void clear_payload(const vmm_t &value, const vmm_t &tmp);
     void round_to_bf16(const vmm_t &value, const vmm_t &tmp);
     void store_full(const Xbyak::RegExp &dst, const Xbyak::Xmm &v);
     void store_f32(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_f16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_bf16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
+    void store_bf16_lanes(
+            const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
 
     jit_generator_t &h_;
-    const int_format_t src_;
+    const src_format_t src_;
     const data_type_t dst_;
     const int fields_;
     bool streaming_ = false;
+    // Wide integers: the low part's mask and the high part's weight.
     const vmm_t vmm_mask_[2], vmm_magic_[2];
     // Nibbles one to a lane: the lanes' shifts. bf16: the rounding's constants.
     const vmm_t vmm_shifts_, vmm_one_, vmm_half_, vmm_odd_bit_;
+    jit_small_float_t<isa> small_float_; // has k6 and k7
     const Xbyak::Opmask k_src_tail_ {1}, k_dst_tail_ {2}, k_upper_ {3},
             k_odd_ {4}, k_round_up_ {5};
 };

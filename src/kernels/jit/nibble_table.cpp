@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/convert.hpp"
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -12,10 +14,10 @@ namespace {
 
 using lanes_t = jit_generator_t::lanes_t;
 
-lanes_t numbers_of_nibbles(bool is_signed) {
+lanes_t numbers_of_nibbles(data_type_t type) {
     lanes_t lanes;
-    for (int i = 0; i < 16; ++i) {
-        const float number = static_cast<float>(is_signed ? (i ^ 8) - 8 : i);
+    for (uint8_t i = 0; i < 16; ++i) {
+        const float number = load_f32(type, &i, 0);
         std::memcpy(&lanes[static_cast<size_t>(i)], &number, sizeof(number));
     }
     return lanes;
@@ -43,10 +45,10 @@ lanes_t word_shifts() {
 } // namespace
 
 jit_nibble_table_t::jit_nibble_table_t(jit_generator_t &host, io_t &io,
-        bool is_signed, data_type_t dst, int first_vmm)
+        data_type_t src, data_type_t dst, int first_vmm)
     : h_(host)
     , io_(io)
-    , is_signed_(is_signed)
+    , src_(src)
     , dst_(dst)
     , vmm_numbers_(first_vmm)
     , vmm_table_(first_vmm + 1)
@@ -54,7 +56,7 @@ jit_nibble_table_t::jit_nibble_table_t(jit_generator_t &host, io_t &io,
     , vmm_shifts_(first_vmm + 3) {}
 
 void jit_nibble_table_t::load_constants() {
-    h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(is_signed_)));
+    h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(src_)));
     if (dst_ == data_type_t::f32) return;
     h_.vmovups(vmm_spread_, h_.constant(word_spread()));
     h_.vmovups(vmm_shifts_, h_.constant(word_shifts()));

@@ -14,9 +14,10 @@ class jit_nibble_table_t {
 public:
     using io_t = jit_io_t<isa_avx512_core>;
 
-    /// `io` is for dense nibbles and `dst`, and its tail masks are used;
-    /// `first_vmm` is the lowest of vmm_needed registers of the table's own.
-    jit_nibble_table_t(jit_generator_t &host, io_t &io, bool is_signed,
+    /// `io` is for dense `src` (of 4 bits) and `dst`, and its tail masks are
+    /// used; `first_vmm` is the lowest of vmm_needed registers of the table's
+    /// own.
+    jit_nibble_table_t(jit_generator_t &host, io_t &io, data_type_t src,
             data_type_t dst, int first_vmm);
 
     static constexpr int vmm_needed = 4;
@@ -41,8 +42,7 @@ private:
 
     jit_generator_t &h_;
     io_t &io_;
-    const bool is_signed_;
-    const data_type_t dst_;
+    const data_type_t src_, dst_;
     const Xbyak::Zmm vmm_numbers_, vmm_table_, vmm_spread_, vmm_shifts_;
 };
 

@@ -1,0 +1,175 @@
+#include "kernels/dequantize/jit_pack_wide.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+#include <cstring>
+
+#include <emmintrin.h>
+
+namespace dnnl_dequant {
+
+namespace {
+
+__m128i load(const void *from) {
+    return _mm_loadu_si128(static_cast<const __m128i *>(from));
+}
+
+void store(void *to, __m128i bytes) {
+    _mm_storeu_si128(static_cast<__m128i *>(to), bytes);
+}
+
+// A square block of as many elements a side as 16 bytes hold, each vector a
+// column of src: a round that interleaves the first half of the vectors with
+// the second rotates the index bits; log2(side) rounds transpose.
+template <typename T>
+struct block_t;
+
+template <>
+struct block_t<uint16_t> {
+    static constexpr size_t side = 8, rounds = 3;
+    static __m128i low(__m128i a, __m128i b) {
+        return _mm_unpacklo_epi16(a, b);
+    }
+    static __m128i high(__m128i a, __m128i b) {
+        return _mm_unpackhi_epi16(a, b);
+    }
+};
+
+template <>
+struct block_t<uint32_t> {
+    static constexpr size_t side = 4, rounds = 2;
+    static __m128i low(__m128i a, __m128i b) {
+        return _mm_unpacklo_epi32(a, b);
+    }
+    static __m128i high(__m128i a, __m128i b) {
+        return _mm_unpackhi_epi32(a, b);
+    }
+};
+
+// No source need be aligned.
+template <typename T>
+const char *address(const void *src, dim_t index) {
+    return static_cast<const char *>(src)
+           + index * static_cast<dim_t>(sizeof(T));
+}
+
+template <typename T>
+T element(const void *src, dim_t index) {
+    T value;
+    std::memcpy(&value, address<T>(src, index), sizeof(T));
+    return value;
+}
+
+uint8_t quarter(const void *src, dim_t index) {
+    const int byte = element<uint8_t>(src, index >> 2);
+    return static_cast<uint8_t>(byte >> (index & 3) * 2);
+}
+
+template <typename T>
+inline void transpose_block(
+        T *tile, dim_t pitch, const char *src, dim_t stride) {
+    using block = block_t<T>;
+    constexpr size_t side = block::side;
+    __m128i a[side], b[side];
+    for (size_t i = 0; i < side; ++i)
+        a[i] = load(address<T>(src, static_cast<dim_t>(i) * stride));
+    for (size_t round = 0; round < block::rounds; ++round) {
+        for (size_t i = 0; i < side / 2; ++i) {
+            b[2 * i] = block::low(a[i], a[i + side / 2]);
+            b[2 * i + 1] = block::high(a[i], a[i + side / 2]);
+        }
+        for (size_t i = 0; i < side; ++i)
+            a[i] = b[i];
+    }
+    for (size_t i = 0; i < side; ++i)
+        store(tile + static_cast<dim_t>(i) * pitch, a[i]);
+}
+
+template <typename T>
+void transpose_scalar(T *tile, dim_t pitch, const char *src, dim_t stride,
+        dim_t rows, dim_t cols) {
+    for (dim_t c = 0; c < cols; ++c)
+        for (dim_t r = 0; r < rows; ++r)
+            tile[r * pitch + c] = element<T>(src, c * stride + r);
+}
+
+// Along the columns of src outermost, so that a line of it is read at once.
+template <typename T>
+void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
+        dim_t rows, dim_t cols) {
+    auto *const tile = static_cast<T *>(to);
+    const auto src = [from](dim_t index) { return address<T>(from, index); };
+    constexpr auto side = static_cast<dim_t>(block_t<T>::side);
+    const dim_t whole_rows = rows - rows % side;
+    const dim_t whole_cols = cols - cols % side;
+    for (dim_t c = 0; c < whole_cols; c += side)
+        for (dim_t r = 0; r < whole_rows; r += side)
+            transpose_block(
+                    tile + r * pitch + c, pitch, src(c * stride + r), stride);
+    transpose_scalar(tile + whole_rows * pitch, pitch, src(whole_rows), stride,
+            rows - whole_rows, whole_cols);
+    transpose_scalar(tile + whole_cols, pitch, src(whole_cols * stride), stride,
+            rows, cols - whole_cols);
+}
+
+// Where a gathered tile's elements stand.
+struct from_t {
+    const void *src;
+    dim_t first, row_stride, col_stride;
+};
+
+template <typename T>
+void gather(void *to, dim_t pitch, const from_t &from, dim_t rows, dim_t cols,
+        T (*read)(const void *, dim_t)) {
+    auto *tile = static_cast<T *>(to);
+    for (dim_t r = 0; r < rows; ++r, tile += pitch) {
+        const dim_t first = from.first + r * from.row_stride;
+        for (dim_t c = 0; c < cols; ++c)
+            tile[c] = read(from.src, first + c * from.col_stride);
+    }
+}
+
+} // namespace
+
+void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
+        dim_t stride, dim_t rows, dim_t cols) {
+    if (bits == 16) transpose<uint16_t>(tile, pitch, src, stride, rows, cols);
+    else transpose<uint32_t>(tile, pitch, src, stride, rows, cols);
+}
+
+void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,
+        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
+        dim_t cols) {
+    const from_t from {src, first, row_stride, col_stride};
+    switch (bits) {
+    case 2: return gather<uint8_t>(tile, pitch, from, rows, cols, quarter);
+    case 16: return gather(tile, pitch, from, rows, cols, element<uint16_t>);
+    default: return gather(tile, pitch, from, rows, cols, element<uint32_t>);
+    }
+}
+
+void pack_quarters(uint8_t *tile, const void *src, dim_t first, dim_t cols) {
+    constexpr dim_t side = 64;
+    dim_t c = 0;
+    for (; c < cols && (first + c) % 4 != 0; ++c)
+        tile[c] = quarter(src, first + c);
+    for (; c + side <= cols; c += side) {
+        // Bytes of four, to pairs of pairs, to one each.
+        const __m128i four = load(address<uint8_t>(src, (first + c) / 4));
+        const __m128i upper = _mm_srli_epi16(four, 4);
+        for (int half = 0; half < 2; ++half) {
+            const __m128i two = half == 0 ? _mm_unpacklo_epi8(four, upper)
+                                          : _mm_unpackhi_epi8(four, upper);
+            const __m128i odd = _mm_srli_epi16(two, 2);
+            store(tile + c + half * 32, _mm_unpacklo_epi8(two, odd));
+            store(tile + c + half * 32 + 16, _mm_unpackhi_epi8(two, odd));
+        }
+    }
+    for (; c < cols; ++c)
+        tile[c] = quarter(src, first + c);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,119 @@
+// The walk's way to src: rows as they are, or a tile of them.
+
+#include "kernels/dequantize/jit_walk.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "kernels/dequantize/jit_pack.hpp"
+#include "kernels/dequantize/jit_pack_wide.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// As pack_gathered_wide.
+void pack_gathered_bytes(void *tile, dim_t pitch, const void *src, int bits,
+        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
+        dim_t cols) {
+    pack_gathered(static_cast<uint8_t *>(tile), pitch, src, bits, first,
+            row_stride, col_stride, rows, cols);
+}
+
+} // namespace
+
+void jit_walk_t::pack_transposed_rows(
+        dim_t begin, dim_t end, const rect_t &cols) {
+    const dim_t rows = std::min(end, axis_end(plan_.rows, cols)) - begin;
+    const dim_t count
+            = std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
+    if (rows <= 0 || count <= 0) return;
+    const dim_t col_stride = plan_.strides[0].col;
+    const dim_t first = base_[0] + begin + cols.col * col_stride;
+    tile_row_ = begin;
+    if (src_bits_ > 8) {
+        pack_transposed_wide(scratch_.tile, plan_.cols.block,
+                static_cast<const uint8_t *>(buffers_[0]) + first * tile_bytes_,
+                src_bits_, col_stride, rows, count);
+        return;
+    }
+    // Two nibbles a byte: what is transposed is bytes either way.
+    const dim_t per_byte = 8 / src_bits_;
+    pack_transposed(scratch_.tile, plan_.cols.block,
+            static_cast<const uint8_t *>(buffers_[0]) + first / per_byte,
+            col_stride / per_byte, (rows + per_byte - 1) / per_byte, count,
+            kernel_.isa_);
+}
+
+void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
+    const dim_t col_stride = plan_.strides[0].col;
+    tile_row_ = rect.outer_row * plan_.rows.inner_extent + rect.row;
+    const bool of_bytes = src_bits_ == 4 || src_bits_ == 8;
+    const auto pack = of_bytes ? pack_gathered_bytes : pack_gathered_wide;
+    pack(scratch_.tile, plan_.cols.block, buffers_[0], src_bits_,
+            element(0, rect) + rect.col * col_stride, plan_.strides[0].row,
+            col_stride, rect.rows, rect.cols);
+}
+
+// Finds the rows of src that a chunk needs, or makes them.
+void jit_walk_t::run_rows_of(
+        const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
+    const dim_t row_stride = plan_.strides[0].row;
+    const dim_t first = element(0, chunk) + chunk.col;
+    const dim_t per_byte = std::max(8 / src_bits_, 1);
+    using k = jit_dequantize_t;
+    switch (plan_.path) {
+    case jit_src_path_t::unaligned:
+        if ((first | row_stride) % per_byte != 0) {
+            const auto unpack = src_bits_ == 2 ? pack_quarters : pack_nibbles;
+            for (dim_t r = 0; r < chunk.rows; ++r)
+                unpack(scratch_.tile + r * chunk.cols, buffers_[0],
+                        first + r * row_stride, chunk.cols);
+            call(rect, chunk, dst, dst_pitch,
+                    {&kernel_.row_kernels_[k::row_of_tile], scratch_.tile,
+                            chunk.cols, 0, 1});
+            return;
+        }
+        [[fallthrough]];
+    case jit_src_path_t::direct:
+        call(rect, chunk, dst, dst_pitch,
+                {&kernel_.row_kernels_[k::row_of_src],
+                        static_cast<const char *>(buffers_[0])
+                                + first * src_bits_ / 8,
+                        row_stride * src_bits_ / 8, 0, 1});
+        return;
+    case jit_src_path_t::gathered:
+    case jit_src_path_t::transposed:
+        run_rows_of_tile(rect, chunk, dst, dst_pitch);
+    }
+}
+
+void jit_walk_t::run_rows_of_tile(
+        const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
+    using k = jit_dequantize_t;
+    const auto *kernels
+            = &kernel_.row_kernels_[streams_at_once_ ? k::streaming : 0];
+    const dim_t tile_row
+            = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
+    const dim_t pitch = plan_.cols.block * tile_bytes_;
+    if (plan_.path == jit_src_path_t::gathered || src_bits_ != 4) {
+        call(rect, chunk, dst, dst_pitch,
+                {&kernels[k::row_of_tile], scratch_.tile + tile_row * pitch,
+                        pitch, 0, 1});
+        return;
+    }
+    // A row of the tile is two: every other row is in the low halves.
+    for (dim_t r = 0; r < std::min<dim_t>(chunk.rows, 2); ++r) {
+        const dim_t source = tile_row + r;
+        const auto half
+                = source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
+        call(rect, chunk, dst, dst_pitch,
+                {&kernels[half], scratch_.tile + source / 2 * pitch, pitch, r,
+                        2});
+    }
+}
+
+} // namespace dnnl_dequant
+
+#endif

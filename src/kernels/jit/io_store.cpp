@@ -1,0 +1,152 @@
+#if defined(__x86_64__)
+
+#include "kernels/jit/io.hpp"
+
+#include <type_traits>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+// Nearest even by integer arithmetic, for the upper half of each lane: a NaN
+// must have a clear payload, or the carry would run into its sign. The
+// hardware's conversion would turn subnormals to zero.
+template <isa_t isa>
+void jit_io_t<isa>::round_to_bf16(const vmm_t &value, const vmm_t &tmp) {
+    if (is_avx512) {
+        h_.vptestmd(k_round_up_, value, vmm_odd_bit_);
+        h_.vpaddd(value, value, vmm_half_);
+        h_.vpaddd(value | k_round_up_, value, vmm_one_);
+    } else {
+        h_.vpsrld(tmp, value, 16);
+        h_.vpand(tmp, tmp, vmm_one_);
+        h_.vpaddd(value, value, vmm_half_);
+        h_.vpaddd(value, value, tmp);
+    }
+}
+
+// A NaN of src's survives arithmetic with its payload; of the types without
+// room for one in the bits to be rounded away this is no matter, and those of
+// scales and zero points have none.
+template <isa_t isa>
+void jit_io_t<isa>::clear_payload(const vmm_t &value, const vmm_t &tmp) {
+    constexpr uint32_t quiet_nan = 0x7fc00000u;
+    constexpr uint8_t unordered = 3;
+    if (src_.type != data_type_t::f32 && src_.type != data_type_t::f16) return;
+    if (is_avx512) {
+        h_.vcmpps(k_round_up_, value, value, unordered);
+        h_.vmovups(value | k_round_up_, h_.constant(quiet_nan));
+    } else {
+        h_.vcmpps(tmp, value, value, unordered);
+        h_.vblendvps(value, value, h_.constant(quiet_nan), tmp);
+    }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::round_to_words(
+        const Ymm &words, const vmm_t &values, const vmm_t &tmp) {
+    if (dst_ == data_type_t::f16) {
+        h_.vcvtps2ph(words, values, 0);
+    } else {
+        round_to_bf16(values, tmp);
+        h_.vpsrld(values, values, 16);
+        h_.vpmovdw(words, Zmm(values.getIdx()));
+    }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::store_full(const RegExp &dst, const Xmm &v) {
+    if (streaming_) h_.vmovntps(h_.ptr[dst], v);
+    else h_.vmovups(h_.ptr[dst], v);
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::store_f32(
+        const RegExp &dst, const vmm_t &v, extent_t extent) {
+    switch (extent) {
+    case extent_t::full: store_full(dst, v); break;
+    case extent_t::tail: h_.vmovups(h_.ptr[dst] | k_dst_tail_, v); break;
+    case extent_t::single: h_.vmovss(h_.ptr[dst], Xmm(v.getIdx())); break;
+    }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::store_f16(
+        const RegExp &dst, const vmm_t &v, extent_t extent) {
+    const Xmm x(v.getIdx());
+    const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
+    switch (extent) {
+    case extent_t::full:
+        if (streaming_) {
+            h_.vcvtps2ph(half, v, 0);
+            store_full(dst, half);
+        } else {
+            h_.vcvtps2ph(h_.ptr[dst], v, 0);
+        }
+        break;
+    case extent_t::tail: h_.vcvtps2ph(h_.ptr[dst] | k_dst_tail_, v, 0); break;
+    case extent_t::single:
+        h_.vcvtps2ph(x, x, 0);
+        h_.vpextrw(h_.ptr[dst], x, 0);
+        break;
+    }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::store_bf16(
+        const RegExp &dst, const vmm_t &v, extent_t extent) {
+    switch (extent) {
+    case extent_t::full: store_full(dst, v); break;
+    case extent_t::tail: h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, v); break;
+    case extent_t::single: h_.vpextrw(h_.ptr[dst], Xmm(v.getIdx()), 0); break;
+    }
+}
+
+// One result a lane, in its low half.
+template <isa_t isa>
+void jit_io_t<isa>::store_bf16_lanes(
+        const RegExp &dst, const vmm_t &v, extent_t extent) {
+    const Xmm x(v.getIdx());
+    if (extent == extent_t::single) {
+        h_.vpextrw(h_.ptr[dst], x, 0);
+    } else if (!is_avx512) {
+        h_.vpackusdw(v, v, v);
+        h_.vpermq(Ymm(v.getIdx()), Ymm(v.getIdx()), 0x08);
+        store_full(dst, x);
+    } else if (extent == extent_t::tail) {
+        h_.vpmovdw(h_.ptr[dst] | k_dst_tail_, Zmm(v.getIdx()));
+    } else {
+        h_.vpmovdw(Ymm(v.getIdx()), Zmm(v.getIdx()));
+        store_full(dst, Ymm(v.getIdx()));
+    }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::store(const RegExp &dst, const vmm_t &first,
+        const vmm_t &second, const vmm_t &tmp, extent_t extent) {
+    switch (dst_) {
+    case data_type_t::f32: return store_f32(dst, first, extent);
+    case data_type_t::f16: return store_f16(dst, first, extent);
+    default: break;
+    }
+    clear_payload(first, tmp);
+    round_to_bf16(first, tmp);
+    h_.vpsrld(first, first, 16);
+    if (fields_ == 2 && extent != extent_t::single) {
+        round_to_bf16(second, tmp);
+        if (is_avx512) {
+            h_.vpblendmw(first | k_odd_, first, second);
+        } else {
+            h_.vpblendw(first, first, second, 0xaa);
+        }
+    }
+    if (fields_ == 2) store_bf16(dst, first, extent);
+    else store_bf16_lanes(dst, first, extent);
+}
+
+template class jit_io_t<isa_avx512_core>;
+template class jit_io_t<isa_avx2>;
+
+} // namespace dnnl_dequant
+
+#endif

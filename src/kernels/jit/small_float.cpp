@@ -1,0 +1,142 @@
+#if defined(__x86_64__)
+
+#include "kernels/jit/small_float.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int significand_bits = 23;
+constexpr uint32_t implied_one = 1u << significand_bits;
+constexpr uint32_t sign_bit = 0x80000000u;
+constexpr uint32_t infinity = 0x7f800000u;
+constexpr uint32_t quiet_nan = 0x7fc00000u;
+
+} // namespace
+
+template <isa_t isa>
+typename jit_small_float_t<isa>::format_t jit_small_float_t<isa>::format_of(
+        data_type_t type) {
+    switch (type) {
+    case data_type_t::f8_e4m3: return {7, 3, 7, 0x7fu << 20, false, quiet_nan};
+    case data_type_t::f8_e4m3fnuz: return {7, 3, 8, 0, true, quiet_nan};
+    case data_type_t::f8_e5m2fnuz: return {7, 2, 16, 0, true, quiet_nan};
+    case data_type_t::f4_e2m1: return {3, 1, 1, 0, false, 0};
+    default: return {7, 2, 15, 0x7cu << 21, false, infinity}; // f8_e5m2
+    }
+}
+
+template <isa_t isa>
+jit_small_float_t<isa>::jit_small_float_t(
+        jit_generator_t &host, data_type_t type, int first_vmm)
+    : h_(host)
+    , format_(format_of(type))
+    , vmm_mask_(is_avx512 ? first_vmm : 0)
+    , vmm_step_(is_avx512 ? first_vmm + 1 : 0)
+    , vmm_least_(is_avx512 ? first_vmm + 2 : 0)
+    , vmm_one_(is_avx512 ? first_vmm + 3 : 0)
+    , vmm_sign_(is_avx512 ? first_vmm + 4 : 0)
+    , vmm_special_(is_avx512 ? first_vmm + 5 : 0)
+    , vmm_special_or_(is_avx512 ? first_vmm + 6 : 0) {}
+
+template <isa_t isa>
+uint32_t jit_small_float_t<isa>::magnitude_mask() const {
+    return ((1u << format_.magnitude_bits) - 1u)
+           << (significand_bits - format_.significand_bits);
+}
+
+template <isa_t isa>
+uint32_t jit_small_float_t<isa>::exponent_step() const {
+    return static_cast<uint32_t>(127 - format_.bias) << significand_bits;
+}
+
+// As bits and as a float: 2^(1 - bias).
+template <isa_t isa>
+uint32_t jit_small_float_t<isa>::least_normal() const {
+    return exponent_step() + implied_one;
+}
+
+template <isa_t isa>
+void jit_small_float_t<isa>::load_constants() {
+    if (!is_avx512) return;
+    h_.vmovups(vmm_mask_, h_.constant(magnitude_mask()));
+    h_.vmovups(vmm_step_, h_.constant(exponent_step()));
+    h_.vmovups(vmm_least_, h_.constant(least_normal()));
+    h_.vmovups(vmm_one_, h_.constant(implied_one));
+    h_.vmovups(vmm_sign_, h_.constant(sign_bit));
+    h_.vmovups(vmm_special_, h_.constant(format_.special));
+    h_.vmovups(vmm_special_or_, h_.constant(format_.special_or));
+}
+
+template <isa_t isa>
+void jit_small_float_t<isa>::convert(const vmm_t &value, const vmm_t &raw,
+        int position, const vmm_t &a, const vmm_t &b) {
+    if (is_avx512) convert_avx512(value, raw, position, a);
+    else convert_avx2(value, raw, position, a, b);
+}
+
+template <isa_t isa>
+void jit_small_float_t<isa>::convert_avx512(
+        const vmm_t &value, const vmm_t &raw, int position, const vmm_t &sign) {
+    constexpr uint8_t less = 1, not_less = 5;
+    const auto shift = [position](int from, int to) {
+        return static_cast<uint8_t>(to - from - position);
+    };
+    h_.vpslld(sign, raw, shift(format_.magnitude_bits, 31));
+    h_.vpslld(
+            value, raw, shift(0, significand_bits - format_.significand_bits));
+    h_.vpandd(value, value, vmm_mask_);
+    if (format_.special != 0)
+        h_.vpcmpd(k_special_, value, vmm_special_, not_less);
+    h_.vpaddd(value, value, vmm_step_);
+    h_.vpcmpd(k_subnormal_, value, vmm_least_, less);
+    h_.vpaddd(value | k_subnormal_, value, vmm_one_);
+    h_.vsubps(value | k_subnormal_, value, vmm_least_);
+    h_.vpternlogd(value, sign, vmm_sign_, 0xf8); // value | (sign & mask)
+    if (format_.negative_zero_is_nan) h_.vpcmpeqd(k_special_, value, vmm_sign_);
+    if (format_.special_or != 0)
+        h_.vpord(value | k_special_, value, vmm_special_or_);
+}
+
+template <isa_t isa>
+void jit_small_float_t<isa>::convert_avx2(const vmm_t &value, const vmm_t &raw,
+        int position, const vmm_t &sign, const vmm_t &mask) {
+    const auto shift = [position](int from, int to) {
+        return static_cast<uint8_t>(to - from - position);
+    };
+    h_.vpslld(sign, raw, shift(format_.magnitude_bits, 31));
+    h_.vpand(sign, sign, h_.constant(sign_bit));
+    h_.vpslld(
+            value, raw, shift(0, significand_bits - format_.significand_bits));
+    h_.vpand(value, value, h_.constant(magnitude_mask()));
+    if (format_.special != 0) {
+        // Into the sign's vector, which is joined last.
+        h_.vpcmpgtd(mask, value, h_.constant(format_.special - 1));
+        h_.vpand(mask, mask, h_.constant(format_.special_or));
+        h_.vpor(sign, sign, mask);
+    }
+    h_.vpaddd(value, value, h_.constant(exponent_step()));
+    h_.vpcmpgtd(mask, value, h_.constant(least_normal() - 1));
+    h_.vpandn(mask, mask, h_.constant(implied_one));
+    h_.vpaddd(value, value, mask);
+    // The implied one's bit becomes all ones, then 2^(1 - bias).
+    h_.vpslld(mask, mask, 31 - significand_bits);
+    h_.vpsrad(mask, mask, 31);
+    h_.vpand(mask, mask, h_.constant(least_normal()));
+    h_.vsubps(value, value, mask);
+    h_.vpor(value, value, sign);
+    if (format_.negative_zero_is_nan) {
+        h_.vpcmpeqd(mask, value, h_.constant(sign_bit));
+        h_.vpand(mask, mask, h_.constant(format_.special_or));
+        h_.vpor(value, value, mask);
+    }
+}
+
+template class jit_small_float_t<isa_avx512_core>;
+template class jit_small_float_t<isa_avx2>;
+
+} // namespace dnnl_dequant
+
+#endif
