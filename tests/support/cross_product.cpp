@@ -186,6 +186,27 @@ std::vector<types_t> type_combinations(data_type_t src, data_type_t dst) {
     return result;
 }
 
+std::vector<types_t> extended_combinations(data_type_t src, data_type_t dst) {
+    std::vector<data_type_t> zps {data_type_t::undef, src};
+    const auto others
+            = is_floating(src)
+                      ? std::vector<data_type_t> {data_type_t::f32,
+                                data_type_t::bf16, data_type_t::f8_e4m3}
+                      : std::vector<data_type_t> {data_type_t::s8,
+                                data_type_t::u4, data_type_t::s16,
+                                data_type_t::u16, data_type_t::s32,
+                                data_type_t::u32, data_type_t::s2,
+                                data_type_t::u2};
+    for (const auto type : others)
+        if (type != src) zps.push_back(type);
+    std::vector<types_t> result;
+    for (const auto scales : {data_type_t::f32, data_type_t::bf16,
+                 data_type_t::f16, data_type_t::e8m0})
+        for (const auto type : zps)
+            result.push_back({src, scales, type, dst});
+    return result;
+}
+
 const std::vector<dequantize_case_t> &small_shapes() {
     static const cases_t cases = make_small_shapes();
     return cases;
@@ -221,8 +242,8 @@ dim_t every() {
 }
 
 uint64_t first_seed() {
-    static const dim_t seed =
-            number_of_environment("DNNL_DEQUANT_TEST_SEED", 20261);
+    static const dim_t seed
+            = number_of_environment("DNNL_DEQUANT_TEST_SEED", 20261);
     return static_cast<uint64_t>(seed);
 }
 

@@ -14,6 +14,10 @@ struct types_t {
 /// with the given src and dst.
 std::vector<types_t> type_combinations(data_type_t src, data_type_t dst);
 
+/// The types beyond those: zps of the same type, none and some others of src's
+/// family, scales of e8m0 as well.
+std::vector<types_t> extended_combinations(data_type_t src, data_type_t dst);
+
 /// Cases without types and seeds: every granularity in every layout over
 /// shapes of a few hundred elements at most, their sizes odd.
 const std::vector<dequantize_case_t> &small_shapes();

@@ -59,11 +59,11 @@ std::string to_string(const dims_t &dims) {
 
 std::string to_string(const tensor_t &tensor) {
     if (!tensor.present()) return "none";
-    const std::string offset =
-            tensor.offset ? ":offset:" + std::to_string(tensor.offset) : "";
-    return std::string(dnnl_dequant::to_string(tensor.type)) + ':' +
-           to_string(tensor.dims) + ":strides:" + to_string(tensor.strides) +
-           offset;
+    const std::string offset
+            = tensor.offset ? ":offset:" + std::to_string(tensor.offset) : "";
+    return std::string(dnnl_dequant::to_string(tensor.type)) + ':'
+           + to_string(tensor.dims) + ":strides:" + to_string(tensor.strides)
+           + offset;
 }
 
 } // namespace
@@ -108,9 +108,14 @@ dims_t scales_dims_of(const dequantize_case_t &c) {
 
 void fill(const dequantize_case_t &c, void *src, void *scales, void *zps) {
     random_t random(c.seed);
-    fill_integers(c.src.type, src, c.src.bytes(), random);
-    fill_floats(c.scales.type, scales, c.scales.bytes(), c.values, random);
-    if (c.zps.present()) fill_integers(c.zps.type, zps, c.zps.bytes(), random);
+    const auto fill_tensor = [&](const tensor_t &tensor, void *data) {
+        if (is_floating(tensor.type))
+            fill_floats(tensor.type, data, tensor.bytes(), c.values, random);
+        else fill_integers(tensor.type, data, tensor.bytes(), random);
+    };
+    fill_tensor(c.src, src);
+    fill_tensor(c.scales, scales);
+    if (c.zps.present()) fill_tensor(c.zps, zps);
 }
 
 namespace {
@@ -137,14 +142,26 @@ dim_t parameter_of(const dequantize_case_t &c, const tensor_t &tensor,
     return element;
 }
 
+// src - zps: exact and then one f32 for integers, of f32 for floats.
+float difference_at(const dequantize_case_t &c, const void *src,
+        const void *zps, const dims_t &index) {
+    const dim_t element = element_of(c.src, index);
+    const dim_t zp = c.zps.present() ? parameter_of(c, c.zps, index) : 0;
+    if (is_floating(c.src.type)) {
+        const auto x = static_cast<float>(float_at(c.src.type, src, element));
+        if (!c.zps.present()) return x;
+        return x - static_cast<float>(float_at(c.zps.type, zps, zp));
+    }
+    wide_t wide = integer_at(c.src.type, src, element);
+    if (c.zps.present()) wide -= integer_at(c.zps.type, zps, zp);
+    return static_cast<float>(wide);
+}
+
 uint32_t value_at(const dequantize_case_t &c, const void *src,
         const void *scales, const void *zps, const dims_t &index) {
-    wide_t wide = integer_at(c.src.type, src, element_of(c.src, index));
-    if (c.zps.present())
-        wide -= integer_at(c.zps.type, zps, parameter_of(c, c.zps, index));
-    const double difference = static_cast<float>(wide);
-    const double scale = value_of(format_of(c.scales.type),
-            bits_at(c.scales.type, scales, parameter_of(c, c.scales, index)));
+    const double difference = difference_at(c, src, zps, index);
+    const double scale
+            = float_at(c.scales.type, scales, parameter_of(c, c.scales, index));
     // Two f32 numbers: their product is exact in double.
     const format_t &f32 = format_of(data_type_t::f32);
     const double product = value_of(f32, round_to(f32, difference * scale));

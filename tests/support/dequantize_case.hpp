@@ -38,7 +38,7 @@ struct dequantize_case_t {
     qtype_t qtype = qtype_t::per_tensor;
     dim_t axis = 1;     // per_channel, negative counts from the end
     dims_t group_shape; // per_group
-    values_t values = values_t::any; // of the scales
+    values_t values = values_t::any; // of floating tensors
     uint64_t seed = 0;
 };
 

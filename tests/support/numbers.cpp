@@ -49,8 +49,8 @@ double value_of(const format_t &format, uint32_t bits) {
     const uint32_t one = 1u << format.fraction_bits;
     const uint32_t fraction = magnitude % one;
     const auto biased = static_cast<int>(magnitude / one);
-    const int exponent = (biased ? biased - 1 : 0) + format.least_exponent -
-                         format.fraction_bits;
+    const int exponent = (biased ? biased - 1 : 0) + format.least_exponent
+                         - format.fraction_bits;
     return sign * std::ldexp(biased ? one + fraction : fraction, exponent);
 }
 
@@ -60,8 +60,8 @@ template <typename T>
 T at(const void *data, dim_t index) {
     T value;
     std::memcpy(&value,
-            static_cast<const char *>(data) +
-                    index * static_cast<dim_t>(sizeof(T)),
+            static_cast<const char *>(data)
+                    + index * static_cast<dim_t>(sizeof(T)),
             sizeof(T));
     return value;
 }
@@ -70,7 +70,15 @@ T at(const void *data, dim_t index) {
 
 int64_t integer_at(data_type_t type, const void *data, dim_t index) {
     switch (type) {
+    case data_type_t::u2:
+    case data_type_t::s2: {
+        const int value = at<uint8_t>(data, index / 4) >> index % 4 * 2 & 3;
+        return type == data_type_t::s2 && value > 1 ? value - 4 : value;
+    }
     case data_type_t::s8: return at<int8_t>(data, index);
+    case data_type_t::s16: return at<int16_t>(data, index);
+    case data_type_t::u16: return at<uint16_t>(data, index);
+    case data_type_t::u32: return at<uint32_t>(data, index);
     case data_type_t::u8: return at<uint8_t>(data, index);
     case data_type_t::s32: return at<int32_t>(data, index);
     case data_type_t::s64: return at<int64_t>(data, index);
@@ -82,6 +90,53 @@ int64_t integer_at(data_type_t type, const void *data, dim_t index) {
     }
     default: throw std::invalid_argument("not an integer type");
     }
+}
+
+namespace {
+
+// One of the small formats, straight from its definition: `code` has
+// `fraction_bits` bits of fraction below those of the exponent, no sign.
+double small_value(uint32_t code, int fraction_bits, int bias) {
+    const uint32_t one = 1u << fraction_bits;
+    const auto exponent = static_cast<int>(code / one);
+    const double fraction = code % one / static_cast<double>(one);
+    if (exponent == 0) return std::ldexp(fraction, 1 - bias);
+    return std::ldexp(1 + fraction, exponent - bias);
+}
+
+double small_float(data_type_t type, uint32_t code) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (type == data_type_t::e8m0)
+        return code == 255 ? nan : std::ldexp(1, static_cast<int>(code) - 127);
+    const uint32_t sign_bit = type == data_type_t::f4_e2m1 ? 8 : 128;
+    const uint32_t magnitude = code % sign_bit;
+    const double sign = code >= sign_bit ? -1 : 1;
+    switch (type) {
+    case data_type_t::f4_e2m1: return sign * small_value(magnitude, 1, 1);
+    case data_type_t::f8_e4m3:
+        return magnitude == 0x7f ? nan : sign * small_value(magnitude, 3, 7);
+    case data_type_t::f8_e5m2:
+        if (magnitude > 0x7c) return nan;
+        if (magnitude == 0x7c)
+            return sign * std::numeric_limits<double>::infinity();
+        return sign * small_value(magnitude, 2, 15);
+    case data_type_t::f8_e4m3fnuz:
+        return code == 0x80 ? nan : sign * small_value(magnitude, 3, 8);
+    case data_type_t::f8_e5m2fnuz:
+        return code == 0x80 ? nan : sign * small_value(magnitude, 2, 16);
+    default: throw std::invalid_argument("not a floating type");
+    }
+}
+
+} // namespace
+
+double float_at(data_type_t type, const void *data, dim_t index) {
+    if (bits_of(type) > 8)
+        return value_of(format_of(type), bits_at(type, data, index));
+    if (type != data_type_t::f4_e2m1)
+        return small_float(type, at<uint8_t>(data, index));
+    const uint32_t byte = at<uint8_t>(data, index / 2);
+    return small_float(type, index % 2 ? byte / 16 : byte % 16);
 }
 
 uint32_t bits_at(data_type_t type, const void *data, dim_t index) {

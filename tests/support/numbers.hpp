@@ -33,6 +33,7 @@ double value_of(const format_t &format, uint32_t bits);
 
 /// Element `index` of a buffer: exact, whatever the type.
 int64_t integer_at(data_type_t type, const void *data, dim_t index);
+double float_at(data_type_t type, const void *data, dim_t index);
 uint32_t bits_at(data_type_t type, const void *data, dim_t index);
 void put_bits(data_type_t type, void *data, dim_t index, uint32_t bits);
 

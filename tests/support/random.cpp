@@ -34,15 +34,25 @@ void fill_bits(void *data, size_t bytes, random_t &random) {
 
 namespace {
 
+// Where f32 runs out of bits, and kernels of ways.
+template <typename T>
+T near_a_power_of_two(random_t &random) {
+    static const std::vector<int> powers {10, 15, 22, 23, 24, 31};
+    const dim_t power = dim_t {1} << random.pick(powers);
+    const dim_t near = power + random.between(-2, 2);
+    return static_cast<T>(random.one_in(2) ? near : -near);
+}
+
 template <typename T>
 void fill_wide(void *data, size_t bytes, random_t &random) {
     auto *out = static_cast<unsigned char *>(data);
     for (size_t i = 0; i + sizeof(T) <= bytes; i += sizeof(T)) {
         T value = static_cast<T>(random.bits());
-        switch (random.between(0, 4)) {
+        switch (random.between(0, 5)) {
         case 0: value = std::numeric_limits<T>::min(); break;
         case 1: value = std::numeric_limits<T>::max(); break;
         case 2: break;
+        case 3: value = near_a_power_of_two<T>(random); break;
         default: value = static_cast<T>(random.between(-300, 300));
         }
         std::memcpy(out + i, &value, sizeof(T));
@@ -58,10 +68,17 @@ void fill_bytes(void *data, size_t bytes, random_t &random) {
         if (random.one_in(5)) out[i] = random.pick(ends);
 }
 
+// Powers of two about one.
+void fill_e8m0(void *data, size_t bytes, random_t &random) {
+    auto *out = static_cast<unsigned char *>(data);
+    for (size_t i = 0; i < bytes; ++i)
+        out[i] = static_cast<unsigned char>(random.between(120, 134));
+}
+
 double ordinary_value(random_t &random) {
     // Enough significant bits that every product has to be rounded.
-    const double magnitude =
-            static_cast<double>(random.between(1, 1 << 24)) * 0x1p-23;
+    const double magnitude
+            = static_cast<double>(random.between(1, 1 << 24)) * 0x1p-23;
     return random.one_in(2) ? magnitude : -magnitude;
 }
 
@@ -96,6 +113,8 @@ uint32_t bits_for(const format_t &format, values_t values, random_t &random) {
 
 void fill_integers(
         data_type_t type, void *data, size_t bytes, random_t &random) {
+    if (type == data_type_t::u32)
+        return fill_wide<uint32_t>(data, bytes, random);
     switch (bits_of(type)) {
     case 32: fill_wide<int32_t>(data, bytes, random); break;
     case 64: fill_wide<int64_t>(data, bytes, random); break;
@@ -105,6 +124,9 @@ void fill_integers(
 
 void fill_floats(data_type_t type, void *data, size_t bytes, values_t values,
         random_t &random) {
+    if (type == data_type_t::e8m0 && values == values_t::ordinary)
+        return fill_e8m0(data, bytes, random);
+    if (bits_of(type) <= 8) return fill_bytes(data, bytes, random);
     const format_t &format = format_of(type);
     const auto size = static_cast<size_t>(bits_of(type)) / 8;
     auto *out = static_cast<unsigned char *>(data);

@@ -43,7 +43,7 @@ void fill_bits(void *data, size_t bytes, random_t &random);
 void fill_integers(
         data_type_t type, void *data, size_t bytes, random_t &random);
 
-/// Fills a buffer of floating values.
+/// Fills a buffer of floating values; of 8 bits and fewer, with any codes.
 void fill_floats(data_type_t type, void *data, size_t bytes, values_t values,
         random_t &random);
 

@@ -1,0 +1,130 @@
+// Every value that a source of 16 bits or fewer can have, and the ends of what
+// 32 bits can, through every kernel of the family.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/convert.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "support/numbers.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+__extension__ typedef __int128 wide_t;
+
+class every_value : public ::testing::TestWithParam<size_t> {
+protected:
+    const kernel_row_t &row() const { return dequantize_rows()[GetParam()]; }
+
+    void SetUp() override {
+        if (!runs_here(row()))
+            GTEST_SKIP() << "this machine lacks the ISA of " << row().name;
+    }
+
+    void run(const problem_t &problem, const std::vector<void *> &buffers) {
+        std::shared_ptr<const kernel_t> kernel;
+        const result_t made = row().factory(problem, isa_of_machine(), kernel);
+        ASSERT_TRUE(made.ok()) << made.reason;
+        kernel->run(buffers.data(), 0, kernel->work_amount());
+    }
+};
+
+// All codes in the order of their bits; of types below a byte, all bytes.
+std::vector<uint8_t> codes_of(data_type_t type) {
+    std::vector<uint8_t> bytes;
+    if (bits_of(type) == 16) {
+        for (int code = 0; code < 1 << 16; ++code) {
+            bytes.push_back(static_cast<uint8_t>(code));
+            bytes.push_back(static_cast<uint8_t>(code >> 8));
+        }
+    } else {
+        for (int code = 0; code < 256; ++code)
+            bytes.push_back(static_cast<uint8_t>(code));
+    }
+    return bytes;
+}
+
+TEST_P(every_value, of_at_most_16_bits_is_itself) {
+    using t = data_type_t;
+    for (const auto type : {t::u16, t::s16, t::f16, t::bf16, t::f8_e4m3,
+                 t::f8_e5m2, t::f8_e4m3fnuz, t::f8_e5m2fnuz, t::f4_e2m1, t::s2,
+                 t::u2, t::u4, t::s4, t::u8, t::s8})
+        for (const auto to : {t::f32, t::bf16, t::f16}) {
+            auto src = codes_of(type);
+            const auto count
+                    = static_cast<dim_t>(src.size()) * 8 / bits_of(type);
+            std::vector<float> want(static_cast<size_t>(count)), got = want;
+            float scale = 1;
+            run({{{count, -1, 0}},
+                        {{type, 0, {1}}, {t::f32, 0, {0}}, {to, 0, {1}}},
+                        {{step_kind_t::multiply, 1}}},
+                    {src.data(), &scale, got.data()});
+            for (dim_t i = 0; i < count; ++i)
+                store_f32(to, want.data(), i, load_f32(type, src.data(), i));
+            EXPECT_EQ(
+                    support::difference(to, want.data(), got.data(), count), "")
+                    << to_string(type) << " to " << to_string(to);
+        }
+}
+
+template <typename T>
+std::vector<T> ends_of() {
+    std::vector<T> values;
+    for (const int power : {0, 9, 10, 22, 23, 24, 30, 31, 32})
+        for (int64_t near = -1; near <= 1; ++near)
+            for (const int64_t sign : {1, -1})
+                values.push_back(
+                        static_cast<T>(sign * ((int64_t {1} << power) + near)));
+    return values;
+}
+
+template <typename src_t, typename zps_t>
+void check_differences(data_type_t src_type, data_type_t zps_type,
+        const std::function<void(
+                const problem_t &, const std::vector<void *> &)> &run) {
+    auto src = ends_of<src_t>();
+    auto zps = ends_of<zps_t>();
+    const auto cols = static_cast<dim_t>(src.size());
+    const auto rows = static_cast<dim_t>(zps.size());
+    std::vector<float> got(src.size() * zps.size());
+    float scale = 1;
+    run({{{rows, -1, 0}, {cols, -1, 0}},
+                {{src_type, 0, {0, 1}}, {zps_type, 0, {1, 0}},
+                        {data_type_t::f32, 0, {0, 0}},
+                        {data_type_t::f32, 0, {cols, 1}}},
+                {{step_kind_t::subtract, 1}, {step_kind_t::multiply, 2}}},
+            {src.data(), zps.data(), &scale, got.data()});
+    for (size_t z = 0; z < zps.size(); ++z)
+        for (size_t x = 0; x < src.size(); ++x) {
+            const wide_t exact = wide_t {src[x]} - wide_t {zps[z]};
+            EXPECT_EQ(got[z * src.size() + x], static_cast<float>(exact))
+                    << src[x] << " - " << zps[z];
+        }
+}
+
+TEST_P(every_value, of_32_bits_is_subtracted_exactly) {
+    using t = data_type_t;
+    const auto run_it = [this](const problem_t &problem,
+                                const std::vector<void *> &buffers) {
+        run(problem, buffers);
+    };
+    check_differences<uint32_t, uint32_t>(t::u32, t::u32, run_it);
+    check_differences<int32_t, int32_t>(t::s32, t::s32, run_it);
+    check_differences<uint32_t, int32_t>(t::u32, t::s32, run_it);
+    check_differences<int32_t, uint32_t>(t::s32, t::u32, run_it);
+    check_differences<uint16_t, uint32_t>(t::u16, t::u32, run_it);
+    check_differences<int16_t, int32_t>(t::s16, t::s32, run_it);
+    check_differences<uint8_t, uint32_t>(t::u8, t::u32, run_it);
+    check_differences<uint32_t, int8_t>(t::u32, t::s8, run_it);
+}
+
+INSTANTIATE_TEST_SUITE_P(kernels, every_value,
+        ::testing::Range(size_t {0}, dequantize_rows().size()),
+        [](const auto &param_info) {
+            return dequantize_rows()[param_info.param].name;
+        });
+
+} // namespace
+} // namespace dnnl_dequant
