@@ -3,68 +3,50 @@
 namespace dnnl_dequant {
 namespace bench {
 
-const char *to_string(type_t type) {
-    switch (type) {
-    case type_t::f32: return "f32";
-    case type_t::bf16: return "bf16";
-    case type_t::f16: return "f16";
-    case type_t::s32: return "s32";
-    case type_t::s8: return "s8";
-    case type_t::u8: return "u8";
-    case type_t::s4: return "s4";
-    case type_t::u4: return "u4";
-    default: return "-";
+namespace {
+
+std::string joined(const dims_t &dims) {
+    std::string text;
+    for (const dim_t dim : dims)
+        text += (text.empty() ? "" : "x") + std::to_string(dim);
+    return text;
+}
+
+} // namespace
+
+const char *to_string(op_t op) {
+    switch (op) {
+    case op_t::dequantize_linear: return "DequantizeLinear";
+    case op_t::extended_dequantize_linear: return "ExtendedDequantizeLinear";
+    default: return "DynamicDequantize";
     }
 }
 
-dim_t bits_of(type_t type) {
-    switch (type) {
-    case type_t::f32:
-    case type_t::s32: return 32;
-    case type_t::bf16:
-    case type_t::f16: return 16;
-    case type_t::s8:
-    case type_t::u8: return 8;
-    case type_t::s4:
-    case type_t::u4: return 4;
-    default: return 0;
-    }
+type_t bench_case_t::scales() const {
+    return op == op_t::extended_dequantize_linear ? type_t::f32 : dst;
 }
 
-size_t bytes_of(type_t type, dim_t count) {
-    return static_cast<size_t>((count * bits_of(type) + 7) / 8);
+dims_t bench_case_t::shared() const {
+    if (granularity == granularity_t::per_group) return group;
+    dims_t all = dims;
+    if (granularity == granularity_t::per_channel)
+        all[static_cast<size_t>(axis)] = 1;
+    return all;
 }
 
-dim_t bench_case_t::shared_rows() const {
-    switch (granularity) {
-    case granularity_t::per_group: return group_rows;
-    case granularity_t::per_channel: return axis == 0 ? 1 : rows;
-    default: return rows;
-    }
-}
-
-dim_t bench_case_t::shared_cols() const {
-    switch (granularity) {
-    case granularity_t::per_group: return group_cols;
-    case granularity_t::per_channel: return axis == 1 ? 1 : cols;
-    default: return cols;
-    }
-}
-
-dim_t bench_case_t::scale_rows() const {
-    return (rows + shared_rows() - 1) / shared_rows();
-}
-
-dim_t bench_case_t::scale_cols() const {
-    return (cols + shared_cols() - 1) / shared_cols();
+dims_t bench_case_t::scale_grid() const {
+    dims_t grid = shared();
+    for (size_t i = 0; i < dims.size(); i++)
+        grid[i] = (dims[i] + grid[i] - 1) / grid[i];
+    return grid;
 }
 
 size_t bench_case_t::scales_bytes() const {
-    return bytes_of(dst, scale_rows() * scale_cols());
+    return bytes_of(scales(), product(scale_grid()));
 }
 
 size_t bench_case_t::zps_bytes() const {
-    return bytes_of(zps, scale_rows() * scale_cols());
+    return bytes_of(zps, product(scale_grid()));
 }
 
 size_t bench_case_t::bytes() const {
@@ -72,17 +54,19 @@ size_t bench_case_t::bytes() const {
 }
 
 std::string bench_case_t::granularity_name() const {
+    const bool linear = op != op_t::dynamic_dequantize;
     switch (granularity) {
     case granularity_t::per_tensor: return "tensor";
-    case granularity_t::per_channel: return "channel_" + std::to_string(axis);
+    case granularity_t::per_channel:
+        return (linear ? "axis_" : "channel_") + std::to_string(axis);
     default:
-        return "group_" + std::to_string(group_rows) + "x"
-               + std::to_string(group_cols);
+        return linear ? "block_" + std::to_string(group.back())
+                      : "group_" + joined(group);
     }
 }
 
 std::string bench_case_t::shape_name() const {
-    return std::to_string(rows) + "x" + std::to_string(cols);
+    return joined(dims);
 }
 
 const char *bench_case_t::layout_name() const {
@@ -91,7 +75,10 @@ const char *bench_case_t::layout_name() const {
 
 std::string bench_case_t::name() const {
     const std::string zps_name = zps == type_t::undef ? "none" : to_string(zps);
-    return std::string(to_string(src)) + "/" + to_string(dst) + "/"
+    const std::string op_name = op == op_t::dynamic_dequantize
+                                        ? ""
+                                        : to_string(op) + std::string("/");
+    return op_name + to_string(src) + "/" + to_string(dst) + "/"
            + granularity_name() + "/zps_" + zps_name + "/" + layout_name() + "/"
            + shape_name() + "/t" + std::to_string(threads);
 }

@@ -27,17 +27,21 @@ public:
     explicit arena_t(bool misalign)
         : skew_(misalign ? 16 : 0) {}
 
-    /// Buffers of the case's sizes, src, scales and zps filled: any integer
-    /// for src and zps (s32 zps within a byte's range), scales in +-[1/64, 1).
+    /// Buffers of the case's sizes, src, scales and zps filled: src any integer
+    /// or f8, or bf16 and f16 in +-8; zps within a byte's range, or as src, or
+    /// zero where the op wants it; scales in +-[1/64, 1).
     buffers_t place(const bench_case_t &c);
 
 private:
     struct block_t {
         std::unique_ptr<void, decltype(&std::free)> memory {nullptr, std::free};
         size_t size = 0;
+        bool floats = false; // holds bf16 or f16, not any bits
     };
 
     void *reserve(block_t &block, size_t size);
+
+    void fill_src(const bench_case_t &c, void *src);
 
     size_t skew_;
     block_t src_, scales_, zps_, dst_;

@@ -17,6 +17,7 @@ struct usage_error_t : std::runtime_error {
 // Each adds its subcommand, whose callback sets `exit_status`: 0 or, where a
 // result was wrong, 1.
 void add_kernels_command(CLI::App &app, int &exit_status);
+void add_peers_command(CLI::App &app, int &exit_status);
 
 } // namespace bench
 } // namespace dnnl_dequant

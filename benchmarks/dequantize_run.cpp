@@ -9,30 +9,24 @@ namespace bench {
 
 namespace {
 
-using dims_t = lt_t::dims;
-
-lt_t strided(
-        size_t id, type_t type, const dims_t &dims, const dims_t &strides) {
-    return lt_t(id, type, dims, strides);
-}
-
 lt_t dense(size_t id, type_t type, const dims_t &dims) {
     return lt_t(id, type, dims, lt_t::layout_type::strided);
 }
 
-dims_t scale_dims(const bench_case_t &c) {
-    switch (c.granularity) {
-    case granularity_t::per_tensor: return {1};
-    case granularity_t::per_channel: return {c.scale_rows() * c.scale_cols()};
-    default: return {c.scale_rows(), c.scale_cols()};
-    }
+lt_t src_of(const bench_case_t &c) {
+    if (!c.transposed) return dense(0, c.src, c.dims);
+    return lt_t(0, c.src, c.dims, dims_t {1, c.dims[0]});
 }
 
-dnnl::graph::op make_op(const bench_case_t &c, const std::vector<lt_t> &inputs,
-        const std::vector<lt_t> &outputs) {
-    using dnnl::graph::op;
-    op dequantize(
-            0, op::kind::DynamicDequantize, inputs, outputs, "dequantize");
+dims_t scale_dims(const bench_case_t &c) {
+    const dims_t grid = c.scale_grid();
+    return c.granularity == granularity_t::per_group ? grid
+                                                     : dims_t {product(grid)};
+}
+
+using dnnl::graph::op;
+
+void set_dynamic_attributes(const bench_case_t &c, op &dequantize) {
     switch (c.granularity) {
     case granularity_t::per_tensor:
         dequantize.set_attr<std::string>(op::attr::qtype, "per_tensor");
@@ -44,9 +38,31 @@ dnnl::graph::op make_op(const bench_case_t &c, const std::vector<lt_t> &inputs,
     case granularity_t::per_group:
         dequantize.set_attr<std::string>(op::attr::qtype, "per_group");
         dequantize.set_attr<std::vector<int64_t>>(
-                op::attr::group_shape, {c.group_rows, c.group_cols});
+                op::attr::group_shape, c.group);
         break;
     }
+}
+
+// Of ONNX's ops: the shape of the scales says the granularity.
+void set_linear_attributes(const bench_case_t &c, op &dequantize) {
+    if (c.granularity == granularity_t::per_channel)
+        dequantize.set_attr<int64_t>(op::attr::axis, c.axis);
+    if (c.granularity == granularity_t::per_group) {
+        dequantize.set_attr<int64_t>(op::attr::axis, -1);
+        dequantize.set_attr<int64_t>(attr::block_size, c.group.back());
+    }
+}
+
+op make_op(const bench_case_t &c, const std::vector<lt_t> &inputs,
+        const std::vector<lt_t> &outputs) {
+    const bool dynamic = c.op == op_t::dynamic_dequantize;
+    const auto kind = dynamic ? op::kind::DynamicDequantize
+                      : c.op == op_t::dequantize_linear
+                              ? op_kind::DequantizeLinear
+                              : op_kind::ExtendedDequantizeLinear;
+    op dequantize(0, kind, inputs, outputs, "dequantize");
+    if (dynamic) set_dynamic_attributes(c, dequantize);
+    else set_linear_attributes(c, dequantize);
     return dequantize;
 }
 
@@ -58,14 +74,11 @@ const dnnl::engine &cpu_engine() {
 }
 
 dequantize_graph_t::dequantize_graph_t(const bench_case_t &c, owner_t owner) {
-    const dims_t dims {c.rows, c.cols};
-    const dims_t by_column {1, c.rows}, by_row {c.cols, 1};
-    inputs.push_back(
-            strided(0, c.src, dims, c.transposed ? by_column : by_row));
-    inputs.push_back(dense(1, c.dst, scale_dims(c)));
+    inputs.push_back(src_of(c));
+    inputs.push_back(dense(1, c.scales(), scale_dims(c)));
     if (c.zps != type_t::undef)
         inputs.push_back(dense(2, c.zps, scale_dims(c)));
-    outputs.push_back(dense(3, c.dst, dims));
+    outputs.push_back(dense(3, c.dst, c.dims));
 
     set_enabled(owner == owner_t::plugin); // taken note of by get_partitions
     dnnl::graph::graph graph(dnnl::engine::kind::cpu);

@@ -16,7 +16,7 @@ enum class owner_t { plugin, stock };
 
 const dnnl::engine &cpu_engine();
 
-/// A graph of one DynamicDequantize, as its only partition and the tensors'
+/// A graph of the case's op alone, as its only partition and the tensors'
 /// descriptions, through the standard API.
 struct dequantize_graph_t {
     dequantize_graph_t(const bench_case_t &c, owner_t owner);

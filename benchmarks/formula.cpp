@@ -14,12 +14,6 @@ uint32_t bits_of_f32(float value) {
     return bits;
 }
 
-float f32_of_bits(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
 uint32_t f32_to_bf16(float value) {
     const uint32_t bits = bits_of_f32(value);
     if (std::isnan(value)) return (bits >> 16) | 0x40u;
@@ -43,47 +37,36 @@ uint32_t f32_to_f16(float value) {
     return sign | (base + static_cast<uint32_t>(steps));
 }
 
-float f16_to_f32(uint32_t bits) {
-    const int exponent = static_cast<int>((bits >> 10) & 31u);
-    const int mantissa = static_cast<int>(bits & 1023u);
-    double value;
-    if (exponent == 31)
-        value = mantissa == 0 ? static_cast<double>(INFINITY)
-                              : static_cast<double>(NAN);
-    else if (exponent == 0) value = std::ldexp(mantissa, -24);
-    else value = std::ldexp(mantissa + 1024, exponent - 25);
-    return static_cast<float>((bits & 0x8000u) != 0 ? -value : value);
-}
-
-template <typename T>
-T read_as(const void *base, dim_t index) {
-    T value;
-    std::memcpy(&value,
-            static_cast<const char *>(base)
-                    + static_cast<size_t>(index) * sizeof(T),
-            sizeof(T));
-    return value;
+// The bits of one element of any type, types below a byte from the lowest bits.
+uint32_t code_at(type_t type, const void *base, dim_t index) {
+    const dim_t bits = bits_of(type), first = index * bits;
+    const uint8_t *from = static_cast<const uint8_t *>(base) + first / 8;
+    uint32_t code = 0;
+    std::memcpy(&code, from, static_cast<size_t>((bits + 7) / 8));
+    const uint64_t mask = (uint64_t {1} << bits) - 1;
+    return static_cast<uint32_t>((code >> first % 8) & mask);
 }
 
 int64_t integer_at(type_t type, const void *base, dim_t index) {
-    switch (type) {
-    case type_t::s32: return read_as<int32_t>(base, index);
-    case type_t::s8: return read_as<int8_t>(base, index);
-    case type_t::u8: return read_as<uint8_t>(base, index);
-    default: break;
-    }
-    const int byte = read_as<uint8_t>(base, index / 2);
-    const int nibble = index % 2 == 0 ? byte & 15 : byte >> 4;
-    return type == type_t::s4 && nibble > 7 ? nibble - 16 : nibble;
+    const int64_t value = code_at(type, base, index);
+    const int64_t half = int64_t {1} << (bits_of(type) - 1);
+    return is_signed(type) && value >= half ? value - 2 * half : value;
 }
 
-uint32_t bits_at(type_t type, const void *base, dim_t index) {
-    return type == type_t::f32 ? read_as<uint32_t>(base, index)
-                               : read_as<uint16_t>(base, index);
+bool is_nan(type_t type, uint32_t bits) {
+    return std::isnan(to_f32(type, bits));
 }
 
 bool is_zero(type_t type, uint32_t bits) {
-    return (bits << (type == type_t::f32 ? 1 : 17)) == 0;
+    return to_f32(type, bits) == 0;
+}
+
+dims_t dense_strides(const dims_t &dims) {
+    dims_t strides(dims.size());
+    dim_t stride = 1;
+    for (size_t i = dims.size(); i-- > 0; stride *= dims[i])
+        strides[i] = stride;
+    return strides;
 }
 
 } // namespace
@@ -97,36 +80,69 @@ uint32_t round_to(type_t type, float value) {
 }
 
 float to_f32(type_t type, uint32_t bits) {
-    switch (type) {
-    case type_t::bf16: return f32_of_bits(bits << 16);
-    case type_t::f16: return f16_to_f32(bits);
-    default: return f32_of_bits(bits);
-    }
+    const dim_t width = bits_of(type);
+    const int fraction = fraction_bits(type), bias = exponent_bias(type);
+    const uint32_t sign = uint32_t {1} << (width - 1);
+    const uint32_t magnitude = bits & (sign - 1);
+    const int exponent = static_cast<int>(magnitude >> fraction);
+    const uint32_t implied = uint32_t {1} << fraction;
+    const uint32_t mantissa = magnitude & (implied - 1);
+    const int highest = (1 << (static_cast<int>(width) - 1 - fraction)) - 1;
+    double value;
+    if (type == type_t::f8_e4m3 && magnitude == sign - 1) return NAN;
+    // f8_e4m3 and f4_e2m1 have numbers where the others have infinities.
+    if (exponent == highest && type != type_t::f8_e4m3 && width > 4)
+        value = mantissa == 0 ? static_cast<double>(INFINITY)
+                              : static_cast<double>(NAN);
+    else if (exponent == 0) value = std::ldexp(mantissa, 1 - bias - fraction);
+    else value = std::ldexp(implied + mantissa, exponent - bias - fraction);
+    return static_cast<float>((bits & sign) != 0 ? -value : value);
 }
 
-uint32_t expected_bits(
-        const bench_case_t &c, const buffers_t &b, dim_t row, dim_t col) {
-    const dim_t at_src = c.transposed ? col * c.rows + row : row * c.cols + col;
-    const dim_t at_scale
-            = row / c.shared_rows() * c.scale_cols() + col / c.shared_cols();
-    int64_t difference = integer_at(c.src, b.src, at_src);
-    if (c.zps != type_t::undef)
-        difference -= integer_at(c.zps, b.zps, at_scale);
-    const float scale = to_f32(c.dst, bits_at(c.dst, b.scales, at_scale));
-    return round_to(c.dst, static_cast<float>(difference) * scale);
+formula_t::formula_t(const bench_case_t &c, const buffers_t &b)
+    : c_(c)
+    , b_(b)
+    , shared_(c.shared())
+    , src_strides_(c.transposed ? dims_t {1, c.dims[0]} : dense_strides(c.dims))
+    , scale_strides_(dense_strides(c.scale_grid())) {}
+
+float formula_t::difference(dim_t at_src, dim_t at_scale) const {
+    const bool has_zps = c_.zps != type_t::undef;
+    if (is_floating(c_.src)) {
+        const float x = to_f32(c_.src, code_at(c_.src, b_.src, at_src));
+        if (!has_zps) return x;
+        return x - to_f32(c_.zps, code_at(c_.zps, b_.zps, at_scale));
+    }
+    const int64_t x = integer_at(c_.src, b_.src, at_src);
+    const int64_t zp = has_zps ? integer_at(c_.zps, b_.zps, at_scale) : 0;
+    return static_cast<float>(x - zp);
+}
+
+uint32_t formula_t::expected_bits(dim_t at) const {
+    dim_t at_src = 0, at_scale = 0;
+    for (size_t i = c_.dims.size(); i-- > 0; at /= c_.dims[i]) {
+        const dim_t position = at % c_.dims[i];
+        at_src += position * src_strides_[i];
+        at_scale += position / shared_[i] * scale_strides_[i];
+    }
+    const type_t scales = c_.scales();
+    const float scale = to_f32(scales, code_at(scales, b_.scales, at_scale));
+    return round_to(c_.dst, difference(at_src, at_scale) * scale);
 }
 
 check_t check_result(const bench_case_t &c, const buffers_t &b, size_t most) {
+    const formula_t formula(c, b);
     check_t check;
     const size_t n = static_cast<size_t>(c.elements());
     // An odd step meets every position within vectors and groups.
     const size_t step = n <= most ? 1 : (n / most) | 1u;
     for (size_t i = 0; i < n; i += step) {
         const dim_t at = static_cast<dim_t>(i);
-        const uint32_t want = expected_bits(c, b, at / c.cols, at % c.cols);
-        const uint32_t got = bits_at(c.dst, b.dst, at);
+        const uint32_t want = formula.expected_bits(at);
+        const uint32_t got = code_at(c.dst, b.dst, at);
         check.checked++;
-        if (got == want) continue;
+        if (got == want || (is_nan(c.dst, got) && is_nan(c.dst, want)))
+            continue;
         check.wrong++;
         if (is_zero(c.dst, got) && is_zero(c.dst, want)) check.sign_of_zero++;
     }

@@ -2,6 +2,7 @@
 #define BENCHMARKS_FORMULA_HPP
 
 #include <cstddef>
+#include <cstdint>
 
 #include "bench_case.hpp"
 #include "buffers.hpp"
@@ -9,12 +10,25 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// The formula, written down a second time and on its own: what dst must hold
-/// at (row, col), as the bits of its type.
+/// The formula, written down a second time and on its own: what dst must hold,
+/// as the bits of its type.
 ///   difference = f32(src - zp)         exact in integers, then rounded once
+///              = f32(src) - f32(zp)    of floating types
 ///   dst        = dst_type(difference * f32(scale))    rounded once each
-uint32_t expected_bits(
-        const bench_case_t &c, const buffers_t &b, dim_t row, dim_t col);
+class formula_t {
+public:
+    formula_t(const bench_case_t &c, const buffers_t &b);
+
+    /// Of element `at` of dst, counted densely.
+    uint32_t expected_bits(dim_t at) const;
+
+private:
+    float difference(dim_t at_src, dim_t at_scale) const;
+
+    const bench_case_t &c_;
+    const buffers_t &b_;
+    dims_t shared_, src_strides_, scale_strides_;
+};
 
 struct check_t {
     size_t checked = 0;
@@ -23,12 +37,13 @@ struct check_t {
 };
 
 /// Compares dst with the formula, at `most` points evenly spread over it (all
-/// of them where there are no more).
+/// of them where there are no more). Any NaN equals any other.
 check_t check_result(const bench_case_t &c, const buffers_t &b,
         size_t most = size_t {1} << 18);
 
-/// f32 to the bits of `type`, to nearest even, subnormals kept; and back.
+/// f32 to the bits of f32, bf16 or f16, to nearest even, subnormals kept.
 uint32_t round_to(type_t type, float value);
+/// The value of the bits of any floating type.
 float to_f32(type_t type, uint32_t bits);
 
 } // namespace bench

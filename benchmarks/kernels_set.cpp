@@ -1,5 +1,7 @@
 #include "kernels_set.hpp"
 
+#include "linear_set.hpp"
+
 namespace dnnl_dequant {
 namespace bench {
 
@@ -15,7 +17,8 @@ constexpr shape_t l2_shape {256, 256};
 constexpr shape_t tiny_shape {1, 64};
 
 bool is_in_cache(const bench_case_t &c) {
-    return c.elements() <= l2_shape.rows * l2_shape.cols;
+    constexpr dim_t most = l2_shape.rows * l2_shape.cols;
+    return c.elements() <= most;
 }
 
 std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
@@ -31,10 +34,9 @@ std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
     c.granularity = granularity_t::per_group;
     constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}};
     for (const auto &group : groups) {
-        if (base.rows % group.rows != 0 || base.cols % group.cols != 0)
+        if (base.dims[0] % group.rows != 0 || base.dims[1] % group.cols != 0)
             continue;
-        c.group_rows = group.rows;
-        c.group_cols = group.cols;
+        c.group = {group.rows, group.cols};
         all.push_back(c);
     }
     return all;
@@ -51,8 +53,7 @@ std::vector<bench_case_t> section(
                 c.src = src;
                 c.dst = dst;
                 c.zps = zps;
-                c.rows = shape.rows;
-                c.cols = shape.cols;
+                c.dims = {shape.rows, shape.cols};
                 c.transposed = transposed;
                 c.threads = threads;
                 const auto rows = with_granularities(c);
@@ -62,8 +63,8 @@ std::vector<bench_case_t> section(
 }
 
 bool has_groups(const bench_case_t &c, dim_t rows, dim_t cols) {
-    return c.granularity == granularity_t::per_group && c.group_rows == rows
-           && c.group_cols == cols;
+    return c.granularity == granularity_t::per_group
+           && c.group == dims_t {rows, cols};
 }
 
 // Unsigned src with zps of its type stands for all in every granularity; the
@@ -72,7 +73,7 @@ bool is_quick(const bench_case_t &c, int most_threads) {
     const bool common = has_groups(c, 1, 128);
     const bool is_unsigned = c.src == type_t::u4 || c.src == type_t::u8;
     const bool own_zps = c.zps == c.src;
-    if (c.cols == larger_shape.cols)
+    if (c.dims[1] == larger_shape.cols)
         return common && own_zps && is_unsigned && !c.transposed
                && c.threads == most_threads && c.dst != type_t::f16;
     if (c.elements() <= tiny_shape.cols)
@@ -102,6 +103,8 @@ std::vector<bench_case_t> kernels_set(
                     if (quick && !is_quick(c, most_threads)) continue;
                     all.push_back(c);
                 }
+    const auto linear = linear_set(threads, quick);
+    all.insert(all.end(), linear.begin(), linear.end());
     return all;
 }
 

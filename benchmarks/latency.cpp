@@ -18,17 +18,14 @@ bench_case_t group_case(dim_t rows) {
     c.src = c.zps = type_t::u4;
     c.dst = type_t::f32;
     c.granularity = granularity_t::per_group;
-    c.group_rows = 1;
-    c.group_cols = 128;
-    c.rows = rows;
-    c.cols = 4096;
+    c.group = {1, 128};
+    c.dims = {rows, 4096};
     return c;
 }
 
 void measure_execute(latency_t &latency) {
     bench_case_t c;
-    c.rows = 1;
-    c.cols = 64;
+    c.dims = {1, 64};
     arena_t arena(false);
     const buffers_t b = arena.place(c);
     dequantize_run_t ours(c, owner_t::plugin, b);
@@ -37,8 +34,10 @@ void measure_execute(latency_t &latency) {
     sampling_t sampling;
     sampling.min_sample = 50e-6;
     sampling.max_rounds = 101;
-    const auto samples = sample_side_by_side(
-            {[&] { ours.execute(); }, [&] { stock.execute(); }}, sampling);
+    const auto samples
+            = sample_side_by_side({timed_here([&] { ours.execute(); }),
+                                          timed_here([&] { stock.execute(); })},
+                    sampling);
     latency.ours = samples[0];
     latency.stock = samples[1];
 }
@@ -64,8 +63,10 @@ void measure_cached_compiles(latency_t &latency) {
     sampling_t sampling;
     sampling.min_sample = 50e-6;
     sampling.max_rounds = 101;
-    const auto samples = sample_side_by_side(
-            {[&] { ours.compile(); }, [&] { stock.compile(); }}, sampling);
+    const auto samples
+            = sample_side_by_side({timed_here([&] { ours.compile(); }),
+                                          timed_here([&] { stock.compile(); })},
+                    sampling);
     latency.ours = samples[0];
     latency.stock = samples[1];
 }

@@ -28,7 +28,7 @@ template <int dst_bytes>
 __attribute__((target("prfchw"), always_inline)) inline void prefetch(
         const char *from, char *to) {
     _mm_prefetch(from + src_ahead, _MM_HINT_T0);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < dst_bytes; k += 64)
         _mm_prefetch(to + dst_ahead + k, _MM_HINT_ET0);
 }
@@ -50,7 +50,7 @@ __attribute__((target("avx512f,prfchw"))) uint64_t copy_avx512(
         char *to = dst + 64 * ratio * i;
         if constexpr (stores == stores_t::prefetched)
             prefetch<64 * ratio>(from + 64 * i, to);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < ratio; k++)
             if constexpr (stores == stores_t::streaming)
                 _mm512_stream_si512(
@@ -73,7 +73,7 @@ __attribute__((target("avx2,prfchw"))) uint64_t copy_avx2(
         char *to = dst + 32 * ratio * i;
         if constexpr (stores == stores_t::prefetched)
             prefetch<32 * ratio>(from + 32 * i, to);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < ratio; k++) {
             __m256i *at = reinterpret_cast<__m256i *>(to + 32 * k);
             if constexpr (stores == stores_t::streaming)
@@ -111,7 +111,7 @@ __attribute__((target("avx2"))) uint64_t read_avx2(
 // The least power of two by which dst can grow out of the first input.
 int log2_ratio(size_t input, size_t dst) {
     int log2 = 0;
-    while (log2 < 3 && (input << log2) < dst)
+    while (log2 < 4 && (input << log2) < dst)
         log2++;
     return log2;
 }
@@ -123,29 +123,35 @@ const byte_mover_t::vector_code_t &byte_mover_t::vector_code() {
             {{copy_avx512<1, stores_t::ordinary>,
                      copy_avx512<2, stores_t::ordinary>,
                      copy_avx512<4, stores_t::ordinary>,
-                     copy_avx512<8, stores_t::ordinary>},
+                     copy_avx512<8, stores_t::ordinary>,
+                     copy_avx512<16, stores_t::ordinary>},
                     {copy_avx512<1, stores_t::streaming>,
                             copy_avx512<2, stores_t::streaming>,
                             copy_avx512<4, stores_t::streaming>,
-                            copy_avx512<8, stores_t::streaming>},
+                            copy_avx512<8, stores_t::streaming>,
+                            copy_avx512<16, stores_t::streaming>},
                     {copy_avx512<1, stores_t::prefetched>,
                             copy_avx512<2, stores_t::prefetched>,
                             copy_avx512<4, stores_t::prefetched>,
-                            copy_avx512<8, stores_t::prefetched>}},
+                            copy_avx512<8, stores_t::prefetched>,
+                            copy_avx512<16, stores_t::prefetched>}},
             read_avx512};
     static const vector_code_t avx2 {32,
             {{copy_avx2<1, stores_t::ordinary>,
                      copy_avx2<2, stores_t::ordinary>,
                      copy_avx2<4, stores_t::ordinary>,
-                     copy_avx2<8, stores_t::ordinary>},
+                     copy_avx2<8, stores_t::ordinary>,
+                     copy_avx2<16, stores_t::ordinary>},
                     {copy_avx2<1, stores_t::streaming>,
                             copy_avx2<2, stores_t::streaming>,
                             copy_avx2<4, stores_t::streaming>,
-                            copy_avx2<8, stores_t::streaming>},
+                            copy_avx2<8, stores_t::streaming>,
+                            copy_avx2<16, stores_t::streaming>},
                     {copy_avx2<1, stores_t::prefetched>,
                             copy_avx2<2, stores_t::prefetched>,
                             copy_avx2<4, stores_t::prefetched>,
-                            copy_avx2<8, stores_t::prefetched>}},
+                            copy_avx2<8, stores_t::prefetched>,
+                            copy_avx2<16, stores_t::prefetched>}},
             read_avx2};
     static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
     return has_avx512 ? avx512 : avx2;

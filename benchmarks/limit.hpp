@@ -51,7 +51,7 @@ private:
     using read_t = uint64_t (*)(const char *from, size_t size);
     struct vector_code_t {
         size_t width;      // bytes of a vector
-        copy_t copy[3][4]; // by stores_t, by log2 of the ratio
+        copy_t copy[3][5]; // by stores_t, by log2 of the ratio
         read_t read;
     };
     static const vector_code_t &vector_code();

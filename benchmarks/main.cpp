@@ -17,12 +17,14 @@ int refuse(const std::string &sentence) {
 
 int main(int argc, char **argv) {
     using namespace dnnl_dequant::bench;
-    CLI::App app("How fast is the plugin, beside stock oneDNN and beside what "
-                 "the memory allows?",
+    CLI::App app(
+            "How fast is the plugin, beside stock oneDNN, beside ONNX Runtime "
+            "and beside what the memory allows?",
             "dnnl-dequant-bench");
     app.require_subcommand(1);
     int exit_status = 0;
     add_kernels_command(app, exit_status);
+    add_peers_command(app, exit_status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {

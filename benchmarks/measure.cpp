@@ -46,9 +46,9 @@ double try_out(dequantize_run_t &run, const bench_case_t &c, const buffers_t &b,
 // Stock's time where its code is too slow to be run at full size.
 bool estimate_stock(const bench_case_t &c, const buffers_t &b,
         const measure_options_t &options, contender_t &stock) {
-    if (c.elements() < large || c.rows % part != 0) return false;
+    if (c.elements() < large || c.dims[0] % part != 0) return false;
     bench_case_t first_rows = c;
-    first_rows.rows = c.rows / part;
+    first_rows.dims[0] = c.dims[0] / part;
     dequantize_run_t run(first_rows, owner_t::stock, b);
     const double seconds
             = try_out(run, first_rows, b, options.cpu_time, stock) * part;
@@ -69,6 +69,7 @@ public:
     void run(const measure_options_t &options) const {
         sampling_t sampling;
         sampling.budget = options.budget;
+        sampling.min_rounds = options.min_rounds;
         sampling.cpu_time = options.cpu_time;
         const auto samples = sample_side_by_side(contestants_, sampling);
         for (size_t i = 0; i < samples.size(); i++)
@@ -87,11 +88,29 @@ void enter_loops(contest_t &contest, const buffers_t &b, row_t &row) {
     const auto enter = [&](stores_t stores, samples_t &samples) {
         const byte_mover_t mover(
                 inputs, {b.dst, c.dst_bytes()}, stores, c.threads);
-        contest.enter([mover] { mover.run(); }, samples);
+        contest.enter(timed_here([mover] { mover.run(); }), samples);
     };
     enter(stores_t::ordinary, row.ordinary);
     enter(stores_t::streaming, row.streaming);
     enter(stores_t::prefetched, row.prefetched);
+}
+
+void enter_peer(
+        contest_t &contest, const bench_case_t &c, peer_t &peer, row_t &row) {
+    row.peer.refusal = peer.prepare(c);
+    row.peer.absent = !peer.absence().empty();
+    if (!row.peer.refusal.empty()) return;
+    contest.enter([&](int runs, bool cpu_time) {
+        return peer.seconds_a_run(runs, cpu_time);
+    }, row.peer.time);
+}
+
+// A peer that died between two runs has no time.
+void bury(const peer_t &peer, row_t &row) {
+    if (peer.death().empty()) return;
+    row.peer.time.seconds.clear();
+    row.peer.refusal = peer.death();
+    row.peer.died = true;
 }
 
 } // namespace
@@ -109,14 +128,19 @@ samples_t row_t::floor_ratio() const {
     return ratio_of(ours.time, ahead ? prefetched : limit());
 }
 
-double row_t::best_ratio() const {
-    return ours.time.min() / std::min(ordinary.min(), streaming.min());
+double row_t::best_ratio(const contender_t &contender) const {
+    return contender.time.min() / std::min(ordinary.min(), streaming.min());
 }
 
 double row_t::gigabytes_per_second() const {
     return ours.ran()
                    ? static_cast<double>(c.bytes()) / ours.time.median() / 1e9
                    : 0;
+}
+
+std::optional<double> row_t::gain_on_peer() const {
+    if (!ours.ran() || !peer.ran()) return std::nullopt;
+    return ratio_of(peer.time, ours.time).median();
 }
 
 std::optional<double> row_t::gain() const {
@@ -146,21 +170,26 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
     dequantize_run_t ours(c, owner_t::plugin, b);
     const double ours_once = try_out(ours, c, b, options.cpu_time, row.ours);
     if (row.ours.refusal.empty())
-        contest.enter([&] { ours.execute(); }, row.ours.time);
+        contest.enter(timed_here([&] { ours.execute(); }), row.ours.time);
     if (c.elements() > tiny) enter_loops(contest, b, row);
 
     std::optional<dequantize_run_t> stock;
     if (!options.with_stock) {
         row.stock.refusal = "not asked";
+    } else if (c.op != op_t::dynamic_dequantize) {
+        row.stock.refusal = "oneDNN has no such op";
     } else if (!estimate_stock(c, b, options, row.stock)) {
         stock.emplace(c, owner_t::stock, b);
         const double once = try_out(*stock, c, b, options.cpu_time, row.stock);
         if (ours_once > 0 && once > too_slow_for_rounds * ours_once)
             row.stock.time.seconds = {once};
         else if (row.stock.refusal.empty())
-            contest.enter([&] { stock->execute(); }, row.stock.time);
+            contest.enter(
+                    timed_here([&] { stock->execute(); }), row.stock.time);
     }
+    if (options.peer != nullptr) enter_peer(contest, c, *options.peer, row);
     contest.run(options);
+    if (options.peer != nullptr) bury(*options.peer, row);
     return row;
 }
 

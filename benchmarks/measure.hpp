@@ -7,18 +7,21 @@
 #include "bench_case.hpp"
 #include "buffers.hpp"
 #include "formula.hpp"
+#include "peer.hpp"
 #include "timing.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
 
-/// One side of a row: the plugin or stock oneDNN.
+/// One side of a row: the plugin, stock oneDNN or a peer.
 struct contender_t {
     std::string refusal; // why it did not run; empty where it ran
     std::string kernel;  // impl_info
     check_t check;
     samples_t time;
     bool estimated = false; // from a run of the first rows alone
+    bool absent = false;    // a peer that is not installed
+    bool died = false;      // a peer's process; `refusal` says how
 
     bool ran() const { return !time.seconds.empty(); }
     bool right() const { return check.wrong == 0; }
@@ -27,7 +30,7 @@ struct contender_t {
 /// All that is known of one case after it was measured.
 struct row_t {
     bench_case_t c;
-    contender_t ours, stock;
+    contender_t ours, stock, peer; // the peer's result is not checked
     // The byte-moving loops (limit.hpp); none where the case is tiny.
     samples_t ordinary, streaming, prefetched;
 
@@ -37,14 +40,18 @@ struct row_t {
     const char *limit_name() const;
     /// Ours over the limit, round by round.
     samples_t ratio() const { return ratio_of(ours.time, limit()); }
+    samples_t peer_ratio() const { return ratio_of(peer.time, limit()); }
     /// Ours over the fastest loop of all, round by round.
     samples_t floor_ratio() const;
-    /// Our fastest run over the limit's fastest: what is left of the ratio on a
+    /// The fastest run over the limit's fastest: what is left of the ratio on a
     /// machine that others use at the same time.
-    double best_ratio() const;
+    double best_ratio(const contender_t &contender) const;
+    double best_ratio() const { return best_ratio(ours); }
     double gigabytes_per_second() const;
     /// Stock's median over ours.
     std::optional<double> gain() const;
+    /// The peer's time over ours, round by round.
+    std::optional<double> gain_on_peer() const;
     /// Slower than stock by more than the noise, whatever the limit says.
     bool loses_to_stock() const;
     bool misses_target() const;
@@ -54,7 +61,9 @@ struct measure_options_t {
     bool with_stock = true;
     /// Seconds for the rounds of one case, stock's slow runs apart.
     double budget = 0.3;
-    bool cpu_time = false; // see sampling_t
+    int min_rounds = 7;
+    bool cpu_time = false;  // see sampling_t
+    peer_t *peer = nullptr; // another that takes part
     /// Where stock takes longer than this it is run on the first rows alone
     /// and its time is multiplied.
     double longest_stock = 1e9;

@@ -9,7 +9,9 @@ namespace bench {
 namespace {
 
 std::string section_of(const bench_case_t &c) {
-    return c.shape_name() + ", " + c.layout_name() + ", "
+    const bool dynamic = c.op == op_t::dynamic_dequantize;
+    return (dynamic ? "" : to_string(c.op) + std::string(", ")) + c.shape_name()
+           + ", " + c.layout_name() + ", "
            + (c.threads == 1 ? "1 thread"
                              : std::to_string(c.threads) + " threads");
 }
@@ -53,18 +55,21 @@ std::string missing_text(const row_t &row) {
 } // namespace
 
 table_t kernels_printer_t::make_table() {
-    return table_t({{"src", 3}, {"dst", 4}, {"scales", 11}, {"zps", 3},
+    return table_t({{"src", 7}, {"dst", 4}, {"scales", 11}, {"zps", 4},
             {"time", 8, true}, {"limit", 8, true}, {"ratio", 5, true},
             {"quartiles", 9}, {"", 1}, {"best", 4, true}, {"floor", 5, true},
             {"GB/s", 5, true}, {"stock", 9, true}, {"gain", 6, true},
             {"kernel", 10}});
 }
 
-void kernels_printer_t::print_machine(const machine_t &m) const {
+void kernels_printer_t::print_machine(const machine_t &m) {
     std::printf("%s, %d cores, L2 %ld KiB, L3 %ld KiB\n", m.cpu.c_str(),
             m.cores, m.l2_bytes / 1024, m.l3_bytes / 1024);
     std::printf("oneDNN %s, isa %s; dnnl_dequant %s; %s\n\n", m.onednn.c_str(),
             m.isa.c_str(), m.plugin.c_str(), m.date.c_str());
+}
+
+void kernels_printer_t::print_legend() const {
     std::printf(
             "time   median of our executes\n"
             "limit  a plain loop that moves the same bytes, side by side\n"

@@ -16,7 +16,8 @@ namespace bench {
 /// layout, threads), and a summary at the end.
 class kernels_printer_t {
 public:
-    void print_machine(const machine_t &machine) const;
+    static void print_machine(const machine_t &machine);
+    void print_legend() const;
     void print_row(const row_t &row);
     void print_latencies(const std::vector<latency_t> &latencies) const;
     void print_summary(const std::vector<row_t> &rows) const;
@@ -29,8 +30,9 @@ private:
 };
 
 /// The whole run, samples included, as JSON; false where it cannot be written.
-bool write_json(const std::string &path, const machine_t &machine,
-        const std::vector<row_t> &rows,
+/// Format 2: a row has `op` and `dims` where format 1 had `rows` and `cols`.
+bool write_json(const std::string &path, const char *command,
+        const machine_t &machine, const std::vector<row_t> &rows,
         const std::vector<latency_t> &latencies);
 
 /// One line a row.

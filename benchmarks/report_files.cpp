@@ -21,7 +21,8 @@ json_t to_json(const samples_t &samples) {
 }
 
 json_t to_json(const contender_t &contender) {
-    if (!contender.ran()) return {{"refused", contender.refusal}};
+    if (!contender.ran())
+        return {{contender.died ? "died" : "refused", contender.refusal}};
     return {{"kernel", contender.kernel}, {"seconds", to_json(contender.time)},
             {"estimated", contender.estimated},
             {"checked", contender.check.checked},
@@ -37,14 +38,14 @@ json_t to_json(const machine_t &m) {
 
 json_t to_json(const row_t &row) {
     const auto &c = row.c;
-    json_t j {{"name", c.name()}, {"src", to_string(c.src)},
-            {"dst", to_string(c.dst)}, {"scales", c.granularity_name()},
-            {"zps", to_string(c.zps)}, {"layout", c.layout_name()},
-            {"rows", c.rows}, {"cols", c.cols}, {"threads", c.threads},
-            {"bytes", c.bytes()}, {"plugin", to_json(row.ours)},
-            {"stock", to_json(row.stock)}, {"limit", nullptr},
-            {"ratio", nullptr}, {"target", nullptr}, {"gain", nullptr},
-            {"misses_target", row.misses_target()}};
+    json_t j {{"name", c.name()}, {"op", to_string(c.op)},
+            {"src", to_string(c.src)}, {"dst", to_string(c.dst)},
+            {"scales", c.granularity_name()}, {"zps", to_string(c.zps)},
+            {"layout", c.layout_name()}, {"dims", c.dims},
+            {"threads", c.threads}, {"bytes", c.bytes()},
+            {"plugin", to_json(row.ours)}, {"stock", to_json(row.stock)},
+            {"limit", nullptr}, {"ratio", nullptr}, {"target", nullptr},
+            {"gain", nullptr}, {"misses_target", row.misses_target()}};
     if (row.has_limit())
         j["limit"] = {{"best", row.limit_name()},
                 {"ordinary", to_json(row.ordinary)},
@@ -57,6 +58,11 @@ json_t to_json(const row_t &row) {
     }
     if (c.target()) j["target"] = *c.target();
     if (row.gain()) j["gain"] = *row.gain();
+    if (row.peer.ran() || !row.peer.refusal.empty())
+        j["peer"] = to_json(row.peer);
+    if (row.has_limit() && row.peer.ran())
+        j["peer_ratio"] = to_json(row.peer_ratio());
+    if (row.gain_on_peer()) j["gain_on_peer"] = *row.gain_on_peer();
     return j;
 }
 
@@ -77,11 +83,11 @@ json_t to_list(const std::vector<T> &items) {
 
 } // namespace
 
-bool write_json(const std::string &path, const machine_t &machine,
-        const std::vector<row_t> &rows,
+bool write_json(const std::string &path, const char *command,
+        const machine_t &machine, const std::vector<row_t> &rows,
         const std::vector<latency_t> &latencies) {
     std::ofstream file(path);
-    const json_t all {{"format", 1}, {"command", "kernels"},
+    const json_t all {{"format", 2}, {"command", command},
             {"machine", to_json(machine)}, {"rows", to_list(rows)},
             {"latencies", to_list(latencies)}};
     file << all.dump(1, ' ', false, json_t::error_handler_t::replace) << "\n";
@@ -90,15 +96,16 @@ bool write_json(const std::string &path, const machine_t &machine,
 
 bool write_csv(const std::string &path, const std::vector<row_t> &rows) {
     std::ofstream file(path);
-    file << "src,dst,scales,zps,layout,rows,cols,threads,bytes,kernel,seconds,"
+    file << "op,src,dst,scales,zps,layout,shape,threads,bytes,kernel,seconds,"
             "limit_seconds,ratio,stock_seconds,gain,wrong\n";
     for (const auto &row : rows) {
         const auto &c = row.c;
         const bool limited = row.has_limit() && row.ours.ran();
-        file << to_string(c.src) << ',' << to_string(c.dst) << ','
-             << c.granularity_name() << ',' << to_string(c.zps) << ','
-             << c.layout_name() << ',' << c.rows << ',' << c.cols << ','
-             << c.threads << ',' << c.bytes() << ',' << row.ours.kernel << ',';
+        file << to_string(c.op) << ',' << to_string(c.src) << ','
+             << to_string(c.dst) << ',' << c.granularity_name() << ','
+             << to_string(c.zps) << ',' << c.layout_name() << ','
+             << c.shape_name() << ',' << c.threads << ',' << c.bytes() << ','
+             << row.ours.kernel << ',';
         // Empty fields where there is no figure.
         if (row.ours.ran()) file << row.ours.time.median();
         file << ',';

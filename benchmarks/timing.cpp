@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <utility>
 
 namespace dnnl_dequant {
 namespace bench {
@@ -16,21 +17,12 @@ double seconds_now(bool cpu_time) {
            + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-double sample(const contestant_t &run, int repeats, bool cpu_time) {
-    run();
-    const double start = seconds_now(cpu_time);
-    for (int i = 0; i < repeats; i++)
-        run();
-    return (seconds_now(cpu_time) - start) / repeats;
-}
-
 // Runs that make a sample long enough; also warms code and buffers up.
 int repeats_for(const contestant_t &run, const sampling_t &sampling) {
     const double min_sample = sampling.min_sample;
-    run();
     int repeats = 1;
     while (repeats < (1 << 20)) {
-        const double took = sample(run, repeats, sampling.cpu_time) * repeats;
+        const double took = run(repeats, sampling.cpu_time) * repeats;
         if (took >= min_sample) break;
         // The clock's own step makes tiny readings worthless: grow slowly.
         const double wanted = min_sample / std::max(took, 1e-9) * 1.1;
@@ -58,6 +50,16 @@ double seconds_of(const std::function<void()> &run, bool cpu_time) {
     return seconds_now(cpu_time) - start;
 }
 
+contestant_t timed_here(std::function<void()> run) {
+    return [run = std::move(run)](int repeats, bool cpu_time) {
+        run();
+        const double start = seconds_now(cpu_time);
+        for (int i = 0; i < repeats; i++)
+            run();
+        return (seconds_now(cpu_time) - start) / repeats;
+    };
+}
+
 std::vector<samples_t> sample_side_by_side(
         const std::vector<contestant_t> &contestants,
         const sampling_t &sampling) {
@@ -72,7 +74,7 @@ std::vector<samples_t> sample_side_by_side(
             break;
         for (size_t i = 0; i < contestants.size(); i++)
             all[i].seconds.push_back(
-                    sample(contestants[i], repeats[i], sampling.cpu_time));
+                    contestants[i](repeats[i], sampling.cpu_time));
     }
     return all;
 }

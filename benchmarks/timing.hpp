@@ -21,7 +21,12 @@ struct samples_t {
 /// Seconds that one call takes; cpu_time as in sampling_t.
 double seconds_of(const std::function<void()> &run, bool cpu_time = false);
 
-using contestant_t = std::function<void()>;
+/// Seconds a run, over so many runs that follow an untimed one; cpu_time as in
+/// sampling_t.
+using contestant_t = std::function<double(int repeats, bool cpu_time)>;
+
+/// One who runs here and is timed by our clock.
+contestant_t timed_here(std::function<void()> run);
 
 struct sampling_t {
     int min_rounds = 7;

@@ -32,7 +32,7 @@ class Runs(unittest.TestCase):
                 found = json.load(file)
             with open(csv_path, encoding="utf-8") as file:
                 lines = list(csv.DictReader(file))
-        self.assertEqual(found["format"], 1)
+        self.assertEqual(found["format"], 2)
         self.assertGreater(len(found["rows"]), 10)
         self.assertEqual(len(lines), len(found["rows"]))
         self.assertEqual([latency["name"] for latency in found["latencies"]],
@@ -94,7 +94,7 @@ class Mistakes(unittest.TestCase):
 
     def test_filter(self):
         self.assertIn("regular", self.refused("kernels", "--filter", "("))
-        self.assertIn("no case", self.refused("kernels", "--filter", "u3"))
+        self.assertIn("no case", self.refused("kernels", "--filter", "u7"))
 
     def test_unwritable_file(self):
         self.assertIn("written", self.refused(

@@ -39,7 +39,7 @@ void expect_all_written(size_t src_size, size_t ratio, size_t skew,
 } // namespace
 
 TEST(byte_mover, writes_dst_and_nothing_else) {
-    constexpr size_t ratios[] = {1, 2, 3, 4, 8}, skews[] = {0, 1, 16, 63};
+    constexpr size_t ratios[] = {1, 2, 3, 4, 8, 16}, skews[] = {0, 1, 16, 63};
     constexpr size_t sizes[] = {1, 63, 64, 65, 4096, 9001};
     for (const auto stores :
             {stores_t::ordinary, stores_t::streaming, stores_t::prefetched})

@@ -1,8 +1,10 @@
 # shellcheck shell=sh
-# Sourced by ./dev. ONNX's own test data, from the `onnx` package of PyPI, in a
-# virtual environment of the project's: the newest that still ships the files.
+# Sourced by ./dev. One virtual environment of the project's, from PyPI.
+# setup_onnx: the `onnx` package for ONNX's own test data, the newest that still
+# ships the files. setup_peers: ONNX Runtime too, for `./dev bench peers`.
 
 onnx_version=1.21.0
+onnxruntime_version=1.31.1
 onnx_environment=$PWD/build/onnx-venv
 
 fetch_onnx() {
@@ -23,4 +25,19 @@ setup_onnx() {
             onnx_python=
         fi
     fi
+}
+
+# The benchmark itself says that ONNX Runtime is absent where it is not to be
+# had, and goes on.
+setup_peers() {
+    setup_onnx
+    if [ -z "$onnx_python" ] || "$onnx_python" -c \
+        'import onnxruntime' 2>/dev/null; then
+        return 0
+    fi
+    say "fetching onnxruntime $onnxruntime_version to compare with"
+    "$onnx_environment/bin/pip" install -q \
+        "onnxruntime==$onnxruntime_version" >build/onnxruntime.log 2>&1 \
+        </dev/null ||
+        say "onnxruntime could not be fetched (build/onnxruntime.log)"
 }

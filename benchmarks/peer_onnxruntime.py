@@ -1,0 +1,170 @@
+"""ONNX Runtime as a peer of dnnl-dequant-bench, which starts this program.
+
+Speaks the protocol of peer.hpp on its standard input and output. A row becomes
+a model of one node whose inputs are all given at run time, so that nothing can
+be folded, with inputs and outputs bound to memory that was written to before.
+"""
+
+import json
+import mmap
+import signal
+import sys
+import time
+
+# Results that nobody reads back are not worth a copy; the first two runs of a
+# session do more than the work.
+WARM_UP_RUNS = 2
+
+
+def say(**answer):
+    print(json.dumps(answer), flush=True)
+
+
+def import_peer():
+    """The modules, or nothing after having said why."""
+    try:
+        import numpy
+        import onnx
+        import onnxruntime
+    except ImportError as error:
+        say(absent=str(error))
+        return None
+    onnxruntime.set_default_logger_severity(4)
+    return numpy, onnx, onnxruntime
+
+
+class Row:
+    """One node, ready to run."""
+
+    def __init__(self, modules, row):
+        self.numpy, self.onnx, self.runtime = modules
+        self.memory = []
+        self.session = self.runtime.InferenceSession(
+            self.model(row), self.options(row["threads"]),
+            providers=["CPUExecutionProvider"])
+        self.binding = self.session.io_binding()
+        for name, type_name, shape in self.inputs(row):
+            self.binding.bind_input(name, "cpu", 0, self.code(type_name),
+                                    shape, self.buffer(row, name, type_name,
+                                                       shape))
+        self.binding.bind_output(
+            "y", "cpu", 0, self.code(row["y"]), row["shape"],
+            self.buffer(row, "y", row["y"], row["shape"]))
+        for _ in range(WARM_UP_RUNS):
+            self.session.run_with_iobinding(self.binding)
+
+    def options(self, threads):
+        options = self.runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.execution_mode = self.runtime.ExecutionMode.ORT_SEQUENTIAL
+        # While others take their turn, this process must not spin.
+        options.add_session_config_entry(
+            "session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 4
+        return options
+
+    def code(self, type_name):
+        return self.onnx.TensorProto.DataType.Value(type_name)
+
+    @staticmethod
+    def inputs(row):
+        yield "x", row["x"], row["shape"]
+        yield "x_scale", row["scale"], row["scale_shape"]
+        if row["zero_point"]:
+            yield "x_zero_point", row["zero_point"], row["scale_shape"]
+
+    def model(self, row):
+        helper = self.onnx.helper
+        values = [helper.make_tensor_value_info(name, self.code(kind), shape)
+                  for name, kind, shape in self.inputs(row)]
+        attributes = {}
+        if row["scale_shape"]:
+            attributes["axis"] = row["axis"]
+        if row["block_size"]:
+            attributes["block_size"] = row["block_size"]
+        node = helper.make_node(
+            row["op_type"], [value.name for value in values], ["y"],
+            domain=row["domain"], **attributes)
+        y = helper.make_tensor_value_info("y", self.code(row["y"]),
+                                          row["shape"])
+        graph = helper.make_graph([node], "row", values, [y])
+        onnx_opset = 21 if row["domain"] else row["opset"]
+        opsets = [helper.make_opsetid("", onnx_opset)]
+        if row["domain"]:
+            opsets.append(helper.make_opsetid(row["domain"], row["opset"]))
+        model = helper.make_model(
+            graph, opset_imports=opsets,
+            ir_version=helper.find_min_ir_version_for(opsets[:1]))
+        return model.SerializeToString()
+
+    def bits(self, type_name):
+        for narrow, bits in (("INT2", 2), ("INT4", 4), ("FLOAT4", 4),
+                             ("FLOAT8", 8), ("BFLOAT16", 16)):
+            if narrow in type_name:
+                return bits
+        kind = self.onnx.helper.tensor_dtype_to_np_dtype(self.code(type_name))
+        return kind.itemsize * 8
+
+    def buffer(self, row, name, type_name, shape):
+        """The address of a buffer on pages of its own, filled."""
+        np = self.numpy
+        count = int(np.prod(shape, dtype=np.int64))
+        size = (count * self.bits(type_name) + 7) // 8
+        whole = np.frombuffer(mmap.mmap(-1, size + 64), dtype=np.uint8)
+        self.memory.append(whole)
+        data = whole[:size]
+        random = np.random.default_rng(3)
+        if name == "x_scale":
+            self.fill_scales(data, type_name, count, random)
+        elif name == "x" or (name == "x_zero_point"
+                             and type_name != "INT32"
+                             and "FLOAT" not in type_name):
+            data[:] = np.frombuffer(random.bytes(size), dtype=np.uint8)
+        else:
+            data[:] = 0  # y, and zero points that must be zero
+        return whole.ctypes.data
+
+    def fill_scales(self, data, type_name, count, random):
+        values = random.uniform(1 / 64, 1, count)
+        if type_name == "BFLOAT16":
+            words = values.astype("f4").view("u4") >> 16
+            data.view("u2")[:] = words.astype("u2")
+        else:
+            data.view("f4" if type_name == "FLOAT" else "f2")[:] = values
+
+    def run(self, count):
+        seconds, cpu_seconds = [], []
+        for _ in range(count):
+            start, cpu_start = time.perf_counter(), time.thread_time()
+            self.session.run_with_iobinding(self.binding)
+            cpu_seconds.append(time.thread_time() - cpu_start)
+            seconds.append(time.perf_counter() - start)
+        say(seconds=seconds, cpu_seconds=cpu_seconds)
+
+
+def one_line(error):
+    return " ".join(str(error).split())[:300]
+
+
+def main():
+    # Ctrl-C is the parent's; the end of input ends this program.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    modules = import_peer()
+    if modules is None:
+        return
+    say(peer="ONNX Runtime", version=modules[2].__version__)
+    current = None
+    for line in sys.stdin:
+        words = line.split()
+        if words and words[0] == "run":
+            current.run(int(words[1]))
+            continue
+        current = None  # gives its memory back
+        try:
+            current = Row(modules, json.loads(line))
+            say(ready=True)
+        except Exception as error:  # whatever the runtime throws
+            say(refused=one_line(error))
+
+
+main()

@@ -1,0 +1,152 @@
+#include "run_options.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <regex>
+
+#include <omp.h>
+#include <unistd.h>
+
+#include "commands.hpp"
+#include "machine.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// One line on a terminal, none anywhere else.
+class progress_t {
+public:
+    explicit progress_t(size_t total)
+        : total_(total)
+        , shown_(isatty(STDERR_FILENO) != 0) {}
+
+    void show(size_t done, const std::string &name) const {
+        if (!shown_) return;
+        std::fprintf(
+                stderr, "\r\x1b[K[%zu/%zu] %s", done + 1, total_, name.c_str());
+        std::fflush(stderr);
+    }
+    void clear() const {
+        if (shown_) std::fprintf(stderr, "\r\x1b[K");
+    }
+
+private:
+    size_t total_;
+    bool shown_;
+};
+
+} // namespace
+
+void add_run_options(CLI::App &command, run_options_t &options) {
+    command.add_option("--threads", options.threads,
+                   "Thread counts, such as 1,2 (default: 1 and all)")
+            ->delimiter(',');
+    command.add_option("--isa", options.isa,
+            "Cap the instruction set of oneDNN and the plugin, such as avx2");
+    command.add_option("--filter", options.filter,
+            "Only cases whose name has a match of this regular expression");
+    command.add_option("--budget", options.budget,
+                   "Seconds to spend on a case (default: 0.5, quick 0.2)")
+            ->check(CLI::PositiveNumber);
+    command.add_flag("--cpu-time", options.cpu_time,
+            "One thread, by its CPU time: for a machine that others use too");
+    command.add_flag("--misalign", options.misalign,
+            "Put buffers 16 bytes past a cache line instead of on one");
+    command.add_flag("--list", options.list, "Print the names and stop");
+    command.add_option("--json", options.json, "Write all figures there");
+}
+
+void limit_isa(const std::string &name) {
+    if (name.empty()) return;
+    for (const auto &known : isa_names())
+        if (name == known.name) {
+            if (dnnl::set_max_cpu_isa(known.isa) != dnnl::status::success)
+                throw usage_error_t("this oneDNN does not let --isa cap the "
+                                    "instruction set");
+            return;
+        }
+    std::string all;
+    for (const auto &known : isa_names())
+        all += std::string(all.empty() ? "" : ", ") + known.name;
+    throw usage_error_t("--isa " + name + " is none of " + all);
+}
+
+void check_writable(const char *option, const std::string &path) {
+    if (!path.empty() && !std::ofstream(path, std::ios::app))
+        throw usage_error_t(
+                std::string(option) + " " + path + " cannot be written");
+}
+
+std::vector<int> thread_counts(const run_options_t &options) {
+    const int most = omp_get_num_procs();
+    if (options.cpu_time && options.threads.empty()) return {1};
+    if (options.threads.empty())
+        return most > 1 ? std::vector<int> {1, most} : std::vector<int> {1};
+    for (const int n : options.threads)
+        if (n < 1 || n > most)
+            throw usage_error_t("--threads " + std::to_string(n)
+                                + " is not between 1 and the "
+                                + std::to_string(most)
+                                + " processors of this machine");
+        else if (n > 1 && options.cpu_time)
+            throw usage_error_t("--cpu-time is for one thread alone");
+    return options.threads;
+}
+
+std::function<bool(const std::string &)> filter_of(
+        const run_options_t &options) {
+    try {
+        return [filter = std::regex(options.filter)](const std::string &name) {
+            return std::regex_search(name, filter);
+        };
+    } catch (const std::regex_error &) {
+        throw usage_error_t(
+                "--filter " + options.filter + " is not a regular expression");
+    }
+}
+
+void refuse_filter(const run_options_t &options) {
+    throw usage_error_t(
+            "--filter " + options.filter + " matches no case; see --list");
+}
+
+void print_names(const std::vector<bench_case_t> &cases) {
+    for (const auto &c : cases)
+        std::printf("%s\n", c.name().c_str());
+}
+
+bool is_interrupted() {
+    return interrupted != 0;
+}
+
+std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
+        const run_options_t &options, const measure_options_t &measure,
+        const std::function<void(const row_t &)> &print_row) {
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    arena_t arena(options.misalign);
+    const progress_t progress(cases.size());
+    std::vector<row_t> rows;
+    for (const auto &c : cases) {
+        if (is_interrupted()) break;
+        progress.show(rows.size(), c.name());
+        row_t row = measure_case(c, arena, measure);
+        progress.clear();
+        print_row(row);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+bool all_right(const std::vector<row_t> &rows) {
+    for (const auto &row : rows)
+        if (!row.ours.ran() || !row.ours.right()) return false;
+    return true;
+}
+
+} // namespace bench
+} // namespace dnnl_dequant

@@ -1,0 +1,49 @@
+#ifndef BENCHMARKS_RUN_OPTIONS_HPP
+#define BENCHMARKS_RUN_OPTIONS_HPP
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "measure.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// What commands that measure cases have in common.
+struct run_options_t {
+    std::vector<int> threads;
+    std::string isa, filter, json;
+    double budget = 0; // seconds a case; 0: by the set
+    bool misalign = false, cpu_time = false, list = false;
+};
+
+void add_run_options(CLI::App &command, run_options_t &options);
+
+// Each throws usage_error_t for what cannot be meant.
+void limit_isa(const std::string &name);
+std::vector<int> thread_counts(const run_options_t &options);
+std::function<bool(const std::string &)> filter_of(
+        const run_options_t &options);
+void check_writable(const char *option, const std::string &path);
+/// For a filter that leaves nothing.
+[[noreturn]] void refuse_filter(const run_options_t &options);
+
+void print_names(const std::vector<bench_case_t> &cases);
+
+/// Measures case by case, until there are none or the user interrupts, which
+/// leaves the rows so far. A progress line stands on a terminal meanwhile.
+std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
+        const run_options_t &options, const measure_options_t &measure,
+        const std::function<void(const row_t &)> &print_row);
+bool is_interrupted();
+
+/// Every row must have run and have given the formula's bits.
+bool all_right(const std::vector<row_t> &rows);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

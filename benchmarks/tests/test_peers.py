@@ -1,0 +1,147 @@
+"""The peers command with a peer that is not installed, dies, or plays along."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = sys.argv.pop(1)
+FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_peer.py")
+
+# The three rows in cache, of which Fake refuses none.
+IN_CACHE = "8x64x128"
+
+
+def peers(*arguments, behaviour="", log="", script=FAKE, python=sys.executable):
+    environment = dict(os.environ, FAKE_PEER=behaviour, FAKE_PEER_LOG=log)
+    return subprocess.run(
+        [TOOL, "peers", "--threads", "1", "--budget", "0.01",
+         "--python", python, "--peer-script", script, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        universal_newlines=True, timeout=300, env=environment)
+
+
+def rows_of(done):
+    return [line for line in done.stdout.splitlines()
+            if line.startswith(("DequantizeLinear/",
+                                "ExtendedDequantizeLinear/"))]
+
+
+class Peers(unittest.TestCase):
+
+    def measured(self, *arguments, **how):
+        """The rows as JSON, where all is well."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "peers.json")
+            done = peers("--json", path, *arguments, **how)
+            self.assertEqual((done.returncode, done.stderr), (0, ""),
+                             done.stdout)
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        self.assertEqual(found["command"], "peers")
+        return done, found["rows"]
+
+    def test_seconds_are_the_peers_own_but_the_first(self):
+        done, rows = self.measured("--filter", IN_CACHE)
+        self.assertIn("Fake 1.2", done.stdout)
+        self.assertEqual(len(rows), 3)
+        self.assertEqual(len(rows_of(done)), 3)
+        for row in rows:
+            with self.subTest(row["name"]):
+                self.assertGreaterEqual(
+                    len(row["peer"]["seconds"]["samples"]), 5)
+                self.assertEqual(row["peer"]["seconds"]["min"], 0.5)
+                self.assertEqual(row["peer"]["seconds"]["median"], 0.5)
+                self.assertEqual(row["plugin"]["wrong"], 0)
+                self.assertAlmostEqual(
+                    row["gain_on_peer"] * row["plugin"]["seconds"]["median"],
+                    0.5, delta=0.25)
+
+    def test_cpu_time(self):
+        _, rows = self.measured("--filter", IN_CACHE, "--cpu-time")
+        for row in rows:
+            self.assertEqual(row["peer"]["seconds"]["median"], 0.25)
+
+    def test_rows_in_onnx_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            self.measured("--filter", IN_CACHE + "|u4/f32/group_1x128", log=log)
+            with open(log, encoding="utf-8") as file:
+                asked = [json.loads(line) for line in file
+                         if not line.startswith("run ")]
+        self.assertEqual(asked[0], {
+            "op_type": "DequantizeLinear", "domain": "", "opset": 21,
+            "x": "UINT4", "scale": "FLOAT", "zero_point": "UINT4",
+            "y": "FLOAT", "shape": [4096, 4096], "scale_shape": [4096, 32],
+            "axis": 1, "block_size": 128, "threads": 1})
+        self.assertEqual(asked[1], {
+            "op_type": "DequantizeLinear", "domain": "", "opset": 21,
+            "x": "UINT16", "scale": "FLOAT", "zero_point": "UINT16",
+            "y": "FLOAT", "shape": [8, 64, 128], "scale_shape": [8],
+            "axis": 0, "block_size": 0, "threads": 1})
+        self.assertEqual(asked[2]["scale_shape"], [])
+        self.assertIsNone(asked[2]["zero_point"])
+        self.assertEqual(
+            (asked[3]["op_type"], asked[3]["domain"]),
+            ("ExtendedDequantizeLinear", "com.amd.quark"))
+
+    def test_refusals_are_no_failures(self):
+        done, rows = self.measured(
+            "--all", "--filter", "^u8/(bf16/tensor/zps_u8/dense|"
+            "f32/tensor/zps_(s32/dense|u8/transposed))/256x256")
+        self.assertEqual(sorted(row["peer"]["refused"] for row in rows), [
+            "ONNX's tensors are dense alone", "ONNX's zero point is of x's "
+            "type", "no BFLOAT16"])
+        self.assertIn("refused: no BFLOAT16", done.stdout)
+
+    def absent(self, reason, **how):
+        done, rows = self.measured("--filter", IN_CACHE, **how)
+        self.assertIn("peer   absent: ", done.stdout)
+        self.assertIn(reason, done.stdout)
+        self.assertEqual(len(rows), 3)
+        for row in rows:
+            self.assertGreater(row["ratio"]["median"], 0)
+            self.assertIn("refused", row["peer"])
+
+    def test_absent_library(self):
+        self.absent("No module named 'fake'", behaviour="absent")
+
+    def test_absent_python(self):
+        self.absent("/nonexistent/python: No such file",
+                    python="/nonexistent/python")
+
+    def test_silent_peer(self):
+        self.absent("exit status 3", behaviour="silent")
+
+    def test_dying_peer(self):
+        done, rows = self.measured("--filter", IN_CACHE, behaviour="die")
+        # Each row has a process of its own after the last one died.
+        self.assertEqual(done.stdout.count("died: exit status 7"), 3)
+        for row in rows:
+            self.assertEqual(row["peer"], {"died": "exit status 7"})
+            self.assertGreater(row["ratio"]["median"], 0)
+
+    def test_peer_that_cannot_be_read(self):
+        done, _ = self.measured("--filter", IN_CACHE, behaviour="garbage")
+        self.assertIn("refused: no answer that can be read", done.stdout)
+
+
+class Mistakes(unittest.TestCase):
+
+    def refused(self, *arguments):
+        done = peers(*arguments)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_filter(self):
+        self.refused("--filter", "u7")
+        self.refused("--filter", "(")
+
+    def test_unwritable_file(self):
+        self.refused("--json", "/nonexistent/a.json")
+
+
+if __name__ == "__main__":
+    unittest.main()
