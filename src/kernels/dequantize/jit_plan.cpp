@@ -211,6 +211,7 @@ private:
     void choose_blocks() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
         plan_.streaming = dst_total > streaming_threshold(is_packed());
+        plan_.prefetching = !plan_.streaming && dst_total > in_cache_bytes;
         if (plan_.params_vary() && plan_.rows_share()
                 && (plan_.streaming || dst_total <= in_cache_bytes))
             plan_.block_rows = 4;
@@ -227,6 +228,10 @@ private:
         plan_.rows.block = std::max<dim_t>(plan_.rows.block, 1);
         plan_.cols.block = std::max<dim_t>(plan_.cols.block, 1);
 
+        if (plan_.cols.blocks() == 1 && !is_clipped(plan_.cols.inner)
+                && !is_clipped(plan_.cols.outer))
+            plan_.fixed_cols = plan_.cols.extent();
+
         plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks();
         for (const int l : plan_.outer)
             plan_.pieces *= loop(l).extent;
@@ -235,6 +240,10 @@ private:
                 unit_bytes / std::max<dim_t>(piece_bytes, 1), 1);
     }
 
+    bool is_clipped(int l) const {
+        return l >= 0 && loop(l).parent >= 0
+               && loop(l).last_extent != loop(l).extent;
+    }
     bool is_packed() const {
         return plan_.path == jit_src_path_t::transposed
                || plan_.path == jit_src_path_t::gathered;

@@ -17,11 +17,6 @@
 // (kernels/jit/nibble_table.hpp).
 //
 // Registers: jit_row_registers.hpp.
-//
-// The caller promises: every row of src begins at a byte; parameters that vary
-// are in io's order and readable in whole steps; scales hold no NaN with a
-// payload, nor do zero points. No byte of src or dst outside the rows is
-// touched.
 
 #include "kernels/dequantize/jit_row_kernel.hpp"
 
@@ -139,7 +134,7 @@ private:
         L(l_rows);
         mov(reg_src, reg_src_row);
         mov(reg_dst, reg_dst_row);
-        mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        if (!is_unrolled()) mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
         load_row_params();
         columns_loop(rows);
         next_rows(rows);
@@ -172,7 +167,14 @@ private:
         }
     }
 
+    bool is_unrolled() const { return desc_.is_unrolled(step_width()); }
+
     void columns_loop(uint32_t rows) {
+        if (is_unrolled()) {
+            for (uint32_t c = 0; c < desc_.cols; c += step_width())
+                step(rows, c, extent_t::full);
+            return;
+        }
         if (rows == 1) {
             steps_loop(rows, 4);
             steps_once(rows, 2);
@@ -209,8 +211,19 @@ private:
         const uint32_t elements = unroll * step_width();
         for (uint32_t u = 0; u < unroll; ++u)
             step(rows, u * step_width(), extent_t::full);
+        if (desc_.prefetching) prefetch(elements);
         advance(elements);
         sub(reg_count, elements);
+    }
+
+    // What these steps will come to, line by line: as if rows followed each
+    // other without gaps, which is the more right the shorter they are.
+    void prefetch(uint32_t elements) {
+        constexpr uint32_t line = 64, src_ahead = 512, dst_ahead = 4096;
+        for (uint32_t at = 0; at < io_.dst_bytes(elements); at += line)
+            prefetchw(ptr[reg_dst + dst_ahead + at]);
+        for (uint32_t at = 0; at < io_.src_bytes(elements); at += line)
+            prefetcht0(ptr[reg_src + src_ahead + at]);
     }
 
     void masked_tail(uint32_t rows) {
