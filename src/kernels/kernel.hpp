@@ -31,7 +31,8 @@ public:
     /// Allocates nothing; what it needs beside registers fits the stack
     /// (at most 64 KiB). Reads and writes nothing outside the operands.
     virtual void run(
-            void *const *buffers, dim_t begin, dim_t end) const noexcept = 0;
+            void *const *buffers, dim_t begin, dim_t end) const noexcept
+            = 0;
 };
 
 /// Makes a kernel for `problem` within `isa`. A kernel that does not take the

@@ -9,32 +9,32 @@
 namespace dnnl_dequant {
 
 // Our enumerations carry oneDNN's values, so that mapping is a cast.
-static_assert(static_cast<int>(status_t::success) == dnnl_success &&
-                      static_cast<int>(status_t::out_of_memory) ==
-                              dnnl_out_of_memory &&
-                      static_cast<int>(status_t::invalid_arguments) ==
-                              dnnl_invalid_arguments &&
-                      static_cast<int>(status_t::unimplemented) ==
-                              dnnl_unimplemented &&
-                      static_cast<int>(status_t::runtime_error) ==
-                              dnnl_runtime_error &&
-                      static_cast<int>(status_t::invalid_graph) ==
-                              dnnl_invalid_graph &&
-                      static_cast<int>(status_t::invalid_graph_op) ==
-                              dnnl_invalid_graph_op &&
-                      static_cast<int>(status_t::invalid_shape) ==
-                              dnnl_invalid_shape &&
-                      static_cast<int>(status_t::invalid_data_type) ==
-                              dnnl_invalid_data_type,
+static_assert(static_cast<int>(status_t::success) == dnnl_success
+                      && static_cast<int>(status_t::out_of_memory)
+                                 == dnnl_out_of_memory
+                      && static_cast<int>(status_t::invalid_arguments)
+                                 == dnnl_invalid_arguments
+                      && static_cast<int>(status_t::unimplemented)
+                                 == dnnl_unimplemented
+                      && static_cast<int>(status_t::runtime_error)
+                                 == dnnl_runtime_error
+                      && static_cast<int>(status_t::invalid_graph)
+                                 == dnnl_invalid_graph
+                      && static_cast<int>(status_t::invalid_graph_op)
+                                 == dnnl_invalid_graph_op
+                      && static_cast<int>(status_t::invalid_shape)
+                                 == dnnl_invalid_shape
+                      && static_cast<int>(status_t::invalid_data_type)
+                                 == dnnl_invalid_data_type,
         "status_t must carry dnnl_status_t's values");
-static_assert(static_cast<int>(data_type_t::f16) == dnnl_f16 &&
-                      static_cast<int>(data_type_t::bf16) == dnnl_bf16 &&
-                      static_cast<int>(data_type_t::f32) == dnnl_f32 &&
-                      static_cast<int>(data_type_t::s32) == dnnl_s32 &&
-                      static_cast<int>(data_type_t::s8) == dnnl_s8 &&
-                      static_cast<int>(data_type_t::u8) == dnnl_u8 &&
-                      static_cast<int>(data_type_t::s4) == dnnl_s4 &&
-                      static_cast<int>(data_type_t::u4) == dnnl_u4,
+static_assert(static_cast<int>(data_type_t::f16) == dnnl_f16
+                      && static_cast<int>(data_type_t::bf16) == dnnl_bf16
+                      && static_cast<int>(data_type_t::f32) == dnnl_f32
+                      && static_cast<int>(data_type_t::s32) == dnnl_s32
+                      && static_cast<int>(data_type_t::s8) == dnnl_s8
+                      && static_cast<int>(data_type_t::u8) == dnnl_u8
+                      && static_cast<int>(data_type_t::s4) == dnnl_s4
+                      && static_cast<int>(data_type_t::u4) == dnnl_u4,
         "data_type_t must carry dnnl_data_type_t's values");
 
 inline dnnl_status_t to_c(status_t status) {

@@ -95,8 +95,8 @@ std::string run(const json &node, std::string &kernel) {
         in.push_back(input.tensor);
         tensors.emplace_back(input.tensor, cpu, input.bytes.data());
     }
-    const auto compiled =
-            g.get_partitions()[0].compile(in, {expected.tensor}, cpu);
+    const auto compiled
+            = g.get_partitions()[0].compile(in, {expected.tensor}, cpu);
     kernel = dnnl_dequant::impl_info(compiled);
     if (kernel.empty()) return "not executed by the plugin";
     std::vector<uint8_t> got(expected.bytes.size(), 0xcd);
