@@ -144,10 +144,11 @@ figures_t measure(weights_t &w) {
     const int threads = omp_get_max_threads();
     const byte_mover_t ordinary(inputs, output, stores_t::ordinary, threads);
     const byte_mover_t streaming(inputs, output, stores_t::streaming, threads);
-    const auto fast = sample_side_by_side({[&] {
-        plugin.execute();
-    }, [&] { ordinary.run(); }, [&] { streaming.run(); }},
-            {});
+    const auto fast
+            = sample_side_by_side({timed_here([&] { plugin.execute(); }),
+                                          timed_here([&] { ordinary.run(); }),
+                                          timed_here([&] { streaming.run(); })},
+                    {});
     const auto &limit = fast[1].median() < fast[2].median() ? fast[1] : fast[2];
     f.plugin = fast[0].median();
     f.limit = limit.median();
