@@ -7,12 +7,11 @@ be folded, with inputs and outputs bound to memory that was written to before.
 
 import json
 import mmap
+import re
 import signal
 import sys
 import time
 
-# Results that nobody reads back are not worth a copy; the first two runs of a
-# session do more than the work.
 WARM_UP_RUNS = 2
 
 
@@ -110,7 +109,9 @@ class Row:
         np = self.numpy
         count = int(np.prod(shape, dtype=np.int64))
         size = (count * self.bits(type_name) + 7) // 8
-        whole = np.frombuffer(mmap.mmap(-1, size + 64), dtype=np.uint8)
+        # Private, like malloc's, where the system may use large pages.
+        pages = mmap.mmap(-1, size + 64, flags=mmap.MAP_PRIVATE)
+        whole = np.frombuffer(pages, dtype=np.uint8)
         self.memory.append(whole)
         data = whole[:size]
         random = np.random.default_rng(3)
@@ -143,7 +144,9 @@ class Row:
 
 
 def one_line(error):
-    return " ".join(str(error).split())[:300]
+    """The runtime's sentence, without the code that it starts with."""
+    text = " ".join(str(error).split())
+    return re.sub(r"^\[ONNXRuntimeError\] : \d+ : ", "", text)[:300]
 
 
 def main():

@@ -75,7 +75,7 @@ private:
         return "";
     }
 
-    table_t table_ {{{"row", 66}, {"limit", 8, true}, {"ours", 8, true},
+    table_t table_ {{{"row", 70}, {"limit", 8, true}, {"ours", 8, true},
             {"/limit", 6, true}, {"best", 5, true}, {"peer", 8, true},
             {"/limit", 6, true}, {"best", 5, true}, {"gain", 5, true},
             {"", 1}}};
