@@ -54,8 +54,8 @@ std::string name_of_operand(const problem_t &problem, size_t o) {
 std::string to_string(const loop_t &loop) {
     std::string text = std::to_string(loop.extent);
     if (loop.parent >= 0)
-        text += '~' + std::to_string(loop.last_extent) + '@' +
-                std::to_string(loop.parent);
+        text += '~' + std::to_string(loop.last_extent) + '@'
+                + std::to_string(loop.parent);
     return text;
 }
 
@@ -119,8 +119,8 @@ std::string to_string(const problem_t &problem) {
             text += ':' + std::to_string(stride);
     }
     for (const auto &step : problem.steps)
-        text += std::string(";") + to_string(step.kind) + ':' +
-                name_of_operand(problem, static_cast<size_t>(step.operand));
+        text += std::string(";") + to_string(step.kind) + ':'
+                + name_of_operand(problem, static_cast<size_t>(step.operand));
     return text;
 }
 

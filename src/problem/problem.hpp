@@ -21,8 +21,8 @@ struct loop_t {
     dim_t last_extent = 0; // meaningful with a parent only
 
     bool operator==(const loop_t &other) const {
-        return extent == other.extent && parent == other.parent &&
-               last_extent == other.last_extent;
+        return extent == other.extent && parent == other.parent
+               && last_extent == other.last_extent;
     }
 };
 
@@ -35,8 +35,8 @@ struct operand_t {
     dims_t strides; // one a loop; 0 where the operand does not vary
 
     bool operator==(const operand_t &other) const {
-        return type == other.type && offset == other.offset &&
-               strides == other.strides;
+        return type == other.type && offset == other.offset
+               && strides == other.strides;
     }
 };
 
@@ -75,8 +75,8 @@ struct problem_t {
     const operand_t &dst() const { return operands.back(); }
 
     bool operator==(const problem_t &other) const {
-        return loops == other.loops && operands == other.operands &&
-               steps == other.steps;
+        return loops == other.loops && operands == other.operands
+               && steps == other.steps;
     }
 };
 

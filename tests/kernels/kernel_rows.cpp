@@ -18,13 +18,13 @@ const std::vector<kernel_row_t> &dequantize_rows() {
 }
 
 isa_t isa_of_machine() {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-            !__builtin_cpu_supports("f16c"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")
+            || !__builtin_cpu_supports("f16c"))
         return isa_none;
-    const bool avx512_core = __builtin_cpu_supports("avx512f") &&
-                             __builtin_cpu_supports("avx512bw") &&
-                             __builtin_cpu_supports("avx512vl") &&
-                             __builtin_cpu_supports("avx512dq");
+    const bool avx512_core = __builtin_cpu_supports("avx512f")
+                             && __builtin_cpu_supports("avx512bw")
+                             && __builtin_cpu_supports("avx512vl")
+                             && __builtin_cpu_supports("avx512dq");
     return avx512_core ? isa_avx512_core : isa_avx2;
 }
 
@@ -47,8 +47,8 @@ dims_t strides_over_dims(
     if (tensor.count() == 1) return strides;
     if (c.qtype == qtype_t::per_group) return tensor.strides;
     const auto rank = static_cast<dim_t>(strides.size());
-    strides[static_cast<size_t>(c.axis < 0 ? c.axis + rank : c.axis)] =
-            tensor.strides[0];
+    strides[static_cast<size_t>(c.axis < 0 ? c.axis + rank : c.axis)]
+            = tensor.strides[0];
     return strides;
 }
 

@@ -24,8 +24,9 @@ struct setting_t {
 dims_t random_order_strides(const dims_t &dims, random_t &random) {
     std::vector<size_t> order;
     for (size_t d = 0; d < dims.size(); ++d)
-        order.insert(order.begin() + random.between(0,
-                                             static_cast<dim_t>(order.size())),
+        order.insert(
+                order.begin()
+                        + random.between(0, static_cast<dim_t>(order.size())),
                 d);
     dims_t strides = support::permuted_strides(dims, order);
     // Room between elements, or between what one dimension spans.
@@ -80,8 +81,8 @@ void visit_dims(const setting_t &s, size_t d, const visit_t &at, visits_t &to) {
     for (dim_t i = 0; i < s.dims[d]; ++i) {
         visit_t inner = at;
         for (size_t v = 0; v < s.views.size(); ++v)
-            inner[v] += (s.views[v].grouped ? i / s.groups[d] : i) *
-                        s.views[v].strides[d];
+            inner[v] += (s.views[v].grouped ? i / s.groups[d] : i)
+                        * s.views[v].strides[d];
         visit_dims(s, d + 1, inner, to);
     }
 }
@@ -128,8 +129,8 @@ TEST(make_problem_property, visits_what_plain_iteration_visits) {
         const setting_t s = random_setting(random);
         const problem_t p = make_problem(s.dims, s.groups, s.views,
                 {{step_kind_t::subtract, 1}, {step_kind_t::multiply, 2}});
-        SCOPED_TRACE("DNNL_DEQUANT_TEST_SEED=" + std::to_string(seed) + ' ' +
-                     to_string(p));
+        SCOPED_TRACE("DNNL_DEQUANT_TEST_SEED=" + std::to_string(seed) + ' '
+                     + to_string(p));
         visits_t expected, got;
         visit_dims(s, 0, {}, expected);
         visit_nest(p, 0, {}, {}, got);

@@ -52,9 +52,10 @@ unsigned char *acquire(size_t pages) {
 bool untouched(const unsigned char *begin, const unsigned char *end) {
     if (begin == end) return true;
     // All bytes equal their neighbour, and the first is the pattern.
-    return *begin == pattern &&
-           std::memcmp(
-                   begin, begin + 1, static_cast<size_t>(end - begin) - 1) == 0;
+    return *begin == pattern
+           && std::memcmp(
+                      begin, begin + 1, static_cast<size_t>(end - begin) - 1)
+                      == 0;
 }
 
 } // namespace

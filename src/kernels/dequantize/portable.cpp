@@ -33,11 +33,11 @@ public:
     explicit portable_dequantize_t(const problem_t &problem)
         : problem_(problem) {
         for (const auto &step : problem_.steps)
-            (step.kind == step_kind_t::subtract ? zps_ : scales_) =
-                    step.operand;
+            (step.kind == step_kind_t::subtract ? zps_ : scales_)
+                    = step.operand;
         // A unit is a range of points of the outer loops.
-        while (outer_loops_ < problem_.loops.size() &&
-                outer_points_ < wanted_units)
+        while (outer_loops_ < problem_.loops.size()
+                && outer_points_ < wanted_units)
             outer_points_ *= problem_.loops[outer_loops_++].extent;
         units_ = std::min(outer_points_, wanted_units);
     }
@@ -104,8 +104,9 @@ private:
         if (is_floating(type)) {
             const float x = load_f32(type, buffers[0], at.element[0]);
             if (zps_ < 0) return x;
-            return x - load_f32(problem_.operands[z].type, buffers[z],
-                               at.element[z]);
+            return x
+                   - load_f32(problem_.operands[z].type, buffers[z],
+                           at.element[z]);
         }
         wide_t exact = load_int(type, buffers[0], at.element[0]);
         if (zps_ >= 0)
@@ -116,8 +117,8 @@ private:
 
     void run_point(void *const *buffers, const position_t &at) const {
         const auto s = static_cast<size_t>(scales_);
-        const float scale =
-                load_f32(problem_.operands[s].type, buffers[s], at.element[s]);
+        const float scale = load_f32(
+                problem_.operands[s].type, buffers[s], at.element[s]);
         const float value = difference(buffers, at) * scale;
         const size_t d = problem_.operands.size() - 1;
         store_f32(problem_.dst().type, buffers[d], at.element[d], value);
@@ -136,33 +137,33 @@ result_t refuse(const std::string &why) {
 }
 
 bool names_middle_operand(const problem_t &problem, const step_t &step) {
-    return step.operand > 0 &&
-           step.operand + 1 < static_cast<int>(problem.operands.size());
+    return step.operand > 0
+           && step.operand + 1 < static_cast<int>(problem.operands.size());
 }
 
 // [subtract zps of src's family,] multiply by a floating operand.
 result_t check_steps(const problem_t &problem) {
     const auto &steps = problem.steps;
-    const bool has_zps =
-            !steps.empty() && steps.front().kind == step_kind_t::subtract;
-    if (steps.size() != (has_zps ? 2u : 1u) ||
-            steps.back().kind != step_kind_t::multiply)
+    const bool has_zps
+            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
+    if (steps.size() != (has_zps ? 2u : 1u)
+            || steps.back().kind != step_kind_t::multiply)
         return refuse("the steps are not [subtract,] multiply");
     if (problem.operands.size() != steps.size() + 2)
         return refuse("there are operands that no step uses");
     for (const auto &step : steps) {
         if (!names_middle_operand(problem, step))
             return refuse("a step names no operand between src and dst");
-        const data_type_t type =
-                problem.operands[static_cast<size_t>(step.operand)].type;
+        const data_type_t type
+                = problem.operands[static_cast<size_t>(step.operand)].type;
         if (step.kind == step_kind_t::multiply && !is_floating(type))
-            return refuse(std::string(to_string(type)) +
-                          " scales, expected a floating type");
-        if (step.kind == step_kind_t::subtract &&
-                is_floating(type) != is_floating(problem.src().type))
-            return refuse(std::string(to_string(type)) + " zps for " +
-                          to_string(problem.src().type) +
-                          " src, expected both integer or both floating");
+            return refuse(std::string(to_string(type))
+                          + " scales, expected a floating type");
+        if (step.kind == step_kind_t::subtract
+                && is_floating(type) != is_floating(problem.src().type))
+            return refuse(std::string(to_string(type)) + " zps for "
+                          + to_string(problem.src().type)
+                          + " src, expected both integer or both floating");
     }
     if (has_zps && steps[0].operand == steps[1].operand)
         return refuse("two steps name the same operand");
@@ -177,16 +178,17 @@ result_t make_portable_dequantize(const problem_t &problem, isa_t isa,
     if (problem.operands.size() < 3)
         return refuse("there is no operand between src and dst");
     if (problem.loops.size() > max_loops)
-        return refuse(std::to_string(problem.loops.size()) +
-                      " loops, expected at most " + std::to_string(max_loops));
+        return refuse(std::to_string(problem.loops.size())
+                      + " loops, expected at most "
+                      + std::to_string(max_loops));
     const result_t steps = check_steps(problem);
     if (!steps.ok()) return steps;
     if (!is_known(problem.src().type))
-        return refuse(std::string(to_string(problem.src().type)) +
-                      " src, expected a data type of ours");
+        return refuse(std::string(to_string(problem.src().type))
+                      + " src, expected a data type of ours");
     if (!is_result_type(problem.dst().type))
-        return refuse(std::string(to_string(problem.dst().type)) +
-                      " dst, expected f32, bf16 or f16");
+        return refuse(std::string(to_string(problem.dst().type))
+                      + " dst, expected f32, bf16 or f16");
     kernel = std::make_shared<portable_dequantize_t>(problem);
     return {};
 }
