@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/convert.hpp"
+#include "kernels/dequantize/dequantize.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "support/numbers.hpp"
 
@@ -118,6 +119,49 @@ TEST_P(every_value, of_32_bits_is_subtracted_exactly) {
     check_differences<int16_t, int32_t>(t::s16, t::s32, run_it);
     check_differences<uint8_t, uint32_t>(t::u8, t::u32, run_it);
     check_differences<uint32_t, int8_t>(t::u32, t::s8, run_it);
+}
+
+// Beyond the caches kernels take other ways: against the portable one.
+TEST_P(every_value, from_memory_is_as_from_caches) {
+    if (row().isa == isa_none) return; // it would be compared with itself
+    using t = data_type_t;
+    constexpr dim_t rows = 301, cols = 2003, count = rows * cols;
+    std::vector<uint32_t> src(count), zps(rows * cols / 32 + 64);
+    std::vector<float> scales(zps.size(), 0.75f);
+    support::random_t random(20261);
+    support::fill_bits(src.data(), src.size() * 4, random);
+    support::fill_integers(t::u32, zps.data(), zps.size() * 4, random);
+    const std::vector<std::pair<std::vector<loop_t>, std::vector<dims_t>>>
+            nests {{{{count, -1, 0}}, {{1}, {0}}},
+                    {{{rows, -1, 0}, {cols, -1, 0}}, {{cols, 1}, {1, 0}}},
+                    {{{rows, -1, 0}, {cols, -1, 0}}, {{cols, 1}, {0, 1}}},
+                    {{{count / 32, -1, 0}, {32, -1, 0}}, {{32, 1}, {1, 0}}},
+                    {{{rows, -1, 0}, {cols, -1, 0}}, {{1, rows}, {1, 0}}}};
+    for (const auto &nest : nests)
+        for (const auto type : {t::u16, t::u32, t::bf16, t::f8_e4m3, t::u4})
+            for (const auto to : {t::f32, t::bf16}) {
+                std::vector<float> want(count), got(count);
+                dims_t dense = nest.second[0];
+                if (dense[0] == 1 && dense.size() == 2) dense = {cols, 1};
+                const problem_t problem {nest.first,
+                        {{type, 0, nest.second[0]}, {type, 0, nest.second[1]},
+                                {t::f32, 0, nest.second[1]}, {to, 0, dense}},
+                        {{step_kind_t::subtract, 1},
+                                {step_kind_t::multiply, 2}}};
+                run(problem,
+                        {src.data(), zps.data(), scales.data(), got.data()});
+                std::shared_ptr<const kernel_t> portable;
+                const result_t made
+                        = make_portable_dequantize(problem, isa_none, portable);
+                ASSERT_TRUE(made.ok()) << made.reason;
+                void *const buffers[]
+                        = {src.data(), zps.data(), scales.data(), want.data()};
+                portable->run(buffers, 0, portable->work_amount());
+                EXPECT_EQ(
+                        support::difference(to, want.data(), got.data(), count),
+                        "")
+                        << to_string(problem);
+            }
 }
 
 INSTANTIATE_TEST_SUITE_P(kernels, every_value,

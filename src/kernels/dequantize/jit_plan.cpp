@@ -211,10 +211,11 @@ private:
     void choose_blocks() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
         plan_.streaming = dst_total > streaming_threshold(is_packed());
-        plan_.prefetching = !plan_.streaming && dst_total > in_cache_bytes;
         if (plan_.params_vary() && plan_.rows_share()
                 && (plan_.streaming || dst_total <= in_cache_bytes))
             plan_.block_rows = 4;
+        plan_.prefetching = !plan_.streaming && plan_.block_rows == 1
+                            && dst_total > in_cache_bytes;
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total / wanted_units));
 

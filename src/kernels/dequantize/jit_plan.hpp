@@ -71,8 +71,8 @@ struct jit_plan_t {
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;
     bool prefetching = false; // both ends of a direct path are in memory
-    dim_t fixed_cols = 0;    // of every rectangle; 0: of different ones
-    uint32_t block_rows = 1; // see jit_row_desc_t
+    dim_t fixed_cols = 0;     // of every rectangle; 0: of different ones
+    uint32_t block_rows = 1;  // see jit_row_desc_t
 
     /// Row kernels may store past the caches themselves.
     bool streams_at_once() const {

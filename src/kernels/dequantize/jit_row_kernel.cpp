@@ -100,6 +100,11 @@ private:
     void load_pitches() {
         mov(reg_src_pitch, arg(offsetof(jit_row_args_t, src_pitch)));
         mov(reg_dst_pitch, arg(offsetof(jit_row_args_t, dst_pitch)));
+        if (desc_.prefetching) {
+            mov(reg_src_ahead, arg(offsetof(jit_row_args_t, src_ahead)));
+            mov(reg_dst_ahead, arg(offsetof(jit_row_args_t, dst_ahead)));
+            return;
+        }
         lea(reg_src_pitch3, ptr[reg_src_pitch + reg_src_pitch * 2]);
         lea(reg_dst_pitch3, ptr[reg_dst_pitch + reg_dst_pitch * 2]);
     }
@@ -173,37 +178,28 @@ private:
         if (is_unrolled()) {
             for (uint32_t c = 0; c < desc_.cols; c += step_width())
                 step(rows, c, extent_t::full);
+            prefetch(static_cast<uint32_t>(desc_.cols));
             return;
         }
-        if (rows == 1) {
-            steps_loop(rows, 4);
-            steps_once(rows, 2);
-            steps_once(rows, 1);
-        } else {
-            steps_loop(rows, 1);
-        }
+        const bool many = rows == 1;
+        if (many) steps_while(rows, 4, true);
+        if (many) steps_while(rows, 2, false);
+        steps_while(rows, 1, !many);
         if (isa == isa_avx512_core) masked_tail(rows);
         else scalar_tail(rows);
     }
 
-    void steps_loop(uint32_t rows, uint32_t unroll) {
+    // While there are so many left, or once.
+    void steps_while(uint32_t rows, uint32_t unroll, bool again) {
         Label l_steps, l_end;
         const uint32_t elements = unroll * step_width();
         cmp(reg_count, elements);
         jl(l_end, T_NEAR);
-        align(16);
+        if (again) align(16);
         L(l_steps);
         steps(rows, unroll);
-        cmp(reg_count, elements);
-        jge(l_steps, T_NEAR);
-        L(l_end);
-    }
-
-    void steps_once(uint32_t rows, uint32_t unroll) {
-        Label l_end;
-        cmp(reg_count, unroll * step_width());
-        jl(l_end, T_NEAR);
-        steps(rows, unroll);
+        if (again) cmp(reg_count, elements);
+        if (again) jge(l_steps, T_NEAR);
         L(l_end);
     }
 
@@ -211,19 +207,15 @@ private:
         const uint32_t elements = unroll * step_width();
         for (uint32_t u = 0; u < unroll; ++u)
             step(rows, u * step_width(), extent_t::full);
-        if (desc_.prefetching) prefetch(elements);
+        prefetch(elements);
         advance(elements);
         sub(reg_count, elements);
     }
 
-    // What these steps will come to, line by line: as if rows followed each
-    // other without gaps, which is the more right the shorter they are.
     void prefetch(uint32_t elements) {
-        constexpr uint32_t line = 64, src_ahead = 512, dst_ahead = 4096;
-        for (uint32_t at = 0; at < io_.dst_bytes(elements); at += line)
-            prefetchw(ptr[reg_dst + dst_ahead + at]);
-        for (uint32_t at = 0; at < io_.src_bytes(elements); at += line)
-            prefetcht0(ptr[reg_src + src_ahead + at]);
+        if (!desc_.prefetching) return;
+        io_.prefetch(
+                reg_dst + reg_dst_ahead, reg_src + reg_src_ahead, elements);
     }
 
     void masked_tail(uint32_t rows) {
@@ -272,7 +264,11 @@ private:
     }
 
     void compute(int fields) {
-        if (desc_.src.is_wide()) return compute_wide();
+        if (desc_.src.is_wide()) { // one vector a step
+            io_.subtract_wide(vmm_raw, vmm_zps(0), vmm_zps_high(0), vmm_tmp);
+            vmulps(vmm_raw, vmm_raw, vmm_scales(0));
+            return;
+        }
         for (int f = 0; f < fields; ++f)
             io_.extract(vmm_value(f), vmm_raw, f, vmm_tmp, vmm_tmp2);
         for (int f = 0; f < fields; ++f) {
@@ -282,16 +278,6 @@ private:
                 vsubps(vmm_value(f), vmm_value(f), vmm_zps_high_of(f));
             vmulps(vmm_value(f), vmm_value(f), vmm_scales_of(f));
         }
-    }
-
-    // Both parts' differences are exact, high's a multiple of 1024 of 23 bits;
-    // only their sum rounds. One vector a step.
-    void compute_wide() {
-        io_.split(vmm_raw, vmm_tmp);
-        vsubps(vmm_raw, vmm_raw, vmm_zps(0));
-        io_.subtract_high(vmm_tmp, vmm_zps_high(0));
-        vaddps(vmm_raw, vmm_raw, vmm_tmp);
-        vmulps(vmm_raw, vmm_raw, vmm_scales(0));
     }
 
     // Without opmasks the elements of the tail go one by one. What varies is

@@ -23,7 +23,7 @@ struct jit_row_desc_t {
     bool two_part_zps;
     // Past the caches: every row of dst begins at a multiple of 64 bytes.
     bool streaming;
-    // dst comes from memory, and src too.
+    // Reads ahead, and calls for dst's lines ahead. Of single rows only.
     bool prefetching;
     // Of every call; 0: each says how many.
     dim_t cols;
@@ -44,6 +44,7 @@ struct jit_row_args_t {
     const float *zps_high; // with two_part_zps
     dim_t rows, cols;
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
+    dim_t src_ahead, dst_ahead; // where prefetching, in bytes
 };
 
 /// Rows of dst = (src - zps) * scales.

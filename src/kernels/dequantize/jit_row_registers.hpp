@@ -4,7 +4,8 @@
 //   rdx rsi rcx        src and dst of the first row of the block, rows to do
 //   r8 r9 rbx          src and dst of the current step, elements to do
 //   r10 r11 r12        scales, zps, zps_high of the current row or step
-//   r13 r14, r15 rbp   src and dst pitch, and three times that
+//   r13 r14, r15 rbp   src and dst pitch, and three times that or, where
+//                      prefetching, how far ahead
 //   rax                scratch
 //   vmm0 - vmm3        a step's containers, values and scratch
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
@@ -31,6 +32,10 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_dst_pitch = Xbyak::util::r14;
     const Xbyak::Reg64 reg_src_pitch3 = Xbyak::util::r15;
     const Xbyak::Reg64 reg_dst_pitch3 = Xbyak::util::rbp;
+
+    // One row at a time has no use for the third.
+    const Xbyak::Reg64 reg_src_ahead = reg_src_pitch3;
+    const Xbyak::Reg64 reg_dst_ahead = reg_dst_pitch3;
 
     static constexpr int vmm_raw_at = 0, vmm_value_at = 1, vmm_tmp2_at = 2,
                          vmm_tmp_at = 3;

@@ -12,6 +12,15 @@ namespace {
 
 constexpr dim_t f32_bytes = 4;
 
+// What comes next after a long row is the next one, at the same column; after
+// short ones that follow each other, what is so many bytes further.
+constexpr dim_t long_row = 512;
+constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
+
+dim_t ahead_of(const jit_row_args_t &args, dim_t pitch, dim_t otherwise) {
+    return args.rows > 1 && args.cols >= long_row ? pitch : otherwise;
+}
+
 size_t at(int index) {
     return static_cast<size_t>(index);
 }
@@ -300,6 +309,8 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.dst_pitch = dst_pitch * src.step;
     args.scales_pitch = scales_pitch * src.step;
     args.zps_pitch = zps_pitch * src.step;
+    args.src_ahead = ahead_of(args, args.src_pitch, src_bytes_ahead);
+    args.dst_ahead = ahead_of(args, args.dst_pitch, dst_bytes_ahead);
     (*(*src.kernels)[two_part_])(args);
 }
 

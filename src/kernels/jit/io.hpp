@@ -45,7 +45,7 @@ src_format_t dense_format(data_type_t type);
 /// instruction and no conversion. field_bias() is what must be subtracted
 /// beside the zero point; both subtractions are one, and exact, for
 /// |zp| <= 2^22. Floats are their value and have no bias. Integers of 32 bits
-/// are split().
+/// are split into two parts.
 template <isa_t isa>
 class jit_io_t {
 public:
@@ -95,11 +95,14 @@ public:
             const vmm_t &tmp_a, const vmm_t &tmp_b);
     float field_bias(int field) const;
 
-    /// Instead of extract() for wide integers, x being 1024 * high + low:
-    /// `raw` becomes low, `high` what it says, as floats. subtract_high() makes
-    /// high 1024 * high - `subtrahend`: exact, if that is such a part too.
-    void split(const vmm_t &raw, const vmm_t &high);
-    void subtract_high(const vmm_t &high, const vmm_t &subtrahend);
+    /// Instead of extract() for wide integers: `raw` becomes x - zp, rounded
+    /// once, of a zero point in the two parts that jit_params.hpp has.
+    void subtract_wide(const vmm_t &raw, const vmm_t &zps,
+            const vmm_t &zps_high, const vmm_t &tmp);
+
+    /// The lines of so many elements, of dst to write and src to read.
+    void prefetch(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
+            uint32_t elements);
 
     /// Rounds a step's vectors to dst and stores them; they die. `single`
     /// stores lane 0 of the first vector only.

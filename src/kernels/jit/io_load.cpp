@@ -136,20 +136,31 @@ void jit_io_t<isa>::extract_integer(
     }
 }
 
+// x is 1024 * high + low. The differences of either part are exact, that of
+// high being a multiple of 1024 of 23 bits; only their sum rounds.
 template <isa_t isa>
-void jit_io_t<isa>::split(const vmm_t &raw, const vmm_t &high) {
-    constexpr uint8_t bits = 10; // of the low part
-    if (src_.is_signed()) h_.vpsrad(high, raw, bits);
-    else h_.vpsrld(high, raw, bits);
+void jit_io_t<isa>::subtract_wide(const vmm_t &raw, const vmm_t &zps,
+        const vmm_t &zps_high, const vmm_t &tmp) {
+    constexpr uint8_t low_bits = 10;
+    if (src_.is_signed()) h_.vpsrad(tmp, raw, low_bits);
+    else h_.vpsrld(tmp, raw, low_bits);
     if (is_avx512) h_.vpandd(raw, raw, vmm_mask_[0]);
     else h_.vpand(raw, raw, vmm_mask_[0]);
-    h_.vcvtdq2ps(high, high);
+    h_.vcvtdq2ps(tmp, tmp);
     h_.vcvtdq2ps(raw, raw);
+    h_.vfmsub132ps(tmp, zps_high, vmm_magic_[0]);
+    h_.vsubps(raw, raw, zps);
+    h_.vaddps(raw, raw, tmp);
 }
 
 template <isa_t isa>
-void jit_io_t<isa>::subtract_high(const vmm_t &high, const vmm_t &subtrahend) {
-    h_.vfmsub132ps(high, subtrahend, vmm_magic_[0]);
+void jit_io_t<isa>::prefetch(
+        const RegExp &dst, const RegExp &src, uint32_t elements) {
+    constexpr uint32_t line = 64;
+    for (uint32_t at = 0; at < dst_bytes(elements); at += line)
+        h_.prefetchw(h_.ptr[dst + at]);
+    for (uint32_t at = 0; at < src_bytes(elements); at += line)
+        h_.prefetcht0(h_.ptr[src + at]);
 }
 
 template class jit_io_t<isa_avx512_core>;
