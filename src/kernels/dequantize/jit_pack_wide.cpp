@@ -66,22 +66,38 @@ uint8_t quarter(const void *src, dim_t index) {
     return static_cast<uint8_t>(byte >> (index & 3) * 2);
 }
 
+// The vectors are to stay in registers: Clang unrolls by itself.
+#if defined(__GNUC__) && !defined(__clang__)
+#define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 8")
+#else
+#define DNNL_DEQUANT_UNROLL
+#endif
+
 template <typename T>
 inline void transpose_block(
         T *tile, dim_t pitch, const char *src, dim_t stride) {
     using block = block_t<T>;
     constexpr size_t side = block::side;
     __m128i a[side], b[side];
-    for (size_t i = 0; i < side; ++i)
-        a[i] = load(address<T>(src, static_cast<dim_t>(i) * stride));
+    DNNL_DEQUANT_UNROLL
+    for (size_t i = 0; i < side; ++i) {
+        const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
+        a[i] = load(from);
+        // What comes next along the column, which no hardware foresees.
+        _mm_prefetch(from + 64, _MM_HINT_T0);
+    }
+    DNNL_DEQUANT_UNROLL
     for (size_t round = 0; round < block::rounds; ++round) {
+        DNNL_DEQUANT_UNROLL
         for (size_t i = 0; i < side / 2; ++i) {
             b[2 * i] = block::low(a[i], a[i + side / 2]);
             b[2 * i + 1] = block::high(a[i], a[i + side / 2]);
         }
+        DNNL_DEQUANT_UNROLL
         for (size_t i = 0; i < side; ++i)
             a[i] = b[i];
     }
+    DNNL_DEQUANT_UNROLL
     for (size_t i = 0; i < side; ++i)
         store(tile + static_cast<dim_t>(i) * pitch, a[i]);
 }
