@@ -170,6 +170,26 @@ float small_float_to_f32(data_type_t type, unsigned bits) {
     return negative ? -value : value;
 }
 
+bool are_zero(data_type_t type, const void *base, dim_t count) {
+    // The bits of a byte that no zero has; where negative zero is NaN, its
+    // sign is one of them.
+    const bool signed_zero
+            = type == data_type_t::f8_e4m3 || type == data_type_t::f8_e5m2;
+    const uint64_t in_byte = type == data_type_t::f4_e2m1 ? 0x77u
+                             : signed_zero                ? 0x7fu
+                                                          : 0xffu;
+    const uint64_t mask = in_byte * 0x0101010101010101u;
+    const dim_t word = 8, words = count * bits_of(type) / 64;
+    const auto *bytes = static_cast<const char *>(base);
+    uint64_t found = 0;
+    for (dim_t w = 0; w < words; ++w)
+        found |= load_as<uint64_t>(bytes + w * word, 0) & mask;
+    if (found != 0) return false;
+    for (dim_t i = words * 64 / bits_of(type); i < count; ++i)
+        if (!(load_f32(type, base, i) == 0.f)) return false;
+    return true;
+}
+
 int64_t load_int(data_type_t type, const void *base, dim_t index) {
     switch (type) {
     case data_type_t::u8: return load_as<uint8_t>(base, index);

@@ -17,6 +17,10 @@ uint16_t f32_to_f16(float value);
 /// Value of the bits of a float of 8 bits or fewer, exact.
 float small_float_to_f32(data_type_t type, unsigned bits);
 
+/// True where the first `count` elements of a buffer of floats of 8 bits or
+/// fewer are all zero, of either sign.
+bool are_zero(data_type_t type, const void *base, dim_t count);
+
 /// Element `index` of a densely counted buffer of integers, exact. Types below
 /// a byte fill a byte from its lowest bits: of 4-bit types element 2i is the
 /// low half of byte i, element 2i+1 the high half.

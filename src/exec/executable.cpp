@@ -24,6 +24,8 @@ const buffer_t *find_buffer(const std::vector<buffer_t> &given, size_t id) {
 
 bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
     const dim_t count = element_count(tensor);
+    if (strides_of(tensor) == dense_strides(dims_of(tensor)))
+        return are_zero(type_of(tensor), data, count);
     for (dim_t i = 0; i < count; ++i) {
         dim_t rest = i, element = 0;
         for (int d = tensor.ndims; d-- > 0;) {

@@ -192,5 +192,26 @@ TEST(convert, stores_and_loads_at_an_odd_address) {
     }
 }
 
+TEST(convert, tells_zeros_of_small_floats) {
+    for (const auto type :
+            {data_type_t::f8_e4m3, data_type_t::f8_e5m2, data_type_t::f4_e2m1,
+                    data_type_t::f8_e4m3fnuz, data_type_t::f8_e5m2fnuz}) {
+        const int bits = bits_of(type);
+        for (const dim_t count : {1, 5, 8, 16, 19, 40})
+            for (unsigned code = 0; code < 1u << bits; ++code) {
+                // The last element has the code; what follows it is not ours.
+                unsigned char buffer[48] = {};
+                const dim_t last = count - 1, per_byte = 8 / bits;
+                const dim_t shift = last % per_byte * bits;
+                buffer[last / per_byte]
+                        = static_cast<unsigned char>(code << shift);
+                buffer[bytes_of(type, count)] = 0xff;
+                EXPECT_EQ(are_zero(type, buffer, count),
+                        small_float_to_f32(type, code) == 0.f)
+                        << to_string(type) << ' ' << count << ' ' << code;
+            }
+    }
+}
+
 } // namespace
 } // namespace dnnl_dequant
