@@ -44,6 +44,15 @@ unsigned small_bits(data_type_t type, const void *base, dim_t index) {
     return byte >> shift & ((1u << bits) - 1u);
 }
 
+void store_small(data_type_t type, void *base, dim_t index, unsigned value) {
+    const int bits = bits_of(type);
+    const dim_t per_byte = 8 / bits;
+    auto &byte = static_cast<uint8_t *>(base)[index / per_byte];
+    const int shift = static_cast<int>(index % per_byte) * bits;
+    const unsigned mask = ((1u << bits) - 1u) << shift;
+    byte = static_cast<uint8_t>((byte & ~mask) | (value << shift & mask));
+}
+
 // The lowest `bits` bits of `value` as a two's complement number.
 int sign_extended(unsigned value, int bits) {
     const int sign = 1 << (bits - 1);
@@ -205,6 +214,26 @@ int64_t load_int(data_type_t type, const void *base, dim_t index) {
     case data_type_t::s2:
         return sign_extended(small_bits(type, base, index), bits_of(type));
     default: return 0;
+    }
+}
+
+void store_int(data_type_t type, void *base, dim_t index, int64_t value) {
+    switch (bits_of(type)) {
+    case 64: store_as(base, index, value); break;
+    case 32: store_as(base, index, static_cast<uint32_t>(value)); break;
+    case 16: store_as(base, index, static_cast<uint16_t>(value)); break;
+    default: store_small(type, base, index, static_cast<unsigned>(value));
+    }
+}
+
+void copy_element(data_type_t type, const void *from, dim_t from_index,
+        void *to, dim_t to_index) {
+    switch (bits_of(type)) {
+    case 64: store_as(to, to_index, load_as<uint64_t>(from, from_index)); break;
+    case 32: store_as(to, to_index, load_as<uint32_t>(from, from_index)); break;
+    case 16: store_as(to, to_index, load_as<uint16_t>(from, from_index)); break;
+    default:
+        store_small(type, to, to_index, small_bits(type, from, from_index));
     }
 }
 

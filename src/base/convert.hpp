@@ -26,6 +26,15 @@ bool are_zero(data_type_t type, const void *base, dim_t count);
 /// low half of byte i, element 2i+1 the high half.
 int64_t load_int(data_type_t type, const void *base, dim_t index);
 
+/// Stores the low bits of `value` as element `index` of a buffer of integers,
+/// and leaves the other elements of its byte as they are.
+void store_int(data_type_t type, void *base, dim_t index, int64_t value);
+
+/// Copies an element of any type, bit for bit; the other elements of the
+/// written byte stay as they are.
+void copy_element(data_type_t type, const void *from, dim_t from_index,
+        void *to, dim_t to_index);
+
 /// Element `index` of a buffer of any type, as f32: exact for floating types,
 /// rounded once to nearest even for integers.
 float load_f32(data_type_t type, const void *base, dim_t index);

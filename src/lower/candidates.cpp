@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 #include "kernels/dequantize/dequantize.hpp"
+#include "kernels/elementwise/elementwise.hpp"
 #include "lower/lower.hpp"
 
 namespace dnnl_dequant {
@@ -15,6 +16,7 @@ struct candidate_t {
 constexpr candidate_t candidates[] = {
 #define X(name, isa, factory) {#name, isa, factory},
 #include "kernels/dequantize/kernels.def"
+#include "kernels/elementwise/kernels.def"
 #undef X
 };
 
@@ -28,10 +30,12 @@ void log_not_taken(const char *name, const std::string &reason) {
 result_t choose_implementation(
         const problem_t &problem, isa_t isa, implementation_t &implementation) {
     result_t last;
+    bool tried_primitive = false;
     for (const candidate_t &candidate : candidates) {
         // oneDNN's primitive is better than plain C++ and no better than the
-        // kernels above: its turn comes just before the portable one.
-        if (candidate.isa == isa_none) {
+        // kernels above: its turn comes just before the first portable one.
+        if (candidate.isa == isa_none && !tried_primitive) {
+            tried_primitive = true;
             const result_t made
                     = make_reorder(problem, implementation.primitive);
             if (made.ok()) return made;

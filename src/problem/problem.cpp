@@ -1,5 +1,8 @@
 #include "problem/problem.hpp"
 
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <functional>
 
 namespace dnnl_dequant {
@@ -63,11 +66,52 @@ const char *to_string(step_kind_t kind) {
     switch (kind) {
     case step_kind_t::subtract: return "sub";
     case step_kind_t::multiply: return "mul";
+    case step_kind_t::add: return "add";
+    case step_kind_t::clamp: return "clamp";
+    case step_kind_t::round: return "round";
+    case step_kind_t::hold: return "hold";
+    case step_kind_t::add_held: return "add_held";
     }
     return "unknown";
 }
 
+uint32_t bits_of_float(float value) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+std::string to_string(const problem_t &problem, const step_t &step) {
+    std::string text = to_string(step.kind);
+    if (has_operand(step.kind))
+        text += ':'
+                + name_of_operand(problem, static_cast<size_t>(step.operand));
+    if (step.kind == step_kind_t::round)
+        text += std::string(":") + to_string(step.type);
+    if (step.kind == step_kind_t::clamp) {
+        char bounds[64];
+        std::snprintf(bounds, sizeof(bounds), ":%.9g:%.9g",
+                static_cast<double>(step.lower),
+                static_cast<double>(step.upper));
+        text += bounds;
+    }
+    return text;
+}
+
 } // namespace
+
+bool has_operand(step_kind_t kind) {
+    switch (kind) {
+    case step_kind_t::subtract:
+    case step_kind_t::multiply:
+    case step_kind_t::add:
+    case step_kind_t::hold: return true;
+    case step_kind_t::clamp:
+    case step_kind_t::round:
+    case step_kind_t::add_held: return false;
+    }
+    return false;
+}
 
 dim_t element_count(const problem_t &problem) {
     return count(problem, used_t(problem.loops.size(), true));
@@ -101,6 +145,9 @@ size_t hash_of(const problem_t &problem) {
     for (const auto &step : problem.steps) {
         hasher.add(static_cast<dim_t>(step.kind));
         hasher.add(step.operand);
+        hasher.add(static_cast<dim_t>(step.type));
+        hasher.add(bits_of_float(step.lower));
+        hasher.add(bits_of_float(step.upper));
     }
     return hasher.value();
 }
@@ -119,8 +166,7 @@ std::string to_string(const problem_t &problem) {
             text += ':' + std::to_string(stride);
     }
     for (const auto &step : problem.steps)
-        text += std::string(";") + to_string(step.kind) + ':'
-                + name_of_operand(problem, static_cast<size_t>(step.operand));
+        text += ';' + to_string(problem, step);
     return text;
 }
 

@@ -40,25 +40,48 @@ struct operand_t {
     }
 };
 
-/// What happens to the value on its way from src to dst. Each step rounds
-/// once, to f32:
-///   subtract  value - operand. Two integers: exact in 64 bits, then rounded.
-///   multiply  value * operand, both as f32.
-enum class step_kind_t { subtract, multiply };
+/// What happens to the value on its way from src to dst. Each step that
+/// computes rounds once, to f32:
+///   subtract   value - operand. Two integers: exact in 64 bits, then rounded.
+///   multiply   value * operand, both as f32.
+///   add        value + operand, both as f32.
+///   clamp      the larger of value and `lower` (`lower` where value is NaN or
+///              both are zeros), then the smaller of that and `upper`.
+///   round      to the nearest value of `type`, a floating one, as if stored
+///              and loaded again.
+///   hold       the value is put aside; operand is the value from here on. At
+///              most one value is aside.
+///   add_held   held value + value.
+enum class step_kind_t {
+    subtract,
+    multiply,
+    add,
+    clamp,
+    round,
+    hold,
+    add_held
+};
+
+/// True where a step of that kind names an operand.
+bool has_operand(step_kind_t kind);
 
 struct step_t {
     step_kind_t kind;
-    int operand; // index into problem_t::operands
+    int operand = -1;                      // index into problem_t::operands
+    data_type_t type = data_type_t::undef; // of round
+    float lower = 0, upper = 0;            // of clamp
 
     bool operator==(const step_t &other) const {
-        return kind == other.kind && operand == other.operand;
+        return kind == other.kind && operand == other.operand
+               && type == other.type && lower == other.lower
+               && upper == other.upper;
     }
 };
 
 /// The canonical form of every element-wise problem: for each point of the
-/// loop nest, read src, apply the steps, round once to dst's type and store.
-/// It is the kernel's argument, the kernel cache's key, the log line and the
-/// benchmark's name.
+/// loop nest, read src, apply the steps, round once to dst's type and store;
+/// without steps and with dst of src's type, copy. It is the kernel's argument,
+/// the kernel cache's key, the log line and the benchmark's name.
 ///
 /// Invariants, established by make_problem():
 /// - loops stand outermost first, in falling order of dst's stride; none has

@@ -1,0 +1,120 @@
+// The steps as problem/problem.hpp says them, element by element, on any
+// machine: the last candidate, and the tests' second opinion on the others.
+// Kept plain; it is never made faster.
+
+#include "base/convert.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/portable_nest.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// The difference of two 64-bit integers needs 65 bits.
+__extension__ typedef __int128 wide_t;
+
+// An integer stays one, exact, until the first step that computes.
+struct value_t {
+    bool is_exact = false;
+    wide_t exact = 0;
+    float rounded = 0;
+
+    float f32() const { return is_exact ? static_cast<float>(exact) : rounded; }
+    void set(float value) {
+        is_exact = false;
+        rounded = value;
+    }
+};
+
+value_t load(const operand_t &operand, const void *buffer, dim_t element) {
+    value_t value;
+    value.is_exact = is_integer(operand.type);
+    if (value.is_exact) value.exact = load_int(operand.type, buffer, element);
+    else value.rounded = load_f32(operand.type, buffer, element);
+    return value;
+}
+
+float difference(const value_t &a, const value_t &b) {
+    if (a.is_exact && b.is_exact) return static_cast<float>(a.exact - b.exact);
+    return a.f32() - b.f32();
+}
+
+float clamped(float value, float lower, float upper) {
+    const float least = value > lower ? value : lower;
+    return least < upper ? least : upper;
+}
+
+float rounded_to(data_type_t type, float value) {
+    float stored = 0; // of 16 bits, or 32
+    store_f32(type, &stored, 0, value);
+    return load_f32(type, &stored, 0);
+}
+
+class portable_elementwise_t : public portable_nest_t {
+public:
+    explicit portable_elementwise_t(const problem_t &problem)
+        : portable_nest_t(problem) {}
+
+    const char *name() const override { return "portable_elementwise"; }
+
+private:
+    void run_point(void *const *buffers, const elements_t &at) const override {
+        const size_t d = problem_.operands.size() - 1;
+        if (problem_.steps.empty()
+                && problem_.src().type == problem_.dst().type) {
+            copy_element(
+                    problem_.dst().type, buffers[0], at[0], buffers[d], at[d]);
+            return;
+        }
+        value_t value = load(problem_.src(), buffers[0], at[0]);
+        value_t held;
+        for (const step_t &step : problem_.steps) {
+            value_t operand;
+            if (has_operand(step.kind)) {
+                const auto o = static_cast<size_t>(step.operand);
+                operand = load(problem_.operands[o], buffers[o], at[o]);
+            }
+            apply(step, operand, value, held);
+        }
+        store_f32(problem_.dst().type, buffers[d], at[d], value.f32());
+    }
+
+    static void apply(const step_t &step, const value_t &operand,
+            value_t &value, value_t &held) {
+        switch (step.kind) {
+        case step_kind_t::subtract:
+            value.set(difference(value, operand));
+            break;
+        case step_kind_t::multiply:
+            value.set(value.f32() * operand.f32());
+            break;
+        case step_kind_t::add: value.set(value.f32() + operand.f32()); break;
+        case step_kind_t::clamp:
+            value.set(clamped(value.f32(), step.lower, step.upper));
+            break;
+        case step_kind_t::round:
+            value.set(rounded_to(step.type, value.f32()));
+            break;
+        case step_kind_t::hold:
+            held = value;
+            value = operand;
+            break;
+        case step_kind_t::add_held: value.set(held.f32() + value.f32()); break;
+        }
+    }
+};
+
+} // namespace
+
+result_t make_portable_elementwise(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    (void)isa;
+    result_t result = check_elementwise(problem);
+    if (result.ok()) result = portable_nest_t::check(problem);
+    if (!result.ok())
+        return {result.status, "portable_elementwise: " + result.reason};
+    kernel = std::make_shared<portable_elementwise_t>(problem);
+    return {};
+}
+
+} // namespace dnnl_dequant
