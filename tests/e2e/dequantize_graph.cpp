@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "dnnl_dequant/dnnl_dequant.hpp"
 #include "e2e/plugin.hpp"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "support/guarded_buffer.hpp"
@@ -49,7 +50,35 @@ std::vector<logical_tensor> inputs_of(const dequantize_case_t &c) {
     return inputs;
 }
 
+namespace {
+
+op::kind kind_of(support::dequantize_op_t which) {
+    switch (which) {
+    case support::dequantize_op_t::linear: return op_kind::DequantizeLinear;
+    case support::dequantize_op_t::extended_linear:
+        return op_kind::ExtendedDequantizeLinear;
+    default: return op::kind::DynamicDequantize;
+    }
+}
+
+// The ONNX-shaped ops: an axis, which is 1 if not set, and a block size.
+void set_linear_attributes(op &dequantize, const dequantize_case_t &c) {
+    if (c.qtype == qtype_t::per_tensor) return;
+    const bool blocked = c.qtype == qtype_t::per_group;
+    const auto at = support::axis_dimension(c);
+    const auto rank = static_cast<dim_t>(c.src.dims.size());
+    auto axis = static_cast<dim_t>(at);
+    if (blocked ? c.seed % 2 != 0 : c.axis < 0) axis -= rank;
+    if (axis != 1) dequantize.set_attr<int64_t>(op::attr::axis, axis);
+    if (blocked)
+        dequantize.set_attr<int64_t>(attr::block_size, c.group_shape[at]);
+}
+
+} // namespace
+
 void set_attributes(op &dequantize, const dequantize_case_t &c) {
+    if (c.op != support::dequantize_op_t::dynamic)
+        return set_linear_attributes(dequantize, c);
     switch (c.qtype) {
     case qtype_t::per_tensor:
         dequantize.set_attr<std::string>(op::attr::qtype, "per_tensor");
@@ -67,7 +96,7 @@ void set_attributes(op &dequantize, const dequantize_case_t &c) {
 }
 
 op bare_op(const dequantize_case_t &c) {
-    op result(0, op::kind::DynamicDequantize, "dequantize_under_test");
+    op result(0, kind_of(c.op), "dequantize_under_test");
     set_attributes(result, c);
     return result;
 }

@@ -1,6 +1,7 @@
 #include "support/dequantize_case.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iomanip>
 #include <sstream>
 
@@ -68,8 +69,17 @@ std::string to_string(const tensor_t &tensor) {
 
 } // namespace
 
+const char *to_string(dequantize_op_t op) {
+    switch (op) {
+    case dequantize_op_t::linear: return "DequantizeLinear";
+    case dequantize_op_t::extended_linear: return "ExtendedDequantizeLinear";
+    default: return "DynamicDequantize";
+    }
+}
+
 std::string to_string(const dequantize_case_t &c) {
-    std::string text = "src:" + to_string(c.src);
+    std::string text
+            = to_string(c.op) + std::string(" src:") + to_string(c.src);
     text += " scales:" + to_string(c.scales);
     text += " zps:" + to_string(c.zps) + " dst:" + to_string(c.dst);
     switch (c.qtype) {
@@ -84,18 +94,19 @@ std::string to_string(const dequantize_case_t &c) {
     return text + " seed:" + std::to_string(c.seed);
 }
 
-namespace {
-
-size_t axis_of(const dequantize_case_t &c) {
-    const auto rank = static_cast<dim_t>(c.src.dims.size());
-    return static_cast<size_t>(c.axis < 0 ? c.axis + rank : c.axis);
+size_t axis_dimension(const dequantize_case_t &c) {
+    const size_t rank = c.src.dims.size();
+    if (c.qtype != qtype_t::per_group)
+        return static_cast<size_t>(
+                c.axis < 0 ? c.axis + static_cast<dim_t>(rank) : c.axis);
+    for (size_t d = 0; d < rank; ++d)
+        if (c.group_shape[d] > 1) return d;
+    return rank - 1;
 }
-
-} // namespace
 
 dims_t scales_dims_of(const dequantize_case_t &c) {
     switch (c.qtype) {
-    case qtype_t::per_channel: return {c.src.dims[axis_of(c)]};
+    case qtype_t::per_channel: return {c.src.dims[axis_dimension(c)]};
     case qtype_t::per_group: {
         dims_t dims = c.src.dims;
         for (size_t d = 0; d < dims.size(); ++d)
@@ -115,7 +126,10 @@ void fill(const dequantize_case_t &c, void *src, void *scales, void *zps) {
     };
     fill_tensor(c.src, src);
     fill_tensor(c.scales, scales);
-    if (c.zps.present()) fill_tensor(c.zps, zps);
+    if (!c.zps.present()) return;
+    if (c.op == dequantize_op_t::linear && is_floating(c.zps.type))
+        std::memset(zps, 0, c.zps.bytes());
+    else fill_tensor(c.zps, zps);
 }
 
 namespace {
@@ -135,7 +149,7 @@ dim_t parameter_of(const dequantize_case_t &c, const tensor_t &tensor,
         const dims_t &index) {
     if (tensor.count() == 1) return tensor.offset;
     if (c.qtype == qtype_t::per_channel)
-        return tensor.offset + index[axis_of(c)] * tensor.strides[0];
+        return tensor.offset + index[axis_dimension(c)] * tensor.strides[0];
     dim_t element = tensor.offset;
     for (size_t d = 0; d < index.size(); ++d)
         element += index[d] / c.group_shape[d] * tensor.strides[d];

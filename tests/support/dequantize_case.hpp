@@ -29,8 +29,14 @@ dims_t padded_strides(const dims_t &dims, dim_t gap);
 
 enum class qtype_t { per_tensor, per_channel, per_group };
 
-/// One DynamicDequantize: everything but the values, which `seed` gives.
+/// The ops that dequantize; the last two say their granularity in ONNX's way.
+enum class dequantize_op_t { dynamic, linear, extended_linear };
+
+const char *to_string(dequantize_op_t op);
+
+/// One dequantize op: everything but the values, which `seed` gives.
 struct dequantize_case_t {
+    dequantize_op_t op = dequantize_op_t::dynamic;
     tensor_t src;
     tensor_t scales;
     tensor_t zps; // absent: undef
@@ -47,7 +53,12 @@ std::string to_string(const dequantize_case_t &c);
 /// The dims that scales have for this dims, qtype, axis and group_shape.
 dims_t scales_dims_of(const dequantize_case_t &c);
 
-/// The values of the case, the same each time.
+/// The dimension that a per_channel case has its axis at or that a per_group
+/// case of one blocked dimension cuts; the last where all groups are 1.
+size_t axis_dimension(const dequantize_case_t &c);
+
+/// The values of the case, the same each time. Zero points that the op wants
+/// to be zero (ONNX's of small floats) are.
 void fill(const dequantize_case_t &c, void *src, void *scales, void *zps);
 
 /// Writes what dst has to be, point by point over the dims, straight from
