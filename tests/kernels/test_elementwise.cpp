@@ -1,0 +1,189 @@
+// Every kernel of the elementwise family against the reference, over the cross
+// product of chains, types, granularities, layouts and sizes.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <iostream>
+
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "support/chain_case.hpp"
+#include "support/cross_product.hpp"
+#include "support/guarded_buffer.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using edge_t = support::guarded_buffer_t::edge_t;
+using support::chain_case_t;
+
+constexpr int failures_to_show = 3;
+
+const std::vector<kernel_row_t> &elementwise_rows() {
+    static const std::vector<kernel_row_t> rows {
+#define X(name, isa, factory) {#name, isa, factory},
+#include "kernels/elementwise/kernels.def"
+#undef X
+    };
+    return rows;
+}
+
+bool is_portable(const kernel_row_t &row) {
+    return row.isa == isa_none;
+}
+
+// One buffer a tensor, at one end of its pages.
+class buffers_t {
+public:
+    buffers_t(const chain_case_t &c, edge_t edge, size_t slack) {
+        for (const auto &tensor : c.tensors)
+            buffers_.emplace_back(c.bytes(tensor), edge, slack);
+        for (const auto &buffer : buffers_)
+            operands_.push_back(buffer.data());
+        for (size_t t = 0; t + 1 < c.tensors.size(); ++t)
+            support::fill(c, t, operands_[t]);
+    }
+    const std::vector<void *> &operands() const { return operands_; }
+    void *dst() const { return operands_.back(); }
+    bool intact() const {
+        for (const auto &buffer : buffers_)
+            if (!buffer.intact()) return false;
+        return true;
+    }
+
+private:
+    std::vector<support::guarded_buffer_t> buffers_;
+    std::vector<void *> operands_;
+};
+
+struct setting_t {
+    const char *name;
+    bool one_by_one;
+    edge_t edge;
+    size_t slack;
+};
+
+std::string check_setting(const kernel_t &kernel, const chain_case_t &c,
+        const buffers_t &expected, const setting_t &setting) {
+    const buffers_t got(c, setting.edge, setting.slack);
+    const dim_t units = kernel.work_amount();
+    if (setting.one_by_one)
+        for (dim_t u = units; u-- > 0;)
+            kernel.run(got.operands().data(), u, u + 1);
+    else kernel.run(got.operands().data(), 0, units);
+    const std::string differs
+            = support::difference(c, expected.dst(), got.dst());
+    if (!differs.empty()) return std::string(setting.name) + ": " + differs;
+    if (!got.intact())
+        return std::string(setting.name) + ": wrote beside a buffer";
+    return "";
+}
+
+// In buffers at either end of their pages and misaligned.
+std::string check(const kernel_t &kernel, const chain_case_t &c,
+        const buffers_t &expected) {
+    static const setting_t settings[]
+            = {{"all units at once, end of page", false, edge_t::end, 0},
+                    {"unit by unit, start of page", true, edge_t::start, 0},
+                    {"all at once, misaligned", false, edge_t::end, 1}};
+    for (const auto &setting : settings) {
+        const std::string wrong = check_setting(kernel, c, expected, setting);
+        if (!wrong.empty()) return wrong;
+    }
+    return "";
+}
+
+struct entry_t {
+    const kernel_row_t *row;
+    dim_t taken = 0;
+    dim_t refused = 0;
+};
+
+class elementwise_kernels : public ::testing::TestWithParam<data_type_t> {
+protected:
+    // Of so many cases, one.
+    void run(bool wide, dim_t sample) {
+        for (const auto &row : elementwise_rows())
+            if (runs_here(row)) entries_.push_back({&row});
+        const dim_t count = support::chain_case_count(wide);
+        for (dim_t n = 0; n < count && failures_ < failures_to_show; ++n) {
+            if (support::only_case() >= 0
+                            ? support::only_case() != n
+                            : n % (sample * support::every()) != 0)
+                continue;
+            run_case(support::make_chain_case(GetParam(), wide, n,
+                             support::first_seed() + static_cast<uint64_t>(n)),
+                    n);
+        }
+        for (const auto &entry : entries_)
+            std::cout << entry.row->name << ": took " << entry.taken
+                      << ", refused " << entry.refused << '\n';
+    }
+
+private:
+    void fail(const entry_t &entry, const chain_case_t &c, dim_t n,
+            const std::string &what) {
+        const auto *const test
+                = ::testing::UnitTest::GetInstance()->current_test_info();
+        ++failures_;
+        ADD_FAILURE() << entry.row->name << ": " << what
+                      << "\n  problem: " << to_string(problem_of(c))
+                      << "\n  alone: DNNL_DEQUANT_TEST_SEED="
+                      << support::first_seed()
+                      << " DNNL_DEQUANT_TEST_CASE=" << n
+                      << " test_kernels --gtest_filter="
+                      << test->test_suite_name() << '.' << test->name();
+    }
+
+    void run_case(const chain_case_t &c, dim_t n) {
+        const problem_t problem = problem_of(c);
+        const buffers_t expected(c, edge_t::start, 0);
+        support::reference(c, expected.operands());
+        for (auto &entry : entries_) {
+            std::shared_ptr<const kernel_t> kernel;
+            const auto &row = *entry.row;
+            const result_t made = row.factory(problem, row.isa, kernel);
+            if (!made.ok()) {
+                ++entry.refused;
+                if (made.status != status_t::unimplemented
+                        || made.reason.empty())
+                    fail(entry, c, n, "refused without a reason");
+                if (is_portable(row))
+                    fail(entry, c, n, "refused: " + made.reason);
+                continue;
+            }
+            ++entry.taken;
+            if (kernel->name() != row.name)
+                fail(entry, c, n, std::string("is named ") + kernel->name());
+            const std::string wrong = check(*kernel, c, expected);
+            if (!wrong.empty()) fail(entry, c, n, wrong);
+        }
+    }
+
+    std::vector<entry_t> entries_;
+    int failures_ = 0;
+};
+
+TEST_P(elementwise_kernels, equal_reference_on_small_odd_shapes) {
+    run(false, 1);
+}
+
+// Primes: from one chain to the next other layouts and shapes are left out.
+TEST_P(elementwise_kernels, equal_reference_about_multiples_of_vectors) {
+    run(true, 19);
+}
+
+const std::vector<data_type_t> every_type {
+#define X(name, value, bits, family) data_type_t::name,
+#include "base/data_type.def"
+#undef X
+};
+
+INSTANTIATE_TEST_SUITE_P(every, elementwise_kernels,
+        ::testing::ValuesIn(every_type), [](const auto &param_info) {
+            return std::string(to_string(param_info.param));
+        });
+
+} // namespace
+} // namespace dnnl_dequant
