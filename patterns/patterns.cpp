@@ -1,21 +1,93 @@
 #include "patterns/patterns.hpp"
 
+#include "base/log.hpp"
+#include "dnnl_dequant/dnnl_dequant.h"
+#include "graph/granularity.hpp"
+#include "graph/op_schema.hpp"
+
 namespace dnnl_dequant {
 
-result_t match_any(
-        const graph_record_t &graph, const op_record_t &root, match_t &match) {
-    static constexpr pattern_t patterns[] = {
-#define X(name) match_##name,
+#define X(kind, name)                                                    \
+    result_t compose_##name(const scope_t &scope, const op_record_t &op, \
+            composition_t &composition);
 #include "patterns/patterns.def"
 #undef X
-    };
-    result_t result;
-    for (const pattern_t pattern : patterns) {
-        match = match_t();
-        result = pattern(graph, root, match);
-        if (result.ok()) break;
+
+namespace {
+
+// Ops between the first and the last of a partition, at most; bounds the work
+// where thousands of ops follow each other.
+constexpr int max_depth = 12;
+
+pattern_t find_pattern(int kind) {
+    switch (kind) {
+#define X(kind, name) \
+    case kind: return compose_##name;
+#include "patterns/patterns.def"
+#undef X
+    default: return nullptr;
     }
-    return result;
+}
+
+} // namespace
+
+result_t compose(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    const pattern_t pattern = find_pattern(op.kind);
+    if (pattern == nullptr)
+        return refuse(op, "not an op that a partition of ours may hold");
+    if (composition.depth > max_depth)
+        return refuse(op, "the chain of ops is too long");
+    return pattern(scope, op, composition);
+}
+
+void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
+        composition_t &composition) {
+    const op_record_t *producer = scope.producer(op.inputs[index].id);
+    if (producer != nullptr) {
+        composition_t inner;
+        inner.depth = composition.depth + 1;
+        const result_t result = compose(scope, *producer, inner);
+        if (result.ok()) {
+            composition = std::move(inner);
+            return;
+        }
+        if (inner.dequantizes) log_refusal(log_dispatch, "fuse", result.reason);
+    }
+    compose_outside(scope, op, index, composition);
+}
+
+bool compose_dequantized(const scope_t &scope, const op_record_t &op,
+        size_t index, composition_t &composition) {
+    composition_t inner;
+    inner.depth = composition.depth;
+    compose_input(scope, op, index, inner);
+    if (!inner.dequantizes) return false;
+    composition = std::move(inner);
+    return true;
+}
+
+result_t match_at(
+        const scope_t &scope, const op_record_t &root, match_t &match) {
+    composition_t composition;
+    const result_t composed = compose(scope, root, composition);
+    if (composed.ok() && composition.ops.size() > 1) {
+        match = {partition_kind_t::chain, composition.ops,
+                composition.dequantizes};
+        return {};
+    }
+    const bool dequantizes
+            = root.kind == dnnl_graph_op_dynamic_dequantize || is_linear(root);
+    // By itself: what its shapes do not allow is told when it is compiled.
+    const result_t verified = verify(root);
+    if (!verified.ok()) {
+        match.dequantizes = dequantizes || composition.dequantizes;
+        return composed.ok() ? verified : composed;
+    }
+    match = {dequantizes ? partition_kind_t::dequantize
+                         : partition_kind_t::chain,
+            {&root}, dequantizes};
+    return {};
 }
 
 } // namespace dnnl_dequant

@@ -5,16 +5,30 @@
 
 namespace dnnl_dequant {
 
-#define X(name)                                        \
-    result_t match_##name(const graph_record_t &graph, \
-            const op_record_t &root, match_t &match);
-#include "patterns/patterns.def"
-#undef X
+/// Composes the op's output value from everything that `scope` lets in.
+result_t compose(const scope_t &scope, const op_record_t &op,
+        composition_t &composition);
 
-/// The first pattern that matches at `root`. Otherwise the answer's reason is
-/// that of the last pattern tried.
-result_t match_any(
-        const graph_record_t &graph, const op_record_t &root, match_t &match);
+/// Composes the value that `op` has as input `index`: by its producer where
+/// the scope has one that composes, else as a tensor from outside. For
+/// patterns.
+void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
+        composition_t &composition);
+
+/// The same, but only where a dequantize is among the ops; else false, and the
+/// input is just a tensor to the op.
+bool compose_dequantized(const scope_t &scope, const op_record_t &op,
+        size_t index, composition_t &composition);
+
+/// An op of one dequantized value and a tensor that broadcasts to it.
+result_t compose_with_tensor(step_kind_t kind, const scope_t &scope,
+        const op_record_t &op, composition_t &composition);
+
+/// What becomes of the subgraph that ends in `root`: a chain of ops, or one
+/// dequantize by itself. Otherwise the reason; match.dequantizes is set where
+/// a dequantize is lost by it.
+result_t match_at(
+        const scope_t &scope, const op_record_t &root, match_t &match);
 
 } // namespace dnnl_dequant
 

@@ -9,7 +9,6 @@
 #include "exec/parallel.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/twin.hpp"
-#include "partition/claim.hpp"
 #include "upstream/api.hpp"
 #include "upstream/mapping.hpp"
 
@@ -68,10 +67,21 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
     return status;
 }
 
-std::shared_ptr<const partition_t> claim_partition(
-        graph_record_t &graph, dnnl_graph_partition_t upstream) {
-    const std::lock_guard<std::mutex> lock(graph.mutex);
-    return graph.claiming ? claim(graph, upstream) : nullptr;
+dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
+        graph_record_t &graph_record, std::vector<listed_t> &list) {
+    const std::lock_guard<std::mutex> lock(graph_record.mutex);
+    size_t count = 0;
+    dnnl_status_t status = upstream::call(
+            &api_t::dnnl_graph_graph_get_partition_num, graph, &count);
+    if (status != dnnl_success) return status;
+    std::vector<dnnl_graph_partition_t> handles(count);
+    if (count > 0)
+        status = upstream::call(&api_t::dnnl_graph_graph_get_partitions, graph,
+                count, handles.data());
+    if (status != dnnl_success) return status;
+    list = claim_partitions(graph_record,
+            std::vector<upstream_partition_t>(handles.begin(), handles.end()));
+    return dnnl_success;
 }
 
 std::shared_ptr<const partition_t> claim_op(
@@ -90,10 +100,10 @@ std::shared_ptr<const partition_t> claim_op(
     graph_record_t graph;
     graph.engine_kind = engine_kind;
     graph.ops = {op};
-    auto claimed = claim(graph, upstream);
-    if (claimed == nullptr)
-        upstream::call(&api_t::dnnl_graph_partition_destroy, upstream);
-    return claimed;
+    graph.claiming = true;
+    std::vector<upstream_partition_t> only;
+    only.emplace_back(upstream);
+    return claim_partitions(graph, std::move(only)).front().ours;
 }
 
 dnnl_status_t compile(compiled_partition_t &compiled,
@@ -114,9 +124,10 @@ dnnl_status_t compile(compiled_partition_t &compiled,
             make, hit);
     compiled.executable = made.executable;
     compiled.upstream.reset();
-    if (made.result.status == status_t::unimplemented)
+    if (made.result.status == status_t::unimplemented
+            && partition.upstream.size() == 1)
         compiled.upstream = compile_upstream(
-                *partition.upstream, inputs, outputs, engine);
+                *partition.upstream.front(), inputs, outputs, engine);
     if (compiled.upstream) return dnnl_success;
     if (!made.result.ok()) return refuse("compile", made.result);
     if (log_enabled(log_profile_create))

@@ -6,7 +6,7 @@
 
 #include "exec/compiled_partition.hpp"
 #include "graph/graph_record.hpp"
-#include "partition/partition.hpp"
+#include "partition/claim.hpp"
 
 namespace dnnl_dequant {
 
@@ -14,7 +14,7 @@ namespace dnnl_dequant {
 // them and nothing else; each calls the rooms below. Nothing flows back.
 //
 //   add_op         an op becomes a record
-//   make_partition a pattern claims recorded ops
+//   list_partitions patterns claim recorded ops
 //   compile        lowering makes the problem, the best kernel takes it
 //   execute        the kernel runs over the user's buffers
 
@@ -27,10 +27,10 @@ void enable_claims(bool enabled);
 dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record);
 
-/// One of our partitions in place of oneDNN's, or null: then the caller keeps
-/// oneDNN's.
-std::shared_ptr<const partition_t> claim_partition(
-        graph_record_t &graph, dnnl_graph_partition_t upstream);
+/// The partitions of a filtered graph: oneDNN's, and ours in the place of some
+/// of these.
+dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
+        graph_record_t &graph_record, std::vector<listed_t> &list);
 
 /// A partition of ours for an op outside any graph, or null.
 std::shared_ptr<const partition_t> claim_op(

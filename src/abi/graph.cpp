@@ -98,22 +98,42 @@ dnnl_status_t dnnl_graph_graph_filter(
         if (status != dnnl_success || record == nullptr) return status;
         const std::lock_guard<std::mutex> lock(record->mutex);
         record->claiming = claims_enabled();
+        record->fusing = policy == dnnl_graph_partition_policy_fusion;
         return status;
     }, graph, policy);
+}
+
+dnnl_status_t dnnl_graph_graph_get_partition_num(
+        const_dnnl_graph_graph_t graph, size_t *num) {
+    return enter(&api_t::dnnl_graph_graph_get_partition_num, [=] {
+        const auto record = records().graphs.find(graph);
+        if (record == nullptr || num == nullptr)
+            return upstream::call(
+                    &api_t::dnnl_graph_graph_get_partition_num, graph, num);
+        std::vector<listed_t> list;
+        // The C API takes the handle without const where it only reads.
+        const dnnl_status_t status = list_partitions(
+                const_cast<dnnl_graph_graph_t>(graph), *record, list);
+        if (status == dnnl_success) *num = list.size();
+        return status;
+    }, graph, num);
 }
 
 dnnl_status_t dnnl_graph_graph_get_partitions(dnnl_graph_graph_t graph,
         size_t num, dnnl_graph_partition_t *partitions) {
     return enter(&api_t::dnnl_graph_graph_get_partitions, [=] {
-        const dnnl_status_t status
-                = upstream::call(&api_t::dnnl_graph_graph_get_partitions, graph,
-                        num, partitions);
         const auto record = records().graphs.find(graph);
-        if (status != dnnl_success || record == nullptr) return status;
-        for (size_t i = 0; i < num; ++i)
-            if (auto claimed = claim_partition(*record, partitions[i]))
-                partitions[i] = new_handle(std::move(claimed));
-        return status;
+        if (record == nullptr || num == 0 || partitions == nullptr)
+            return upstream::call(&api_t::dnnl_graph_graph_get_partitions,
+                    graph, num, partitions);
+        std::vector<listed_t> list;
+        const dnnl_status_t status = list_partitions(graph, *record, list);
+        if (status != dnnl_success) return status;
+        if (num < list.size()) return dnnl_invalid_arguments;
+        for (size_t i = 0; i < list.size(); ++i)
+            partitions[i] = list[i].ours ? new_handle(std::move(list[i].ours))
+                                         : list[i].upstream.release();
+        return dnnl_success;
     }, graph, num, partitions);
 }
 

@@ -55,7 +55,15 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
 result_t executable_t::execute(const std::vector<buffer_t> &given) const {
     std::array<void *, max_operands> buffers {};
     for (size_t i = 0; i < lowered_.operands.size(); ++i) {
-        const size_t id = lowered_.operands[i];
+        const source_t &source = lowered_.operands[i];
+        if (source.constant >= 0) {
+            const auto at = static_cast<size_t>(source.constant);
+            // Kernels write to dst only.
+            buffers[i] = const_cast<unsigned char *>(
+                    lowered_.constants[at].data());
+            continue;
+        }
+        const size_t id = source.tensor;
         const buffer_t *found = find_buffer(given, id);
         const auto refuse = [id](const std::string &what) {
             return result_t(status_t::invalid_arguments,

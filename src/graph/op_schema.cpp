@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
+#include "graph/layout_op.hpp"
 #include "graph/logical_tensor.hpp"
 
 namespace dnnl_dequant {
@@ -151,6 +152,13 @@ std::string input_name(const op_record_t &op, size_t index) {
     if (schema != nullptr && index < schema->inputs.size())
         return schema->inputs[index].name;
     return "input " + std::to_string(index);
+}
+
+std::string output_name(const op_record_t &op, size_t index) {
+    const op_schema_t *schema = find_schema(op.kind);
+    if (schema != nullptr && index < schema->outputs.size())
+        return schema->outputs[index].name;
+    return "output " + std::to_string(index);
 }
 
 } // namespace dnnl_dequant

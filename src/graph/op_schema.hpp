@@ -52,6 +52,7 @@ result_t verify(const op_record_t &op);
 
 /// The name of input or output `index` in messages: "scales".
 std::string input_name(const op_record_t &op, size_t index);
+std::string output_name(const op_record_t &op, size_t index);
 
 } // namespace dnnl_dequant
 

@@ -1,9 +1,70 @@
 #include "lower/lower.hpp"
 
-#include "lower/dequantize.hpp"
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
 #include "lower/ports.hpp"
+#include "patterns/patterns.hpp"
 
 namespace dnnl_dequant {
+
+namespace {
+
+// The partition with the shapes of compile.
+class partition_scope_t : public scope_t {
+public:
+    partition_scope_t(const partition_t &partition, const lowered_t &lowered)
+        : partition_(partition)
+        , lowered_(lowered) {}
+
+    const op_record_t *producer(size_t tensor) const override {
+        for (const op_record_t &op : partition_.ops)
+            for (const logical_tensor_t &output : op.outputs)
+                if (output.id == tensor) return &op;
+        return nullptr;
+    }
+
+    logical_tensor_t known(const logical_tensor_t &named) const override {
+        const logical_tensor_t *port = find_port(lowered_.inputs, named.id);
+        return port ? *port : named;
+    }
+
+private:
+    const partition_t &partition_;
+    const lowered_t &lowered_;
+};
+
+// The problem of the whole partition, and dst's shape and layout.
+result_t compose_problem(const partition_t &partition, lowered_t &lowered) {
+    const partition_scope_t scope(partition, lowered);
+    const op_record_t &root = partition.ops.back();
+    composition_t composition;
+    result_t result = compose(scope, root, composition);
+    if (!result.ok()) return result;
+    // Where the shapes of compile are others than those that the graph was
+    // built with, an op may no longer fit in.
+    if (composition.ops.size() != partition.ops.size())
+        return refuse(root,
+                text("its partition has ", partition.ops.size(),
+                        " ops, of which ", composition.ops.size(),
+                        " compose with the shapes given"),
+                status_t::invalid_shape);
+    const chain_t &chain = composition.chain;
+    logical_tensor_t &dst = lowered.outputs.front();
+    result = infer_output(partition, chain.shape(),
+            dense_strides_like(chain.shape(), chain.preferred_order()), dst);
+    if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
+    if (!result.ok()) return result;
+    lowered.operands = composition.sources;
+    lowered.operands.push_back({dst.id, -1});
+    lowered.constants = std::move(composition.constants);
+    for (const size_t tensor : composition.must_be_zero)
+        lowered.must_be_zero.push_back(*find_port(lowered.inputs, tensor));
+    return {};
+}
+
+} // namespace
 
 result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
@@ -11,12 +72,7 @@ result_t lower(const partition_t &partition,
         lowered_t &lowered) {
     lowered = lowered_t();
     result_t result = resolve_ports(partition, inputs, outputs, lowered);
-    if (!result.ok()) return result;
-    switch (partition.kind) {
-    case partition_kind_t::dequantize:
-        result = lower_dequantize(partition, lowered);
-        break;
-    }
+    if (result.ok()) result = compose_problem(partition, lowered);
     if (!result.ok()) return result;
     return choose_implementation(lowered.problem, isa, lowered.implementation);
 }

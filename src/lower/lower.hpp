@@ -28,7 +28,8 @@ struct lowered_t {
     std::vector<logical_tensor_t> inputs;  // ports, with shapes and strides
     std::vector<logical_tensor_t> outputs; // inferred where they were not told
     problem_t problem;
-    std::vector<size_t> operands; // logical tensor id of each operand
+    std::vector<source_t> operands;    // where each operand comes from
+    std::vector<constant_t> constants; // those that no tensor holds
     /// Inputs that must hold zeros only (ONNX: zero points of small floats);
     /// looked at when executed, before anything is written.
     std::vector<logical_tensor_t> must_be_zero;

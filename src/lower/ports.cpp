@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
+#include "graph/op_schema.hpp"
 
 namespace dnnl_dequant {
 
@@ -12,13 +13,6 @@ namespace {
 
 // Offsets stay far from overflow when added up and turned into bits.
 constexpr dim_t offset_limit = dim_t(1) << 56;
-
-const logical_tensor_t *find_tensor(
-        const std::vector<logical_tensor_t> &tensors, size_t id) {
-    const auto found = std::find_if(tensors.begin(), tensors.end(),
-            [id](const logical_tensor_t &tensor) { return tensor.id == id; });
-    return found == tensors.end() ? nullptr : &*found;
-}
 
 // Dimensions from 0, strides from 0, and every element within reach.
 result_t check_extent(
@@ -94,23 +88,33 @@ bool overlaps_itself(const dims_t &dims, const dims_t &strides) {
 } // namespace
 
 std::string describe_port(const partition_t &partition, size_t tensor) {
-    std::string role = "tensor";
-    for (const binding_t &binding : partition.bindings)
-        if (binding.tensor == tensor) role = to_string(binding.role);
-    return text(
-            describe(partition.ops.back()), ": ", role, " (id ", tensor, ")");
+    for (const op_record_t &op : partition.ops) {
+        for (size_t i = 0; i < op.inputs.size(); ++i)
+            if (op.inputs[i].id == tensor)
+                return text(describe(op), ": ", input_name(op, i), " (id ",
+                        tensor, ")");
+        for (size_t i = 0; i < op.outputs.size(); ++i)
+            if (op.outputs[i].id == tensor)
+                return text(describe(op), ": ", output_name(op, i), " (id ",
+                        tensor, ")");
+    }
+    return text("tensor ", tensor);
 }
 
-const logical_tensor_t &port(
+const logical_tensor_t *find_port(
         const std::vector<logical_tensor_t> &ports, size_t tensor) {
-    return *find_tensor(ports, tensor);
+    const auto found = std::find_if(
+            ports.begin(), ports.end(), [tensor](const logical_tensor_t &port) {
+        return port.id == tensor;
+    });
+    return found == ports.end() ? nullptr : &*found;
 }
 
 result_t resolve_ports(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, lowered_t &lowered) {
     for (const logical_tensor_t &declared : partition.inputs) {
-        const logical_tensor_t *given = find_tensor(inputs, declared.id);
+        const logical_tensor_t *given = find_port(inputs, declared.id);
         if (given == nullptr)
             return {status_t::invalid_arguments,
                     text(describe_port(partition, declared.id),
@@ -121,7 +125,7 @@ result_t resolve_ports(const partition_t &partition,
         if (!result.ok()) return result;
     }
     for (const logical_tensor_t &declared : partition.outputs) {
-        const logical_tensor_t *given = find_tensor(outputs, declared.id);
+        const logical_tensor_t *given = find_port(outputs, declared.id);
         const std::string who = describe_port(partition, declared.id);
         if (given == nullptr)
             return {status_t::invalid_arguments,

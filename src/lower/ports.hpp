@@ -19,11 +19,12 @@ result_t resolve_ports(const partition_t &partition,
 result_t infer_output(const partition_t &partition, const dims_t &dims,
         const dims_t &preferred, logical_tensor_t &output);
 
-/// `DynamicDequantize "name" (id 3): ` and the tensor's role, for sentences.
+/// `DynamicDequantize "name" (id 3): scales (id 7)`: the op that has the
+/// tensor and what it is to it, for sentences.
 std::string describe_port(const partition_t &partition, size_t tensor);
 
-/// The port of that id.
-const logical_tensor_t &port(
+/// The port of that id, or null.
+const logical_tensor_t *find_port(
         const std::vector<logical_tensor_t> &ports, size_t tensor);
 
 } // namespace dnnl_dequant

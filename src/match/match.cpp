@@ -1,22 +1,95 @@
 #include "match/match.hpp"
 
+#include "base/convert.hpp"
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
+
 namespace dnnl_dequant {
 
 const char *to_string(partition_kind_t kind) {
     switch (kind) {
     case partition_kind_t::dequantize: return "dequantize";
+    case partition_kind_t::chain: return "chain";
     }
     return "unknown";
 }
 
-const char *to_string(role_t role) {
-    switch (role) {
-    case role_t::src: return "src";
-    case role_t::scales: return "scales";
-    case role_t::zps: return "zps";
-    case role_t::dst: return "dst";
+result_t refuse(
+        const op_record_t &op, const std::string &why, status_t status) {
+    return {status, describe(op) + ": " + why};
+}
+
+dims_t strides_or_dense(const logical_tensor_t &tensor) {
+    return has_strides(tensor) ? strides_of(tensor)
+                               : dense_strides(dims_of(tensor));
+}
+
+void compose_outside(const scope_t &scope, const op_record_t &op, size_t index,
+        composition_t &composition) {
+    const logical_tensor_t tensor = scope.known(op.inputs[index]);
+    if (has_shape(tensor))
+        composition.chain.begin(
+                type_of(tensor), dims_of(tensor), strides_or_dense(tensor));
+    else composition.chain.begin_unknown(type_of(tensor));
+    composition.sources = {{tensor.id, -1}};
+}
+
+result_t apply_input(step_kind_t kind, const op_record_t &op, size_t index,
+        const chain_t::view_t &view, composition_t &composition) {
+    if (result_t result = composition.chain.apply(kind, view); !result.ok())
+        return refuse(op, result.reason, result.status);
+    composition.sources.push_back({op.inputs[index].id, -1});
+    return {};
+}
+
+result_t finish_op(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    const logical_tensor_t output = scope.known(op.outputs[0]);
+    chain_t &chain = composition.chain;
+    if (chain.operand_count() > max_chain_operands)
+        return refuse(op, "too many tensors for one kernel");
+    if (type_of(output) != chain.type()) {
+        if (!is_result_type(type_of(output)))
+            return refuse(op,
+                    text("its output is of type ", to_string(type_of(output)),
+                            "; expected f32, bf16 or f16"));
+        chain.set_type(type_of(output));
     }
-    return "unknown";
+    if (has_shape(output) && chain.has_shape()
+            && dims_of(output) != chain.shape())
+        return refuse(op,
+                text("its output has shape ", shape_string(output),
+                        "; expected ", dims_string(chain.shape())),
+                status_t::invalid_shape);
+    composition.ops.push_back(&op);
+    return {};
+}
+
+result_t broadcast_view(const op_record_t &op, size_t index,
+        const logical_tensor_t &tensor, const chain_t &chain,
+        chain_t::view_t &view) {
+    const auto wrong = [&](const std::string &what) {
+        return refuse(op,
+                text("input ", index, " has shape ", shape_string(tensor),
+                        "; expected ", what),
+                status_t::invalid_shape);
+    };
+    if (!chain.has_shape() || !has_shape(tensor))
+        return refuse(op, "shapes are not known yet");
+    const dims_t &shape = chain.shape();
+    const dims_t dims = dims_of(tensor), strides = strides_or_dense(tensor);
+    if (dims.size() > shape.size())
+        return wrong(text("at most rank ", shape.size()));
+    view.type = type_of(tensor);
+    view.along.assign(shape.size(), {});
+    const size_t offset = shape.size() - dims.size();
+    for (size_t d = 0; d < dims.size(); ++d) {
+        if (dims[d] == 1) continue;
+        if (dims[d] != shape[offset + d])
+            return wrong(text("one that broadcasts to ", dims_string(shape)));
+        view.along[offset + d].stride = strides[d];
+    }
+    return {};
 }
 
 } // namespace dnnl_dequant

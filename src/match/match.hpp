@@ -1,42 +1,103 @@
 #ifndef MATCH_MATCH_HPP
 #define MATCH_MATCH_HPP
 
+#include <string>
 #include <vector>
 
-#include "base/status.hpp"
 #include "graph/graph_record.hpp"
+#include "problem/chain.hpp"
 
 namespace dnnl_dequant {
 
-/// What a partition of ours computes; decides how it is lowered.
+/// What a partition of ours computes, as logs name it.
 enum class partition_kind_t {
-    dequantize, // dst = (src - zps) * scales
+    dequantize, // one dequantize op
+    chain,      // a dequantize and ops around it, or a copy
 };
 
 const char *to_string(partition_kind_t kind);
 
-/// What a logical tensor is to the partition, whatever op it came from.
-enum class role_t { src, scales, zps, dst };
+/// Where a composition finds ops and what is known of tensors: the graph
+/// when partitions are made, the partition when it is compiled.
+class scope_t {
+public:
+    virtual ~scope_t() = default;
 
-const char *to_string(role_t role);
+    /// The op that gives `tensor`, if it may be part of the composition: the
+    /// value has no other use and is no output of the graph. Null for a value
+    /// that comes from outside.
+    virtual const op_record_t *producer(size_t tensor) const = 0;
 
-struct binding_t {
-    role_t role;
-    size_t tensor; // logical tensor id
+    /// What is known of a tensor that an op names.
+    virtual logical_tensor_t known(const logical_tensor_t &named) const = 0;
 };
 
-/// Ops that become one partition. Matching mutates nothing: a match that
-/// fails leaves no trace but its reason.
+/// The bytes of values that attributes spell out (scales and zps of oneDNN's
+/// Dequantize).
+using constant_t = std::vector<unsigned char>;
+
+/// Where an operand of a problem comes from: a logical tensor or a constant.
+struct source_t {
+    size_t tensor = 0; // logical tensor id
+    int constant = -1; // index into composition_t::constants; -1: the tensor
+};
+
+/// Tensors that a value may be made of.
+constexpr size_t max_chain_operands = 12;
+
+/// A value, and everything that it is made of.
+struct composition_t {
+    chain_t chain;
+    std::vector<source_t> sources; // one an operand of the chain
+    std::vector<constant_t> constants;
+    std::vector<const op_record_t *> ops; // producers before consumers
+    /// Inputs that must hold zeros only (ONNX: zero points of small floats).
+    std::vector<size_t> must_be_zero;
+    bool dequantizes = false; // one of the ops is a dequantize
+    int depth = 0;            // ops on the way here from the last one
+};
+
+/// Continues a composition by one op: composes the op's input values and
+/// applies what the op does. Refuses with a sentence that names the op, and
+/// then leaves `composition` unspecified.
+using pattern_t = result_t (*)(const scope_t &scope, const op_record_t &op,
+        composition_t &composition);
+
+/// Ops that become one partition.
 struct match_t {
     partition_kind_t kind = partition_kind_t::dequantize;
     std::vector<const op_record_t *> ops; // in topological order
-    std::vector<binding_t> bindings;
+    bool dequantizes = false;             // a dequantize is among them
 };
 
-/// Tries to match at `root`, the last op of the would-be partition. Answers
-/// success and fills `match`, or says why not.
-using pattern_t = result_t (*)(
-        const graph_record_t &graph, const op_record_t &root, match_t &match);
+/// Begins with the tensor that `op` has as input `index`, as one that comes
+/// from outside.
+void compose_outside(const scope_t &scope, const op_record_t &op, size_t index,
+        composition_t &composition);
+
+/// A step with the tensor that `op` has as input `index`.
+result_t apply_input(step_kind_t kind, const op_record_t &op, size_t index,
+        const chain_t::view_t &view, composition_t &composition);
+
+/// The end of every pattern: `op` is one of the composition's, its output the
+/// value. Gives the value the output's type, and holds its shape against what
+/// is known of the output's.
+result_t finish_op(const scope_t &scope, const op_record_t &op,
+        composition_t &composition);
+
+/// A refusal that names the op.
+result_t refuse(const op_record_t &op, const std::string &why,
+        status_t status = status_t::unimplemented);
+
+/// Strides of a tensor of known shape: its own, or dense ones where they are
+/// not known yet.
+dims_t strides_or_dense(const logical_tensor_t &tensor);
+
+/// The place of an input of `op` over the value's dimensions: aligned from
+/// the last dimension on, of the value's extent or of 1 along each.
+result_t broadcast_view(const op_record_t &op, size_t index,
+        const logical_tensor_t &tensor, const chain_t &chain,
+        chain_t::view_t &view);
 
 } // namespace dnnl_dequant
 

@@ -1,7 +1,10 @@
 #include "partition/claim.hpp"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "base/log.hpp"
-#include "graph/op_schema.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 
@@ -11,48 +14,161 @@ namespace {
 
 using upstream::api_t;
 
-// The partition's only op, or null where it has several or one that we did
-// not see.
-const op_record_t *single_op(
-        const graph_record_t &graph, const_dnnl_graph_partition_t upstream) {
-    size_t count = 0, id = 0;
-    if (upstream::call(
-                &api_t::dnnl_graph_partition_get_op_num, upstream, &count)
-                    != dnnl_success
-            || count != 1)
-        return nullptr;
-    // The C API takes this handle without const although it only reads.
-    const auto handle = const_cast<dnnl_graph_partition_t>(upstream);
-    if (upstream::call(&api_t::dnnl_graph_partition_get_ops, handle, count, &id)
-            != dnnl_success)
-        return nullptr;
-    return find_op(graph, id);
+// The graph as it was built, less what is claimed already.
+class graph_scope_t : public scope_t {
+public:
+    explicit graph_scope_t(const graph_record_t &graph)
+        : fusing_(graph.fusing) {
+        for (const op_record_t &op : graph.ops) {
+            for (const logical_tensor_t &output : op.outputs)
+                producers_[output.id] = &op;
+            for (const logical_tensor_t &input : op.inputs)
+                ++uses_[input.id];
+        }
+    }
+
+    const op_record_t *producer(size_t tensor) const override {
+        const auto found = producers_.find(tensor);
+        if (!fusing_ || found == producers_.end()) return nullptr;
+        const op_record_t *op = found->second;
+        const bool inner = op->outputs.size() == 1 && uses_.at(tensor) == 1;
+        return inner && claimed_.count(op->id) == 0 ? op : nullptr;
+    }
+
+    logical_tensor_t known(const logical_tensor_t &named) const override {
+        return named;
+    }
+
+    void take(const std::vector<const op_record_t *> &ops) {
+        for (const op_record_t *op : ops)
+            claimed_.insert(op->id);
+    }
+
+private:
+    const bool fusing_;
+    std::map<size_t, const op_record_t *> producers_;
+    std::map<size_t, int> uses_;
+    std::set<size_t> claimed_;
+};
+
+struct candidate_t {
+    upstream_partition_t handle;
+    std::vector<size_t> ops; // ids
+    bool supported = false;
+    bool covered = false; // by a claim
+    std::shared_ptr<const partition_t> claim;
+};
+
+candidate_t candidate_of(upstream_partition_t partition) {
+    const dnnl_graph_partition_t handle = partition.get();
+    candidate_t candidate;
+    candidate.handle = std::move(partition);
+    const auto constant = const_dnnl_graph_partition_t(handle);
+    size_t count = 0;
+    uint8_t supported = 0;
+    upstream::call(&api_t::dnnl_graph_partition_get_op_num, constant, &count);
+    candidate.ops.resize(count);
+    upstream::call(&api_t::dnnl_graph_partition_get_ops, handle, count,
+            candidate.ops.data());
+    upstream::call(
+            &api_t::dnnl_graph_partition_is_supported, constant, &supported);
+    candidate.supported = supported != 0;
+    return candidate;
 }
 
-void destroy_upstream(dnnl_graph_partition_t partition) {
-    upstream::call(&api_t::dnnl_graph_partition_destroy, partition);
-}
+class claimer_t {
+public:
+    claimer_t(const graph_record_t &graph,
+            std::vector<upstream_partition_t> upstream)
+        : graph_(graph)
+        , scope_(graph) {
+        for (upstream_partition_t &handle : upstream) {
+            candidates_.push_back(candidate_of(std::move(handle)));
+            for (const size_t id : candidates_.back().ops)
+                home_[id] = candidates_.size() - 1;
+        }
+    }
+
+    std::vector<listed_t> run() {
+        for (size_t i = candidates_.size(); i-- > 0;)
+            for (auto id = candidates_[i].ops.rbegin();
+                    !candidates_[i].covered && id != candidates_[i].ops.rend();
+                    ++id)
+                if (const op_record_t *root = find_op(graph_, *id))
+                    try_root(*root, i);
+        std::vector<listed_t> list;
+        for (candidate_t &candidate : candidates_)
+            if (candidate.claim || !candidate.covered)
+                list.push_back({std::move(candidate.handle),
+                        std::move(candidate.claim)});
+        return list;
+    }
+
+private:
+    void try_root(const op_record_t &root, size_t at) {
+        match_t match;
+        const result_t matched = match_at(scope_, root, match);
+        if (!matched.ok()) {
+            // Graphs are full of ops that are none of our concern.
+            if (match.dequantizes)
+                log_refusal(log_dispatch, "claim", matched.reason);
+            return;
+        }
+        std::set<size_t> homes;
+        for (const op_record_t *op : match.ops)
+            homes.insert(home_.at(op->id));
+        if (!worth_claiming(match, homes)) return;
+        auto claim
+                = std::make_shared<partition_t>(make_partition(graph_, match));
+        if (upstream::call(&api_t::dnnl_graph_partition_get_id,
+                    const_dnnl_graph_partition_t(candidates_[at].handle.get()),
+                    &claim->id)
+                != dnnl_success)
+            return;
+        scope_.take(match.ops);
+        for (const size_t home : homes) {
+            candidates_[home].covered = true;
+            claim->upstream.push_back(std::move(candidates_[home].handle));
+        }
+        candidates_[at].claim = std::move(claim);
+    }
+
+    // Whether the match is made of whole partitions, and gains something.
+    bool worth_claiming(
+            const match_t &match, const std::set<size_t> &homes) const {
+        size_t ops = 0;
+        bool supported = false;
+        for (const size_t home : homes) {
+            ops += candidates_[home].ops.size();
+            supported |= candidates_[home].supported;
+        }
+        if (ops != match.ops.size()) {
+            log_refusal(log_dispatch, "claim",
+                    describe(*match.ops.back())
+                            + ": its chain is a part only of a partition of "
+                              "oneDNN's");
+            return false;
+        }
+        if (!match.dequantizes) return !supported;
+        return homes.size() > 1 || ops == 1;
+    }
+
+    const graph_record_t &graph_;
+    graph_scope_t scope_;
+    std::vector<candidate_t> candidates_;
+    std::map<size_t, size_t> home_; // of each op: index of the candidate
+};
 
 } // namespace
 
-std::shared_ptr<const partition_t> claim(
-        const graph_record_t &graph, dnnl_graph_partition_t upstream) {
-    if (graph.engine_kind != dnnl_cpu) return nullptr;
-    const op_record_t *op = single_op(graph, upstream);
-    if (op == nullptr || find_schema(op->kind) == nullptr) return nullptr;
-
-    match_t match;
-    if (const result_t matched = match_any(graph, *op, match); !matched.ok()) {
-        log_refusal(log_dispatch, "claim", matched.reason);
-        return nullptr;
-    }
-    auto result = std::make_shared<partition_t>(make_partition(graph, match));
-    if (upstream::call(&api_t::dnnl_graph_partition_get_id,
-                const_dnnl_graph_partition_t(upstream), &result->id)
-            != dnnl_success)
-        return nullptr;
-    result->upstream.reset(upstream, destroy_upstream);
-    return result;
+std::vector<listed_t> claim_partitions(const graph_record_t &graph,
+        std::vector<upstream_partition_t> upstream) {
+    if (graph.engine_kind == dnnl_cpu && graph.claiming)
+        return claimer_t(graph, std::move(upstream)).run();
+    std::vector<listed_t> list;
+    for (upstream_partition_t &handle : upstream)
+        list.push_back({std::move(handle), nullptr});
+    return list;
 }
 
 } // namespace dnnl_dequant

@@ -2,21 +2,30 @@
 #define PARTITION_CLAIM_HPP
 
 #include <memory>
+#include <vector>
 
 #include "partition/partition.hpp"
 
 namespace dnnl_dequant {
 
-/// Decides whether a partition that oneDNN made becomes one of ours.
+/// A partition in the list that the user gets: exactly one of the two is set.
+struct listed_t {
+    upstream_partition_t upstream;
+    std::shared_ptr<const partition_t> ours;
+};
+
+/// Decides which of the partitions that oneDNN made become ours.
 ///
-/// Claimed are single-op partitions, supported by oneDNN or not, that a
-/// pattern of ours matches; partitions of several ops stay oneDNN's.
-/// @param graph The record of the graph the partition came from; its lock is
-///     held by the caller.
-/// @param upstream oneDNN's partition. A claim takes ownership of it.
-/// @returns the partition of ours, or null; then the reason is logged.
-std::shared_ptr<const partition_t> claim(
-        const graph_record_t &graph, dnnl_graph_partition_t upstream);
+/// Claimed are, from the graph's end backwards, the longest chains of ops that
+/// a pattern matches and that are whole partitions of oneDNN's (so that no
+/// other partition changes); and single ops. A partition of several ops that
+/// is a chain by itself stays oneDNN's.
+/// @param graph The record of the graph; its lock is held by the caller.
+/// @param upstream oneDNN's partitions in topological order.
+/// @returns The list in topological order. A claim stands in the place, and
+///     has the id, of the last partition that it covers.
+std::vector<listed_t> claim_partitions(const graph_record_t &graph,
+        std::vector<upstream_partition_t> upstream);
 
 } // namespace dnnl_dequant
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "upstream/api.hpp"
+
 namespace dnnl_dequant {
 
 namespace {
@@ -13,13 +15,16 @@ bool contains(const std::vector<logical_tensor_t> &tensors, size_t id) {
 
 } // namespace
 
+void upstream_destroyer_t::operator()(dnnl_graph_partition_t partition) const {
+    upstream::call(&upstream::api_t::dnnl_graph_partition_destroy, partition);
+}
+
 partition_t make_partition(const graph_record_t &graph, const match_t &match) {
     partition_t result;
     result.kind = match.kind;
     result.engine_kind = graph.engine_kind;
     result.fpmath_mode = graph.fpmath_mode;
     result.fpmath_apply_to_int = graph.fpmath_apply_to_int;
-    result.bindings = match.bindings;
     for (const op_record_t *op : match.ops)
         result.ops.push_back(*op);
 
@@ -37,12 +42,6 @@ partition_t make_partition(const graph_record_t &graph, const match_t &match) {
     for (const logical_tensor_t &tensor : produced)
         if (!contains(consumed, tensor.id)) result.outputs.push_back(tensor);
     return result;
-}
-
-const size_t *find_role(const partition_t &partition, role_t role) {
-    for (const binding_t &binding : partition.bindings)
-        if (binding.role == role) return &binding.tensor;
-    return nullptr;
 }
 
 } // namespace dnnl_dequant

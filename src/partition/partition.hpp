@@ -8,6 +8,13 @@
 
 namespace dnnl_dequant {
 
+struct upstream_destroyer_t {
+    void operator()(dnnl_graph_partition_t partition) const;
+};
+/// A partition of oneDNN's, destroyed with its owner.
+using upstream_partition_t
+        = std::unique_ptr<dnnl_graph_partition, upstream_destroyer_t>;
+
 /// A partition of ours. Immutable once made.
 struct partition_t {
     partition_kind_t kind = partition_kind_t::dequantize;
@@ -15,20 +22,17 @@ struct partition_t {
     dnnl_engine_kind_t engine_kind = dnnl_cpu;
     dnnl_fpmath_mode_t fpmath_mode = dnnl_fpmath_mode_strict;
     bool fpmath_apply_to_int = false;
-    std::vector<op_record_t> ops; // in topological order
-    std::vector<binding_t> bindings;
+    std::vector<op_record_t> ops;         // in topological order
     std::vector<logical_tensor_t> inputs; // ports, in the ops' order
     std::vector<logical_tensor_t> outputs;
-    /// oneDNN's partition of the same ops: it serves what we refuse.
-    std::shared_ptr<dnnl_graph_partition> upstream;
+    /// oneDNN's partitions of the same ops. Where it is one, it serves what we
+    /// refuse.
+    std::vector<upstream_partition_t> upstream;
 };
 
 /// Makes the partition of a match, but for `id` and `upstream`. Ports are the
 /// tensors that cross the partition's border, each once.
 partition_t make_partition(const graph_record_t &graph, const match_t &match);
-
-/// The logical tensor id that plays `role`, or null.
-const size_t *find_role(const partition_t &partition, role_t role);
 
 } // namespace dnnl_dequant
 

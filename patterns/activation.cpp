@@ -1,0 +1,31 @@
+// What bounds a value:
+//
+//   value -> ReLU | Clamp -> dst
+
+#include <limits>
+
+#include "graph/logical_tensor.hpp"
+#include "patterns/patterns.hpp"
+
+namespace dnnl_dequant {
+
+result_t compose_activation(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    compose_input(scope, op, 0, composition);
+    float lower = 0, upper = std::numeric_limits<float>::infinity();
+    if (op.kind == dnnl_graph_op_clamp) {
+        const auto *min = find_attribute<std::vector<float>>(
+                op, dnnl_graph_op_attr_min);
+        const auto *max = find_attribute<std::vector<float>>(
+                op, dnnl_graph_op_attr_max);
+        if (min == nullptr || max == nullptr || min->empty() || max->empty())
+            return refuse(op, "has no min or no max");
+        lower = min->front();
+        upper = max->front();
+    }
+    composition.chain.clamp(lower, upper);
+    composition.chain.set_type(type_of(op.outputs[0]));
+    return finish_op(scope, op, composition);
+}
+
+} // namespace dnnl_dequant

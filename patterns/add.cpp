@@ -1,0 +1,46 @@
+// A bias, or a residual:
+//
+//   value, tensor -> Add -> dst             the tensor broadcasts to the value
+//   value, value  -> Add -> dst             both dequantized, of one shape
+
+#include "graph/logical_tensor.hpp"
+#include "patterns/patterns.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Appends the second value's parts to the first one's.
+void append(composition_t &composition, const composition_t &other) {
+    const int constants = static_cast<int>(composition.constants.size());
+    for (source_t source : other.sources) {
+        if (source.constant >= 0) source.constant += constants;
+        composition.sources.push_back(source);
+    }
+    const auto join = [](auto &to, const auto &from) {
+        to.insert(to.end(), from.begin(), from.end());
+    };
+    join(composition.constants, other.constants);
+    join(composition.ops, other.ops);
+    join(composition.must_be_zero, other.must_be_zero);
+}
+
+} // namespace
+
+result_t compose_add(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    composition_t second = composition;
+    if (!compose_dequantized(scope, op, 1, second)
+            || !compose_dequantized(scope, op, 0, composition))
+        return compose_with_tensor(step_kind_t::add, scope, op, composition);
+    // A sum is the same either way round.
+    if (second.chain.holds()) std::swap(composition, second);
+    if (second.chain.holds()) return refuse(op, "both values are sums of two");
+    if (result_t result = composition.chain.add(second.chain); !result.ok())
+        return refuse(op, result.reason, result.status);
+    append(composition, second);
+    composition.chain.set_type(type_of(op.outputs[0]));
+    return finish_op(scope, op, composition);
+}
+
+} // namespace dnnl_dequant

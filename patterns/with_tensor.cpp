@@ -1,0 +1,32 @@
+// What Multiply and Add share.
+
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
+#include "patterns/patterns.hpp"
+
+namespace dnnl_dequant {
+
+result_t compose_with_tensor(step_kind_t kind, const scope_t &scope,
+        const op_record_t &op, composition_t &composition) {
+    // Both orders mean the same; the value is the side that is dequantized.
+    const size_t value = compose_dequantized(scope, op, 0, composition) ? 0 : 1;
+    if (value == 1 && !compose_dequantized(scope, op, 1, composition))
+        return refuse(op, "neither of its inputs is dequantized");
+    const size_t other = 1 - value;
+    const logical_tensor_t tensor = scope.known(op.inputs[other]);
+    const auto *broadcast = find_attribute<std::string>(
+            op, dnnl_graph_op_attr_auto_broadcast);
+    if (broadcast && *broadcast == "none" && has_shape(tensor)
+            && dims_of(tensor) != composition.chain.shape())
+        return refuse(op, "its inputs differ in shape and do not broadcast",
+                status_t::invalid_shape);
+    chain_t::view_t view;
+    result_t result
+            = broadcast_view(op, other, tensor, composition.chain, view);
+    if (result.ok()) result = apply_input(kind, op, other, view, composition);
+    if (!result.ok()) return result;
+    composition.chain.set_type(type_of(op.outputs[0]));
+    return finish_op(scope, op, composition);
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,91 @@
+#ifndef PROBLEM_CHAIN_HPP
+#define PROBLEM_CHAIN_HPP
+
+#include "base/status.hpp"
+#include "problem/problem.hpp"
+
+namespace dnnl_dequant {
+
+/// A value on its way through a chain of ops, as an expression over one
+/// iteration space; finish() makes the problem of it.
+///
+/// Every dimension of the value is a row of axes, which reshaping cuts and
+/// regroups and transposing moves; every operand has a place along each axis.
+/// So a layout op costs a kernel nothing, and what cannot be said by strides
+/// alone is refused with a sentence that says why.
+class chain_t {
+public:
+    /// A tensor over the dimensions of the value as it is when it joins:
+    /// `stride` elements further each `group` indices.
+    struct along_t {
+        dim_t stride = 0, group = 1;
+    };
+    struct view_t {
+        data_type_t type = data_type_t::undef;
+        std::vector<along_t> along; // one a dimension
+    };
+
+    /// Begins with a tensor of known shape as the value: operand 0.
+    void begin(data_type_t type, const dims_t &shape, const dims_t &strides);
+    /// Begins with a tensor whose shape is not known yet. Such a chain tells
+    /// only what may follow; it cannot be finished.
+    void begin_unknown(data_type_t type);
+
+    bool has_shape() const { return known_; }
+    const dims_t &shape() const { return shape_; }
+    data_type_t type() const { return type_; }
+    size_t operand_count() const { return operands_.size(); }
+    const std::vector<step_t> &steps() const { return steps_; }
+
+    /// The value of a floating type, rounded to it.
+    void set_type(data_type_t type);
+
+    /// subtract, multiply or add, with a new operand.
+    result_t apply(step_kind_t kind, const view_t &view);
+    void clamp(float lower, float upper);
+
+    /// Adds a chain of the same shape, whose operands come after those here.
+    /// Only one of the two may hold a value already; it has to be this one.
+    result_t add(const chain_t &other);
+    bool holds() const;
+
+    /// Dimension d of the result is dimension order[d] of the value.
+    void transpose(const std::vector<size_t> &order);
+    /// The same elements in row-major order, in other dimensions. Refuses
+    /// where neither shape's dimensions can be cut into the other's, or a
+    /// group would be cut.
+    result_t reshape(const dims_t &shape);
+
+    /// Strides in whose order the first operand lies in memory, one a
+    /// dimension: a dst in the same order is written fastest.
+    dims_t preferred_order() const;
+
+    /// The problem that stores the value to a dst of these strides and of the
+    /// value's type and shape.
+    result_t finish(const dims_t &dst_strides, problem_t &problem) const;
+
+private:
+    struct axis_t {
+        dim_t extent;
+        std::vector<along_t> along; // one an operand
+    };
+    using dim_axes_t = std::vector<axis_t>; // outermost first
+
+    static result_t split(const axis_t &axis, dim_t inner, axis_t &outer_half,
+            axis_t &inner_half);
+    static result_t cut_to(dim_axes_t &axes, size_t at, dim_t outer_extent);
+    static result_t refine(dim_axes_t &a, dim_axes_t &b);
+    result_t place(const along_t &along, dim_axes_t &axes) const;
+    std::vector<axis_t> even_axes(const dims_t &dst_strides) const;
+
+    bool known_ = false, empty_ = false;
+    dims_t shape_;
+    data_type_t type_ = data_type_t::undef;
+    std::vector<dim_axes_t> dims_; // none of extent 1
+    std::vector<data_type_t> operands_;
+    std::vector<step_t> steps_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
