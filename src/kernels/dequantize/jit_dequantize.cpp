@@ -50,6 +50,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.dst = problem_.dst().type;
     desc.scales_vary = plan_.scales_vary;
     desc.zps_vary = plan_.zps_vary;
+    desc.has_zps = plan_.zps >= 0;
     desc.block_rows = plan_.block_rows;
     always_two_part_ = desc.src.is_wide();
     const bool may_be_two_part

@@ -91,6 +91,7 @@ private:
         preamble();
         load_pitches();
         load_constants();
+        if (!desc_.has_zps && !table_) load_bias();
         load_rows();
         if (desc_.block_rows > 1) rows_loop(desc_.block_rows);
         rows_loop(1);
@@ -137,9 +138,11 @@ private:
         jl(l_end, T_NEAR);
         align(16);
         L(l_rows);
-        mov(reg_src, reg_src_row);
-        mov(reg_dst, reg_dst_row);
-        if (!is_unrolled()) mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        if (!is_unrolled()) {
+            mov(reg_src, reg_src_row);
+            mov(reg_dst, reg_dst_row);
+            mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        }
         load_row_params();
         columns_loop(rows);
         next_rows(rows);
@@ -151,23 +154,34 @@ private:
 
     // The parameters that a row has one of.
     void load_row_params() {
+        if (table_) return set_table();
         if (!desc_.scales_vary) vbroadcastss(vmm_scales(0), ptr[reg_scales]);
-        if (!desc_.zps_vary) vbroadcastss(vmm_zps(0), ptr[reg_zps]);
-        if (!desc_.zps_vary && desc_.two_part_zps)
+        if (!desc_.has_zps || desc_.zps_vary) return;
+        vbroadcastss(vmm_zps(0), ptr[reg_zps]);
+        if (desc_.two_part_zps)
             vbroadcastss(vmm_zps_high(0), ptr[reg_zps_high]);
-        if (table_) {
-            set_table();
-        } else if (!desc_.zps_vary) {
-            for (int f = io_.fields() - 1; f >= 0; --f)
-                add_bias(vmm_zps(f), vmm_zps(0), f);
-        }
+        for (int f = io_.fields() - 1; f >= 0; --f)
+            add_bias(vmm_zps(f), vmm_zps(0), f);
+    }
+
+    // What is subtracted where there are no zero points.
+    void load_bias() {
+        for (int f = 0; f < io_.fields(); ++f)
+            vmovups(vmm_zps(f), constant(bits_of_bias(f)));
+        if (desc_.src.is_wide())
+            vxorps(vmm_zps_high(0), vmm_zps_high(0), vmm_zps_high(0));
     }
 
     void set_table() {
         if constexpr (isa == isa_avx512_core) {
-            vsubps(vmm_raw, table_->vmm_numbers(), vmm_zps(0));
-            if (desc_.two_part_zps) vsubps(vmm_raw, vmm_raw, vmm_zps_high(0));
-            vmulps(vmm_raw, vmm_raw, vmm_scales(0));
+            vmm_t numbers = table_->vmm_numbers();
+            const auto subtract = [&](const Reg64 &reg) {
+                vsubps(vmm_raw, numbers, ptr_b[reg]);
+                numbers = vmm_raw;
+            };
+            if (desc_.has_zps) subtract(reg_zps);
+            if (desc_.two_part_zps) subtract(reg_zps_high);
+            vmulps(vmm_raw, numbers, ptr_b[reg_scales]);
             table_->set(vmm_raw, vmm_tmp);
         }
     }
@@ -214,8 +228,8 @@ private:
 
     void prefetch(uint32_t elements) {
         if (!desc_.prefetching) return;
-        io_.prefetch(
-                reg_dst + reg_dst_ahead, reg_src + reg_src_ahead, elements);
+        io_.prefetch(dst_row(0, is_unrolled()) + reg_dst_ahead,
+                src_row(0, is_unrolled()) + reg_src_ahead, elements);
     }
 
     void masked_tail(uint32_t rows) {
@@ -230,8 +244,10 @@ private:
     void step(uint32_t rows, uint32_t offset, extent_t extent) {
         if (!table_) load_step_params(offset);
         for (uint32_t r = 0; r < rows; ++r) {
-            const RegExp src = src_row(r) + io_.src_bytes(offset);
-            const RegExp dst = dst_row(r) + io_.dst_bytes(offset);
+            const RegExp src
+                    = src_row(r, is_unrolled()) + io_.src_bytes(offset);
+            const RegExp dst
+                    = dst_row(r, is_unrolled()) + io_.dst_bytes(offset);
             const bool tail = extent == extent_t::tail;
             if (table_) {
                 look_up(dst, src, tail);
@@ -265,19 +281,27 @@ private:
 
     void compute(int fields) {
         if (desc_.src.is_wide()) { // one vector a step
-            io_.subtract_wide(vmm_raw, vmm_zps(0), vmm_zps_high(0), vmm_tmp);
+            if (io_.converts_wide() && !desc_.has_zps)
+                io_.convert_wide(vmm_raw);
+            else
+                io_.subtract_wide(
+                        vmm_raw, vmm_zps(0), vmm_zps_high(0), vmm_tmp);
             vmulps(vmm_raw, vmm_raw, vmm_scales(0));
             return;
         }
         for (int f = 0; f < fields; ++f)
             io_.extract(vmm_value(f), vmm_raw, f, vmm_tmp, vmm_tmp2);
         for (int f = 0; f < fields; ++f) {
-            vsubps(vmm_value(f), vmm_value(f), vmm_zps(f));
+            if (subtracts(f)) vsubps(vmm_value(f), vmm_value(f), vmm_zps(f));
             // The first difference is exact; this one rounds.
             if (desc_.two_part_zps)
                 vsubps(vmm_value(f), vmm_value(f), vmm_zps_high_of(f));
             vmulps(vmm_value(f), vmm_value(f), vmm_scales_of(f));
         }
+    }
+
+    bool subtracts(int field) const {
+        return desc_.has_zps || io_.field_bias(field) != 0.f;
     }
 
     // Without opmasks the elements of the tail go one by one. What varies is
@@ -342,8 +366,10 @@ private:
         lea(reg_dst_row, ptr[reg_dst_row + reg_dst_pitch * scale]);
         if (!varies()) {
             add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
+            if (!desc_.has_zps) return;
             add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
-            add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
+            if (desc_.two_part_zps)
+                add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
             return;
         }
         if (desc_.block_rows == 1) {
@@ -356,13 +382,18 @@ private:
         load_params_row();
     }
 
+    uint32_t bits_of_bias(int field) const {
+        const float value = io_.field_bias(field);
+        uint32_t bits;
+        std::memcpy(&bits, &value, sizeof(bits));
+        return bits;
+    }
+
     Address arg(size_t offset) { return qword[abi_param + offset]; }
 
     // Floats have no bias, and adding zero would lose the sign of another.
     void add_bias(const Xmm &to, const Xmm &zps, int field) {
-        const float value = io_.field_bias(field);
-        uint32_t bits;
-        std::memcpy(&bits, &value, sizeof(bits));
+        const uint32_t bits = bits_of_bias(field);
         if (bits != 0) vaddps(to, zps, constant(bits));
         else if (to.getIdx() != zps.getIdx()) vmovaps(to, zps);
     }

@@ -16,6 +16,7 @@ struct jit_row_desc_t {
     data_type_t dst;
     // One value an element of the row, or one a row.
     bool scales_vary, zps_vary;
+    bool has_zps; // else args.zps is one zero for all rows
     // 4: what varies is the same for all rows, and so many share its loads.
     uint32_t block_rows;
     // Zero points beyond 2^22, in two parts: see jit_params.hpp. Always, for a

@@ -42,12 +42,15 @@ struct jit_row_registers_t {
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
 
-    // Row `r` (0 to 3) of a block: the bases are those of row 0.
-    Xbyak::RegExp src_row(uint32_t r) const {
-        return row_address(reg_src, reg_src_pitch, reg_src_pitch3, r);
+    // Row `r` (0 to 3) of a block: the bases are those of row 0, at the current
+    // step or `at_begin`.
+    Xbyak::RegExp src_row(uint32_t r, bool at_begin = false) const {
+        return row_address(at_begin ? reg_src_row : reg_src, reg_src_pitch,
+                reg_src_pitch3, r);
     }
-    Xbyak::RegExp dst_row(uint32_t r) const {
-        return row_address(reg_dst, reg_dst_pitch, reg_dst_pitch3, r);
+    Xbyak::RegExp dst_row(uint32_t r, bool at_begin = false) const {
+        return row_address(at_begin ? reg_dst_row : reg_dst, reg_dst_pitch,
+                reg_dst_pitch3, r);
     }
 
 private:

@@ -100,6 +100,10 @@ public:
     void subtract_wide(const vmm_t &raw, const vmm_t &zps,
             const vmm_t &zps_high, const vmm_t &tmp);
 
+    /// The same for no zero point, where the machine converts such integers.
+    bool converts_wide() const { return is_avx512 || src_.is_signed(); }
+    void convert_wide(const vmm_t &raw);
+
     /// The lines of so many elements, of dst to write and src to read.
     void prefetch(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             uint32_t elements);
@@ -110,10 +114,10 @@ public:
     void store(const Xbyak::RegExp &dst, const vmm_t &first,
             const vmm_t &second, const vmm_t &tmp, extent_t extent);
 
-    /// A vector of f32 to a dense half vector of dst, f16 or bf16. AVX-512
-    /// only.
-    void round_to_words(
-            const Xbyak::Ymm &words, const vmm_t &values, const vmm_t &tmp);
+    /// A vector of f32, which dies, to bf16 in both halves of each lane.
+    /// AVX-512 only.
+    void round_to_bf16_pairs(
+            const vmm_t &pairs, const vmm_t &values, const vmm_t &tmp);
 
     const Xbyak::Opmask &k_src_tail() const { return k_src_tail_; }
     const Xbyak::Opmask &k_dst_tail() const { return k_dst_tail_; }

@@ -154,6 +154,12 @@ void jit_io_t<isa>::subtract_wide(const vmm_t &raw, const vmm_t &zps,
 }
 
 template <isa_t isa>
+void jit_io_t<isa>::convert_wide(const vmm_t &raw) {
+    if (src_.is_signed()) h_.vcvtdq2ps(raw, raw);
+    else h_.vcvtudq2ps(raw, raw);
+}
+
+template <isa_t isa>
 void jit_io_t<isa>::prefetch(
         const RegExp &dst, const RegExp &src, uint32_t elements) {
     constexpr uint32_t line = 64;

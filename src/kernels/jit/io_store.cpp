@@ -43,15 +43,11 @@ void jit_io_t<isa>::clear_payload(const vmm_t &value, const vmm_t &tmp) {
 }
 
 template <isa_t isa>
-void jit_io_t<isa>::round_to_words(
-        const Ymm &words, const vmm_t &values, const vmm_t &tmp) {
-    if (dst_ == data_type_t::f16) {
-        h_.vcvtps2ph(words, values, 0);
-    } else {
-        round_to_bf16(values, tmp);
-        h_.vpsrld(values, values, 16);
-        h_.vpmovdw(words, Zmm(values.getIdx()));
-    }
+void jit_io_t<isa>::round_to_bf16_pairs(
+        const vmm_t &pairs, const vmm_t &values, const vmm_t &tmp) {
+    round_to_bf16(values, tmp);
+    h_.vpsrld(pairs, values, 16);
+    h_.vmovdqu16(pairs | k_odd_, values);
 }
 
 template <isa_t isa>

@@ -23,22 +23,13 @@ lanes_t numbers_of_nibbles(data_type_t type) {
     return lanes;
 }
 
-// For vpshufb within each 128-bit lane of four copies of 16 bytes: word w of
-// 128-bit lane l is the source's word 2 * l + w / 4, which has its nibble.
+// For vpshufb within each 128-bit lane of four copies of 16 bytes: both bytes
+// of word w are the source's byte w / 2, which has its nibble.
 lanes_t word_spread() {
-    lanes_t lanes {};
-    for (uint32_t word = 0; word < 32; ++word) {
-        const uint32_t low = word / 4 * 2;
-        lanes[word / 2] |= (low | (low + 1) << 8) << (word % 2 * 16);
-    }
-    return lanes;
-}
-
-// Words 0 4 8 12 and over again.
-lanes_t word_shifts() {
+    constexpr uint32_t all_bytes = 0x01010101u;
     lanes_t lanes;
-    for (size_t i = 0; i < lanes.size(); ++i)
-        lanes[i] = i % 2 ? 0x000c0008u : 0x00040000u;
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = i * all_bytes;
     return lanes;
 }
 
@@ -59,7 +50,10 @@ void jit_nibble_table_t::load_constants() {
     h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(src_)));
     if (dst_ == data_type_t::f32) return;
     h_.vmovups(vmm_spread_, h_.constant(word_spread()));
-    h_.vmovups(vmm_shifts_, h_.constant(word_shifts()));
+    // The even words' nibble is in the low half of their bytes. It goes to the
+    // bottom of the word or, in pairs, one bit above it.
+    h_.vmovups(vmm_shifts_,
+            h_.constant(dst_ == data_type_t::bf16 ? 0x000b0007u : 0x00040000u));
 }
 
 void jit_nibble_table_t::set(const Zmm &results, const Zmm &tmp) {
@@ -67,8 +61,12 @@ void jit_nibble_table_t::set(const Zmm &results, const Zmm &tmp) {
         h_.vmovaps(vmm_table_, results);
         return;
     }
+    if (dst_ == data_type_t::bf16) {
+        io_.round_to_bf16_pairs(vmm_table_, results, tmp);
+        return;
+    }
     const Ymm words(results.getIdx());
-    io_.round_to_words(words, results, tmp);
+    h_.vcvtps2ph(words, results, 0);
     h_.vinserti64x4(vmm_table_, results, words, 1);
 }
 

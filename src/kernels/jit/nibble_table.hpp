@@ -6,10 +6,11 @@
 namespace dnnl_dequant {
 
 /// Any function of a nibble as a permutation of its sixteen results, already
-/// rounded to dst: f32 in the lanes of one vector, f16 or bf16 twice in its
-/// words, so that the bit above a nibble need not be cleared. A step (16
-/// elements of f32, 32 of the others) is a load or two, a shift, a permutation
-/// and a store. AVX-512 only.
+/// rounded to dst: f32 in the lanes of one vector, the others twice in its
+/// words, f16 one sixteen after the other, bf16 side by side, which is what
+/// costs each least, so that one bit above or below a nibble need not be
+/// cleared. A step (16 elements of f32, 32 of the others) is a load or two, a
+/// shift, a permutation and a store. AVX-512 only.
 class jit_nibble_table_t {
 public:
     using io_t = jit_io_t<isa_avx512_core>;
