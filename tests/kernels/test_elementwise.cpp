@@ -6,9 +6,9 @@
 #include <cstring>
 #include <iostream>
 
+#include "kernels/chain_case.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/kernel_rows.hpp"
-#include "support/chain_case.hpp"
 #include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 

@@ -1,5 +1,5 @@
-#ifndef SUPPORT_CHAIN_CASE_HPP
-#define SUPPORT_CHAIN_CASE_HPP
+#ifndef KERNELS_CHAIN_CASE_HPP
+#define KERNELS_CHAIN_CASE_HPP
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "support/chain_case.hpp"
+#include "kernels/chain_case.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "support/chain_case.hpp"
+#include "kernels/chain_case.hpp"
 #include "support/dequantize_case.hpp"
 
 namespace dnnl_dequant {
@@ -104,10 +104,11 @@ t second_source(builder_t &b, t src) {
     return b.random().one_in(2) ? src : b.random().pick(types);
 }
 
-const std::vector<chain_t> &chains() {
+// Of a dequantized source, with what usually follows.
+std::vector<chain_t> usual_chains() {
     using k = step_kind_t;
     using r = reach_t;
-    static const std::vector<chain_t> all {
+    return {
             [](builder_t &, t) {}, // a copy, or a conversion
             [](builder_t &b, t src) { b.dequantize(src); },
             [](builder_t &b, t src) {
@@ -149,6 +150,13 @@ const std::vector<chain_t> &chains() {
         b.then(k::add_held);
         b.clamp();
     },
+    };
+}
+
+std::vector<chain_t> unusual_chains() {
+    using k = step_kind_t;
+    using r = reach_t;
+    return {
             [](builder_t &b, t src) {
         b.with(k::hold, second_source(b, src), b.any_reach());
         b.then(k::add_held);
@@ -183,6 +191,15 @@ const std::vector<chain_t> &chains() {
         b.result().steps.push_back({k::multiply, 1});
     },
     };
+}
+
+const std::vector<chain_t> &chains() {
+    static const std::vector<chain_t> all = [] {
+        auto result = usual_chains();
+        const auto more = unusual_chains();
+        result.insert(result.end(), more.begin(), more.end());
+        return result;
+    }();
     return all;
 }
 
