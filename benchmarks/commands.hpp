@@ -14,10 +14,11 @@ struct usage_error_t : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Each adds its subcommand, whose callback sets `exit_status`: 0 or, where a
-// result was wrong, 1.
+// Each adds its subcommand, whose callback sets `exit_status`: 0, or 1
+// where a result was wrong, or 2 where some of the input was.
 void add_kernels_command(CLI::App &app, int &exit_status);
 void add_peers_command(CLI::App &app, int &exit_status);
+void add_replay_command(CLI::App &app, int &exit_status);
 
 } // namespace bench
 } // namespace dnnl_dequant

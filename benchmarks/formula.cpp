@@ -37,20 +37,10 @@ uint32_t f32_to_f16(float value) {
     return sign | (base + static_cast<uint32_t>(steps));
 }
 
-// The bits of one element of any type, types below a byte from the lowest bits.
-uint32_t code_at(type_t type, const void *base, dim_t index) {
-    const dim_t bits = bits_of(type), first = index * bits;
-    const uint8_t *from = static_cast<const uint8_t *>(base) + first / 8;
-    uint32_t code = 0;
-    std::memcpy(&code, from, static_cast<size_t>((bits + 7) / 8));
-    const uint64_t mask = (uint64_t {1} << bits) - 1;
-    return static_cast<uint32_t>((code >> first % 8) & mask);
-}
-
-int64_t integer_at(type_t type, const void *base, dim_t index) {
-    const int64_t value = code_at(type, base, index);
-    const int64_t half = int64_t {1} << (bits_of(type) - 1);
-    return is_signed(type) && value >= half ? value - 2 * half : value;
+int64_t integer_of(const element_t &element) {
+    const int64_t value = bits_at(element);
+    const int64_t half = int64_t {1} << (bits_of(element.type) - 1);
+    return is_signed(element.type) && value >= half ? value - 2 * half : value;
 }
 
 bool is_nan(type_t type, uint32_t bits) {
@@ -71,6 +61,35 @@ dims_t dense_strides(const dims_t &dims) {
 
 } // namespace
 
+uint32_t bits_at(const element_t &element) {
+    const dim_t bits = bits_of(element.type), first = element.index * bits;
+    const uint8_t *from
+            = static_cast<const uint8_t *>(element.base) + first / 8;
+    uint32_t code = 0;
+    std::memcpy(&code, from, static_cast<size_t>((bits + 7) / 8));
+    const uint64_t mask = (uint64_t {1} << bits) - 1;
+    return static_cast<uint32_t>((code >> first % 8) & mask);
+}
+
+float value_of(const element_t &element) {
+    if (is_floating(element.type))
+        return to_f32(element.type, bits_at(element));
+    return static_cast<float>(integer_of(element));
+}
+
+float difference_of(const element_t &x, const element_t &zp) {
+    if (zp.type == type_t::undef) return value_of(x);
+    if (is_floating(x.type)) return value_of(x) - value_of(zp);
+    return static_cast<float>(integer_of(x) - integer_of(zp));
+}
+
+void count_bits(check_t &check, type_t type, uint32_t got, uint32_t want) {
+    check.checked++;
+    if (got == want || (is_nan(type, got) && is_nan(type, want))) return;
+    check.wrong++;
+    if (is_zero(type, got) && is_zero(type, want)) check.sign_of_zero++;
+}
+
 uint32_t round_to(type_t type, float value) {
     switch (type) {
     case type_t::bf16: return f32_to_bf16(value);
@@ -80,6 +99,9 @@ uint32_t round_to(type_t type, float value) {
 }
 
 float to_f32(type_t type, uint32_t bits) {
+    if (!is_signed(type)) // e8m0: a power of two, or NaN
+        return bits == 0xff ? NAN
+                            : std::ldexp(1.f, static_cast<int>(bits) - 127);
     const dim_t width = bits_of(type);
     const int fraction = fraction_bits(type), bias = exponent_bias(type);
     const uint32_t sign = uint32_t {1} << (width - 1);
@@ -90,8 +112,10 @@ float to_f32(type_t type, uint32_t bits) {
     const int highest = (1 << (static_cast<int>(width) - 1 - fraction)) - 1;
     double value;
     if (type == type_t::f8_e4m3 && magnitude == sign - 1) return NAN;
-    // f8_e4m3 and f4_e2m1 have numbers where the others have infinities.
-    if (exponent == highest && type != type_t::f8_e4m3 && width > 4)
+    if (is_fnuz(type) && bits == sign) return NAN;
+    // f8_e4m3, fnuz and f4_e2m1 have numbers where the others have infinities.
+    if (exponent == highest && type != type_t::f8_e4m3 && !is_fnuz(type)
+            && width > 4)
         value = mantissa == 0 ? static_cast<double>(INFINITY)
                               : static_cast<double>(NAN);
     else if (exponent == 0) value = std::ldexp(mantissa, 1 - bias - fraction);
@@ -106,18 +130,6 @@ formula_t::formula_t(const bench_case_t &c, const buffers_t &b)
     , src_strides_(c.transposed ? dims_t {1, c.dims[0]} : dense_strides(c.dims))
     , scale_strides_(dense_strides(c.scale_grid())) {}
 
-float formula_t::difference(dim_t at_src, dim_t at_scale) const {
-    const bool has_zps = c_.zps != type_t::undef;
-    if (is_floating(c_.src)) {
-        const float x = to_f32(c_.src, code_at(c_.src, b_.src, at_src));
-        if (!has_zps) return x;
-        return x - to_f32(c_.zps, code_at(c_.zps, b_.zps, at_scale));
-    }
-    const int64_t x = integer_at(c_.src, b_.src, at_src);
-    const int64_t zp = has_zps ? integer_at(c_.zps, b_.zps, at_scale) : 0;
-    return static_cast<float>(x - zp);
-}
-
 uint32_t formula_t::expected_bits(dim_t at) const {
     dim_t at_src = 0, at_scale = 0;
     for (size_t i = c_.dims.size(); i-- > 0; at /= c_.dims[i]) {
@@ -125,9 +137,10 @@ uint32_t formula_t::expected_bits(dim_t at) const {
         at_src += position * src_strides_[i];
         at_scale += position / shared_[i] * scale_strides_[i];
     }
-    const type_t scales = c_.scales();
-    const float scale = to_f32(scales, code_at(scales, b_.scales, at_scale));
-    return round_to(c_.dst, difference(at_src, at_scale) * scale);
+    const float scale = value_of({c_.scales(), b_.scales, at_scale});
+    return round_to(c_.dst,
+            difference_of({c_.src, b_.src, at_src}, {c_.zps, b_.zps, at_scale})
+                    * scale);
 }
 
 check_t check_result(const bench_case_t &c, const buffers_t &b, size_t most) {
@@ -138,13 +151,8 @@ check_t check_result(const bench_case_t &c, const buffers_t &b, size_t most) {
     const size_t step = n <= most ? 1 : (n / most) | 1u;
     for (size_t i = 0; i < n; i += step) {
         const dim_t at = static_cast<dim_t>(i);
-        const uint32_t want = formula.expected_bits(at);
-        const uint32_t got = code_at(c.dst, b.dst, at);
-        check.checked++;
-        if (got == want || (is_nan(c.dst, got) && is_nan(c.dst, want)))
-            continue;
-        check.wrong++;
-        if (is_zero(c.dst, got) && is_zero(c.dst, want)) check.sign_of_zero++;
+        count_bits(check, c.dst, bits_at({c.dst, b.dst, at}),
+                formula.expected_bits(at));
     }
     return check;
 }

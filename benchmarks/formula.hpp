@@ -23,8 +23,6 @@ public:
     uint32_t expected_bits(dim_t at) const;
 
 private:
-    float difference(dim_t at_src, dim_t at_scale) const;
-
     const bench_case_t &c_;
     const buffers_t &b_;
     dims_t shared_, src_strides_, scale_strides_;
@@ -40,6 +38,22 @@ struct check_t {
 /// of them where there are no more). Any NaN equals any other.
 check_t check_result(const bench_case_t &c, const buffers_t &b,
         size_t most = size_t {1} << 18);
+
+/// One element of a tensor, counted in the order of memory.
+struct element_t {
+    type_t type; // undef: there is none
+    const void *base;
+    dim_t index;
+};
+
+/// The bits of an element, types below a byte from the lowest bits.
+uint32_t bits_at(const element_t &element);
+/// The element as an f32, rounded once.
+float value_of(const element_t &element);
+/// f32(x - zp), as the formula has it.
+float difference_of(const element_t &x, const element_t &zp);
+/// Counts one element as right or wrong.
+void count_bits(check_t &check, type_t type, uint32_t got, uint32_t want);
 
 /// f32 to the bits of f32, bf16 or f16, to nearest even, subnormals kept.
 uint32_t round_to(type_t type, float value);

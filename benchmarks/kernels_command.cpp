@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "kernels_set.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "run_options.hpp"
 
@@ -12,7 +13,6 @@ namespace bench {
 namespace {
 
 struct kernels_options_t : run_options_t {
-    std::string csv;
     bool quick = false, stock = true;
 };
 
@@ -26,23 +26,12 @@ measure_options_t measuring(const kernels_options_t &options) {
     return measure;
 }
 
-void write_files(const kernels_options_t &options, const machine_t &machine,
-        const std::vector<row_t> &rows,
-        const std::vector<latency_t> &latencies) {
-    if (!options.json.empty()
-            && !write_json(options.json, "kernels", machine, rows, latencies))
-        throw std::runtime_error(options.json + " could not be written");
-    if (!options.csv.empty() && !write_csv(options.csv, rows))
-        throw std::runtime_error(options.csv + " could not be written");
-}
-
 int run_kernels(const kernels_options_t &options) {
     limit_isa(options.isa);
     const auto wanted = filter_of(options);
     const auto cases = filtered(
             kernels_set(thread_counts(options), options.quick), wanted);
-    check_writable("--json", options.json);
-    check_writable("--csv", options.csv);
+    check_writable(options);
     if (options.list) {
         print_names(cases);
         return 0;
@@ -59,7 +48,7 @@ int run_kernels(const kernels_options_t &options) {
         refuse_filter(options);
     printer.print_latencies(latencies);
     printer.print_summary(rows);
-    write_files(options, machine, rows, latencies);
+    write_files(options, document_of("kernels", machine, rows, latencies));
     return all_right(rows) ? 0 : 1;
 }
 
@@ -75,7 +64,6 @@ void add_kernels_command(CLI::App &app, int &exit_status) {
             "A set that shows every type, granularity and size, in minutes");
     command->add_flag("--stock,!--no-stock", options->stock,
             "Measure stock oneDNN too (default)");
-    command->add_option("--csv", options->csv, "Write the table there");
     command->callback(
             [options, &exit_status] { exit_status = run_kernels(*options); });
 }

@@ -58,29 +58,6 @@ bool estimate_stock(const bench_case_t &c, const buffers_t &b,
     return true;
 }
 
-// Who takes turns, and where the samples go.
-class contest_t {
-public:
-    void enter(contestant_t run, samples_t &samples) {
-        contestants_.push_back(std::move(run));
-        results_.push_back(&samples);
-    }
-
-    void run(const measure_options_t &options) const {
-        sampling_t sampling;
-        sampling.budget = options.budget;
-        sampling.min_rounds = options.min_rounds;
-        sampling.cpu_time = options.cpu_time;
-        const auto samples = sample_side_by_side(contestants_, sampling);
-        for (size_t i = 0; i < samples.size(); i++)
-            *results_[i] = samples[i];
-    }
-
-private:
-    std::vector<contestant_t> contestants_;
-    std::vector<samples_t *> results_;
-};
-
 void enter_loops(contest_t &contest, const buffers_t &b, row_t &row) {
     const auto &c = row.c;
     const std::vector<readable_bytes_t> inputs {{b.src, c.src_bytes()},
@@ -188,7 +165,11 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
                     timed_here([&] { stock->execute(); }), row.stock.time);
     }
     if (options.peer != nullptr) enter_peer(contest, c, *options.peer, row);
-    contest.run(options);
+    sampling_t sampling;
+    sampling.budget = options.budget;
+    sampling.min_rounds = options.min_rounds;
+    sampling.cpu_time = options.cpu_time;
+    contest.run(sampling);
     if (options.peer != nullptr) bury(*options.peer, row);
     return row;
 }

@@ -91,7 +91,7 @@ std::vector<bench_case_t> cases_of(const peers_options_t &options) {
 int run_peers(const peers_options_t &options) {
     limit_isa(options.isa);
     const auto cases = cases_of(options);
-    check_writable("--json", options.json);
+    check_writable(options);
     if (cases.empty()) refuse_filter(options);
     if (options.list) {
         print_names(cases);
@@ -114,9 +114,7 @@ int run_peers(const peers_options_t &options) {
     const peers_printer_t printer(peer);
     const auto rows = measure_all(cases, options, measure,
             [&](const row_t &row) { printer.print_row(row); });
-    if (!options.json.empty()
-            && !write_json(options.json, "peers", machine, rows, {}))
-        throw std::runtime_error(options.json + " could not be written");
+    write_files(options, document_of("peers", machine, rows, {}));
     return all_right(rows) ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "document.hpp"
 #include "latency.hpp"
 #include "machine.hpp"
 #include "measure.hpp"
@@ -29,14 +30,10 @@ private:
     static table_t make_table();
 };
 
-/// The whole run, samples included, as JSON; false where it cannot be written.
-/// Format 2: a row has `op` and `dims` where format 1 had `rows` and `cols`.
-bool write_json(const std::string &path, const char *command,
-        const machine_t &machine, const std::vector<row_t> &rows,
+/// The whole run, samples included.
+json_t document_of(const char *command, const machine_t &machine,
+        const std::vector<row_t> &rows,
         const std::vector<latency_t> &latencies);
-
-/// One line a row.
-bool write_csv(const std::string &path, const std::vector<row_t> &rows);
 
 } // namespace bench
 } // namespace dnnl_dequant

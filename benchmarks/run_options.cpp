@@ -1,64 +1,38 @@
 #include "run_options.hpp"
 
-#include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <regex>
 
 #include <omp.h>
-#include <unistd.h>
 
 #include "commands.hpp"
 #include "machine.hpp"
+#include "progress.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
 
-namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// One line on a terminal, none anywhere else.
-class progress_t {
-public:
-    explicit progress_t(size_t total)
-        : total_(total)
-        , shown_(isatty(STDERR_FILENO) != 0) {}
-
-    void show(size_t done, const std::string &name) const {
-        if (!shown_) return;
-        std::fprintf(
-                stderr, "\r\x1b[K[%zu/%zu] %s", done + 1, total_, name.c_str());
-        std::fflush(stderr);
-    }
-    void clear() const {
-        if (shown_) std::fprintf(stderr, "\r\x1b[K");
-    }
-
-private:
-    size_t total_;
-    bool shown_;
-};
-
-} // namespace
-
-void add_run_options(CLI::App &command, run_options_t &options) {
+void add_timing_options(CLI::App &command, timing_options_t &options) {
     command.add_option("--threads", options.threads,
                    "Thread counts, such as 1,2 (default: 1 and all)")
             ->delimiter(',');
     command.add_option("--isa", options.isa,
             "Cap the instruction set of oneDNN and the plugin, such as avx2");
-    command.add_option("--filter", options.filter,
-            "Only cases whose name has a match of this regular expression");
     command.add_option("--budget", options.budget,
                    "Seconds to spend on a case (default: 0.5, quick 0.2)")
             ->check(CLI::PositiveNumber);
     command.add_flag("--cpu-time", options.cpu_time,
             "One thread, by its CPU time: for a machine that others use too");
+    add_output_options(command, options);
+}
+
+void add_run_options(CLI::App &command, run_options_t &options) {
+    add_timing_options(command, options);
+    command.add_option("--filter", options.filter,
+            "Only cases whose name has a match of this regular expression");
     command.add_flag("--misalign", options.misalign,
             "Put buffers 16 bytes past a cache line instead of on one");
     command.add_flag("--list", options.list, "Print the names and stop");
-    command.add_option("--json", options.json, "Write all figures there");
 }
 
 void limit_isa(const std::string &name) {
@@ -76,13 +50,7 @@ void limit_isa(const std::string &name) {
     throw usage_error_t("--isa " + name + " is none of " + all);
 }
 
-void check_writable(const char *option, const std::string &path) {
-    if (!path.empty() && !std::ofstream(path, std::ios::app))
-        throw usage_error_t(
-                std::string(option) + " " + path + " cannot be written");
-}
-
-std::vector<int> thread_counts(const run_options_t &options) {
+std::vector<int> thread_counts(const timing_options_t &options) {
     const int most = omp_get_num_procs();
     if (options.cpu_time && options.threads.empty()) return {1};
     if (options.threads.empty())
@@ -120,14 +88,10 @@ void print_names(const std::vector<bench_case_t> &cases) {
         std::printf("%s\n", c.name().c_str());
 }
 
-bool is_interrupted() {
-    return interrupted != 0;
-}
-
 std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         const run_options_t &options, const measure_options_t &measure,
         const std::function<void(const row_t &)> &print_row) {
-    std::signal(SIGINT, [](int) { interrupted = 1; });
+    watch_interrupts();
     arena_t arena(options.misalign);
     const progress_t progress(cases.size());
     std::vector<row_t> rows;

@@ -7,27 +7,35 @@
 
 #include <CLI/CLI.hpp>
 
+#include "document.hpp"
 #include "measure.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
 
-/// What commands that measure cases have in common.
-struct run_options_t {
+/// What commands that time anything have in common.
+struct timing_options_t : output_options_t {
     std::vector<int> threads;
-    std::string isa, filter, json;
+    std::string isa;
     double budget = 0; // seconds a case; 0: by the set
-    bool misalign = false, cpu_time = false, list = false;
+    bool cpu_time = false;
+};
+
+void add_timing_options(CLI::App &command, timing_options_t &options);
+
+/// What commands that measure cases have in common.
+struct run_options_t : timing_options_t {
+    std::string filter;
+    bool misalign = false, list = false;
 };
 
 void add_run_options(CLI::App &command, run_options_t &options);
 
 // Each throws usage_error_t for what cannot be meant.
 void limit_isa(const std::string &name);
-std::vector<int> thread_counts(const run_options_t &options);
+std::vector<int> thread_counts(const timing_options_t &options);
 std::function<bool(const std::string &)> filter_of(
         const run_options_t &options);
-void check_writable(const char *option, const std::string &path);
 /// For a filter that leaves nothing.
 [[noreturn]] void refuse_filter(const run_options_t &options);
 
@@ -38,7 +46,6 @@ void print_names(const std::vector<bench_case_t> &cases);
 std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         const run_options_t &options, const measure_options_t &measure,
         const std::function<void(const row_t &)> &print_row);
-bool is_interrupted();
 
 /// Every row must have run and have given the formula's bits.
 bool all_right(const std::vector<row_t> &rows);

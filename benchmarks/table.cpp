@@ -49,6 +49,12 @@ std::string time_text(double seconds) {
     return number_text(value, digits) + " " + unit;
 }
 
+std::string short_text(double value) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.2g", value);
+    return text;
+}
+
 std::string times_text(double factor) {
     return number_text(factor, factor < 10 ? 1 : 0) + "x";
 }

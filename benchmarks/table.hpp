@@ -30,6 +30,8 @@ private:
 std::string time_text(double seconds);
 /// "12.3": with so many digits after the point.
 std::string number_text(double value, int digits);
+/// "0.0012": two digits that count.
+std::string short_text(double value);
 /// "265x", "1.8x"
 std::string times_text(double factor);
 

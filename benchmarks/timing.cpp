@@ -79,6 +79,12 @@ std::vector<samples_t> sample_side_by_side(
     return all;
 }
 
+void contest_t::run(const sampling_t &sampling) const {
+    const auto samples = sample_side_by_side(contestants_, sampling);
+    for (size_t i = 0; i < samples.size(); i++)
+        *results_[i] = samples[i];
+}
+
 samples_t ratio_of(const samples_t &a, const samples_t &b) {
     samples_t ratio;
     const size_t n = std::min(a.seconds.size(), b.seconds.size());

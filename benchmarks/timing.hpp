@@ -2,6 +2,7 @@
 #define BENCHMARKS_TIMING_HPP
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace dnnl_dequant {
@@ -48,6 +49,21 @@ struct sampling_t {
 std::vector<samples_t> sample_side_by_side(
         const std::vector<contestant_t> &contestants,
         const sampling_t &sampling);
+
+/// Who takes turns, and where the samples go.
+class contest_t {
+public:
+    /// `samples` is written to by run().
+    void enter(contestant_t run, samples_t &samples) {
+        contestants_.push_back(std::move(run));
+        results_.push_back(&samples);
+    }
+    void run(const sampling_t &sampling) const;
+
+private:
+    std::vector<contestant_t> contestants_;
+    std::vector<samples_t *> results_;
+};
 
 /// Round by round, a / b.
 samples_t ratio_of(const samples_t &a, const samples_t &b);

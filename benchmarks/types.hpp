@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <vector>
+
 #include "oneapi/dnnl/dnnl_graph.hpp"
 
 namespace dnnl_dequant {
@@ -13,6 +15,9 @@ using type_t = lt_t::data_type;
 using dim_t = lt_t::dim;
 using dims_t = lt_t::dims;
 
+/// All that the benchmark knows.
+const std::vector<type_t> &known_types();
+
 /// "u4"; "-" for undef and for what the benchmark does not know.
 const char *to_string(type_t type);
 /// ONNX's name of the type: "UINT4".
@@ -21,6 +26,8 @@ const char *onnx_name(type_t type);
 dim_t bits_of(type_t type);
 bool is_floating(type_t type);
 bool is_signed(type_t type);
+/// Of a floating type: no infinities and no -0, whose code is the only NaN.
+bool is_fnuz(type_t type);
 /// Bits of the fraction and bias of the exponent of a floating type.
 int fraction_bits(type_t type);
 int exponent_bias(type_t type);

@@ -1,0 +1,61 @@
+#ifndef BENCHMARKS_REPLAY_REPLAY_ROW_HPP
+#define BENCHMARKS_REPLAY_REPLAY_ROW_HPP
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// How the outputs of stock and plugin, of the same inputs, were held against
+/// each other.
+enum class verdict_t {
+    equal,     // bit for bit, and where it is one dequantize as the formula
+    formula,   // as the formula has it, which stock does not do or differs from
+    bounded,   // within the bound: sums are inside
+    unchecked, // nobody to compare with
+    wrong
+};
+
+struct replay_check_t {
+    verdict_t verdict = verdict_t::unchecked;
+    size_t compared = 0, different = 0;
+    double error = 0; // |plugin - stock| over the greatest |stock|
+    double bound = 0; // of `error`, where it counts
+
+    std::string text() const;
+};
+
+/// Ops that are compared and timed together: a partition of the plugin's, and
+/// those of stock that cover the same ops.
+struct replay_row_t {
+    std::string name;               // "FILE#2:DynamicDequantize+TypeCast"
+    std::vector<std::string> ops;   // kinds
+    std::vector<std::string> types; // of inputs and outputs, "u4 f16 u8 -> f16"
+    std::string owner;              // "plugin", "oneDNN" or "plugin+oneDNN"
+    contender_t plugin, stock;
+    samples_t ordinary, streaming, prefetched;
+    replay_check_t check;
+    size_t bytes = 0;
+    int threads = 1;
+
+    bool has_limit() const { return !ordinary.seconds.empty(); }
+    const samples_t &limit() const;
+    samples_t ratio() const { return ratio_of(plugin.time, limit()); }
+    double gigabytes_per_second() const;
+    std::optional<double> gain() const; // stock's median over the plugin's
+};
+
+struct replay_options_t {
+    int threads = 1;
+    double budget = 0.5; // seconds a row
+    bool cpu_time = false;
+};
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif
