@@ -1,5 +1,6 @@
 #include "base/convert.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -179,6 +180,67 @@ float small_float_to_f32(data_type_t type, unsigned bits) {
     return negative ? -value : value;
 }
 
+unsigned f32_to_small_float(data_type_t type, float value) {
+    using special_t = float_format_t::special_t;
+    const float_format_t format = format_of(type);
+    const int m = format.significand_bits;
+    const unsigned sign_bit = 1u << (format.exponent_bits + m);
+    const unsigned sign = std::signbit(value) ? sign_bit : 0u;
+    const unsigned infinity
+            = sign_bit - (format.special == special_t::ieee ? 1u << m : 1u);
+    const bool one_nan = format.special == special_t::negative_zero_nan;
+    const unsigned nan = one_nan ? sign_bit : sign | (sign_bit - 1u);
+    if (std::isnan(value)) return format.special == special_t::none ? 0u : nan;
+    // The largest code that is a number.
+    const unsigned largest = format.special == special_t::ieee ? infinity - 1u
+                             : format.special == special_t::all_ones_nan
+                                     ? sign_bit - 2u
+                                     : sign_bit - 1u;
+    unsigned code = sign_bit;
+    const float magnitude = std::fabs(value);
+    if (magnitude < 0x1p20f) {
+        const int least = 1 - format.bias; // exponent of the least normal
+        const int exponent = magnitude == 0.f
+                                     ? least
+                                     : std::max(std::ilogb(magnitude), least);
+        // In units of the last place; those of the code count likewise.
+        const auto units = static_cast<unsigned>(
+                std::nearbyint(std::ldexp(magnitude, m - exponent)));
+        code = (static_cast<unsigned>(exponent - least) << m) + units;
+    }
+    if (code > largest) {
+        if (format.special == special_t::ieee) return sign | infinity;
+        return format.special == special_t::none ? sign | largest : nan;
+    }
+    return one_nan && code == 0 ? 0u : sign | code;
+}
+
+float largest_of(data_type_t type) {
+    switch (type) {
+    case data_type_t::f32: return std::numeric_limits<float>::max();
+    case data_type_t::bf16: return bf16_to_f32(0x7f7fu);
+    case data_type_t::f16: return 65504.f;
+    case data_type_t::f4_e2m1: return 6.f;
+    case data_type_t::f8_e4m3: return 448.f;
+    case data_type_t::f8_e4m3fnuz: return 240.f;
+    default: return 57344.f; // both with 5 bits of exponent
+    }
+}
+
+int_range_t range_of(data_type_t type) {
+    const int bits = bits_of(type);
+    if (family_of(type) == type_family_t::unsigned_int)
+        return {0, (int64_t(1) << bits) - 1};
+    return {-(int64_t(1) << (bits - 1)), (int64_t(1) << (bits - 1)) - 1};
+}
+
+int64_t nearest_int(float value) {
+    if (std::isnan(value)) return 0;
+    constexpr float limit = 0x1p40f;
+    return static_cast<int64_t>(
+            std::nearbyint(std::min(std::max(value, -limit), limit)));
+}
+
 bool are_zero(data_type_t type, const void *base, dim_t count) {
     // The bits of a byte that no zero has; where negative zero is NaN, its
     // sign is one of them.
@@ -257,7 +319,8 @@ void store_f32(data_type_t type, void *base, dim_t index, float value) {
     case data_type_t::f16:
         store_as<uint16_t>(base, index, f32_to_f16(value));
         break;
-    default: store_as<float>(base, index, value); break;
+    case data_type_t::f32: store_as<float>(base, index, value); break;
+    default: store_small(type, base, index, f32_to_small_float(type, value));
     }
 }
 

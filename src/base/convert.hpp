@@ -17,6 +17,24 @@ uint16_t f32_to_f16(float value);
 /// Value of the bits of a float of 8 bits or fewer, exact.
 float small_float_to_f32(data_type_t type, unsigned bits);
 
+/// The bits of the nearest float of 8 bits or fewer (e8m0 aside). What is too
+/// large becomes infinity, NaN where the type has none, the largest where it
+/// has neither; NaN becomes 0 where the type has none.
+unsigned f32_to_small_float(data_type_t type, float value);
+
+/// The largest finite value of a floating type.
+float largest_of(data_type_t type);
+
+/// What an integer type of up to 32 bits can hold.
+struct int_range_t {
+    int64_t lowest, highest;
+};
+int_range_t range_of(data_type_t type);
+
+/// The nearest integer, even at ties; 0 for NaN. What is beyond 2^40 counts as
+/// that.
+int64_t nearest_int(float value);
+
 /// True where the first `count` elements of a buffer of floats of 8 bits or
 /// fewer are all zero, of either sign.
 bool are_zero(data_type_t type, const void *base, dim_t count);
@@ -45,8 +63,8 @@ inline bool is_result_type(data_type_t type) {
            || type == data_type_t::f16;
 }
 
-/// Stores `value`, rounded once, as element `index` of a buffer of a result
-/// type.
+/// Stores `value`, rounded once, as element `index` of a buffer of a floating
+/// type; of those of 8 bits and fewer as f32_to_small_float() has it.
 void store_f32(data_type_t type, void *base, dim_t index, float value);
 
 } // namespace dnnl_dequant

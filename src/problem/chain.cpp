@@ -149,6 +149,11 @@ void chain_t::clamp(float lower, float upper) {
             {step_kind_t::clamp, -1, data_type_t::undef, lower, upper});
 }
 
+void chain_t::saturate(float lower, float upper) {
+    steps_.push_back(
+            {step_kind_t::saturate, -1, data_type_t::undef, lower, upper});
+}
+
 bool chain_t::holds() const {
     return std::any_of(steps_.begin(), steps_.end(),
             [](const step_t &step) { return step.kind == step_kind_t::hold; });

@@ -40,9 +40,13 @@ public:
     /// The value of a floating type, rounded to it.
     void set_type(data_type_t type);
 
-    /// subtract, multiply or add, with a new operand.
+    /// The value as a quantized one, which storing rounds.
+    void quantize(data_type_t type) { type_ = type; }
+
+    /// A step with a new operand.
     result_t apply(step_kind_t kind, const view_t &view);
     void clamp(float lower, float upper);
+    void saturate(float lower, float upper);
 
     /// Adds a chain of the same shape, whose operands come after those here.
     /// Only one of the two may hold a value already; it has to be this one.

@@ -66,8 +66,11 @@ const char *to_string(step_kind_t kind) {
     switch (kind) {
     case step_kind_t::subtract: return "sub";
     case step_kind_t::multiply: return "mul";
+    case step_kind_t::divide: return "div";
     case step_kind_t::add: return "add";
     case step_kind_t::clamp: return "clamp";
+    case step_kind_t::saturate: return "saturate";
+    case step_kind_t::offset: return "offset";
     case step_kind_t::round: return "round";
     case step_kind_t::hold: return "hold";
     case step_kind_t::add_held: return "add_held";
@@ -88,7 +91,7 @@ std::string to_string(const problem_t &problem, const step_t &step) {
                 + name_of_operand(problem, static_cast<size_t>(step.operand));
     if (step.kind == step_kind_t::round)
         text += std::string(":") + to_string(step.type);
-    if (step.kind == step_kind_t::clamp) {
+    if (step.kind == step_kind_t::clamp || step.kind == step_kind_t::saturate) {
         char bounds[64];
         std::snprintf(bounds, sizeof(bounds), ":%.9g:%.9g",
                 static_cast<double>(step.lower),
@@ -104,9 +107,12 @@ bool has_operand(step_kind_t kind) {
     switch (kind) {
     case step_kind_t::subtract:
     case step_kind_t::multiply:
+    case step_kind_t::divide:
     case step_kind_t::add:
+    case step_kind_t::offset:
     case step_kind_t::hold: return true;
     case step_kind_t::clamp:
+    case step_kind_t::saturate:
     case step_kind_t::round:
     case step_kind_t::add_held: return false;
     }

@@ -44,9 +44,14 @@ struct operand_t {
 /// computes rounds once, to f32:
 ///   subtract   value - operand. Two integers: exact in 64 bits, then rounded.
 ///   multiply   value * operand, both as f32.
+///   divide     value / operand, both as f32.
 ///   add        value + operand, both as f32.
 ///   clamp      the larger of value and `lower` (`lower` where value is NaN or
 ///              both are zeros), then the smaller of that and `upper`.
+///   saturate   the nearest of [lower, upper]; NaN stays NaN.
+///   offset     the nearest integer of value, even at ties, 0 for NaN; then
+///              plus operand, an integer, exactly. dst is an integer, the only
+///              step after it a saturate.
 ///   round      to the nearest value of `type`, a floating one, as if stored
 ///              and loaded again.
 ///   hold       the value is put aside; operand is the value from here on. At
@@ -55,8 +60,11 @@ struct operand_t {
 enum class step_kind_t {
     subtract,
     multiply,
+    divide,
     add,
     clamp,
+    saturate,
+    offset,
     round,
     hold,
     add_held
@@ -69,7 +77,7 @@ struct step_t {
     step_kind_t kind;
     int operand = -1;                      // index into problem_t::operands
     data_type_t type = data_type_t::undef; // of round
-    float lower = 0, upper = 0;            // of clamp
+    float lower = 0, upper = 0;            // of clamp and saturate
 
     bool operator==(const step_t &other) const {
         return kind == other.kind && operand == other.operand
@@ -79,8 +87,9 @@ struct step_t {
 };
 
 /// The canonical form of every element-wise problem: for each point of the
-/// loop nest, read src, apply the steps, round once to dst's type and store;
-/// without steps and with dst of src's type, copy. It is the kernel's argument,
+/// loop nest, read src, apply the steps, round once to dst's type and store (to
+/// an integer: the nearest, even at ties, within its range; 0 for NaN); without
+/// steps and with dst of src's type, copy. It is the kernel's argument,
 /// the kernel cache's key, the log line and the benchmark's name.
 ///
 /// Invariants, established by make_problem():

@@ -213,5 +213,42 @@ TEST(convert, tells_zeros_of_small_floats) {
     }
 }
 
+// The reference finds the nearest among all the type's values.
+TEST(convert, rounds_to_small_floats) {
+    support::random_t random(7);
+    for (const auto type : {data_type_t::f8_e4m3, data_type_t::f8_e5m2,
+                 data_type_t::f8_e4m3fnuz, data_type_t::f8_e5m2fnuz,
+                 data_type_t::f4_e2m1}) {
+        const unsigned codes = 1u << bits_of(type);
+        for (unsigned code = 0; code < codes; ++code) {
+            const float value = small_float_to_f32(type, code);
+            const float next = small_float_to_f32(type, (code + 1) % codes);
+            const float middle = (value + next) / 2;
+            for (const float v : {value, middle, std::nextafter(middle, 0.f),
+                         std::nextafter(middle, 2 * middle)}) {
+                if (std::isnan(v)) continue;
+                EXPECT_EQ(f32_to_small_float(type, v),
+                        support::quantized_bits(type, v,
+                                std::signbit(v) ? -0.0 : 0.0,
+                                type == data_type_t::f4_e2m1))
+                        << to_string(type) << ' ' << v;
+            }
+        }
+        EXPECT_EQ(small_float_to_f32(
+                          type, f32_to_small_float(type, largest_of(type))),
+                largest_of(type));
+    }
+}
+
+TEST(convert, rounds_to_integers) {
+    EXPECT_EQ(nearest_int(2.5f), 2);
+    EXPECT_EQ(nearest_int(-3.5f), -4);
+    EXPECT_EQ(nearest_int(std::nanf("")), 0);
+    EXPECT_GT(nearest_int(1e30f), int64_t {1} << 33);
+    EXPECT_LT(nearest_int(-1e30f), -(int64_t {1} << 33));
+    EXPECT_EQ(range_of(data_type_t::s4).lowest, -8);
+    EXPECT_EQ(range_of(data_type_t::u32).highest, 0xffffffff);
+}
+
 } // namespace
 } // namespace dnnl_dequant

@@ -88,6 +88,13 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
     case step_kind_t::multiply:
         r.value = number_of(to_f32(value * operand.f32()));
         break;
+    case step_kind_t::divide:
+        r.value = number_of(to_f32(value / operand.f32()));
+        break;
+    case step_kind_t::saturate:
+        if (!std::isnan(value)) r.value = number_of(clamp(step, r.value.f32()));
+        break;
+    case step_kind_t::offset: throw std::invalid_argument("integer dst");
     case step_kind_t::add:
         r.value = number_of(to_f32(value + operand.f32()));
         break;

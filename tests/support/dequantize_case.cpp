@@ -1,6 +1,7 @@
 #include "support/dequantize_case.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iomanip>
 #include <sstream>
@@ -69,10 +70,23 @@ std::string to_string(const tensor_t &tensor) {
 
 } // namespace
 
+bool is_quantize(dequantize_op_t op) {
+    return op >= dequantize_op_t::dynamic_quantize;
+}
+
+bool is_linear(dequantize_op_t op) {
+    return op != dequantize_op_t::dynamic
+           && op != dequantize_op_t::dynamic_quantize;
+}
+
 const char *to_string(dequantize_op_t op) {
     switch (op) {
     case dequantize_op_t::linear: return "DequantizeLinear";
     case dequantize_op_t::extended_linear: return "ExtendedDequantizeLinear";
+    case dequantize_op_t::dynamic_quantize: return "DynamicQuantize";
+    case dequantize_op_t::quantize_linear: return "QuantizeLinear";
+    case dequantize_op_t::extended_quantize_linear:
+        return "ExtendedQuantizeLinear";
     default: return "DynamicDequantize";
     }
 }
@@ -91,6 +105,7 @@ std::string to_string(const dequantize_case_t &c) {
         text += " per_group group_shape:" + to_string(c.group_shape);
         break;
     }
+    if (!c.saturate) text += " not saturated";
     return text + " seed:" + std::to_string(c.seed);
 }
 
@@ -117,6 +132,41 @@ dims_t scales_dims_of(const dequantize_case_t &c) {
     }
 }
 
+namespace {
+
+// Quotients on both sides of dst's range, ties among them.
+void fill_for_ties(
+        const dequantize_case_t &c, void *src, void *scales, random_t &random) {
+    static const std::vector<double> divisors {
+            0.125, 0.25, 0.5, 1, 3, 0.75, 0.1, -0.25, 0.3125};
+    const int wide = std::max(bits_of(c.dst.type), 8) - 8;
+    const auto put = [](const tensor_t &tensor, void *data, dim_t i, double v) {
+        if (is_floating(tensor.type))
+            put_bits(tensor.type, data, i, round_to(format_of(tensor.type), v));
+        else
+            put_bits(tensor.type, data, i,
+                    static_cast<uint32_t>(static_cast<int64_t>(v)));
+    };
+    for (dim_t i = 0; i < c.src.span(); ++i)
+        put(c.src, src, i,
+                static_cast<double>(random.between(-1200, 1200))
+                        * (random.one_in(3) ? std::ldexp(0.125, wide) : 0.125));
+    for (dim_t i = 0; i < c.scales.span(); ++i)
+        if (c.scales.type == data_type_t::e8m0)
+            put_bits(c.scales.type, scales, i,
+                    static_cast<uint32_t>(random.between(122, 130)));
+        else put(c.scales, scales, i, random.pick(divisors));
+}
+
+// The op wants its zero points to be zero.
+bool is_without_zero_point(const dequantize_case_t &c) {
+    return (c.op == dequantize_op_t::linear
+                   || c.op == dequantize_op_t::quantize_linear)
+           && is_floating(c.zps.type);
+}
+
+} // namespace
+
 void fill(const dequantize_case_t &c, void *src, void *scales, void *zps) {
     random_t random(c.seed);
     const auto fill_tensor = [&](const tensor_t &tensor, void *data) {
@@ -126,9 +176,10 @@ void fill(const dequantize_case_t &c, void *src, void *scales, void *zps) {
     };
     fill_tensor(c.src, src);
     fill_tensor(c.scales, scales);
+    if (is_quantize(c.op) && c.values != values_t::extreme)
+        fill_for_ties(c, src, scales, random);
     if (!c.zps.present()) return;
-    if (c.op == dequantize_op_t::linear && is_floating(c.zps.type))
-        std::memset(zps, 0, c.zps.bytes());
+    if (is_without_zero_point(c)) std::memset(zps, 0, c.zps.bytes());
     else fill_tensor(c.zps, zps);
 }
 
@@ -171,8 +222,34 @@ float difference_at(const dequantize_case_t &c, const void *src,
     return static_cast<float>(wide);
 }
 
+double number_at(const tensor_t &tensor, const void *data, dim_t element) {
+    return is_floating(tensor.type) ? float_at(tensor.type, data, element)
+                                    : static_cast<double>(integer_at(
+                                              tensor.type, data, element));
+}
+
+// The quotient of two f32 rounds in double as if it were exact.
+uint32_t quantized_at(const dequantize_case_t &c, const void *src,
+        const void *scales, const void *zps, const dims_t &index) {
+    const format_t &f32 = format_of(data_type_t::f32);
+    const auto as_f32
+            = [&f32](double v) { return value_of(f32, round_to(f32, v)); };
+    const double x = as_f32(number_at(c.src, src, element_of(c.src, index)));
+    const double scale = as_f32(
+            number_at(c.scales, scales, parameter_of(c, c.scales, index)));
+    const double zp = c.zps.present() ? number_at(c.zps, zps,
+                                                parameter_of(c, c.zps, index))
+                                      : 0;
+    // Without a zero point -0 stays what it is.
+    const double quotient = as_f32(x / scale);
+    const double none = std::signbit(quotient) ? -0.0 : 0.0;
+    return quantized_bits(c.dst.type, quotient, c.zps.present() ? zp : none,
+            c.saturate || c.dst.type == data_type_t::f4_e2m1);
+}
+
 uint32_t value_at(const dequantize_case_t &c, const void *src,
         const void *scales, const void *zps, const dims_t &index) {
+    if (is_quantize(c.op)) return quantized_at(c, src, scales, zps, index);
     const double difference = difference_at(c, src, zps, index);
     const double scale
             = float_at(c.scales.type, scales, parameter_of(c, c.scales, index));
@@ -203,21 +280,38 @@ void reference(const dequantize_case_t &c, const void *src, const void *scales,
     } while (advance(index, c.src.dims));
 }
 
+namespace {
+
+bool is_nan(data_type_t type, const void *data, dim_t index) {
+    return is_floating(type) && std::isnan(float_at(type, data, index));
+}
+
+void print_element(
+        std::ostream &text, data_type_t type, const void *data, dim_t index) {
+    text << "0x" << std::hex << bits_at(type, data, index) << std::dec << " ("
+         << (is_floating(type) ? float_at(type, data, index)
+                               : static_cast<double>(
+                                         integer_at(type, data, index)))
+         << ')';
+}
+
+} // namespace
+
 std::string difference(
         data_type_t type, const void *expected, const void *got, dim_t count) {
-    const format_t &format = format_of(type);
     std::ostringstream text;
+    const dim_t per_byte = std::max(8 / bits_of(type), 1);
+    const dim_t end = (count + per_byte - 1) / per_byte * per_byte;
     dim_t differ = 0;
-    for (dim_t i = 0; i < count; ++i) {
-        const uint32_t want = bits_at(type, expected, i);
-        const uint32_t have = bits_at(type, got, i);
-        if (want == have || (format.is_nan(want) && format.is_nan(have)))
+    for (dim_t i = 0; i < end; ++i) {
+        if (bits_at(type, expected, i) == bits_at(type, got, i)
+                || (is_nan(type, expected, i) && is_nan(type, got, i)))
             continue;
-        if (differ++ == 0)
-            text << "element " << i << " of " << count << ": expected 0x"
-                 << std::hex << want << " (" << value_of(format, want)
-                 << "), got 0x" << have << " (" << value_of(format, have) << ')'
-                 << std::dec;
+        if (differ++ != 0) continue;
+        text << "element " << i << " of " << count << ": expected ";
+        print_element(text, type, expected, i);
+        text << ", got ";
+        print_element(text, type, got, i);
     }
     if (differ > 1) text << "; " << differ << " elements differ";
     return text.str();

@@ -29,12 +29,25 @@ dims_t padded_strides(const dims_t &dims, dim_t gap);
 
 enum class qtype_t { per_tensor, per_channel, per_group };
 
-/// The ops that dequantize; the last two say their granularity in ONNX's way.
-enum class dequantize_op_t { dynamic, linear, extended_linear };
+/// The ops that dequantize, and those that quantize; linear ones say their
+/// granularity in ONNX's way.
+enum class dequantize_op_t {
+    dynamic,
+    linear,
+    extended_linear,
+    dynamic_quantize,
+    quantize_linear,
+    extended_quantize_linear,
+};
+
+bool is_quantize(dequantize_op_t op);
+/// Of ONNX's shape.
+bool is_linear(dequantize_op_t op);
 
 const char *to_string(dequantize_op_t op);
 
-/// One dequantize op: everything but the values, which `seed` gives.
+/// One dequantize or quantize op: everything but the values, which `seed`
+/// gives.
 struct dequantize_case_t {
     dequantize_op_t op = dequantize_op_t::dynamic;
     tensor_t src;
@@ -42,8 +55,9 @@ struct dequantize_case_t {
     tensor_t zps; // absent: undef
     tensor_t dst;
     qtype_t qtype = qtype_t::per_tensor;
-    dim_t axis = 1;     // per_channel, negative counts from the end
-    dims_t group_shape; // per_group
+    dim_t axis = 1;       // per_channel, negative counts from the end
+    dims_t group_shape;   // per_group
+    bool saturate = true; // of QuantizeLinear to floats of 8 bits
     values_t values = values_t::any; // of floating tensors
     uint64_t seed = 0;
 };
@@ -66,7 +80,8 @@ void fill(const dequantize_case_t &c, void *src, void *scales, void *zps);
 void reference(const dequantize_case_t &c, const void *src, const void *scales,
         const void *zps, void *dst);
 
-/// Compares `count` floating elements bit for bit, but any NaN with any NaN.
+/// Compares `count` elements bit for bit, but any NaN with any NaN, and the
+/// bits of the last byte behind them.
 /// Empty if equal, else the first difference and the number of them.
 std::string difference(
         data_type_t type, const void *expected, const void *got, dim_t count);

@@ -6,19 +6,22 @@
 namespace dnnl_dequant {
 namespace support {
 
-/// Those of the cases that one of the ONNX-shaped ops can say, said by it:
-/// zero points of the scales' shape, groups (of DequantizeLinear only) along
-/// one dimension; one element as a scalar, or of one or two dimensions.
-std::vector<dequantize_case_t> linear_shapes(
+/// Those of the cases that the op can say, said by it. One of ONNX's shape has
+/// zero points of the scales' shape, groups (where it has blocks) along one
+/// dimension, one element as a scalar or of one or two dimensions.
+std::vector<dequantize_case_t> shapes_of(
         dequantize_op_t op, const std::vector<dequantize_case_t> &shapes);
 
-/// The sources that an op takes.
-const std::vector<data_type_t> &sources_of(dequantize_op_t op);
+/// The quantized types that an op takes.
+const std::vector<data_type_t> &quantized_types(dequantize_op_t op);
 
-/// Every combination of scales (f32 for the extended op, else f32 bf16 f16
-/// e8m0) and zero points (none, or of src's type) with src and dst.
+/// The types that it takes on the other side.
+const std::vector<data_type_t> &plain_types(dequantize_op_t op);
+
+/// Every combination of the op's scales and of zero points (none, or of the
+/// quantized type) with a quantized and a plain type.
 std::vector<types_t> linear_combinations(
-        dequantize_op_t op, data_type_t src, data_type_t dst);
+        dequantize_op_t op, data_type_t quantized, data_type_t plain);
 
 } // namespace support
 } // namespace dnnl_dequant

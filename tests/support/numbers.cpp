@@ -1,9 +1,12 @@
 #include "support/numbers.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <stdexcept>
+#include <vector>
 
 namespace dnnl_dequant {
 namespace support {
@@ -140,15 +143,113 @@ double float_at(data_type_t type, const void *data, dim_t index) {
 }
 
 uint32_t bits_at(data_type_t type, const void *data, dim_t index) {
-    return bits_of(type) == 32 ? at<uint32_t>(data, index)
-                               : at<uint16_t>(data, index);
+    switch (bits_of(type)) {
+    case 32: return at<uint32_t>(data, index);
+    case 16: return at<uint16_t>(data, index);
+    default: break;
+    }
+    const auto bits = static_cast<dim_t>(bits_of(type));
+    const uint32_t byte = at<uint8_t>(data, index * bits / 8);
+    return byte >> (index * bits % 8) & ((1u << bits) - 1u);
 }
 
 void put_bits(data_type_t type, void *data, dim_t index, uint32_t bits) {
-    const dim_t size = bits_of(type) / 8;
-    // Little endian: the low bytes are the value.
-    std::memcpy(static_cast<char *>(data) + index * size, &bits,
-            static_cast<size_t>(size));
+    const dim_t count = bits_of(type);
+    auto *bytes = static_cast<unsigned char *>(data);
+    if (count >= 8) {
+        // Little endian: the low bytes are the value.
+        std::memcpy(bytes + index * (count / 8), &bits,
+                static_cast<size_t>(count / 8));
+        return;
+    }
+    for (dim_t b = 0; b < count; ++b) {
+        const dim_t place = index * count + b;
+        const auto mask = static_cast<unsigned char>(1u << place % 8);
+        auto &byte = bytes[place / 8];
+        if (bits >> b & 1u) byte = static_cast<unsigned char>(byte | mask);
+        else byte = static_cast<unsigned char>(byte & ~mask);
+    }
+}
+
+namespace {
+
+uint32_t nearest_integer(data_type_t type, double quotient, double zp) {
+    const int bits = bits_of(type);
+    const bool is_signed = family_of(type) == type_family_t::signed_int;
+    const double highest = std::ldexp(1, is_signed ? bits - 1 : bits) - 1;
+    const double lowest = is_signed ? -highest - 1 : 0;
+    double value = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
+    // Doubles hold what matters of the sum exactly.
+    value = std::fmin(std::fmax(value + zp, lowest), highest);
+    const auto whole = static_cast<uint64_t>(static_cast<int64_t>(value));
+    return static_cast<uint32_t>(whole & ((uint64_t {1} << bits) - 1u));
+}
+
+// The values of the codes from 0 on, as far as they are finite.
+const std::vector<double> &positive_values(data_type_t type) {
+    static std::map<data_type_t, std::vector<double>> all;
+    auto &values = all[type];
+    const uint32_t sign_bit = type == data_type_t::f4_e2m1 ? 8 : 128;
+    for (auto code = static_cast<uint32_t>(values.size());
+            code < sign_bit && std::isfinite(small_float(type, code)); ++code)
+        values.push_back(small_float(type, code));
+    return values;
+}
+
+uint32_t nearest_small_float(data_type_t type, double value) {
+    const bool is_f4 = type == data_type_t::f4_e2m1;
+    const uint32_t sign_bit = is_f4 ? 8 : 128;
+    const bool unsigned_nan = type == data_type_t::f8_e4m3fnuz
+                              || type == data_type_t::f8_e5m2fnuz;
+    if (std::isnan(value)) {
+        if (is_f4) return 0;
+        return unsigned_nan ? sign_bit : sign_bit - 1;
+    }
+    const auto &values = positive_values(type);
+    const double magnitude = std::fabs(value);
+    const auto above
+            = std::lower_bound(values.begin(), values.end(), magnitude);
+    auto code = static_cast<uint32_t>(above - values.begin());
+    const auto count = static_cast<uint32_t>(values.size());
+    // One more number, were there one, follows as far as the last did.
+    const double next = above != values.end()
+                                ? *above
+                                : 2 * values[count - 1] - values[count - 2];
+    if (code > 0) {
+        const double middle = (values[code - 1] + next) / 2;
+        if (magnitude < middle || (magnitude == middle && code % 2 != 0))
+            --code;
+    }
+    if (code >= count) {
+        if (unsigned_nan) return sign_bit;
+        code = is_f4 ? count - 1 : count; // infinity, or the NaN above
+    }
+    if (code == 0 && unsigned_nan) return 0;
+    return std::signbit(value) ? code | sign_bit : code;
+}
+
+} // namespace
+
+uint32_t quantized_bits(
+        data_type_t type, double quotient, double zp, bool saturated) {
+    if (!is_floating(type)) return nearest_integer(type, quotient, zp);
+    const format_t &f32 = format_of(data_type_t::f32);
+    double value = value_of(f32, round_to(f32, quotient + zp));
+    double largest = 0;
+    switch (type) {
+    case data_type_t::f8_e4m3: largest = 448; break;
+    case data_type_t::f8_e4m3fnuz: largest = 240; break;
+    case data_type_t::f8_e5m2:
+    case data_type_t::f8_e5m2fnuz: largest = 57344; break;
+    case data_type_t::f4_e2m1: largest = 6; break;
+    case data_type_t::f32: return round_to(f32, value);
+    default:
+        largest = value_of(format_of(type), format_of(type).infinity() - 1);
+    }
+    if (saturated && std::fabs(value) > largest)
+        value = std::copysign(largest, value);
+    return bits_of(type) > 8 ? round_to(format_of(type), value)
+                             : nearest_small_float(type, value);
 }
 
 } // namespace support

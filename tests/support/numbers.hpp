@@ -34,8 +34,17 @@ double value_of(const format_t &format, uint32_t bits);
 /// Element `index` of a buffer: exact, whatever the type.
 int64_t integer_at(data_type_t type, const void *data, dim_t index);
 double float_at(data_type_t type, const void *data, dim_t index);
+/// The bits of an element of any type of up to 32 bits; to put them leaves the
+/// other elements of the byte as they are.
 uint32_t bits_at(data_type_t type, const void *data, dim_t index);
 void put_bits(data_type_t type, void *data, dim_t index, uint32_t bits);
+
+/// The bits that quantizing to `type` makes of f32(x / scale), straight from
+/// the definition: an integer is the nearest of it (0 of NaN) plus `zp`; a
+/// float is f32(it + zp), as the nearest of all the type's values (of f4 0 for
+/// NaN). `saturated`: beyond the largest value is the largest.
+uint32_t quantized_bits(
+        data_type_t type, double quotient, double zp, bool saturated);
 
 } // namespace support
 } // namespace dnnl_dequant

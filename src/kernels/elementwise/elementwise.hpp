@@ -6,7 +6,7 @@
 namespace dnnl_dequant {
 
 // The elementwise family: any steps (problem/problem.hpp), with operands of
-// any type; dst floating or, where there are no steps, of src's type.
+// any type; dst of up to 32 bits or, where there are no steps, of src's type.
 #define X(name, isa, factory)                             \
     result_t factory(const problem_t &problem, isa_t isa, \
             std::shared_ptr<const kernel_t> &kernel);

@@ -2,6 +2,9 @@
 // machine: the last candidate, and the tests' second opinion on the others.
 // Kept plain; it is never made faster.
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/convert.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/portable_nest.hpp"
@@ -44,6 +47,29 @@ float clamped(float value, float lower, float upper) {
     return least < upper ? least : upper;
 }
 
+void saturate(value_t &value, float lower, float upper) {
+    if (value.is_exact)
+        value.exact
+                = std::min(std::max(value.exact, static_cast<wide_t>(lower)),
+                        static_cast<wide_t>(upper));
+    else if (!std::isnan(value.rounded))
+        value.rounded = std::min(std::max(value.rounded, lower), upper);
+}
+
+void store(const operand_t &dst, void *buffer, dim_t element,
+        const value_t &value) {
+    if (!is_integer(dst.type)) {
+        store_f32(dst.type, buffer, element, value.f32());
+        return;
+    }
+    const int_range_t range = range_of(dst.type);
+    const wide_t exact
+            = value.is_exact ? value.exact : nearest_int(value.rounded);
+    store_int(dst.type, buffer, element,
+            static_cast<int64_t>(std::min<wide_t>(
+                    std::max<wide_t>(exact, range.lowest), range.highest)));
+}
+
 float rounded_to(data_type_t type, float value) {
     float stored = 0; // of 16 bits, or 32
     store_f32(type, &stored, 0, value);
@@ -76,7 +102,7 @@ private:
             }
             apply(step, operand, value, held);
         }
-        store_f32(problem_.dst().type, buffers[d], at[d], value.f32());
+        store(problem_.dst(), buffers[d], at[d], value);
     }
 
     static void apply(const step_t &step, const value_t &operand,
@@ -88,9 +114,17 @@ private:
         case step_kind_t::multiply:
             value.set(value.f32() * operand.f32());
             break;
+        case step_kind_t::divide: value.set(value.f32() / operand.f32()); break;
         case step_kind_t::add: value.set(value.f32() + operand.f32()); break;
         case step_kind_t::clamp:
             value.set(clamped(value.f32(), step.lower, step.upper));
+            break;
+        case step_kind_t::saturate:
+            saturate(value, step.lower, step.upper);
+            break;
+        case step_kind_t::offset:
+            value.exact = nearest_int(value.f32()) + operand.exact;
+            value.is_exact = true;
             break;
         case step_kind_t::round:
             value.set(rounded_to(step.type, value.f32()));
