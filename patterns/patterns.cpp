@@ -48,11 +48,12 @@ void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
         composition_t inner;
         inner.depth = composition.depth + 1;
         const result_t result = compose(scope, *producer, inner);
-        if (result.ok()) {
+        if (result.ok() && !inner.ended) {
             composition = std::move(inner);
             return;
         }
-        if (inner.dequantizes) log_refusal(log_dispatch, "fuse", result.reason);
+        if (!result.ok() && inner.dequantizes)
+            log_refusal(log_dispatch, "fuse", result.reason);
     }
     compose_outside(scope, op, index, composition);
 }
@@ -76,16 +77,19 @@ result_t match_at(
                 composition.dequantizes};
         return {};
     }
-    const bool dequantizes
-            = root.kind == dnnl_graph_op_dynamic_dequantize || is_linear(root);
+    const bool quantizes = is_quantize(root);
+    const bool dequantizes = root.kind == dnnl_graph_op_dynamic_dequantize
+                             || is_linear(root)
+                             || (quantizes && composition.dequantizes);
     // By itself: what its shapes do not allow is told when it is compiled.
     const result_t verified = verify(root);
     if (!verified.ok()) {
         match.dequantizes = dequantizes || composition.dequantizes;
         return composed.ok() ? verified : composed;
     }
-    match = {dequantizes ? partition_kind_t::dequantize
-                         : partition_kind_t::chain,
+    match = {quantizes     ? partition_kind_t::quantize
+             : dequantizes ? partition_kind_t::dequantize
+                           : partition_kind_t::chain,
             {&root}, dequantizes};
     return {};
 }

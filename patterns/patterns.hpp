@@ -24,6 +24,16 @@ bool compose_dequantized(const scope_t &scope, const op_record_t &op,
 result_t compose_with_tensor(step_kind_t kind, const scope_t &scope,
         const op_record_t &op, composition_t &composition);
 
+/// The op with all that is known of its inputs, `src` being the first, so that
+/// what its schema could not check without shapes is checked now.
+op_record_t with_known(
+        const scope_t &scope, const op_record_t &op, const chain_t &src);
+
+/// A step with the scales or zero points that are input `index` of `op`, which
+/// has passed its schema, at their places over src's dimensions.
+result_t apply_parameter(step_kind_t kind, const op_record_t &op, size_t index,
+        composition_t &composition);
+
 /// What becomes of the subgraph that ends in `root`: a chain of ops, or one
 /// dequantize by itself. Otherwise the reason; match.dequantizes is set where
 /// a dequantize is lost by it.

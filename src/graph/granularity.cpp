@@ -67,14 +67,15 @@ granularity_t granularity_of(const op_record_t &op) {
 
 result_t check_dynamic(const op_record_t &op) {
     if (op.inputs.size() > 2) {
-        const data_type_t src = type_of(op.inputs[0]);
+        const data_type_t quantized = quantized_type(op);
         const data_type_t zps = type_of(op.inputs[2]);
-        const char *expected
-                = is_floating(src) ? to_string(src) : "an integer type";
-        if (is_floating(src) != is_floating(zps))
-            return invalid(
-                    op, text("zps are of type ", to_string(zps), "; expected ",
-                                expected, " for src of type ", to_string(src)));
+        const char *expected = is_floating(quantized) ? to_string(quantized)
+                                                      : "an integer type";
+        if (is_floating(quantized) != is_floating(zps))
+            return invalid(op,
+                    text("zps are of type ", to_string(zps), "; expected ",
+                            expected, " for ", is_quantize(op) ? "dst" : "src",
+                            " of type ", to_string(quantized)));
     }
     const granularity_t granularity = dynamic_granularity(op);
     switch (granularity.qtype) {

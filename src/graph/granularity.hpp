@@ -1,6 +1,7 @@
 #ifndef GRAPH_GRANULARITY_HPP
 #define GRAPH_GRANULARITY_HPP
 
+#include "base/data_type.hpp"
 #include "base/status.hpp"
 #include "base/types.hpp"
 #include "graph/op_record.hpp"
@@ -21,16 +22,24 @@ struct granularity_t {
 /// ops by the shape of the scale as well.
 granularity_t granularity_of(const op_record_t &op);
 
-/// Schema check of DynamicDequantize, as far as shapes are known: the axis
-/// lies in [-rank .. rank - 1], group_shape is there, positive and of src's
-/// rank; zps are of src's family (integer or floating).
+/// Schema check of DynamicDequantize and DynamicQuantize, as far as shapes are
+/// known: the axis lies in [-rank .. rank - 1], group_shape is there, positive
+/// and of src's rank; zps are of the quantized tensor's family (integer or
+/// floating).
 result_t check_dynamic(const op_record_t &op);
 
 /// Schema check of the ONNX-shaped ops, as far as shapes are known: a zero
-/// point of x's type and scale's shape; for a scale of more than one element
-/// an axis in [-rank .. rank - 1]; a block_size of ONNX's range
-/// [ceil(D / S) .. ceil(D / (S - 1)) - 1].
+/// point of the quantized tensor's type and scale's shape; for a scale of more
+/// than one element an axis in [-rank .. rank - 1]; a block_size of ONNX's
+/// range [ceil(D / S) .. ceil(D / (S - 1)) - 1].
 result_t check_linear(const op_record_t &op);
+
+/// True for an op whose second input divides: dst is its quantized tensor,
+/// where for other ops that is src.
+bool is_quantize(const op_record_t &op);
+
+/// The quantized tensor's type.
+data_type_t quantized_type(const op_record_t &op);
 
 /// True for an op whose scale and zero point follow ONNX's rules.
 bool is_linear(const op_record_t &op);

@@ -6,6 +6,7 @@
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity_rules.hpp"
 #include "graph/logical_tensor.hpp"
+#include "graph/op_schema.hpp"
 
 namespace dnnl_dequant {
 
@@ -26,18 +27,19 @@ size_t normalized(dim_t axis, dim_t rank) {
 
 result_t check_zero_point(const op_record_t &op) {
     if (op.inputs.size() < 3) return {};
-    const logical_tensor_t &x = op.inputs[0], &scale = op.inputs[1],
-                           &zero_point = op.inputs[2];
-    if (zero_point.data_type != x.data_type)
-        return invalid(op,
-                text("x_zero_point is of type ", to_string(type_of(zero_point)),
-                        "; expected x's type, ", to_string(type_of(x))));
+    const logical_tensor_t &scale = op.inputs[1], &zero_point = op.inputs[2];
+    const std::string who = describe(op) + ": " + input_name(op, 2);
+    if (type_of(zero_point) != quantized_type(op))
+        return {status_t::invalid_graph_op,
+                text(who, " is of type ", to_string(type_of(zero_point)),
+                        "; expected ", is_quantize(op) ? "y" : "x", "'s type, ",
+                        to_string(quantized_type(op)))};
     const bool known = has_shape(scale) && has_shape(zero_point);
     if (known && dims_of(scale) != dims_of(zero_point)
             && !(is_one_element(scale) && is_one_element(zero_point)))
         return {status_t::invalid_shape,
-                text(describe(op), ": x_zero_point has shape ",
-                        shape_string(zero_point), "; expected x_scale's, ",
+                text(who, " has shape ", shape_string(zero_point),
+                        "; expected ", input_name(op, 1), "'s, ",
                         shape_string(scale))};
     return {};
 }
@@ -49,8 +51,8 @@ result_t check_block(const op_record_t &op, dim_t block) {
     if (result_t result = check_axis(op, axis); !result.ok()) return result;
     if (has_rank(x) && has_rank(scale) && x.ndims != scale.ndims)
         return {status_t::invalid_shape,
-                text(describe(op), ": x_scale has shape ", shape_string(scale),
-                        "; expected rank ", x.ndims,
+                text(describe(op), ": ", input_name(op, 1), " has shape ",
+                        shape_string(scale), "; expected rank ", x.ndims,
                         " (x's) with a block_size")};
     if (!has_shape(x) || !has_shape(scale)) return {};
     const size_t at = normalized(axis, x.ndims);
@@ -61,20 +63,33 @@ result_t check_block(const op_record_t &op, dim_t block) {
     return invalid(
             op, text("block_size is ", block, ", which cuts ", size,
                         " elements (dimension ", at, " of x ", shape_string(x),
-                        ") into ", cut, " blocks; expected x_scale's ", blocks,
-                        " (", shape_string(scale), ")"));
+                        ") into ", cut, " blocks; expected ", input_name(op, 1),
+                        "'s ", blocks, " (", shape_string(scale), ")"));
 }
 
 } // namespace
 
+bool is_quantize(const op_record_t &op) {
+    return op.kind == dnnl_graph_op_dynamic_quantize
+           || op.kind == dnnl_dequant_op_QuantizeLinear
+           || op.kind == dnnl_dequant_op_ExtendedQuantizeLinear;
+}
+
+data_type_t quantized_type(const op_record_t &op) {
+    return type_of(is_quantize(op) ? op.outputs[0] : op.inputs[0]);
+}
+
 bool is_linear(const op_record_t &op) {
     return op.kind == dnnl_dequant_op_DequantizeLinear
-           || op.kind == dnnl_dequant_op_ExtendedDequantizeLinear;
+           || op.kind == dnnl_dequant_op_ExtendedDequantizeLinear
+           || op.kind == dnnl_dequant_op_QuantizeLinear
+           || op.kind == dnnl_dequant_op_ExtendedQuantizeLinear;
 }
 
 bool demands_zero(const op_record_t &op) {
-    return op.kind == dnnl_dequant_op_DequantizeLinear
-           && is_floating(type_of(op.inputs[0]));
+    return (op.kind == dnnl_dequant_op_DequantizeLinear
+                   || op.kind == dnnl_dequant_op_QuantizeLinear)
+           && is_floating(quantized_type(op));
 }
 
 result_t check_linear(const op_record_t &op) {

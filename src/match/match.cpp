@@ -9,6 +9,7 @@ namespace dnnl_dequant {
 const char *to_string(partition_kind_t kind) {
     switch (kind) {
     case partition_kind_t::dequantize: return "dequantize";
+    case partition_kind_t::quantize: return "quantize";
     case partition_kind_t::chain: return "chain";
     }
     return "unknown";

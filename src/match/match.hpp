@@ -12,6 +12,7 @@ namespace dnnl_dequant {
 /// What a partition of ours computes, as logs name it.
 enum class partition_kind_t {
     dequantize, // one dequantize op
+    quantize,   // one quantize op
     chain,      // a dequantize and ops around it, or a copy
 };
 
@@ -53,8 +54,10 @@ struct composition_t {
     std::vector<const op_record_t *> ops; // producers before consumers
     /// Inputs that must hold zeros only (ONNX: zero points of small floats).
     std::vector<size_t> must_be_zero;
-    bool dequantizes = false; // one of the ops is a dequantize
-    int depth = 0;            // ops on the way here from the last one
+    /// One of the ops is a dequantize, or a quantize that oneDNN lacks.
+    bool dequantizes = false;
+    bool ended = false; // by a quantize: nothing can follow
+    int depth = 0;      // ops on the way here from the last one
 };
 
 /// Continues a composition by one op: composes the op's input values and
@@ -67,7 +70,7 @@ using pattern_t = result_t (*)(const scope_t &scope, const op_record_t &op,
 struct match_t {
     partition_kind_t kind = partition_kind_t::dequantize;
     std::vector<const op_record_t *> ops; // in topological order
-    bool dequantizes = false;             // a dequantize is among them
+    bool dequantizes = false;             // see composition_t
 };
 
 /// Begins with the tensor that `op` has as input `index`, as one that comes

@@ -57,17 +57,25 @@ value_t value_of(size_t id, const json &described) {
             bytes_of(described["bytes"])};
 }
 
+std::vector<lt> tensors_of(const std::vector<value_t> &values) {
+    std::vector<lt> result;
+    for (const value_t &value : values)
+        result.push_back(value.tensor);
+    return result;
+}
+
 op make_op(const json &node, const std::vector<value_t> &inputs,
-        const value_t &output) {
+        const std::vector<value_t> &outputs) {
     static const std::map<std::string, op::kind> kinds {
-            {"DequantizeLinear", dnnl_dequant::op_kind::DequantizeLinear}};
+            {"DequantizeLinear", dnnl_dequant::op_kind::DequantizeLinear},
+            {"DynamicQuantizeLinear",
+                    dnnl_dequant::op_kind::DynamicQuantizeLinear},
+            {"QuantizeLinear", dnnl_dequant::op_kind::QuantizeLinear}};
     static const std::map<std::string, op::attr> attributes {
             {"axis", op::attr::axis},
             {"block_size", dnnl_dequant::attr::block_size}};
-    std::vector<lt> in;
-    for (const value_t &input : inputs)
-        in.push_back(input.tensor);
-    op result(0, kinds.at(node["op_type"]), in, {output.tensor}, node["name"]);
+    op result(0, kinds.at(node["op_type"]), tensors_of(inputs),
+            tensors_of(outputs), node["name"]);
     for (const auto &[name, value] : node["attributes"].items())
         // The output's own type says it here.
         if (name != "output_dtype")
@@ -75,33 +83,46 @@ op make_op(const json &node, const std::vector<value_t> &inputs,
     return result;
 }
 
+std::vector<tensor> with_memory(const std::vector<lt> &tensors,
+        std::vector<std::vector<uint8_t>> &memory) {
+    const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+    std::vector<tensor> result;
+    for (size_t i = 0; i < tensors.size(); ++i)
+        result.emplace_back(tensors[i], cpu, memory[i].data());
+    return result;
+}
+
 // Empty, or what is wrong.
 std::string run(const json &node, std::string &kernel) {
-    std::vector<value_t> inputs;
+    std::vector<value_t> inputs, expected;
+    std::vector<std::vector<uint8_t>> given, got;
     for (const json &input : node["inputs"])
         if (!input.is_null()) inputs.push_back(value_of(inputs.size(), input));
-    const value_t expected = value_of(inputs.size(), node["outputs"][0]);
+    for (const json &output : node["outputs"])
+        expected.push_back(value_of(inputs.size() + expected.size(), output));
+    for (const value_t &input : inputs) {
+        if (input.tensor.get_mem_size() != input.bytes.size())
+            return "an input has another size than its data";
+        given.push_back(input.bytes);
+    }
+    // What is left of a last byte is not written: 0, as it is in the files.
+    for (const value_t &output : expected)
+        got.emplace_back(output.bytes.size(), uint8_t {0});
 
     const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
     dnnl::stream stream(cpu);
     graph g(dnnl::engine::kind::cpu);
     g.add_op(make_op(node, inputs, expected));
     g.finalize();
-    std::vector<lt> in;
-    std::vector<tensor> tensors;
-    for (value_t &input : inputs) {
-        if (input.tensor.get_mem_size() != input.bytes.size())
-            return "an input has another size than its data";
-        in.push_back(input.tensor);
-        tensors.emplace_back(input.tensor, cpu, input.bytes.data());
-    }
-    const auto compiled
-            = g.get_partitions()[0].compile(in, {expected.tensor}, cpu);
+    const auto in = tensors_of(inputs), out = tensors_of(expected);
+    const auto compiled = g.get_partitions()[0].compile(in, out, cpu);
     kernel = dnnl_dequant::impl_info(compiled);
     if (kernel.empty()) return "not executed by the plugin";
-    std::vector<uint8_t> got(expected.bytes.size(), 0xcd);
-    compiled.execute(stream, tensors, {{expected.tensor, cpu, got.data()}});
-    return got == expected.bytes ? "" : "the output differs";
+    compiled.execute(stream, with_memory(in, given), with_memory(out, got));
+    for (size_t i = 0; i < got.size(); ++i)
+        if (got[i] != expected[i].bytes)
+            return "output " + std::to_string(i) + " differs";
+    return "";
 }
 
 } // namespace

@@ -57,12 +57,19 @@ op::kind kind_of(support::dequantize_op_t which) {
     case support::dequantize_op_t::linear: return op_kind::DequantizeLinear;
     case support::dequantize_op_t::extended_linear:
         return op_kind::ExtendedDequantizeLinear;
+    case support::dequantize_op_t::quantize_linear:
+        return op_kind::QuantizeLinear;
+    case support::dequantize_op_t::extended_quantize_linear:
+        return op_kind::ExtendedQuantizeLinear;
+    case support::dequantize_op_t::dynamic_quantize:
+        return op::kind::DynamicQuantize;
     default: return op::kind::DynamicDequantize;
     }
 }
 
 // The ONNX-shaped ops: an axis, which is 1 if not set, and a block size.
 void set_linear_attributes(op &dequantize, const dequantize_case_t &c) {
+    if (!c.saturate) dequantize.set_attr<bool>(attr::saturate, false);
     if (c.qtype == qtype_t::per_tensor) return;
     const bool blocked = c.qtype == qtype_t::per_group;
     const auto at = support::axis_dimension(c);
@@ -77,8 +84,7 @@ void set_linear_attributes(op &dequantize, const dequantize_case_t &c) {
 } // namespace
 
 void set_attributes(op &dequantize, const dequantize_case_t &c) {
-    if (c.op != support::dequantize_op_t::dynamic)
-        return set_linear_attributes(dequantize, c);
+    if (is_linear(c.op)) return set_linear_attributes(dequantize, c);
     switch (c.qtype) {
     case qtype_t::per_tensor:
         dequantize.set_attr<std::string>(op::attr::qtype, "per_tensor");
@@ -126,7 +132,7 @@ std::string expected_kernel(const dequantize_case_t &c) {
     bool unit_stride = false;
     for (size_t d = 0; d < c.dst.dims.size(); ++d)
         if (c.dst.dims[d] > 1 && c.dst.strides[d] == 1) unit_stride = true;
-    if (!unit_stride || c.dst.count() == 0) return "";
+    if (!unit_stride || c.dst.count() == 0 || is_quantize(c.op)) return "";
     const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
     const auto covers = [isa](dnnl::cpu_isa wanted) {
         const auto bits = static_cast<unsigned>(wanted);
