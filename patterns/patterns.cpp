@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
+#include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
 
 namespace dnnl_dequant {
@@ -27,6 +28,15 @@ pattern_t find_pattern(int kind) {
 #undef X
     default: return nullptr;
     }
+}
+
+// What is claimed has to compile: whether the chain makes a problem does not
+// depend on dst's strides.
+result_t check_problem(const op_record_t &root, const chain_t &chain) {
+    if (!chain.has_shape()) return {};
+    problem_t problem;
+    const result_t result = chain.finish(dense_strides(chain.shape()), problem);
+    return result.ok() ? result : refuse(root, result.reason, result.status);
 }
 
 } // namespace
@@ -71,7 +81,8 @@ bool compose_dequantized(const scope_t &scope, const op_record_t &op,
 result_t match_at(
         const scope_t &scope, const op_record_t &root, match_t &match) {
     composition_t composition;
-    const result_t composed = compose(scope, root, composition);
+    result_t composed = compose(scope, root, composition);
+    if (composed.ok()) composed = check_problem(root, composition.chain);
     if (composed.ok() && composition.ops.size() > 1) {
         match = {partition_kind_t::chain, composition.ops,
                 composition.dequantizes};
