@@ -307,7 +307,8 @@ result_t chain_t::finish(const dims_t &dst_strides, problem_t &problem) const {
         }
     auto steps = steps_;
     // Storing rounds to dst's type by itself.
-    if (!steps.empty() && steps.back().kind == step_kind_t::round)
+    if (!steps.empty() && steps.back().kind == step_kind_t::round
+            && steps.back().type == type_)
         steps.pop_back();
     problem = make_problem(extents, groups, views, steps);
     return {};
