@@ -97,6 +97,37 @@ result_t chain_t::cut_to(dim_axes_t &axes, size_t at, dim_t outer_extent) {
     return {};
 }
 
+// Undoes split(): one axis of two neighbours, where every operand's places
+// along them compose.
+bool chain_t::join(const axis_t &outer, const axis_t &inner, axis_t &joined) {
+    joined = {outer.extent * inner.extent, {}};
+    for (size_t o = 0; o < outer.along.size(); ++o) {
+        const along_t &a = outer.along[o], &b = inner.along[o];
+        if (b.stride == 0)
+            joined.along.push_back(
+                    a.stride == 0 ? along_t {}
+                                  : along_t {a.stride, a.group * inner.extent});
+        else if (a.group == 1 && inner.extent % b.group == 0
+                 && a.stride == b.stride * (inner.extent / b.group))
+            joined.along.push_back(b);
+        else return false;
+    }
+    return true;
+}
+
+// The axes of all dimensions, as few as there can be.
+chain_t::dim_axes_t chain_t::joined_axes() const {
+    dim_axes_t all;
+    for (const dim_axes_t &axes : dims_)
+        for (const axis_t &axis : axes) {
+            axis_t joined;
+            if (!all.empty() && join(all.back(), axis, joined))
+                all.back() = joined;
+            else all.push_back(axis);
+        }
+    return all;
+}
+
 // Cuts both rows of axes, of one product, until their extents are the same.
 result_t chain_t::refine(dim_axes_t &a, dim_axes_t &b) {
     for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -204,9 +235,8 @@ result_t chain_t::reshape(const dims_t &shape) {
         return {status_t::invalid_shape,
                 text("a reshape from ", shape_text(shape_), " to ",
                         shape_text(shape), "; expected as many elements")};
-    dim_axes_t all;
-    for (const dim_axes_t &axes : dims_)
-        all.insert(all.end(), axes.begin(), axes.end());
+    // Cuts that need not be here might be in the way of others.
+    dim_axes_t all = joined_axes();
     std::vector<dim_axes_t> dims;
     size_t at = 0;
     for (const dim_t extent : shape) {

@@ -56,8 +56,8 @@ public:
     /// Dimension d of the result is dimension order[d] of the value.
     void transpose(const std::vector<size_t> &order);
     /// The same elements in row-major order, in other dimensions. Refuses
-    /// where neither shape's dimensions can be cut into the other's, or a
-    /// group would be cut.
+    /// where dimensions that do not lie in memory like one can not be cut into
+    /// those wanted, or a group would be cut.
     result_t reshape(const dims_t &shape);
 
     /// Strides in whose order the first operand lies in memory, one a
@@ -78,6 +78,8 @@ private:
     static result_t split(const axis_t &axis, dim_t inner, axis_t &outer_half,
             axis_t &inner_half);
     static result_t cut_to(dim_axes_t &axes, size_t at, dim_t outer_extent);
+    static bool join(const axis_t &outer, const axis_t &inner, axis_t &joined);
+    dim_axes_t joined_axes() const;
     static result_t refine(dim_axes_t &a, dim_axes_t &b);
     result_t place(const along_t &along, dim_axes_t &axes) const;
     std::vector<axis_t> even_axes(const dims_t &dst_strides) const;
