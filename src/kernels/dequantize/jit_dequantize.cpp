@@ -2,43 +2,102 @@
 
 #if defined(__x86_64__)
 
+#include <string>
+#include <utility>
+
+#include "base/convert.hpp"
 #include "kernels/dequantize/jit_dequantize.hpp"
-#include "kernels/dequantize/jit_stream.hpp"
-#include "kernels/dequantize/jit_walk.hpp"
 
 namespace dnnl_dequant {
+
+namespace {
+
+result_t refuse(const std::string &why) {
+    return {status_t::unimplemented, why};
+}
+
+// Zero points are of src's family, as many bits as 32.
+result_t check_step_type(const problem_t &problem, const step_t &step) {
+    const data_type_t type
+            = problem.operands[static_cast<size_t>(step.operand)].type;
+    const data_type_t src = problem.src().type;
+    const std::string name = to_string(type);
+    if (step.kind == step_kind_t::multiply) {
+        if (stage_floats_of(type) == nullptr)
+            return refuse(name + " scales, expected a floating type");
+        return {};
+    }
+    if (stages_of_zps(type).whole == nullptr)
+        return refuse(name + " zps, expected at most 32 bits");
+    if (is_floating(type) != is_floating(src))
+        return refuse(name + " zps for " + to_string(src)
+                      + " src, expected both integer or both floating");
+    return {};
+}
+
+result_t check_types(const problem_t &problem) {
+    const data_type_t src = problem.src().type, dst = problem.dst().type;
+    if (dense_format(src).container_bits == 0)
+        return refuse(std::string(to_string(src))
+                      + " src, expected integers of at most 32 bits or floats");
+    if (!is_result_type(dst))
+        return refuse(
+                std::string(to_string(dst)) + " dst, expected f32 bf16 f16");
+    for (const auto &step : problem.steps) {
+        const result_t type = check_step_type(problem, step);
+        if (!type.ok()) return type;
+    }
+    return {};
+}
+
+result_t check_steps(const problem_t &problem) {
+    const auto &steps = problem.steps;
+    const bool has_zps
+            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
+    if (steps.size() != (has_zps ? 2u : 1u)
+            || steps.back().kind != step_kind_t::multiply)
+        return refuse("the steps are not [subtract,] multiply");
+    if (problem.operands.size() != steps.size() + 2)
+        return refuse(std::to_string(problem.operands.size())
+                      + " operands, expected src, one a step, dst");
+    for (const auto &step : steps)
+        if (step.operand <= 0
+                || step.operand + 1
+                           >= static_cast<int>(problem.operands.size()))
+            return refuse("a step names no operand between src and dst");
+    return {};
+}
+
+jit_parameters_t parameters_of(const problem_t &problem) {
+    jit_parameters_t params;
+    for (const auto &step : problem.steps) {
+        const auto type
+                = problem.operands[static_cast<size_t>(step.operand)].type;
+        if (step.kind == step_kind_t::subtract) {
+            params.zps = step.operand;
+            params.stages_of_zps = stages_of_zps(type);
+        } else {
+            params.scales = step.operand;
+            params.stage_scales = stage_floats_of(type);
+        }
+    }
+    return params;
+}
+
+} // namespace
 
 result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
         const char *name, std::shared_ptr<const kernel_t> &kernel) {
     std::shared_ptr<jit_dequantize_t> made(
             new jit_dequantize_t(problem, isa, name));
-    result_t result = make_jit_plan(problem, made->plan_);
+    result_t result = check_steps(problem);
+    if (result.ok()) result = check_types(problem);
+    if (result.ok())
+        result = make_jit_plan(problem, parameters_of(problem), made->plan_);
     if (result.ok()) result = made->make_row_kernels();
     if (result.ok()) kernel = std::move(made);
     else result.reason = std::string(name) + ": " + result.reason;
     return result;
-}
-
-result_t jit_dequantize_t::make_row_kernels() {
-    const bool is_nibbles = bits_of(problem_.src().type) == 4;
-    if (plan_.path == jit_src_path_t::direct)
-        return make_row_kernel(row_of_src, false);
-    result_t result = make_tile_kernels(row_of_tile);
-    if (!result.ok()) return result;
-    if (plan_.path == jit_src_path_t::unaligned)
-        return make_row_kernel(row_of_src, false);
-    if (plan_.path == jit_src_path_t::transposed && is_nibbles)
-        return make_tile_kernels(row_of_tile_high);
-    return {};
-}
-
-// Those of transposed tiles also for dst past the caches: tiles wait for
-// memory twice, to read and to write, and storing at once while there is work
-// to do is where it can be hidden.
-result_t jit_dequantize_t::make_tile_kernels(row_src_t src) {
-    const result_t result = make_row_kernel(src, false);
-    if (!result.ok() || !plan_.streams_at_once()) return result;
-    return make_row_kernel(src, true);
 }
 
 result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
@@ -50,11 +109,11 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.dst = problem_.dst().type;
     desc.scales_vary = plan_.scales_vary;
     desc.zps_vary = plan_.zps_vary;
-    desc.has_zps = plan_.zps >= 0;
+    desc.has_zps = plan_.params.zps >= 0;
     desc.block_rows = plan_.block_rows;
     always_two_part_ = desc.src.is_wide();
     const bool may_be_two_part
-            = always_two_part_ || (plan_.zps >= 0 && zps_may_be_wide());
+            = always_two_part_ || (plan_.params.zps >= 0 && zps_may_be_wide());
     desc.streaming = streams;
     desc.prefetching = plan_.prefetching && src == row_of_src;
     desc.cols = plan_.fixed_cols;
@@ -73,21 +132,9 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
 
 // Integers only: no floating type has two parts.
 bool jit_dequantize_t::zps_may_be_wide() const {
-    const auto type = problem_.operands[static_cast<size_t>(plan_.zps)].type;
+    const auto type
+            = problem_.operands[static_cast<size_t>(plan_.params.zps)].type;
     return is_integer(type) && bits_of(type) > 16;
-}
-
-dim_t jit_dequantize_t::work_amount() const {
-    return (plan_.pieces + plan_.pieces_per_unit - 1) / plan_.pieces_per_unit;
-}
-
-void jit_dequantize_t::run(
-        void *const *buffers, dim_t begin, dim_t end) const noexcept {
-    const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
-    jit_walk_t walk(*this, buffers);
-    for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
-        walk.run_piece(p);
-    if (plan_.streaming) stream_fence();
 }
 
 result_t make_jit_dequantize_avx512_core(const problem_t &problem, isa_t isa,

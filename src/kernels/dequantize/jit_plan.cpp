@@ -5,9 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/convert.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
-#include "kernels/jit/io.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,7 +33,8 @@ public:
     planner_t(const problem_t &problem, jit_plan_t &plan)
         : problem_(problem)
         , plan_(plan)
-        , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
+        , dst_bytes_(bytes_of(problem.dst().type, 1)) // of a byte at least
+    {}
 
     void make() {
         choose_cols();
@@ -96,8 +95,8 @@ private:
     bool params_vary_by_src_row() const {
         for (int l = 0; l < loop_count(); ++l)
             if (stride(problem_.src(), l) == 1)
-                for (const auto &step : problem_.steps)
-                    if (stride(operand(step.operand), l) != 0) return true;
+                for (const int o : {plan_.params.scales, plan_.params.zps})
+                    if (o >= 0 && stride(operand(o), l) != 0) return true;
         return false;
     }
 
@@ -182,23 +181,18 @@ private:
     }
 
     void choose_params() {
-        for (const auto &step : problem_.steps)
-            (step.kind == step_kind_t::subtract ? plan_.zps : plan_.scales)
-                    = step.operand;
-        plan_.stage_scales = stage_floats_of(operand(plan_.scales).type);
-        if (plan_.zps >= 0)
-            plan_.stages_of_zps = stages_of_zps(operand(plan_.zps).type);
+        const int scales = plan_.params.scales, zps = plan_.params.zps;
         const auto &cols = plan_.cols;
-        plan_.scales_vary = varies(plan_.scales, cols.inner, cols.outer);
-        plan_.zps_vary = varies(plan_.zps, cols.inner, cols.outer);
-        plan_.scales_rows = varies(plan_.scales, plan_.rows.inner);
-        plan_.zps_rows = varies(plan_.zps, plan_.rows.inner);
+        plan_.scales_vary = varies(scales, cols.inner, cols.outer);
+        plan_.zps_vary = varies(zps, cols.inner, cols.outer);
+        plan_.scales_rows = varies(scales, plan_.rows.inner);
+        plan_.zps_rows = varies(zps, plan_.rows.inner);
         // One that changes with the row cannot stay in a register while rows
         // share the other's loads: it is spread along the columns.
         if (plan_.zps_vary && plan_.scales_rows) plan_.scales_vary = true;
         if (plan_.scales_vary && plan_.zps_rows) plan_.zps_vary = true;
-        plan_.outer_rows = varies(plan_.scales, plan_.rows.outer)
-                           || varies(plan_.zps, plan_.rows.outer);
+        plan_.outer_rows = varies(scales, plan_.rows.outer)
+                           || varies(zps, plan_.rows.outer);
     }
 
     dim_t nominal_points() const {
@@ -210,7 +204,9 @@ private:
 
     void choose_blocks() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
-        plan_.streaming = dst_total > streaming_threshold(is_packed());
+        // A quantized dst is small beside its source.
+        plan_.streaming = !plan_.params.divides
+                          && dst_total > streaming_threshold(is_packed());
         if (plan_.params_vary() && plan_.rows_share()
                 && (plan_.streaming || dst_total <= in_cache_bytes))
             plan_.block_rows = 4;
@@ -239,8 +235,18 @@ private:
         const dim_t piece_bytes = plan_.rows.block * row_bytes;
         plan_.pieces_per_unit = std::max<dim_t>(
                 unit_bytes / std::max<dim_t>(piece_bytes, 1), 1);
+        if (!is_dst_at_bytes())
+            plan_.pieces_per_unit = std::max<dim_t>(plan_.pieces, 1);
     }
 
+    // Rows of dst begin at whole bytes, so that no two share one.
+    bool is_dst_at_bytes() const {
+        const dim_t per_byte = std::max(8 / bits_of(problem_.dst().type), 1);
+        dim_t places = problem_.dst().offset;
+        for (int l = 0; l < loop_count(); ++l)
+            if (!plan_.cols.has(l)) places |= stride(problem_.dst(), l);
+        return places % per_byte == 0;
+    }
     bool is_clipped(int l) const {
         return l >= 0 && loop(l).parent >= 0
                && loop(l).last_extent != loop(l).extent;
@@ -253,7 +259,8 @@ private:
     dim_t max_block_cols() const {
         if (is_packed()) return tile_cols;
         // Four rows of the bounce buffer, which share what varies.
-        if (plan_.params_vary()) return jit_bounce_bytes / dst_bytes_ / 4;
+        if (plan_.params_vary())
+            return std::min(jit_bounce_bytes / dst_bytes_ / 4, jit_max_staged);
         return plan_.streaming ? jit_bounce_bytes / dst_bytes_ : jit_tile_bytes;
     }
     dim_t max_block_rows() const {
@@ -273,65 +280,10 @@ result_t refuse(const std::string &why) {
     return {status_t::unimplemented, why};
 }
 
-// Zero points are of src's family, as many bits as 32.
-result_t check_step_type(const problem_t &problem, const step_t &step) {
-    const data_type_t type
-            = problem.operands[static_cast<size_t>(step.operand)].type;
-    const data_type_t src = problem.src().type;
-    const std::string name = to_string(type);
-    if (step.kind == step_kind_t::multiply) {
-        if (stage_floats_of(type) == nullptr)
-            return refuse(name + " scales, expected a floating type");
-        return {};
-    }
-    if (stages_of_zps(type).whole == nullptr)
-        return refuse(name + " zps, expected at most 32 bits");
-    if (is_floating(type) != is_floating(src))
-        return refuse(name + " zps for " + to_string(src)
-                      + " src, expected both integer or both floating");
-    return {};
-}
-
-result_t check_types(const problem_t &problem) {
-    const data_type_t src = problem.src().type, dst = problem.dst().type;
-    if (dense_format(src).container_bits == 0)
-        return refuse(std::string(to_string(src))
-                      + " src, expected integers of at most 32 bits or floats");
-    if (!is_result_type(dst))
-        return refuse(
-                std::string(to_string(dst)) + " dst, expected f32 bf16 f16");
-    for (const auto &step : problem.steps) {
-        const result_t type = check_step_type(problem, step);
-        if (!type.ok()) return type;
-    }
-    return {};
-}
-
-result_t check_steps(const problem_t &problem) {
-    const auto &steps = problem.steps;
-    const bool has_zps
-            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
-    if (steps.size() != (has_zps ? 2u : 1u)
-            || steps.back().kind != step_kind_t::multiply)
-        return refuse("the steps are not [subtract,] multiply");
-    if (problem.operands.size() != steps.size() + 2)
-        return refuse(std::to_string(problem.operands.size())
-                      + " operands, expected src, one a step, dst");
-    for (const auto &step : steps)
-        if (step.operand <= 0
-                || step.operand + 1
-                           >= static_cast<int>(problem.operands.size()))
-            return refuse("a step names no operand between src and dst");
-    return {};
-}
-
 } // namespace
 
-result_t make_jit_plan(const problem_t &problem, jit_plan_t &plan) {
-    const result_t steps = check_steps(problem);
-    if (!steps.ok()) return steps;
-    const result_t types = check_types(problem);
-    if (!types.ok()) return types;
+result_t make_jit_plan(const problem_t &problem, const jit_parameters_t &params,
+        jit_plan_t &plan) {
     if (problem.loops.size() > static_cast<size_t>(jit_max_loops))
         return refuse(std::to_string(problem.loops.size())
                       + " loops, expected at most "
@@ -340,6 +292,7 @@ result_t make_jit_plan(const problem_t &problem, jit_plan_t &plan) {
         return refuse("dst is not dense along the innermost loop but has "
                       "stride "
                       + std::to_string(problem.dst().strides.back()));
+    plan.params = params;
     planner_t(problem, plan).make();
     return {};
 }

@@ -47,6 +47,18 @@ enum class jit_src_path_t {
     gathered,   // it is dense along neither
 };
 
+/// The operands that are parameters of rows or columns, and how they become
+/// what row kernels read.
+struct jit_parameters_t {
+    int scales = -1, zps = -1; // operands; -1: none
+    stage_t stage_scales = nullptr;
+    zps_stages_t stages_of_zps {};
+    /// A row kernel divides by the scales: it has their reciprocals in the
+    /// place of zps_high, and its second form is for scales that
+    /// stage_scales says are not ordinary.
+    bool divides = false;
+};
+
 /// How the nest of a problem is walked.
 ///
 /// Columns are the innermost loop; with the next one where that alone would
@@ -60,13 +72,10 @@ struct jit_plan_t {
     std::array<jit_strides_t, 4> strides; // one an operand
     jit_src_path_t path = jit_src_path_t::direct;
 
-    int scales = -1, zps = -1;                  // operands
+    jit_parameters_t params;
     bool scales_vary = false, zps_vary = false; // along the columns
     bool scales_rows = false, zps_rows = false; // along the inner row loop
     bool outer_rows = false; // some of them, along the outer row loop
-
-    stage_t stage_scales = nullptr;
-    zps_stages_t stages_of_zps {};
 
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;
@@ -85,8 +94,9 @@ struct jit_plan_t {
     }
 };
 
-/// Fails where the steps, the types or the strides are not this family's.
-result_t make_jit_plan(const problem_t &problem, jit_plan_t &plan);
+/// Fails where there are too many loops or dst is not dense along the last.
+result_t make_jit_plan(const problem_t &problem, const jit_parameters_t &params,
+        jit_plan_t &plan);
 
 } // namespace dnnl_dequant
 

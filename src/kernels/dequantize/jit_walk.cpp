@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/dequantize/jit_pack_dst.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -27,12 +28,13 @@ size_t at(int index) {
 
 } // namespace
 
-jit_walk_t::jit_walk_t(const jit_dequantize_t &kernel, void *const *buffers)
+jit_walk_t::jit_walk_t(const jit_rows_t &kernel, void *const *buffers)
     : kernel_(kernel)
     , problem_(kernel.problem_)
     , plan_(kernel.plan_)
     , buffers_(buffers)
     , dst_bytes_(bytes_of(problem_.dst().type, 1))
+    , packs_dst_(bits_of(problem_.dst().type) < 8)
     , src_bits_(bits_of(problem_.src().type))
     , tile_bytes_(std::max(src_bits_ / 8, 1)) {}
 
@@ -150,7 +152,7 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     stage(rect);
     dim_t most = rect.rows;
     streams_at_once_ = can_stream_at_once(rect);
-    if (plan_.streaming && !streams_at_once_)
+    if (packs_dst_ || (plan_.streaming && !streams_at_once_))
         most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
     if (plan_.path == jit_src_path_t::unaligned)
         most = std::min(most, jit_tile_bytes / rect.cols);
@@ -196,24 +198,35 @@ bool jit_walk_t::is_staged(const rect_t &rect) const {
 void jit_walk_t::stage(const rect_t &rect) {
     if (is_staged(rect)) return;
     staged_ = rect;
-    stage_operand({plan_.scales, plan_.scales_vary, plan_.scales_rows,
-                          plan_.stage_scales, scratch_.scales},
+    const auto &params = plan_.params;
+    const bool odd = stage_operand(
+            {params.scales, plan_.scales_vary, plan_.scales_rows,
+                    params.stage_scales, scratch_.scales},
             rect);
-    two_part_ = kernel_.always_two_part_;
-    if (plan_.zps < 0) {
-        scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
+    staging_t zps {params.zps, plan_.zps_vary, plan_.zps_rows,
+            params.stages_of_zps.whole, scratch_.zps};
+    two_part_ = kernel_.always_two_part_ || odd;
+    if (params.zps < 0) scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
+    if (params.divides) {
+        if (params.zps >= 0) stage_operand(zps, rect);
+        invert_scales(rect);
         return;
     }
-    const auto &stages = plan_.stages_of_zps;
-    staging_t zps {plan_.zps, plan_.zps_vary, plan_.zps_rows, stages.whole,
-            scratch_.zps};
+    if (params.zps < 0) return;
     if (!two_part_) two_part_ = stage_operand(zps, rect);
     if (!two_part_) return;
-    zps.stage = stages.low;
+    zps.stage = params.stages_of_zps.low;
     stage_operand(zps, rect);
-    zps.stage = stages.high;
+    zps.stage = params.stages_of_zps.high;
     zps.to = scratch_.zps_high;
     stage_operand(zps, rect);
+}
+
+void jit_walk_t::invert_scales(const rect_t &rect) {
+    const dim_t rows = plan_.scales_rows ? rect.rows : 1;
+    const dim_t count = rows * (plan_.scales_vary ? padded(rect.cols) : 1);
+    for (dim_t i = 0; i < count; ++i)
+        scratch_.zps_high[i] = 1.f / scratch_.scales[i];
 }
 
 bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
@@ -255,7 +268,7 @@ bool jit_walk_t::stage_cols(
                     first + group * outer + skip * inner, inner, count);
         }
     }
-    std::fill(to + rect.cols, to + padded(rect.cols), 0.f);
+    std::fill(to + rect.cols, to + padded(rect.cols), 1.f);
     if (kernel_.paired_)
         pair_blocks(to, padded(rect.cols),
                 static_cast<int>(kernel_.step_width_ / 2));
@@ -267,6 +280,16 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     chunk.row += row;
     chunk.rows = rows;
     const int o = static_cast<int>(problem_.operands.size()) - 1;
+    const dim_t row_bytes = rect.cols * dst_bytes_;
+    if (packs_dst_) {
+        run_rows_of(rect, chunk, scratch_.bounce, row_bytes);
+        for (dim_t r = 0; r < rows; ++r)
+            pack_bits(buffers_[o], bits_of(problem_.dst().type),
+                    element(o, chunk) + chunk.col
+                            + r * plan_.strides[at(o)].row,
+                    scratch_.bounce + r * row_bytes, rect.cols);
+        return;
+    }
     auto *dst = static_cast<char *>(buffers_[o])
                 + (element(o, chunk) + chunk.col) * dst_bytes_;
     const dim_t dst_pitch = plan_.strides[at(o)].row * dst_bytes_;
@@ -274,7 +297,6 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
         run_rows_of(rect, chunk, dst, dst_pitch);
         return;
     }
-    const dim_t row_bytes = rect.cols * dst_bytes_;
     run_rows_of(rect, chunk, scratch_.bounce, row_bytes);
     if (dst_pitch == row_bytes) {
         stream_copy(dst, scratch_.bounce, rows * row_bytes);
@@ -302,7 +324,8 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.dst = static_cast<char *>(dst) + src.first * dst_pitch;
     args.scales = shifted(scratch_.scales, scales_pitch);
     args.zps = shifted(scratch_.zps, zps_pitch);
-    args.zps_high = shifted(scratch_.zps_high, zps_pitch);
+    args.zps_high = shifted(
+            scratch_.zps_high, plan_.params.divides ? scales_pitch : zps_pitch);
     args.rows = (chunk.rows - src.first + src.step - 1) / src.step;
     args.cols = chunk.cols;
     args.src_pitch = src.pitch;

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/dequantize/jit_dequantize.hpp"
 #include "kernels/dequantize/jit_params.hpp"
+#include "kernels/dequantize/jit_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -13,8 +13,8 @@ struct jit_scratch_t {
     static constexpr dim_t slack = 16; // see jit_params.hpp
     alignas(64) float scales[jit_max_staged + slack];
     alignas(64) float zps[jit_max_staged + slack];
-    alignas(64) float zps_high[jit_max_staged + slack];
-    alignas(64) uint8_t tile[jit_tile_bytes]; // packed source
+    alignas(64) float zps_high[jit_max_staged + slack]; // or 1 / scales
+    alignas(64) uint8_t tile[jit_tile_bytes];           // packed source
     // Results on their way past the caches; before that, parameters of groups.
     alignas(64) char bounce[jit_bounce_bytes];
 };
@@ -22,7 +22,7 @@ struct jit_scratch_t {
 /// One thread's walk through pieces of one execution.
 class jit_walk_t {
 public:
-    jit_walk_t(const jit_dequantize_t &kernel, void *const *buffers);
+    jit_walk_t(const jit_rows_t &kernel, void *const *buffers);
 
     void run_piece(dim_t piece);
 
@@ -43,7 +43,7 @@ private:
 
     // The rows of one call.
     struct src_rows_t {
-        const jit_dequantize_t::row_kernels_t *kernels;
+        const jit_rows_t::row_kernels_t *kernels;
         const void *rows;
         dim_t pitch;
         dim_t first, step; // in rows of the rectangle
@@ -62,6 +62,7 @@ private:
     dim_t padded(dim_t cols) const;
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
+    void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     bool stage_cols(const staging_t &staging, dim_t first, float *to,
             const rect_t &rect);
@@ -76,11 +77,12 @@ private:
     void call(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch, const src_rows_t &src);
 
-    const jit_dequantize_t &kernel_;
+    const jit_rows_t &kernel_;
     const problem_t &problem_;
     const jit_plan_t &plan_;
     void *const *const buffers_;
-    const dim_t dst_bytes_;
+    const dim_t dst_bytes_; // of one element, a byte at least
+    const bool packs_dst_;  // elements share bytes
     const int src_bits_;
     const dim_t tile_bytes_; // of one element there
     dim_t outer_point_ = -1;

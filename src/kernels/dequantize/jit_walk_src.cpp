@@ -62,7 +62,7 @@ void jit_walk_t::run_rows_of(
     const dim_t row_stride = plan_.strides[0].row;
     const dim_t first = element(0, chunk) + chunk.col;
     const dim_t per_byte = std::max(8 / src_bits_, 1);
-    using k = jit_dequantize_t;
+    using k = jit_rows_t;
     switch (plan_.path) {
     case jit_src_path_t::unaligned:
         if ((first | row_stride) % per_byte != 0) {
@@ -91,7 +91,7 @@ void jit_walk_t::run_rows_of(
 
 void jit_walk_t::run_rows_of_tile(
         const rect_t &rect, const rect_t &chunk, void *dst, dim_t dst_pitch) {
-    using k = jit_dequantize_t;
+    using k = jit_rows_t;
     const auto *kernels
             = &kernel_.row_kernels_[streams_at_once_ ? k::streaming : 0];
     const dim_t tile_row

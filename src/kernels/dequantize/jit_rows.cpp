@@ -1,0 +1,47 @@
+#include "kernels/dequantize/jit_rows.hpp"
+
+#if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/dequantize/jit_walk.hpp"
+
+namespace dnnl_dequant {
+
+result_t jit_rows_t::make_row_kernels() {
+    const bool is_nibbles = bits_of(problem_.src().type) == 4;
+    if (plan_.path == jit_src_path_t::direct)
+        return make_row_kernel(row_of_src, false);
+    result_t result = make_tile_kernels(row_of_tile);
+    if (!result.ok()) return result;
+    if (plan_.path == jit_src_path_t::unaligned)
+        return make_row_kernel(row_of_src, false);
+    if (plan_.path == jit_src_path_t::transposed && is_nibbles)
+        return make_tile_kernels(row_of_tile_high);
+    return {};
+}
+
+// Those of transposed tiles also for dst past the caches: tiles wait for
+// memory twice, to read and to write, and storing at once while there is work
+// to do is where it can be hidden.
+result_t jit_rows_t::make_tile_kernels(row_src_t src) {
+    const result_t result = make_row_kernel(src, false);
+    if (!result.ok() || !plan_.streams_at_once()) return result;
+    return make_row_kernel(src, true);
+}
+
+dim_t jit_rows_t::work_amount() const {
+    return (plan_.pieces + plan_.pieces_per_unit - 1) / plan_.pieces_per_unit;
+}
+
+void jit_rows_t::run(
+        void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
+    jit_walk_t walk(*this, buffers);
+    for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
+        walk.run_piece(p);
+    if (plan_.streaming) stream_fence();
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,63 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_ROWS_HPP
+#define KERNELS_DEQUANTIZE_JIT_ROWS_HPP
+
+#include <array>
+#include <memory>
+
+#include "kernels/dequantize/jit_plan.hpp"
+#include "kernels/dequantize/jit_row_kernel.hpp"
+#include "kernels/kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// What kernels of both instruction sets have in common: they walk the plan in
+/// plain C++ and call generated code for rectangles of rows.
+class jit_rows_t : public kernel_t {
+public:
+    const char *name() const override { return name_; }
+    dim_t work_amount() const override;
+    void run(void *const *buffers, dim_t begin,
+            dim_t end) const noexcept override;
+
+protected:
+    friend class jit_walk_t;
+
+    // Where the numbers of a row stand.
+    enum row_src_t {
+        row_of_src,       // as the problem says
+        row_of_tile,      // in whole bytes, in their low bits
+        row_of_tile_high, // nibbles, in the high half
+        row_src_count,
+        streaming = row_src_count, // added to those of a tile
+    };
+
+    jit_rows_t(const problem_t &problem, isa_t isa, const char *name)
+        : problem_(problem)
+        , isa_(isa)
+        , name_(name) {}
+
+    /// All row kernels that the plan needs.
+    result_t make_row_kernels();
+    virtual result_t make_row_kernel(row_src_t src, bool streams) = 0;
+
+    const problem_t problem_;
+    const isa_t isa_;
+    const char *const name_;
+    jit_plan_t plan_;
+    // For what jit_walk_t says is ordinary, and for the rest; null where never
+    // needed.
+    using row_kernels_t
+            = std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
+    std::array<row_kernels_t, 2 * row_src_count> row_kernels_;
+    // Of all row kernels, see jit_row_kernel_t.
+    dim_t step_width_ = 1;
+    bool paired_ = false;
+    bool always_two_part_ = false; // for what src is
+
+private:
+    result_t make_tile_kernels(row_src_t src);
+};
+
+} // namespace dnnl_dequant
+
+#endif
