@@ -30,9 +30,11 @@ src_format_t dense_format(data_type_t type) {
 namespace {
 
 // Two vectors a step: see the class.
+template <isa_t isa>
 int fields_of(const src_format_t &src, data_type_t dst) {
     const bool pairs = dst == data_type_t::bf16 && src.container_bits <= 16
-                       && src.type != data_type_t::f16;
+                       && src.type != data_type_t::f16
+                       && !jit_small_float_t<isa>::by_halves(src.type);
     return pairs ? 2 : 1;
 }
 
@@ -44,7 +46,7 @@ jit_io_t<isa>::jit_io_t(jit_generator_t &host, const src_format_t &src,
     : h_(host)
     , src_(src)
     , dst_(dst)
-    , fields_(fields_of(src, dst))
+    , fields_(fields_of<isa>(src, dst))
     , vmm_mask_ {vmm_t(first_vmm), vmm_t(first_vmm + 1)}
     , vmm_magic_ {vmm_t(first_vmm + 2), vmm_t(first_vmm + 3)}
     , vmm_shifts_(first_vmm + 4)

@@ -37,8 +37,8 @@ src_format_t dense_format(data_type_t type);
 ///   one vector    lane i is element i;
 ///   two vectors   lane i of vector f is element 2 * i + f, since two f32 that
 ///                 round to the halves of one dword need no shuffle: for bf16
-///                 from what is at most 16 bits wide (f16 aside, which the
-///                 machine converts in lanes).
+///                 from what is at most 16 bits wide (f16 and what is read
+///                 as f16 aside, which the machine converts in lanes).
 ///
 /// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
 /// type's range) by putting its bits into the significand of 2^k: one logic
@@ -132,6 +132,9 @@ private:
                        : 1;
     }
     bool is_small_float() const { return src_.is_floating() && src_.bits <= 8; }
+    bool is_by_halves() const {
+        return jit_small_float_t<isa>::by_halves(src_.type);
+    }
     bool is_shifted(int field) const;
     int position(int field) const;
     uint32_t field_mask(int field) const;
@@ -140,6 +143,7 @@ private:
     void load_rounding_constants();
     Xbyak::Address shifts();
     void spread_bits(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void load_f8(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void load_f16(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void extract_bf16(const vmm_t &value, const vmm_t &raw, int field);
     void extract_integer(const vmm_t &value, const vmm_t &raw, int field);

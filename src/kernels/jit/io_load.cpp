@@ -41,6 +41,15 @@ void jit_io_t<isa>::spread_bits(
     else h_.vpsrlvd(raw, raw, vmm_shifts_);
 }
 
+// As that of f16.
+template <isa_t isa>
+void jit_io_t<isa>::load_f8(const vmm_t &raw, const RegExp &src, bool tail) {
+    const Xmm bytes(raw.getIdx());
+    if (tail) h_.vmovdqu8(bytes | k_src_tail_ | util::T_z, h_.ptr[src]);
+    if (tail) small_float_.convert_bytes(raw, bytes);
+    else small_float_.convert_bytes(raw, h_.ptr[src]);
+}
+
 // The conversion is of a half vector, and done at once.
 template <isa_t isa>
 void jit_io_t<isa>::load_f16(const vmm_t &raw, const RegExp &src, bool tail) {
@@ -56,6 +65,7 @@ void jit_io_t<isa>::load_f16(const vmm_t &raw, const RegExp &src, bool tail) {
 template <isa_t isa>
 void jit_io_t<isa>::load_raw(const vmm_t &raw, const RegExp &src, bool tail) {
     if (src_.type == data_type_t::f16) return load_f16(raw, src, tail);
+    if (is_by_halves()) return load_f8(raw, src, tail);
     // Two elements a lane, or one.
     const int lane_bits = src_.container_bits * fields_;
     if (lane_bits < 8) return spread_bits(raw, src, tail);
@@ -102,6 +112,7 @@ void jit_io_t<isa>::load_raw_single(
 template <isa_t isa>
 void jit_io_t<isa>::extract(const vmm_t &value, const vmm_t &raw, int field,
         const vmm_t &tmp_a, const vmm_t &tmp_b) {
+    if (is_by_halves()) return; // by load_raw()
     if (is_small_float())
         small_float_.convert(value, raw, position(field), tmp_a, tmp_b);
     else if (src_.type == data_type_t::bf16) extract_bf16(value, raw, field);

@@ -31,12 +31,13 @@ void jit_io_t<isa>::round_to_bf16(const vmm_t &value, const vmm_t &tmp) {
 template <isa_t isa>
 void jit_io_t<isa>::clear_payload(const vmm_t &value, const vmm_t &tmp) {
     constexpr uint32_t quiet_nan = 0x7fc00000u;
-    constexpr uint8_t unordered = 3;
     if (src_.type != data_type_t::f32 && src_.type != data_type_t::f16) return;
     if (is_avx512) {
-        h_.vcmpps(k_round_up_, value, value, unordered);
-        h_.vmovups(value | k_round_up_, h_.constant(quiet_nan));
+        // A NaN, quiet or not, gives a NaN without payload; the rest itself.
+        constexpr uint32_t nans_to_default = 0x33;
+        h_.vfixupimmps(value, value, h_.constant(nans_to_default), 0);
     } else {
+        constexpr uint8_t unordered = 3;
         h_.vcmpps(tmp, value, value, unordered);
         h_.vblendvps(value, value, h_.constant(quiet_nan), tmp);
     }

@@ -32,6 +32,7 @@ template <isa_t isa>
 jit_small_float_t<isa>::jit_small_float_t(
         jit_generator_t &host, data_type_t type, int first_vmm)
     : h_(host)
+    , type_(type)
     , format_(format_of(type))
     , vmm_mask_(is_avx512 ? first_vmm : 0)
     , vmm_step_(is_avx512 ? first_vmm + 1 : 0)
@@ -61,6 +62,7 @@ uint32_t jit_small_float_t<isa>::least_normal() const {
 template <isa_t isa>
 void jit_small_float_t<isa>::load_constants() {
     if (!is_avx512) return;
+    if (by_halves(type_)) return load_halves_constants();
     h_.vmovups(vmm_mask_, h_.constant(magnitude_mask()));
     h_.vmovups(vmm_step_, h_.constant(exponent_step()));
     h_.vmovups(vmm_least_, h_.constant(least_normal()));
@@ -68,6 +70,41 @@ void jit_small_float_t<isa>::load_constants() {
     h_.vmovups(vmm_sign_, h_.constant(sign_bit));
     h_.vmovups(vmm_special_, h_.constant(format_.special));
     h_.vmovups(vmm_special_or_, h_.constant(format_.special_or));
+}
+
+template <isa_t isa>
+void jit_small_float_t<isa>::load_halves_constants() {
+    constexpr uint32_t exponents_apart = (127 + 15 - 7) << significand_bits;
+    h_.vmovups(vmm_mask_, h_.constant(0xbfffbfffu));
+    h_.vmovups(vmm_least_, h_.constant(exponents_apart));
+    h_.vmovups(vmm_one_, h_.constant(0x00800080u));
+    h_.vmovups(vmm_special_, h_.constant(0x40004000u));
+    h_.vmovups(vmm_special_or_, h_.constant(quiet_nan));
+}
+
+// e5m2 is the upper byte of f16. e4m3's exponent and significand are f16's
+// too, of a number 2^8 times smaller; the machine converts subnormal f16 at no
+// cost. Its NaN, all ones, is the one magnitude that a one more carries into
+// what would be the exponent's highest bit.
+template <isa_t isa>
+void jit_small_float_t<isa>::convert_bytes(
+        const vmm_t &value, const Operand &bytes) {
+    const Ymm words(value.getIdx()), next(vmm_step_.getIdx());
+    const auto ymm = [](const vmm_t &v) { return Ymm(v.getIdx()); };
+    if (type_ == data_type_t::f8_e5m2) {
+        h_.vpmovzxbw(words, bytes);
+        h_.vpsllw(words, words, 8);
+        h_.vcvtph2ps(value, words);
+        return;
+    }
+    h_.vpmovsxbw(words, bytes);
+    h_.vpsllw(words, words, 7);
+    h_.vpandd(words, words, ymm(vmm_mask_));
+    h_.vpaddw(next, words, ymm(vmm_one_));
+    h_.vptestnmw(k_special_, next, ymm(vmm_special_));
+    h_.vcvtph2ps(vmm_step_, words);
+    h_.vmovaps(value, vmm_special_or_);
+    h_.vmulps(value | k_special_, vmm_step_, vmm_least_);
 }
 
 template <isa_t isa>

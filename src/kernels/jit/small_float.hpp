@@ -14,6 +14,9 @@ namespace dnnl_dequant {
 /// the implied one: it gets an exponent of one and 2^(1 - bias) is subtracted.
 /// (Multiplying by a power of two instead would do for both, but reads
 /// subnormal f32, which costs the machine more than a hundred cycles.)
+///
+/// With AVX-512, e5m2 and e4m3 are better taken as the halves that have their
+/// bits: by_halves().
 template <isa_t isa>
 class jit_small_float_t {
 public:
@@ -25,6 +28,16 @@ public:
     static constexpr int vmm_needed = isa == isa_avx512_core ? 7 : 0;
 
     void load_constants();
+
+    /// Whether convert_bytes() does it instead of convert().
+    static bool by_halves(data_type_t type) {
+        return is_avx512
+               && (type == data_type_t::f8_e5m2
+                       || type == data_type_t::f8_e4m3);
+    }
+
+    /// Sixteen bytes, in memory or a register, to as many lanes.
+    void convert_bytes(const vmm_t &value, const Xbyak::Operand &bytes);
 
     /// The float whose lowest bit is bit `position` of each lane of `raw`.
     /// `value` may be `raw`; `a` and `b` are others, and scratch.
@@ -48,12 +61,14 @@ private:
     uint32_t magnitude_mask() const;
     uint32_t exponent_step() const;
     uint32_t least_normal() const;
+    void load_halves_constants();
     void convert_avx512(const vmm_t &value, const vmm_t &raw, int position,
             const vmm_t &sign);
     void convert_avx2(const vmm_t &value, const vmm_t &raw, int position,
             const vmm_t &sign, const vmm_t &mask);
 
     jit_generator_t &h_;
+    const data_type_t type_;
     const format_t format_;
     const vmm_t vmm_mask_, vmm_step_, vmm_least_, vmm_one_, vmm_sign_,
             vmm_special_, vmm_special_or_;
