@@ -4,6 +4,10 @@
 
 #include <omp.h>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace dnnl_dequant {
 
 namespace {
@@ -16,6 +20,19 @@ constexpr dim_t bytes_per_thread = 64 * 1024;
 dim_t split(dim_t amount, dim_t index, dim_t count) {
     return amount / count * index + std::min(index, amount % count);
 }
+
+// The thread sanitizer does not see libgomp's barriers. What was done before
+// reached() has happened before what follows passed().
+class barrier_t {
+public:
+#ifdef __SANITIZE_THREAD__
+    void reached() { __tsan_release(this); }
+    void passed() { __tsan_acquire(this); }
+#else
+    void reached() {}
+    void passed() {}
+#endif
+};
 
 } // namespace
 
@@ -32,14 +49,19 @@ void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
         kernel.run(buffers, 0, amount);
         return;
     }
+    barrier_t begin, end;
+    begin.reached();
 #pragma omp parallel num_threads(threads)
     {
+        begin.passed();
         // The runtime may give fewer threads than asked for.
         const dim_t index = omp_get_thread_num();
         const dim_t count = omp_get_num_threads();
         kernel.run(buffers, split(amount, index, count),
                 split(amount, index + 1, count));
+        end.reached();
     }
+    end.passed();
 }
 
 } // namespace dnnl_dequant
