@@ -1,0 +1,19 @@
+#ifndef STRESS_PROCESS_MEMORY_HPP
+#define STRESS_PROCESS_MEMORY_HPP
+
+namespace dnnl_dequant {
+namespace stress {
+
+/// What the kernel says of this process at one moment.
+struct process_memory_t {
+    long resident_kib = 0;
+    long mappings = 0;
+    long executable = 0; // mappings without a file: generated code
+};
+
+process_memory_t process_memory();
+
+} // namespace stress
+} // namespace dnnl_dequant
+
+#endif
