@@ -11,8 +11,6 @@ namespace dnnl_dequant {
 /// What happens at a point is the derived kernel's.
 class portable_nest_t : public kernel_t {
 public:
-    /// Two loops a dimension, twelve dimensions.
-    static constexpr size_t max_loops = 24;
     static constexpr size_t max_operands = 16;
 
     /// The element of each operand at one point.

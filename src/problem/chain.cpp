@@ -341,6 +341,9 @@ result_t chain_t::finish(const dims_t &dst_strides, problem_t &problem) const {
             && steps.back().type == type_)
         steps.pop_back();
     problem = make_problem(extents, groups, views, steps);
+    if (problem.loops.size() > max_loops)
+        return refuse(text("a nest of ", problem.loops.size(),
+                " loops; expected at most ", max_loops));
     return {};
 }
 

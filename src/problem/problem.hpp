@@ -10,6 +10,9 @@
 
 namespace dnnl_dequant {
 
+/// Loops that kernels take: two a dimension, twelve dimensions.
+constexpr size_t max_loops = 24;
+
 /// One loop of the nest.
 ///
 /// A loop that names a parent runs `last_extent` times, not `extent` times,

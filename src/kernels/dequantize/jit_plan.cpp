@@ -284,10 +284,10 @@ result_t refuse(const std::string &why) {
 
 result_t make_jit_plan(const problem_t &problem, const jit_parameters_t &params,
         jit_plan_t &plan) {
-    if (problem.loops.size() > static_cast<size_t>(jit_max_loops))
+    if (problem.loops.size() > max_loops)
         return refuse(std::to_string(problem.loops.size())
                       + " loops, expected at most "
-                      + std::to_string(jit_max_loops));
+                      + std::to_string(max_loops));
     if (!problem.loops.empty() && problem.dst().strides.back() != 1)
         return refuse("dst is not dense along the innermost loop but has "
                       "stride "

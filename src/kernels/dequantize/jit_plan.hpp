@@ -11,9 +11,6 @@
 
 namespace dnnl_dequant {
 
-/// Two loops a dimension, twelve dimensions.
-constexpr int jit_max_loops = 24;
-
 /// Sizes of what a thread keeps on its stack, see jit_scratch_t.
 constexpr dim_t jit_max_staged = 2048; // scales or zero points
 constexpr dim_t jit_tile_bytes = 16 * 1024;

@@ -86,11 +86,11 @@ private:
     const int src_bits_;
     const dim_t tile_bytes_; // of one element there
     dim_t outer_point_ = -1;
-    bool inside_ = false;        // the outer point is not beyond a short group
-    dim_t index_[jit_max_loops]; // the outer loops'
-    dim_t base_[4];              // each operand's element at the outer point
-    dim_t tile_row_ = 0; // the row, of the axis, that the tile begins with
-    rect_t staged_ {};   // whose parameters are in the scratch; none of no rows
+    bool inside_ = false;    // the outer point is not beyond a short group
+    dim_t index_[max_loops]; // the outer loops'
+    dim_t base_[4];          // each operand's element at the outer point
+    dim_t tile_row_ = 0;     // the row, of the axis, that the tile begins with
+    rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
     bool two_part_ = false;
     bool streams_at_once_ = false; // the row kernel does, no bounce buffer
     jit_scratch_t scratch_;
