@@ -128,10 +128,9 @@ private:
 
 } // namespace
 
-std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner) {
+std::vector<part_t> partition_graph(const graph_file_t &file) {
     std::map<size_t, std::string> refused;
     std::vector<part_t> parts;
-    set_enabled(owner == owner_t::plugin); // taken note of by get_partitions
     try {
         graph built(dnnl::engine::kind::cpu);
         built.set_fpmath_mode(file.fpmath, file.apply_to_int);
@@ -143,14 +142,21 @@ std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner) {
         for (const auto &partition : built.get_partitions())
             parts.push_back(as_part(partition, refused));
     } catch (const dnnl::error &e) {
-        set_enabled(true);
         throw file_error_t(std::string("oneDNN refuses the graph: ")
                            + dnnl_status2str(e.status));
     }
-    set_enabled(true);
     for (auto &part : parts)
         complete_ports(file, part);
     return parts;
+}
+
+std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner) {
+    struct switched_t {
+        explicit switched_t(bool on) { set_enabled(on); }
+        ~switched_t() { set_enabled(true); }
+    };
+    const switched_t switched(owner == owner_t::plugin);
+    return partition_graph(file);
 }
 
 void compile(part_t &part, std::map<size_t, graph_value_t> &values) {

@@ -25,8 +25,13 @@ struct part_t {
 };
 
 /// The graph built through the standard API and partitioned, in topological
-/// order. An op that the owner does not take stands there as a Wildcard, its
-/// partition refused. Throws file_error_t where the graph cannot be built.
+/// order, by whoever is enabled. An op that is not taken stands there as a
+/// Wildcard, its partition refused. Throws file_error_t where the graph cannot
+/// be built.
+std::vector<part_t> partition_graph(const graph_file_t &file);
+
+/// The same by this owner: switches the plugin, for the whole process, and on
+/// again.
 std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner);
 
 /// Compiles for these shapes and adds to them what oneDNN infers of the
