@@ -9,35 +9,24 @@ namespace bench {
 
 namespace {
 
-// The newest ops by number, since the headers may be older than the library.
+// By number, since the headers may be older than the library.
 constexpr op_kind_t rms_norm = static_cast<op_kind_t>(86);
 constexpr op_kind_t dropout = static_cast<op_kind_t>(87);
-constexpr op_attr_t accumulation_mode = static_cast<op_attr_t>(0x88);
 
 const std::map<std::string, op_kind_t> &kinds() {
     static const std::map<std::string, op_kind_t> all {
-#define NAME(kind) {#kind, op_kind_t::kind},
-#include "op_kinds.def"
-#undef NAME
-            {"RMSNorm", rms_norm},
-            {"Dropout", dropout},
-            {"DequantizeLinear", op_kind::DequantizeLinear},
-            {"ExtendedDequantizeLinear", op_kind::ExtendedDequantizeLinear},
-            {"DynamicQuantizeLinear", op_kind::DynamicQuantizeLinear},
-            {"QuantizeLinear", op_kind::QuantizeLinear},
-            {"ExtendedQuantizeLinear", op_kind::ExtendedQuantizeLinear},
+#define X(name, value) {#name, static_cast<op_kind_t>(value)},
+#include "graph/op_kinds.def"
+#undef X
     };
     return all;
 }
 
 const std::map<std::string, op_attr_t> &attributes() {
     static const std::map<std::string, op_attr_t> all {
-#define NAME(attribute) {#attribute, op_attr_t::attribute},
-#include "op_attributes.def"
-#undef NAME
-            {"accumulation_mode", accumulation_mode},
-            {"block_size", attr::block_size},
-            {"saturate", attr::saturate},
+#define X(name, value) {#name, static_cast<op_attr_t>(value)},
+#include "graph/op_attributes.def"
+#undef X
     };
     return all;
 }

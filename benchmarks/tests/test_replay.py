@@ -11,7 +11,9 @@ import tempfile
 import time
 import unittest
 
-TOOL = sys.argv.pop(1)
+TOOL = os.path.abspath(sys.argv.pop(1))
+# A program with ops that oneDNN does not have.
+EXTENDED = os.path.abspath(sys.argv.pop(1))
 GRAPHS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "graphs")
 
@@ -140,6 +142,37 @@ class Replays(Folder):
         self.assertIn("DynamicDequantize", text)
         with open(out, encoding="utf-8") as file:
             self.assertIn(len(json.load(file)["rows"]), range(1, 500))
+
+
+class Dumps(Folder):
+
+    def dumps_of(self, folder, *command):
+        """Runs the command with dumping on; its dumps, in order."""
+        os.mkdir(folder)
+        subprocess.run(command, cwd=folder, check=True, timeout=60,
+                       stdout=subprocess.DEVNULL,
+                       env=dict(os.environ, ONEDNN_GRAPH_DUMP="graph"))
+        paths = glob.glob(os.path.join(folder, "graph-dnnl_dequant-*.json"))
+        return sorted(paths, key=lambda path: int(path.split("-")[-1][:-5]))
+
+    def test_programs_with_ops_of_ours(self):
+        dumps = self.dumps_of(os.path.join(self.folder, "one"), EXTENDED)
+        self.assertGreaterEqual(len(dumps), 2)
+        rows = self.rows(*dumps)
+        for row in rows:
+            self.assertEqual(row["check"], "formula", row["name"])
+
+    def test_a_replayed_graph_dumps_the_same(self):
+        for name in ("attention-s8-group128-f16.json",
+                     "onnx-u16-block-f32.json"):
+            path = os.path.abspath(os.path.join(GRAPHS, name))
+            again = self.dumps_of(
+                os.path.join(self.folder, name), TOOL, "replay",
+                "--budget", "0.01", path)
+            self.assertEqual(len(again), 2)  # stock's and the plugin's
+            for one in again:
+                with open(one, encoding="utf-8") as file:
+                    self.assertEqual(json.load(file), graph(name))
 
 
 class BadFiles(Folder):

@@ -2,6 +2,7 @@
 // it, and our partitions among oneDNN's.
 
 #include "abi/boundary.hpp"
+#include "graph/dump.hpp"
 #include "graph/records.hpp"
 #include "pipeline.hpp"
 
@@ -99,6 +100,7 @@ dnnl_status_t dnnl_graph_graph_filter(
         const std::lock_guard<std::mutex> lock(record->mutex);
         record->claiming = claims_enabled();
         record->fusing = policy == dnnl_graph_partition_policy_fusion;
+        if (dump_wanted()) dump(*record);
         return status;
     }, graph, policy);
 }

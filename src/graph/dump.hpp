@@ -1,0 +1,24 @@
+#ifndef GRAPH_DUMP_HPP
+#define GRAPH_DUMP_HPP
+
+#include <string>
+
+#include "graph/graph_record.hpp"
+
+namespace dnnl_dequant {
+
+/// Whether ONEDNN_GRAPH_DUMP asks for whole graphs.
+bool dump_wanted();
+
+/// The graph as JSON, in the format of oneDNN's own dumps. What those cannot
+/// say is written too: op kinds and types of ours, ops that stand as Wildcards
+/// in oneDNN's graph.
+std::string graph_json(const graph_record_t &graph);
+
+/// Writes graph_json() to "graph-dnnl_dequant-<process>-<number>.json" in the
+/// current folder, a number a dump. A file that cannot be written is none.
+void dump(const graph_record_t &graph);
+
+} // namespace dnnl_dequant
+
+#endif
