@@ -23,8 +23,8 @@
 #if defined(__x86_64__)
 
 #include <cstddef>
-#include <cstring>
 
+#include "kernels/dequantize/jit_row_params.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
 #include "kernels/jit/nibble_table.hpp"
 
@@ -47,10 +47,11 @@ public:
         : jit_generator_t(name)
         , desc_(desc)
         , io_(*this, desc.src, desc.dst,
-                  jit_isa_t<isa>::vmm_count - io_t::vmm_needed) {
+                  jit_isa_t<isa>::vmm_count - io_t::vmm_needed)
+        , params_(*this, desc_, io_) {
         io_.set_streaming(desc.streaming);
         if constexpr (isa == isa_avx512_core) {
-            if (desc.src.container_bits == 4 && !varies())
+            if (desc.src.container_bits == 4 && !params_.vary())
                 table_ = std::make_unique<jit_nibble_table_t>(
                         *this, io_, desc.src.type, desc.dst, vmm_table_at);
         }
@@ -63,35 +64,23 @@ public:
     int fields() const override { return io_.fields(); }
 
 private:
-    static constexpr uint32_t f32_bytes = 4;
+    using params_t = jit_row_params_t<isa>;
+    static constexpr uint32_t f32_bytes = params_t::f32_bytes,
+                              vmm_bytes = params_t::vmm_bytes;
 
-    bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
     uint32_t step_width() const {
         return table_ ? table_->width() : io_.width();
     }
-    static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
     // The last field may destroy the containers.
     vmm_t vmm_value(int field) const {
         return field == io_.fields() - 1 ? vmm_raw : vmm_t(vmm_value_at);
-    }
-    vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
-    vmm_t vmm_zps(int field) const { return vmm_t(vmm_zps_at + field); }
-    vmm_t vmm_zps_high(int field) const {
-        return vmm_t(vmm_zps_high_at + field);
-    }
-    // What does not vary is the same in both fields, its bias aside.
-    vmm_t vmm_scales_of(int field) const {
-        return vmm_scales(desc_.scales_vary ? field : 0);
-    }
-    vmm_t vmm_zps_high_of(int field) const {
-        return vmm_zps_high(desc_.zps_vary ? field : 0);
     }
 
     void generate() override {
         preamble();
         load_pitches();
         load_constants();
-        if (!desc_.has_zps && !table_) load_bias();
+        if (!table_) params_.load_bias();
         load_rows();
         if (desc_.block_rows > 1) rows_loop(desc_.block_rows);
         rows_loop(1);
@@ -143,33 +132,14 @@ private:
             mov(reg_dst, reg_dst_row);
             mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
         }
-        load_row_params();
+        if (table_) set_table();
+        else params_.load_row();
         columns_loop(rows);
         next_rows(rows);
         sub(reg_rows, rows);
         cmp(reg_rows, rows);
         jge(l_rows, T_NEAR);
         L(l_end);
-    }
-
-    // The parameters that a row has one of.
-    void load_row_params() {
-        if (table_) return set_table();
-        if (!desc_.scales_vary) vbroadcastss(vmm_scales(0), ptr[reg_scales]);
-        if (!desc_.has_zps || desc_.zps_vary) return;
-        vbroadcastss(vmm_zps(0), ptr[reg_zps]);
-        if (desc_.two_part_zps)
-            vbroadcastss(vmm_zps_high(0), ptr[reg_zps_high]);
-        for (int f = io_.fields() - 1; f >= 0; --f)
-            add_bias(vmm_zps(f), vmm_zps(0), f);
-    }
-
-    // What is subtracted where there are no zero points.
-    void load_bias() {
-        for (int f = 0; f < io_.fields(); ++f)
-            vmovups(vmm_zps(f), constant(bits_of_bias(f)));
-        if (desc_.src.is_wide())
-            vxorps(vmm_zps_high(0), vmm_zps_high(0), vmm_zps_high(0));
     }
 
     void set_table() {
@@ -242,7 +212,7 @@ private:
 
     // One step of each row, `offset` elements from the cursors on.
     void step(uint32_t rows, uint32_t offset, extent_t extent) {
-        if (!table_) load_step_params(offset);
+        if (!table_) params_.load_step(offset);
         for (uint32_t r = 0; r < rows; ++r) {
             const RegExp src
                     = src_row(r, is_unrolled()) + io_.src_bytes(offset);
@@ -264,44 +234,20 @@ private:
             table_->convert(dst, src, vmm_raw, tail);
     }
 
-    // The parameters that an element has one of.
-    void load_step_params(uint32_t offset) {
-        for (int f = 0; f < io_.fields(); ++f) {
-            const uint32_t place
-                    = offset * f32_bytes + static_cast<uint32_t>(f) * vmm_bytes;
-            if (desc_.scales_vary)
-                vmovups(vmm_scales(f), ptr[reg_scales + place]);
-            if (!desc_.zps_vary) continue;
-            vmovups(vmm_zps(f), ptr[reg_zps + place]);
-            add_bias(vmm_zps(f), vmm_zps(f), f);
-            if (desc_.two_part_zps)
-                vmovups(vmm_zps_high(f), ptr[reg_zps_high + place]);
-        }
-    }
-
     void compute(int fields) {
         if (desc_.src.is_wide()) { // one vector a step
             if (io_.converts_wide() && !desc_.has_zps)
                 io_.convert_wide(vmm_raw);
             else
-                io_.subtract_wide(
-                        vmm_raw, vmm_zps(0), vmm_zps_high(0), vmm_tmp);
-            vmulps(vmm_raw, vmm_raw, vmm_scales(0));
+                io_.subtract_wide(vmm_raw, params_.vmm_zps(0),
+                        params_.vmm_zps_high(0), vmm_tmp);
+            vmulps(vmm_raw, vmm_raw, params_.vmm_scales(0));
             return;
         }
         for (int f = 0; f < fields; ++f)
             io_.extract(vmm_value(f), vmm_raw, f, vmm_tmp, vmm_tmp2);
-        for (int f = 0; f < fields; ++f) {
-            if (subtracts(f)) vsubps(vmm_value(f), vmm_value(f), vmm_zps(f));
-            // The first difference is exact; this one rounds.
-            if (desc_.two_part_zps)
-                vsubps(vmm_value(f), vmm_value(f), vmm_zps_high_of(f));
-            vmulps(vmm_value(f), vmm_value(f), vmm_scales_of(f));
-        }
-    }
-
-    bool subtracts(int field) const {
-        return desc_.has_zps || io_.field_bias(field) != 0.f;
+        for (int f = 0; f < fields; ++f)
+            params_.apply(vmm_value(f), f);
     }
 
     // Without opmasks the elements of the tail go one by one. What varies is
@@ -314,7 +260,8 @@ private:
         jz(l_end, T_NEAR);
         L(l_tail);
         for (uint32_t e = 0; e < elements; ++e) {
-            load_single_params(e / fields * f32_bytes + e % fields * vmm_bytes);
+            params_.load_single(
+                    e / fields * f32_bytes + e % fields * vmm_bytes);
             for (uint32_t r = 0; r < rows; ++r)
                 single(r, e);
             dec(reg_count);
@@ -322,21 +269,9 @@ private:
         }
         add(reg_src, io_.src_bytes(elements));
         add(reg_dst, io_.dst_bytes(elements));
-        advance_params(elements / fields * f32_bytes);
+        params_.advance(elements / fields * f32_bytes);
         jmp(l_tail, T_NEAR);
         L(l_end);
-    }
-
-    // The parameters of one element into field 0.
-    void load_single_params(uint32_t place) {
-        if (desc_.scales_vary)
-            vmovss(Xmm(vmm_scales(0).getIdx()), ptr[reg_scales + place]);
-        if (!desc_.zps_vary) return;
-        const Xmm zp(vmm_zps(0).getIdx());
-        vmovss(zp, ptr[reg_zps + place]);
-        add_bias(zp, zp, 0);
-        if (desc_.two_part_zps)
-            vmovss(Xmm(vmm_zps_high(0).getIdx()), ptr[reg_zps_high + place]);
     }
 
     // Element `e` from the cursors on, of row `r`.
@@ -350,21 +285,14 @@ private:
     void advance(uint32_t elements) {
         add(reg_src, io_.src_bytes(elements));
         add(reg_dst, io_.dst_bytes(elements));
-        advance_params(elements * f32_bytes);
-    }
-
-    void advance_params(uint32_t bytes) {
-        if (desc_.scales_vary) add(reg_scales, bytes);
-        if (!desc_.zps_vary) return;
-        add(reg_zps, bytes);
-        if (desc_.two_part_zps) add(reg_zps_high, bytes);
+        params_.advance(elements * f32_bytes);
     }
 
     void next_rows(uint32_t rows) {
         const auto scale = static_cast<int>(rows);
         lea(reg_src_row, ptr[reg_src_row + reg_src_pitch * scale]);
         lea(reg_dst_row, ptr[reg_dst_row + reg_dst_pitch * scale]);
-        if (!varies()) {
+        if (!params_.vary()) {
             add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
             if (!desc_.has_zps) return;
             add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
@@ -382,24 +310,11 @@ private:
         load_params_row();
     }
 
-    uint32_t bits_of_bias(int field) const {
-        const float value = io_.field_bias(field);
-        uint32_t bits;
-        std::memcpy(&bits, &value, sizeof(bits));
-        return bits;
-    }
-
     Address arg(size_t offset) { return qword[abi_param + offset]; }
-
-    // Floats have no bias, and adding zero would lose the sign of another.
-    void add_bias(const Xmm &to, const Xmm &zps, int field) {
-        const uint32_t bits = bits_of_bias(field);
-        if (bits != 0) vaddps(to, zps, constant(bits));
-        else if (to.getIdx() != zps.getIdx()) vmovaps(to, zps);
-    }
 
     const jit_row_desc_t desc_;
     io_t io_;
+    params_t params_;
     std::unique_ptr<jit_nibble_table_t> table_;
     const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at},
             vmm_tmp2 {vmm_tmp2_at};

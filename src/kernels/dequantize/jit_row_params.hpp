@@ -1,0 +1,126 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
+#define KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
+
+#include <cstring>
+
+#include "kernels/dequantize/jit_row_kernel.hpp"
+#include "kernels/dequantize/jit_row_registers.hpp"
+
+namespace dnnl_dequant {
+
+/// The row kernel's scales and zero points: emission that brings them to
+/// registers, from where reg_scales, reg_zps and reg_zps_high point, and that
+/// applies them.
+template <isa_t isa>
+class jit_row_params_t : private jit_row_registers_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using io_t = jit_io_t<isa>;
+
+    jit_row_params_t(
+            jit_generator_t &host, const jit_row_desc_t &desc, const io_t &io)
+        : h_(host)
+        , desc_(desc)
+        , io_(io) {}
+
+    static constexpr uint32_t f32_bytes = 4;
+    static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
+
+    bool vary() const { return desc_.scales_vary || desc_.zps_vary; }
+
+    vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
+    vmm_t vmm_zps(int field) const { return vmm_t(vmm_zps_at + field); }
+    vmm_t vmm_zps_high(int field) const {
+        return vmm_t(vmm_zps_high_at + field);
+    }
+
+    /// What is subtracted where there are no zero points: once.
+    void load_bias() {
+        if (desc_.has_zps) return;
+        for (int f = 0; f < io_.fields(); ++f)
+            h_.vmovups(vmm_zps(f), h_.constant(bits_of_bias(f)));
+        const vmm_t high = vmm_zps_high(0);
+        if (desc_.src.is_wide()) h_.vxorps(high, high, high);
+    }
+
+    /// Those that a row has one of.
+    void load_row() {
+        if (!desc_.scales_vary)
+            h_.vbroadcastss(vmm_scales(0), h_.ptr[reg_scales]);
+        if (!desc_.has_zps || desc_.zps_vary) return;
+        h_.vbroadcastss(vmm_zps(0), h_.ptr[reg_zps]);
+        if (desc_.two_part_zps)
+            h_.vbroadcastss(vmm_zps_high(0), h_.ptr[reg_zps_high]);
+        for (int f = io_.fields() - 1; f >= 0; --f)
+            add_bias(vmm_zps(f), vmm_zps(0), f);
+    }
+
+    /// Those that an element has one of, `offset` elements on.
+    void load_step(uint32_t offset) {
+        for (int f = 0; f < io_.fields(); ++f) {
+            const uint32_t place
+                    = offset * f32_bytes + static_cast<uint32_t>(f) * vmm_bytes;
+            if (desc_.scales_vary)
+                h_.vmovups(vmm_scales(f), h_.ptr[reg_scales + place]);
+            if (!desc_.zps_vary) continue;
+            h_.vmovups(vmm_zps(f), h_.ptr[reg_zps + place]);
+            add_bias(vmm_zps(f), vmm_zps(f), f);
+            if (desc_.two_part_zps)
+                h_.vmovups(vmm_zps_high(f), h_.ptr[reg_zps_high + place]);
+        }
+    }
+
+    /// Those of one element, `place` bytes on, into field 0.
+    void load_single(uint32_t place) {
+        const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
+            h_.vmovss(Xbyak::Xmm(to.getIdx()), h_.ptr[from + place]);
+        };
+        if (desc_.scales_vary) load(vmm_scales(0), reg_scales);
+        if (!desc_.zps_vary) return;
+        load(vmm_zps(0), reg_zps);
+        const Xbyak::Xmm zp(vmm_zps(0).getIdx());
+        add_bias(zp, zp, 0);
+        if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps_high);
+    }
+
+    void advance(uint32_t bytes) {
+        if (desc_.scales_vary) h_.add(reg_scales, bytes);
+        if (!desc_.zps_vary) return;
+        h_.add(reg_zps, bytes);
+        if (desc_.two_part_zps) h_.add(reg_zps_high, bytes);
+    }
+
+    /// What io_.extract() left in `value` becomes the result.
+    void apply(const vmm_t &value, int field) {
+        if (desc_.has_zps || bits_of_bias(field) != 0)
+            h_.vsubps(value, value, vmm_zps(field));
+        // The first difference is exact; this one rounds. What does not vary
+        // is the same in both fields, its bias aside.
+        if (desc_.two_part_zps)
+            h_.vsubps(value, value, vmm_zps_high(desc_.zps_vary ? field : 0));
+        h_.vmulps(value, value, vmm_scales(desc_.scales_vary ? field : 0));
+    }
+
+private:
+    uint32_t bits_of_bias(int field) const {
+        const float value = io_.field_bias(field);
+        uint32_t bits;
+        std::memcpy(&bits, &value, sizeof(bits));
+        return bits;
+    }
+
+    // Floats have no bias, and adding zero would lose the sign of another.
+    void add_bias(const Xbyak::Xmm &to, const Xbyak::Xmm &zps, int field) {
+        const uint32_t bits = bits_of_bias(field);
+        if (bits != 0) h_.vaddps(to, zps, h_.constant(bits));
+        else if (to.getIdx() != zps.getIdx()) h_.vmovaps(to, zps);
+    }
+
+    jit_generator_t &h_;
+    const jit_row_desc_t &desc_;
+    const io_t &io_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
