@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "page/page.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -76,20 +77,17 @@ std::string csv_of(const json_t &document) {
 }
 
 void write(const std::string &path, const std::string &text) {
-    if (path.empty()) return;
     std::ofstream file(path);
     file << text;
     if (!file.flush()) throw std::runtime_error(path + " cannot be written");
-}
-
-std::string text_of(const json_t &document, int indent) {
-    return document.dump(indent, ' ', false, json_t::error_handler_t::replace);
 }
 
 } // namespace
 
 void add_output_options(CLI::App &command, output_options_t &options) {
     command.add_option("--json", options.json, "Write all figures there");
+    command.add_option(
+            "--html", options.html, "Write a page of charts and tables there");
     command.add_option("--csv", options.csv, "Write a line a row there");
 }
 
@@ -130,8 +128,12 @@ json_t limit_json(const samples_t &ordinary, const samples_t &streaming,
 }
 
 void write_files(const output_options_t &options, const json_t &document) {
-    write(options.json, text_of(document, 1) + "\n");
+    if (!options.json.empty())
+        write(options.json,
+                document.dump(1, ' ', false, json_t::error_handler_t::replace)
+                        + "\n");
     if (!options.csv.empty()) write(options.csv, csv_of(document));
+    if (!options.html.empty()) write(options.html, page_of(document));
 }
 
 } // namespace bench

@@ -1,0 +1,88 @@
+"""--html: a browser opens the pages and finds their charts."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.path.abspath(sys.argv.pop(1))
+BROWSER = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+GRAPHS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "..", "graphs")
+
+
+class Page(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(self.folder, "page.html")
+
+    def made(self, *arguments):
+        done = subprocess.run(
+            [TOOL, *arguments, "--html", self.path], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, universal_newlines=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        with open(self.path, encoding="utf-8") as file:
+            page = file.read()
+        # Nothing but the name of SVG's namespace looks like an address.
+        self.assertEqual(set(re.findall(r"https?://[^'\" ]*", page)),
+                         {"http://www.w3.org/2000/svg"})
+        return page
+
+    def opened(self):
+        """The page as the browser has drawn it."""
+        done = subprocess.run(
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage", "--virtual-time-budget=5000",
+             "--user-data-dir=" + os.path.join(self.folder, "browser"),
+             "--dump-dom", "file://" + self.path],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            universal_newlines=True, timeout=120)
+        self.assertIn('data-drawn="yes"', done.stdout, done.stderr)
+        return done.stdout
+
+    def charts(self, dom):
+        """The marks in each chart."""
+        return {name: body.count("data-row=") for name, body in re.findall(
+            r'<svg[^>]*data-chart="([^"]*)"[^>]*>(.*?)</svg>', dom, re.S)}
+
+    def test_kernels(self):
+        self.made("kernels", "--quick", "--threads", "1", "--budget", "0.01",
+                  "--filter", "^u[48]/.*256x256")
+        charts = self.charts(self.opened())
+        self.assertGreater(charts["roofline"], 10)
+        self.assertGreater(charts["gain over stock oneDNN"], 3)
+
+    def test_replay(self):
+        names = ("onnx-u16-block-f32.json", "chain-s8-multiply-add.json")
+        self.made("replay", "--budget", "0.01",
+                  *[os.path.join(GRAPHS, name) for name in names])
+        dom = self.opened()
+        self.assertGreaterEqual(self.charts(dom)["roofline"], 2)
+        for name in names:
+            self.assertIn(name, dom)
+
+    def test_serve(self):
+        self.made("serve", "--seconds", "1")
+        charts = self.charts(self.opened())
+        self.assertEqual(charts["latencies"], 3 * 3 * 2)
+        self.assertGreater(charts["memory"], 2)
+
+    def test_names_cannot_break_out(self):
+        evil = os.path.join(self.folder, "<script>alert(1)<!--.json")
+        os.symlink(os.path.abspath(os.path.join(
+            GRAPHS, "dequantize-s8-channel-f32.json")), evil)
+        page = self.made("replay", "--budget", "0.01", evil)
+        self.assertNotIn("<script>alert", page)
+        self.assertIn("&lt;script&gt;alert(1)&lt;!--", self.opened())
+
+
+if __name__ == "__main__":
+    if not BROWSER:
+        print("NOT RUN: no chromium here, nobody has looked at the pages")
+        sys.exit(77)
+    unittest.main()
