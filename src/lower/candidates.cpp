@@ -1,6 +1,7 @@
 #include "base/log.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/quantize/quantize.hpp"
 #include "lower/lower.hpp"
 
 namespace dnnl_dequant {
@@ -16,6 +17,8 @@ struct candidate_t {
 constexpr candidate_t candidates[] = {
 #define X(name, isa, factory) {#name, isa, factory},
 #include "kernels/dequantize/kernels.def"
+#include "kernels/quantize/kernels.def"
+// Last: its plain C++ takes all steps.
 #include "kernels/elementwise/kernels.def"
 #undef X
 };

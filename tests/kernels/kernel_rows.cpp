@@ -1,6 +1,11 @@
 #include "kernels/kernel_rows.hpp"
 
+#include <algorithm>
+
+#include "base/convert.hpp"
 #include "kernels/dequantize/dequantize.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/quantize/quantize.hpp"
 #include "problem/make_problem.hpp"
 
 namespace dnnl_dequant {
@@ -14,6 +19,15 @@ const std::vector<kernel_row_t> &dequantize_rows() {
 #include "kernels/dequantize/kernels.def"
 #undef X
     };
+    return rows;
+}
+
+const std::vector<kernel_row_t> &quantize_rows() {
+    static const std::vector<kernel_row_t> rows {
+#define X(name, isa, factory) {#name, isa, factory},
+#include "kernels/quantize/kernels.def"
+#undef X
+            {"portable_elementwise", isa_none, make_portable_elementwise}};
     return rows;
 }
 
@@ -64,8 +78,21 @@ problem_t problem_of(const dequantize_case_t &c) {
         views.push_back({tensor.type, strides_over_dims(c, tensor), true});
         offsets.push_back(tensor.offset);
     };
-    add(c.zps, step_kind_t::subtract);
-    add(c.scales, step_kind_t::multiply);
+    const bool quantizes = is_quantize(c.op);
+    add(c.zps, !quantizes               ? step_kind_t::subtract
+               : is_integer(c.dst.type) ? step_kind_t::offset
+                                        : step_kind_t::add);
+    add(c.scales, quantizes ? step_kind_t::divide : step_kind_t::multiply);
+    if (quantizes) {
+        std::reverse(steps.begin(), steps.end());
+        const bool has_room = c.dst.type == data_type_t::f32;
+        if (is_floating(c.dst.type) && c.saturate && !has_room) {
+            step_t step {step_kind_t::saturate};
+            step.upper = largest_of(c.dst.type);
+            step.lower = -step.upper;
+            steps.push_back(step);
+        }
+    }
     views.push_back({c.dst.type, c.dst.strides, false});
     offsets.push_back(c.dst.offset);
     problem_t problem = make_problem(c.src.dims, groups_of(c), views, steps);

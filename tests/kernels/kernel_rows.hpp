@@ -18,6 +18,10 @@ struct kernel_row_t {
 /// The rows of the dequantize family, best first.
 const std::vector<kernel_row_t> &dequantize_rows();
 
+/// Those of the quantize family, and the plain C++ of the elementwise family
+/// that stands in for theirs.
+const std::vector<kernel_row_t> &quantize_rows();
+
 /// What this machine has, whatever oneDNN is told to use.
 isa_t isa_of_machine();
 
@@ -26,7 +30,7 @@ inline bool runs_here(const kernel_row_t &row) {
 }
 
 /// The problem that a case is, its tensors in the order src, [zps,] scales,
-/// dst.
+/// dst, whatever the order of its steps.
 problem_t problem_of(const support::dequantize_case_t &c);
 
 /// Half of the cases as they are, the others with a small offset of each

@@ -1,0 +1,118 @@
+#if defined(__x86_64__)
+
+#include "kernels/jit/narrow.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+template <isa_t isa>
+jit_narrow_t<isa>::jit_narrow_t(
+        jit_generator_t &host, int bits, bool is_signed, const vmm_t &vmm_order)
+    : h_(host)
+    , bits_(bits)
+    , is_signed_(is_signed)
+    , vmm_order_(vmm_order) {}
+
+// Packing works within 128 bits: four vectors of bytes come out as dwords
+// whose order this puts right, two of words as quadwords.
+template <isa_t isa>
+void jit_narrow_t<isa>::load_constants() {
+    constexpr uint32_t parts = is_avx512 ? 4 : 2;
+    jit_generator_t::lanes_t lanes {};
+    for (uint32_t i = 0; i < 4 * parts; ++i)
+        lanes[i] = bits_ == 8 ? i / parts + i % parts * 4
+                              : i / (2 * parts) * 2 + i % (2 * parts) / 2 * 4
+                                        + i % 2;
+    if (bits_ < 32) h_.vmovups(vmm_order_, h_.constant(lanes));
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::to_words(
+        const vmm_t &to, const vmm_t &low, const vmm_t &high) {
+    // On the way to bytes both saturations are signed first.
+    if (is_signed_ || bits_ == 8) h_.vpackssdw(to, low, high);
+    else h_.vpackusdw(to, low, high);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::to_bytes(
+        const vmm_t &to, const vmm_t &low, const vmm_t &high) {
+    if (is_signed_) h_.vpacksswb(to, low, high);
+    else h_.vpackuswb(to, low, high);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_group(const RegExp &dst, const vmm_t *vectors) {
+    const vmm_t &first = vectors[0];
+    if (bits_ < 32) to_words(first, first, vectors[1]);
+    if (bits_ == 8) {
+        to_words(vectors[2], vectors[2], vectors[3]);
+        to_bytes(first, first, vectors[2]);
+    }
+    if (bits_ < 32) h_.vpermd(first, vmm_order_, first);
+    h_.vmovups(h_.ptr[dst], first);
+}
+
+// Those of unsigned types may be negative, which the instructions take for
+// large.
+template <isa_t isa>
+void jit_narrow_t<isa>::store_lanes(const Address &to, const vmm_t &vector) {
+    const Zmm z(vector.getIdx());
+    if (bits_ == 32) {
+        h_.vmovdqu32(to, z);
+    } else if (is_signed_) {
+        if (bits_ == 8) h_.vpmovsdb(to, z);
+        else h_.vpmovsdw(to, z);
+    } else {
+        h_.vpmaxsd(z, z, h_.constant(0));
+        if (bits_ == 8) h_.vpmovusdb(to, z);
+        else h_.vpmovusdw(to, z);
+    }
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store(
+        const RegExp &dst, const vmm_t &vector, bool tail, const Opmask &mask) {
+    if (is_avx512) {
+        if (tail) store_lanes(h_.ptr[dst] | mask, vector);
+        else store_lanes(h_.ptr[dst], vector);
+        return;
+    }
+    const Xmm x(vector.getIdx());
+    if (bits_ == 32) {
+        h_.vmovups(h_.ptr[dst], vector);
+        return;
+    }
+    to_words(vector, vector, vector);
+    h_.vpermq(Ymm(vector.getIdx()), Ymm(vector.getIdx()), 0x08);
+    if (bits_ == 16) {
+        h_.vmovups(h_.ptr[dst], x);
+        return;
+    }
+    to_bytes(vector, vector, vector);
+    h_.vmovq(h_.ptr[dst], x);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_single(const RegExp &dst, const vmm_t &vector) {
+    const Xmm x(vector.getIdx());
+    if (bits_ == 32) {
+        h_.vmovd(h_.ptr[dst], x);
+        return;
+    }
+    to_words(vector, vector, vector);
+    if (bits_ == 16) {
+        h_.vpextrw(h_.ptr[dst], x, 0);
+        return;
+    }
+    to_bytes(vector, vector, vector);
+    h_.vpextrb(h_.ptr[dst], x, 0);
+}
+
+template class jit_narrow_t<isa_avx512_core>;
+template class jit_narrow_t<isa_avx2>;
+
+} // namespace dnnl_dequant
+
+#endif

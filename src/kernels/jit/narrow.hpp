@@ -1,0 +1,51 @@
+#ifndef KERNELS_JIT_NARROW_HPP
+#define KERNELS_JIT_NARROW_HPP
+
+#include "base/data_type.hpp"
+#include "kernels/jit/generator.hpp"
+#include "kernels/jit/registers.hpp"
+
+namespace dnnl_dequant {
+
+/// Lanes of 32-bit integers to memory as integers of 8, 16 or 32 bits; those
+/// of 8 and 16 bits saturate.
+template <isa_t isa>
+class jit_narrow_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+
+    /// `vmm_order`: a register of its own.
+    jit_narrow_t(jit_generator_t &host, int bits, bool is_signed,
+            const vmm_t &vmm_order);
+
+    /// Vectors that are stored together fastest.
+    int group() const { return bits_ == 8 ? 4 : bits_ == 16 ? 2 : 1; }
+
+    void load_constants();
+
+    /// group() vectors in a row, which die.
+    void store_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
+
+    /// One vector, which dies; `tail` (AVX-512 only) of the lanes in `mask`.
+    void store(const Xbyak::RegExp &dst, const vmm_t &vector, bool tail,
+            const Xbyak::Opmask &mask);
+
+    /// Lane 0.
+    void store_single(const Xbyak::RegExp &dst, const vmm_t &vector);
+
+private:
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+
+    void to_words(const vmm_t &to, const vmm_t &low, const vmm_t &high);
+    void to_bytes(const vmm_t &to, const vmm_t &low, const vmm_t &high);
+    void store_lanes(const Xbyak::Address &to, const vmm_t &vector);
+
+    jit_generator_t &h_;
+    const int bits_;
+    const bool is_signed_;
+    const vmm_t vmm_order_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

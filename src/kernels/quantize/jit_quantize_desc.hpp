@@ -1,0 +1,42 @@
+#ifndef KERNELS_QUANTIZE_JIT_QUANTIZE_DESC_HPP
+#define KERNELS_QUANTIZE_JIT_QUANTIZE_DESC_HPP
+
+#include "base/convert.hpp"
+#include "kernels/dequantize/jit_row_kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// What a row kernel of quantize is generated for.
+struct jit_quantize_desc_t {
+    data_type_t src, dst;
+    data_type_t zps = data_type_t::undef; // none
+    bool scales_vary = false, zps_vary = false;
+    bool true_division = false; // else by the scales' reciprocals
+    bool prefetching = false;
+    dim_t cols = 0; // of every call; 0: each says how many
+    // What values are held to; of integers dst's range or narrower.
+    bool saturates = false;
+    float lower = 0, upper = 0;
+
+    bool has_zps() const { return zps != data_type_t::undef; }
+    bool to_integers() const { return is_integer(dst); }
+    bool to_small_floats() const { return is_floating(dst) && bits() <= 8; }
+    int bits() const { return bits_of(dst); }
+    /// Elements below a byte are stored in bytes of their own.
+    int container_bits() const { return bits() < 8 ? 8 : bits(); }
+    /// Sums may go beyond 32 bits.
+    bool is_wide() const {
+        return to_integers()
+               && (bits() > 16 || (has_zps() && bits_of(zps) > 16));
+    }
+};
+
+/// Generates the code for one of isa_avx512_core and isa_avx2, to be called as
+/// the row kernels of dequantize are, with reciprocals in the place of
+/// zps_high; src and dst begin at a byte. `name` stands in the perf map.
+result_t make_jit_quantize_row(const jit_quantize_desc_t &desc, isa_t isa,
+        const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,332 @@
+// The generated code of the quantize family:
+//
+//   dst[r][c] = saturate(round(src[r][c] / scales) + zps)
+//
+// for rows r and columns c, each of src and dst dense along c. Scales, their
+// reciprocals (f32) and zero points (f32 for floating dst, else integers) stand
+// one a row or one an element:
+//
+//   for each row
+//     load parameters (one a row)
+//     for each group of vectors     four of bytes, two of words, then single
+//       load, quantize              jit_quantizer.hpp
+//       narrow and store            kernels/jit/narrow.hpp
+//     the rest by mask, or one by one
+//
+// Registers: jit_row_registers.hpp for the general ones; vector registers
+//   0 - 3    values
+//   4 - 7    scratch of what is done to them
+//   8 - 10   scales, reciprocals, zero points, of the row
+//   11       order of narrowing
+// and from io's first on those of rounding to bf16.
+
+#include "kernels/quantize/jit_quantize_desc.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/dequantize/jit_row_registers.hpp"
+#include "kernels/jit/io.hpp"
+#include "kernels/jit/narrow.hpp"
+#include "kernels/quantize/jit_quantizer.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+template <isa_t isa>
+class jit_quantize_row_t : public jit_generator_t,
+                           public jit_row_kernel_t,
+                           private jit_row_registers_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using io_t = jit_io_t<isa>;
+    using extent_t = typename io_t::extent_t;
+
+    jit_quantize_row_t(const jit_quantize_desc_t &desc, const char *name)
+        : jit_generator_t(name)
+        , desc_(desc)
+        , load_(*this, dense_format(desc.src), data_type_t::f32, first_io_vmm)
+        , store_(*this, dense_format(data_type_t::f32),
+                  is_result_type(desc.dst) ? desc.dst : data_type_t::f32,
+                  first_io_vmm)
+        , quantizer_(*this, desc, vmm_scratch_at)
+        , narrow_(*this, desc.container_bits(),
+                  family_of(desc.dst) == type_family_t::signed_int,
+                  vmm_t(vmm_order_at)) {}
+
+    void operator()(jit_row_args_t &args) const override {
+        getCode<void (*)(jit_row_args_t *)>()(&args);
+    }
+    dim_t width() const override { return io_t::simd_w; }
+    int fields() const override { return 1; }
+
+private:
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+    static constexpr int first_io_vmm
+            = jit_isa_t<isa>::vmm_count - io_t::vmm_needed;
+    static constexpr int vmm_scratch_at = 4, vmm_scale_at = 8,
+                         vmm_reciprocal_at = 9, vmm_zp_at = 10,
+                         vmm_order_at = 11;
+    static constexpr uint32_t f32_bytes = 4;
+    static constexpr uint32_t step_width = io_t::simd_w;
+    static constexpr uint32_t most_vectors = 4;
+
+    bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
+    bool stays_float() const { return is_result_type(desc_.dst); }
+    uint32_t src_bytes(uint32_t elements) const {
+        return load_.src_bytes(elements);
+    }
+    uint32_t dst_bytes(uint32_t elements) const {
+        return elements * static_cast<uint32_t>(desc_.container_bits()) / 8;
+    }
+
+    void generate() override {
+        preamble();
+        mov(reg_src_pitch, arg(offsetof(jit_row_args_t, src_pitch)));
+        mov(reg_dst_pitch, arg(offsetof(jit_row_args_t, dst_pitch)));
+        mov(reg_src_ahead(), arg(offsetof(jit_row_args_t, src_ahead)));
+        mov(reg_dst_ahead_, arg(offsetof(jit_row_args_t, dst_ahead)));
+        load_constants();
+        mov(reg_src_row, arg(offsetof(jit_row_args_t, src)));
+        mov(reg_dst_row, arg(offsetof(jit_row_args_t, dst)));
+        mov(reg_rows, arg(offsetof(jit_row_args_t, rows)));
+        load_params_row();
+        rows_loop();
+        postamble();
+    }
+
+    void load_constants() {
+        if (stays_float()) store_.load_constants();
+        else narrow_.load_constants();
+        if (!is_avx512) return;
+        mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        and_(reg_count, step_width - 1);
+        load_.load_tail_masks(reg_count, rax);
+    }
+
+    void load_params_row() {
+        mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
+        mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
+        mov(reg_reciprocals(), arg(offsetof(jit_row_args_t, zps_high)));
+    }
+
+    void rows_loop() {
+        Label l_rows, l_end;
+        test(reg_rows, reg_rows);
+        jz(l_end, T_NEAR);
+        align(16);
+        L(l_rows);
+        mov(reg_src, reg_src_row);
+        mov(reg_dst, reg_dst_row);
+        if (!is_unrolled()) mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        if (!desc_.scales_vary) {
+            vbroadcastss(vmm_t(vmm_scale_at), ptr[reg_scales]);
+            if (!desc_.true_division)
+                vbroadcastss(vmm_t(vmm_reciprocal_at), ptr[reg_reciprocals()]);
+        }
+        if (desc_.has_zps() && !desc_.zps_vary)
+            vbroadcastss(vmm_t(vmm_zp_at), ptr[reg_zps]);
+        columns();
+        next_row();
+        dec(reg_rows);
+        jnz(l_rows, T_NEAR);
+        L(l_end);
+    }
+
+    bool is_unrolled() const {
+        constexpr dim_t most_steps = 8;
+        return desc_.cols > 0 && desc_.cols % step_width == 0
+               && desc_.cols <= most_steps * step_width;
+    }
+
+    void columns() {
+        if (is_unrolled()) {
+            const auto all = static_cast<uint32_t>(desc_.cols) / step_width;
+            for (uint32_t v = 0; v < all;) {
+                const uint32_t count = vectors_at_once(all - v);
+                vectors(count, v * step_width);
+                v += count;
+            }
+            prefetch(static_cast<uint32_t>(desc_.cols));
+            return;
+        }
+        steps_while(most_vectors, true);
+        if (narrow_.group() == 2) steps_while(2, false);
+        steps_while(1, true);
+        if (is_avx512) masked_tail();
+        else scalar_tail();
+    }
+
+    uint32_t vectors_at_once(uint32_t left) const {
+        const auto group = static_cast<uint32_t>(narrow_.group());
+        if (stays_float() || left < group) return 1;
+        return group;
+    }
+
+    // While so many vectors are left, or once.
+    void steps_while(uint32_t count, bool again) {
+        Label l_steps, l_end;
+        const uint32_t elements = count * step_width;
+        cmp(reg_count, elements);
+        jl(l_end, T_NEAR);
+        if (again) align(16);
+        L(l_steps);
+        for (uint32_t v = 0; v < count;) {
+            const uint32_t at_once = vectors_at_once(count - v);
+            vectors(at_once, v * step_width);
+            v += at_once;
+        }
+        prefetch(elements);
+        advance(elements);
+        sub(reg_count, elements);
+        if (again) {
+            cmp(reg_count, elements);
+            jge(l_steps, T_NEAR);
+        }
+        L(l_end);
+    }
+
+    // So many vectors, `offset` elements from the cursors on; stored together
+    // where they are a group.
+    void vectors(uint32_t count, uint32_t offset) {
+        vmm_t values[most_vectors];
+        for (uint32_t v = 0; v < count; ++v) {
+            values[v] = vmm_t(static_cast<int>(v));
+            const uint32_t at = offset + v * step_width;
+            load_.load_raw(values[v], reg_src + src_bytes(at), false);
+            quantize(values[v], at);
+        }
+        const RegExp to = reg_dst + dst_bytes(offset);
+        if (stays_float()) store_float(to, values[0], extent_t::full);
+        else if (static_cast<int>(count) == narrow_.group())
+            narrow_.store_group(to, values);
+        else narrow_.store(to, values[0], false, load_.k_dst_tail());
+    }
+
+    void store_float(const RegExp &to, const vmm_t &value, extent_t extent) {
+        store_.store(to, value, value, vmm_t(vmm_scratch_at), extent);
+    }
+
+    // What was loaded raw, and is element `at` from the cursors.
+    void quantize(const vmm_t &x, uint32_t at) {
+        const vmm_t a(vmm_scratch_at), b(vmm_scratch_at + 1);
+        if (desc_.src == data_type_t::s32) vcvtdq2ps(x, x);
+        else load_.extract(x, x, 0, a, b);
+        const auto place
+                = [&](const Reg64 &reg) { return ptr[reg + at * f32_bytes]; };
+        const vmm_t scale(vmm_scale_at), reciprocal(vmm_reciprocal_at),
+                zp(vmm_zp_at);
+        const Address scales = place(reg_scales), zps = place(reg_zps),
+                      reciprocals = place(reg_reciprocals());
+        const auto choose = [](bool vary, const Operand &varying,
+                                    const Operand &fixed) -> const Operand & {
+            return vary ? varying : fixed;
+        };
+        quantizer_.quantize(x, choose(desc_.scales_vary, scales, scale),
+                choose(desc_.scales_vary, reciprocals, reciprocal),
+                choose(desc_.zps_vary, zps, zp));
+    }
+
+    void masked_tail() {
+        Label l_end;
+        test(reg_count, reg_count);
+        jz(l_end, T_NEAR);
+        const vmm_t x(0);
+        load_.load_raw(x, RegExp(reg_src), true);
+        quantize(x, 0);
+        if (stays_float()) store_float(RegExp(reg_dst), x, extent_t::tail);
+        else narrow_.store(RegExp(reg_dst), x, true, load_.k_dst_tail());
+        L(l_end);
+    }
+
+    // One by one, each in lane 0. What stands behind the parameters is read
+    // with them and of no matter.
+    void scalar_tail() {
+        Label l_tail, l_end;
+        test(reg_count, reg_count);
+        jz(l_end, T_NEAR);
+        L(l_tail);
+        const vmm_t x(0);
+        load_.load_raw_single(x, RegExp(reg_src), 0, eax);
+        quantize(x, 0);
+        if (stays_float()) store_float(RegExp(reg_dst), x, extent_t::single);
+        else narrow_.store_single(RegExp(reg_dst), x);
+        advance(1);
+        dec(reg_count);
+        jnz(l_tail, T_NEAR);
+        L(l_end);
+    }
+
+    void advance(uint32_t elements) {
+        add(reg_src, src_bytes(elements));
+        add(reg_dst, dst_bytes(elements));
+        if (desc_.scales_vary) {
+            add(reg_scales, elements * f32_bytes);
+            add(reg_reciprocals(), elements * f32_bytes);
+        }
+        if (desc_.zps_vary) add(reg_zps, elements * f32_bytes);
+    }
+
+    void prefetch(uint32_t elements) {
+        constexpr uint32_t line = 64;
+        if (!desc_.prefetching) return;
+        for (uint32_t at = 0; at < dst_bytes(elements); at += line)
+            prefetchw(ptr[reg_dst + reg_dst_ahead_ + at]);
+        for (uint32_t at = 0; at < src_bytes(elements); at += line)
+            prefetcht0(ptr[reg_src + reg_src_ahead() + at]);
+    }
+
+    void next_row() {
+        add(reg_src_row, reg_src_pitch);
+        add(reg_dst_row, reg_dst_pitch);
+        if (!varies()) {
+            mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
+            add(reg_scales, rax);
+            add(reg_reciprocals(), rax);
+            add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
+            return;
+        }
+        mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
+        add(arg(offsetof(jit_row_args_t, scales)), rax);
+        add(arg(offsetof(jit_row_args_t, zps_high)), rax);
+        mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
+        add(arg(offsetof(jit_row_args_t, zps)), rax);
+        load_params_row();
+    }
+
+    Address arg(size_t offset) { return qword[abi_param + offset]; }
+    const Reg64 &reg_reciprocals() const { return reg_zps_high; }
+    const Reg64 &reg_src_ahead() const { return reg_src_pitch3; }
+
+    const jit_quantize_desc_t desc_;
+    io_t load_, store_;
+    jit_quantizer_t<isa> quantizer_;
+    jit_narrow_t<isa> narrow_;
+    const Reg64 reg_dst_ahead_ = reg_dst_pitch3;
+};
+
+template <isa_t isa>
+result_t make(const jit_quantize_desc_t &desc, const char *name,
+        std::unique_ptr<const jit_row_kernel_t> &kernel) {
+    std::unique_ptr<jit_quantize_row_t<isa>> made;
+    const result_t result = make_jit(made, desc, name);
+    kernel = std::move(made);
+    return result;
+}
+
+} // namespace
+
+result_t make_jit_quantize_row(const jit_quantize_desc_t &desc, isa_t isa,
+        const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel) {
+    if (has(isa, isa_avx512_core))
+        return make<isa_avx512_core>(desc, name, kernel);
+    return make<isa_avx2>(desc, name, kernel);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,197 @@
+#include "kernels/quantize/jit_quantizer.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstring>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+uint32_t bits_of_f32(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+// Where remainders of clamped quotients are still finite, and sums beyond all
+// integers' ranges.
+constexpr float far = 0x1p40f;
+// Where integers of 32 bits still hold a sum with one of 16.
+constexpr float near = 0x1p24f;
+
+// Two f64 of the same bits in each 64 of a constant.
+jit_generator_t::lanes_t lanes_of(double value) {
+    uint32_t words[2];
+    std::memcpy(words, &value, sizeof(words));
+    jit_generator_t::lanes_t lanes;
+    for (size_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = words[i % 2];
+    return lanes;
+}
+
+} // namespace
+
+template <isa_t isa>
+jit_quantizer_t<isa>::jit_quantizer_t(
+        jit_generator_t &host, const jit_quantize_desc_t &desc, int vmm_scratch)
+    : h_(host)
+    , desc_(desc)
+    , vmm_scratch_(vmm_scratch) {
+    if (desc.to_small_floats())
+        small_float_
+                = std::make_unique<jit_to_small_float_t<isa>>(host, desc.dst);
+}
+
+template <isa_t isa>
+void jit_quantizer_t<isa>::quantize(const vmm_t &x, const Operand &scale,
+        const Operand &reciprocal, const Operand &zp) {
+    if (desc_.true_division) divide(x, scale);
+    else multiply(x, scale, reciprocal);
+    if (desc_.is_wide()) to_wide_integers(x, zp);
+    else if (desc_.to_integers()) to_integers(x, zp);
+    else to_floats(x, zp);
+}
+
+template <isa_t isa>
+void jit_quantizer_t<isa>::divide(const vmm_t &x, const Operand &scale) {
+    h_.vdivps(x, x, scale);
+    if (desc_.to_integers()) clear_nan(x);
+}
+
+// NaN becomes 0.
+template <isa_t isa>
+void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
+    constexpr uint8_t ordered = 7;
+    const vmm_t mask = scratch(0);
+    if (is_avx512) {
+        const Opmask k(7);
+        h_.vcmpps(k, x, x, ordered);
+        h_.vmovaps(x | k | util::T_z, x);
+    } else {
+        h_.vcmpps(mask, x, x, ordered);
+        h_.vandps(x, x, mask);
+    }
+}
+
+// The quotient is held to `far`, since no remainder of an infinite one would
+// be of use. A NaN x is one again in the remainder.
+template <isa_t isa>
+void jit_quantizer_t<isa>::multiply(
+        const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
+    const vmm_t q = scratch(0);
+    h_.vmulps(q, x, reciprocal);
+    if (is_avx512) {
+        // The lesser magnitude, of q's sign.
+        constexpr uint8_t least_magnitude = 0x2;
+        h_.vrangeps(q, q, h_.constant(bits_of_f32(far)), least_magnitude);
+    } else {
+        h_.vminps(q, q, h_.constant(bits_of_f32(far)));
+        h_.vmaxps(q, q, h_.constant(bits_of_f32(-far)));
+    }
+    h_.vfnmadd231ps(x, q, scale);
+    h_.vfmadd132ps(x, q, reciprocal);
+    clear_nan(x);
+}
+
+template <isa_t isa>
+void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
+    h_.vminps(x, x, h_.constant(bits_of_f32(near)));
+    h_.vmaxps(x, x, h_.constant(bits_of_f32(-near)));
+    h_.vcvtps2dq(x, x); // to the nearest, even at ties
+    if (desc_.has_zps()) h_.vpaddd(x, x, zp);
+    // Where narrowing saturates to other bounds than dst's.
+    const auto range = range_of(desc_.dst);
+    const bool tight = desc_.bits() < 8 || desc_.saturates;
+    if (!tight) return;
+    const auto lower = desc_.saturates ? static_cast<int64_t>(desc_.lower)
+                                       : range.lowest;
+    const auto upper = desc_.saturates ? static_cast<int64_t>(desc_.upper)
+                                       : range.highest;
+    h_.vpmaxsd(x, x, h_.constant(static_cast<uint32_t>(lower)));
+    h_.vpminsd(x, x, h_.constant(static_cast<uint32_t>(upper)));
+}
+
+// By f64, which has room for all sums.
+template <isa_t isa>
+void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
+    constexpr uint8_t nearest_even = 0;
+    if (is_avx512) h_.vrndscaleps(x, x, nearest_even);
+    else h_.vroundps(x, x, nearest_even);
+    h_.vminps(x, x, h_.constant(bits_of_f32(far)));
+    h_.vmaxps(x, x, h_.constant(bits_of_f32(-far)));
+    const vmm_t zps = scratch(1);
+    if (desc_.has_zps()) h_.vmovups(zps, zp);
+    wide_half(scratch(2), x, zps, 1);
+    wide_half(x, x, zps, 0);
+    if (is_avx512)
+        h_.vinserti64x4(
+                Zmm(x.getIdx()), Zmm(x.getIdx()), Ymm(vmm_scratch_ + 2), 1);
+    else
+        h_.vinserti128(
+                Ymm(x.getIdx()), Ymm(x.getIdx()), Xmm(vmm_scratch_ + 2), 1);
+    if (desc_.dst == data_type_t::u32)
+        h_.vxorps(x, x, h_.constant(0x80000000u));
+}
+
+// One half of the lanes, as integers in the low half of `to`; those of u32
+// less 2^31. A zero point of u32 is read as s32 less 2^31 too.
+template <isa_t isa>
+void jit_quantizer_t<isa>::wide_half(
+        const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half) {
+    using half_t = std::conditional_t<is_avx512, Ymm, Xmm>;
+    const half_t low_of_to(to.getIdx());
+    const vmm_t sum = scratch(3);
+    const half_t low_of_sum(sum.getIdx());
+    const auto take = [&](const half_t &into, const vmm_t &from) {
+        if (is_avx512)
+            h_.vextractf64x4(Ymm(into.getIdx()), Zmm(from.getIdx()), 1);
+        else h_.vextractf128(Xmm(into.getIdx()), Ymm(from.getIdx()), 1);
+    };
+    const half_t low_of_x(x.getIdx()), low_of_zp(zp.getIdx());
+    double correction = 0;
+    if (half == 1) take(low_of_to, x);
+    h_.vcvtps2pd(to, half == 1 ? low_of_to : low_of_x);
+    if (desc_.has_zps()) {
+        if (half == 1) take(low_of_sum, zp);
+        const half_t &from = half == 1 ? low_of_sum : low_of_zp;
+        h_.vcvtdq2pd(sum, from);
+        h_.vaddpd(to, to, sum);
+        if (desc_.zps == data_type_t::u32) correction += 0x1p31;
+    }
+    const bool to_u32 = desc_.dst == data_type_t::u32;
+    if (to_u32) correction -= 0x1p31;
+    if (correction != 0) h_.vaddpd(to, to, h_.constant(lanes_of(correction)));
+    const auto range = range_of(desc_.dst);
+    const double offset = to_u32 ? -0x1p31 : 0;
+    h_.vmaxpd(to, to,
+            h_.constant(lanes_of(static_cast<double>(range.lowest) + offset)));
+    h_.vminpd(to, to,
+            h_.constant(lanes_of(static_cast<double>(range.highest) + offset)));
+    h_.vcvtpd2dq(low_of_to, to);
+}
+
+template <isa_t isa>
+void jit_quantizer_t<isa>::to_floats(const vmm_t &x, const Operand &zp) {
+    if (desc_.has_zps()) h_.vaddps(x, x, zp);
+    if (desc_.saturates) {
+        // Of two operands of which one is NaN the second is the answer: x.
+        const vmm_t bound = scratch(0);
+        h_.vmovups(bound, h_.constant(bits_of_f32(desc_.lower)));
+        h_.vmaxps(x, bound, x);
+        h_.vmovups(bound, h_.constant(bits_of_f32(desc_.upper)));
+        h_.vminps(x, bound, x);
+    }
+    if (small_float_)
+        small_float_->convert(
+                x, {scratch(0), scratch(1), scratch(2), scratch(3)});
+}
+
+template class jit_quantizer_t<isa_avx512_core>;
+template class jit_quantizer_t<isa_avx2>;
+
+} // namespace dnnl_dequant
+
+#endif

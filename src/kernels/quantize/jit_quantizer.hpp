@@ -1,0 +1,58 @@
+#ifndef KERNELS_QUANTIZE_JIT_QUANTIZER_HPP
+#define KERNELS_QUANTIZE_JIT_QUANTIZER_HPP
+
+#include <memory>
+
+#include "kernels/jit/generator.hpp"
+#include "kernels/jit/to_small_float.hpp"
+#include "kernels/quantize/jit_quantize_desc.hpp"
+
+namespace dnnl_dequant {
+
+/// What becomes of one vector: f32 lanes x to quotients, to what dst holds, one
+/// a lane: integers, codes of small floats, or f32 still to be rounded.
+///
+/// The division is true, or q = x / s by the reciprocal r = 1 / s, rounded:
+///   q0 = x * r, e = x - q0 * s, q = q0 + e * r
+/// The remainder e is exact by a fused multiply-add; q is then the nearest f32
+/// (Markstein) unless something under- or overflows on the way or s has all
+/// ones for a significand, which are the scales that are not ordinary
+/// (jit_divisors.hpp). For quotients so small or so large that q is not the
+/// nearest, it rounds to the same integer, or saturates likewise.
+template <isa_t isa>
+class jit_quantizer_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr int scratch_count = 4;
+
+    /// vmm_scratch: the first of scratch_count registers.
+    jit_quantizer_t(jit_generator_t &host, const jit_quantize_desc_t &desc,
+            int vmm_scratch);
+
+    /// `x` becomes the result. Zero points are f32 for floating dst, else
+    /// integers of 32 bits. Clobbers k6 and k7.
+    void quantize(const vmm_t &x, const Xbyak::Operand &scale,
+            const Xbyak::Operand &reciprocal, const Xbyak::Operand &zp);
+
+private:
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+
+    vmm_t scratch(int i) const { return vmm_t(vmm_scratch_ + i); }
+    void divide(const vmm_t &x, const Xbyak::Operand &scale);
+    void multiply(const vmm_t &x, const Xbyak::Operand &scale,
+            const Xbyak::Operand &reciprocal);
+    void clear_nan(const vmm_t &x);
+    void to_integers(const vmm_t &x, const Xbyak::Operand &zp);
+    void to_wide_integers(const vmm_t &x, const Xbyak::Operand &zp);
+    void wide_half(const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half);
+    void to_floats(const vmm_t &x, const Xbyak::Operand &zp);
+
+    jit_generator_t &h_;
+    const jit_quantize_desc_t desc_;
+    const int vmm_scratch_;
+    std::unique_ptr<jit_to_small_float_t<isa>> small_float_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

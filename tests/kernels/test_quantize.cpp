@@ -1,0 +1,181 @@
+// Every kernel of the quantize family against the reference, over the cross
+// product of types, granularities, layouts and sizes; and its division against
+// the machine's.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/convert.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "kernels/run_case.hpp"
+#include "problem/make_problem.hpp"
+#include "support/linear_cases.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using support::dequantize_case_t;
+using op_t = support::dequantize_op_t;
+
+constexpr int failures_to_show = 3;
+
+// Empty if the kernel is right about the case.
+std::string check_row(const kernel_row_t &row, const dequantize_case_t &c,
+        const case_buffers_t &expected) {
+    const problem_t problem = problem_of(c);
+    std::shared_ptr<const kernel_t> kernel;
+    const result_t made = row.factory(problem, row.isa, kernel);
+    if (made.ok()) {
+        if (kernel->name() != row.name)
+            return std::string("is named ") + kernel->name();
+        return check_kernel(*kernel, c, expected);
+    }
+    if (made.status != status_t::unimplemented || made.reason.empty())
+        return "refused without a reason";
+    const bool may_refuse
+            = row.isa != isa_none
+              && (problem.loops.empty() || problem.dst().strides.back() != 1);
+    return may_refuse ? "" : "refused: " + made.reason;
+}
+
+class quantize_kernels : public ::testing::TestWithParam<data_type_t> {
+protected:
+    // All the types that go with this dst; of so many cases, one.
+    void run(const std::vector<dequantize_case_t> &shapes, dim_t sample) {
+        int failures = 0;
+        // Together these have every type of x, scale and zero point.
+        for (const auto op : {op_t::dynamic_quantize, op_t::quantize_linear,
+                     op_t::extended_quantize_linear})
+            for (const auto plain : support::plain_types(op)) {
+                auto types
+                        = support::linear_combinations(op, GetParam(), plain);
+                if (op == op_t::dynamic_quantize && is_integer(GetParam()))
+                    for (const auto zps : {data_type_t::s32, data_type_t::u32,
+                                 data_type_t::u16, data_type_t::u4})
+                        types.push_back(
+                                {plain, data_type_t::f32, zps, GetParam()});
+                support::for_each_case(types, support::shapes_of(op, shapes),
+                        [&](const dequantize_case_t &shown, dim_t n) {
+                    if (n % sample != 0 && support::only_case() < 0)
+                        return true;
+                    const auto c = with_offsets(shown);
+                    const case_buffers_t expected = expected_of(c);
+                    for (const auto &row : quantize_rows()) {
+                        if (!runs_here(row)) continue;
+                        const auto wrong = check_row(row, c, expected);
+                        if (wrong.empty()) continue;
+                        ++failures;
+                        ADD_FAILURE()
+                                << row.name << ": " << wrong << "\n  case " << n
+                                << ": " << to_string(c)
+                                << "\n  problem: " << to_string(problem_of(c));
+                    }
+                    return failures < failures_to_show;
+                });
+            }
+    }
+};
+
+TEST_P(quantize_kernels, equal_reference_on_small_odd_shapes) {
+    run(support::small_shapes(), 31);
+}
+
+TEST_P(quantize_kernels, equal_reference_about_multiples_of_vectors) {
+    run(support::vector_shapes(), 29);
+}
+
+INSTANTIATE_TEST_SUITE_P(every, quantize_kernels,
+        ::testing::Values(data_type_t::u8, data_type_t::s8, data_type_t::u16,
+                data_type_t::s16, data_type_t::u32, data_type_t::s32,
+                data_type_t::u4, data_type_t::s4, data_type_t::u2,
+                data_type_t::s2, data_type_t::f8_e4m3, data_type_t::f8_e5m2,
+                data_type_t::f8_e4m3fnuz, data_type_t::f8_e5m2fnuz,
+                data_type_t::f4_e2m1, data_type_t::f16, data_type_t::bf16,
+                data_type_t::f32),
+        [](const auto &param_info) { return to_string(param_info.param); });
+
+// --- the division
+
+// x in so many places near the ties of dst's integers times the scale.
+std::vector<float> near_ties(
+        float scale, dim_t most, support::random_t &random) {
+    std::vector<float> xs;
+    while (xs.size() < 240) {
+        const double tie
+                = static_cast<double>(random.between(-most, most)) + 0.5;
+        float x = static_cast<float>(tie * static_cast<double>(scale));
+        for (int i = 0; i < 2; ++i)
+            x = std::nextafter(x, -HUGE_VALF);
+        for (int i = 0; i < 5; ++i, x = std::nextafter(x, HUGE_VALF))
+            xs.push_back(x);
+    }
+    for (const float x : {0.f, -0.f, 1e-45f, 1e-38f, 1e38f, HUGE_VALF,
+                 -HUGE_VALF, std::nanf("")})
+        xs.push_back(x);
+    return xs;
+}
+
+float scale_like(uint32_t n, support::random_t &random) {
+    uint32_t bits = static_cast<uint32_t>(random.bits()) & 0x7fffffffu;
+    switch (n % 8) {
+    case 0: bits |= 0x7fffffu; break; // a significand of all ones
+    case 1: bits = (bits | 0x7fffffu) - 1u - n % 5; break;
+    case 2: bits &= ~0x7fffffu; break; // a power of two
+    case 3: bits = (bits & ~0x7fffffu) + 1u + n % 5; break;
+    case 4: break; // any, NaN and infinities among them
+    default:       // about one
+        bits = (bits & 0x7fffffu)
+               | static_cast<uint32_t>(random.between(120, 134)) << 23;
+    }
+    float scale;
+    std::memcpy(&scale, &bits, sizeof(scale));
+    return n % 3 == 0 ? -scale : scale;
+}
+
+void expect_true_division(data_type_t dst, dim_t most) {
+    const dim_t count = 248;
+    const problem_t problem = make_problem({count}, {count},
+            {{data_type_t::f32, {1}, false}, {data_type_t::f32, {0}, true},
+                    {dst, {1}, false}},
+            {{step_kind_t::divide, 1}});
+    const auto range = range_of(dst);
+    for (const auto &row : quantize_rows()) {
+        if (!runs_here(row)) continue;
+        std::shared_ptr<const kernel_t> kernel;
+        ASSERT_TRUE(row.factory(problem, row.isa, kernel).ok()) << row.name;
+        support::random_t random(20263);
+        for (uint32_t n = 0; n < 20000; ++n) {
+            float scale = scale_like(n, random);
+            auto xs = near_ties(scale, most, random);
+            std::vector<int32_t> got(xs.size());
+            void *const buffers[] = {xs.data(), &scale, got.data()};
+            kernel->run(buffers, 0, kernel->work_amount());
+            for (size_t i = 0; i < xs.size(); ++i) {
+                const int64_t wanted = std::min(
+                        std::max(nearest_int(xs[i] / scale), range.lowest),
+                        range.highest);
+                const int64_t stored
+                        = load_int(dst, got.data(), static_cast<dim_t>(i));
+                ASSERT_EQ(stored, wanted)
+                        << row.name << ": " << xs[i] << " / " << scale;
+            }
+        }
+    }
+}
+
+TEST(quantize_division, is_true_to_8_bits) {
+    expect_true_division(data_type_t::s8, 130);
+}
+
+TEST(quantize_division, is_true_to_16_bits) {
+    expect_true_division(data_type_t::u16, 65540);
+}
+
+TEST(quantize_division, is_true_to_32_bits) {
+    expect_true_division(data_type_t::s32, (dim_t {1} << 24) + 3);
+}
+
+} // namespace
+} // namespace dnnl_dequant
