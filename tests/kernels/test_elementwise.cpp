@@ -33,6 +33,16 @@ bool is_portable(const kernel_row_t &row) {
     return row.isa == isa_none;
 }
 
+// What a JIT kernel may not refuse: its inner loop stores one after the other
+// what it has computed of numbers of at most 32 bits.
+bool is_for_jit(const problem_t &problem) {
+    for (const auto &operand : problem.operands)
+        if (bits_of(operand.type) > 32) return false;
+    if (problem.steps.empty() && problem.src().type == problem.dst().type)
+        return false;
+    return problem.loops.empty() || problem.dst().strides.back() == 1;
+}
+
 // One buffer a tensor, at one end of its pages.
 class buffers_t {
 public:
@@ -149,7 +159,7 @@ private:
                 if (made.status != status_t::unimplemented
                         || made.reason.empty())
                     fail(entry, c, n, "refused without a reason");
-                if (is_portable(row))
+                if (is_portable(row) || is_for_jit(problem))
                     fail(entry, c, n, "refused: " + made.reason);
                 continue;
             }

@@ -1,0 +1,369 @@
+#include "kernels/elementwise/jit_chain_plan.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <string>
+
+#include "base/convert.hpp"
+#include "kernels/dequantize/jit_stream.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Below this many columns a row is little but overhead, of a tile even more.
+constexpr dim_t short_row = 16, narrow_tile = 64;
+// Below this many rows a call of generated code is little but overhead.
+constexpr dim_t few_rows = 16;
+// Whole cache lines of what is dense along the rows, by long stretches of dst.
+constexpr dim_t tile_line_bits = 512, tile_cols = 128;
+constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
+constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
+constexpr dim_t wanted_units = 32;
+constexpr dim_t in_cache_bytes = 1 << 20;
+constexpr dim_t slack = 16; // see jit_params.hpp
+
+result_t refuse(const std::string &why) {
+    return {status_t::unimplemented, why};
+}
+
+class chain_planner_t {
+public:
+    chain_planner_t(const problem_t &problem, chain_plan_t &plan)
+        : problem_(problem)
+        , plan_(plan)
+        , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
+
+    result_t make() {
+        choose_cols();
+        choose_rows();
+        choose_outer();
+        choose_feeds();
+        result_t result = make_ports();
+        if (!result.ok()) return result;
+        make_steps();
+        choose_blocks();
+        return {};
+    }
+
+private:
+    int loop_count() const { return static_cast<int>(problem_.loops.size()); }
+    const loop_t &loop(int l) const {
+        return problem_.loops[static_cast<size_t>(l)];
+    }
+    static dim_t stride(const operand_t &operand, int l) {
+        return l < 0 ? 0 : operand.strides[static_cast<size_t>(l)];
+    }
+    const operand_t &operand(int o) const {
+        return problem_.operands[static_cast<size_t>(o)];
+    }
+    int inputs() const {
+        return static_cast<int>(problem_.operands.size()) - 1;
+    }
+    static bool composes(const operand_t &operand, int outer, int inner,
+            dim_t inner_extent) {
+        return stride(operand, outer) == stride(operand, inner) * inner_extent;
+    }
+
+    // --- loops
+
+    void choose_cols() {
+        const int inner = loop_count() - 1, next = inner - 1;
+        if (inner < 0) return;
+        plan_.cols = inner;
+        plan_.col_extent = loop(inner).extent;
+        const int transposed = transposed_loop();
+        const dim_t wanted = transposed >= 0 ? narrow_tile : short_row;
+        const bool gapless = next >= 0 && next != transposed
+                             && (loop(inner).parent < 0
+                                     || (loop(inner).parent == next
+                                             && loop(next).parent < 0));
+        if (gapless && plan_.col_extent < wanted
+                && composes(problem_.dst(), next, inner, plan_.col_extent)) {
+            plan_.outer_cols = next;
+            plan_.outer_col_extent = loop(next).extent;
+        }
+    }
+    bool is_col(int l) const {
+        return l == plan_.cols || l == plan_.outer_cols;
+    }
+    bool shortens_cols(int l) const {
+        return loop(plan_.cols).parent == l
+               || (plan_.outer_cols >= 0 && loop(plan_.outer_cols).parent == l);
+    }
+
+    // The loop along which the largest operand is dense that is so along
+    // another one than the columns; -1 for none.
+    int transposed_loop() const {
+        int found = -1;
+        dim_t bits = 0;
+        for (int o = 0; o < inputs(); ++o) {
+            const auto &from = operand(o);
+            if (stride(from, plan_.cols) <= 1 || bits_of(from.type) <= bits)
+                continue;
+            for (int l = 0; l < loop_count(); ++l)
+                if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
+                    found = l;
+                    bits = bits_of(from.type);
+                }
+        }
+        return found;
+    }
+
+    void choose_rows() {
+        plan_.rows = transposed_loop();
+        if (plan_.rows < 0 && plan_.cols >= 0) {
+            int row = loop_count() - 1;
+            while (row >= 0 && is_col(row))
+                --row;
+            const int next = row - 1;
+            if (row >= 0 && next >= 0 && loop(row).extent < few_rows
+                    && loop(row).extent < loop(next).extent
+                    && loop(row).parent != next)
+                row = next;
+            plan_.rows = row;
+        }
+        if (plan_.rows >= 0) plan_.row_extent = loop(plan_.rows).extent;
+        plan_.dst_row = stride(problem_.dst(), plan_.rows);
+    }
+
+    void choose_outer() {
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != plan_.rows && !is_col(l)) plan_.outer.push_back(l);
+    }
+
+    // --- operands
+
+    void choose_feeds() {
+        for (int o = 0; o < inputs(); ++o) {
+            const auto &from = operand(o);
+            chain_feed_t feed;
+            feed.operand = o;
+            feed.row = stride(from, plan_.rows);
+            feed.col = stride(from, plan_.cols);
+            feed.outer_col = stride(from, plan_.outer_cols);
+            feed.by_row = feed.row != 0;
+            plan_.feeds.push_back(feed);
+        }
+    }
+
+    // Whatever begins a run along `dense` does so at a whole byte.
+    bool at_bytes_but(const operand_t &from, int dense) const {
+        const dim_t per_byte = std::max(8 / bits_of(from.type), 1);
+        if (from.offset % per_byte != 0) return false;
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != dense && !(l == plan_.outer_cols && dense == plan_.cols)
+                    && stride(from, l) % per_byte != 0)
+                return false;
+        return true;
+    }
+
+    // Generated code has registers for one type of 8-bit floats.
+    bool is_loadable(data_type_t type) {
+        if (!jit_lanes_t<isa_avx2>::is_loadable(type)) return false;
+        if (!lane_format_t {type, 8}.is_small_float()) return true;
+        if (small_ == data_type_t::undef) small_ = type;
+        return small_ == type;
+    }
+
+    access_t access_of(chain_feed_t &feed) {
+        const auto &from = operand(feed.operand);
+        if (feed.col == 0 && feed.outer_col == 0) return access_t::constant;
+        const bool whole = plan_.outer_cols < 0
+                           || feed.outer_col == feed.col * plan_.col_extent;
+        if (!whole) return access_t::staged;
+        if (feed.col == 1 && at_bytes_but(from, plan_.cols)
+                && is_loadable(from.type))
+            return access_t::direct;
+        feed.tiled = feed.row == 1 && transposed_loop() == plan_.rows
+                     && plan_.rows >= 0 && at_bytes_but(from, plan_.rows)
+                     && is_loadable(from.type);
+        plan_.has_tiles |= feed.tiled;
+        return feed.tiled ? access_t::direct : access_t::staged;
+    }
+
+    result_t make_ports() {
+        int staged = 0, constants = 0, pointers = 0;
+        for (auto &feed : plan_.feeds) {
+            const data_type_t type = operand(feed.operand).type;
+            const access_t access = access_of(feed);
+            const bool two = access != access_t::direct
+                             && lane_format_t {type, bits_of(type)}.is_wide();
+            if (!set_stages(feed, two))
+                return refuse(std::string(to_string(type))
+                              + ", expected integers of at most 32 bits or "
+                                "floats");
+            for (int part = 0; part < (two ? 2 : 1); ++part) {
+                auto &place
+                        = access == access_t::constant ? constants : pointers;
+                add_port(feed, access, part, place++);
+                if (access == access_t::staged)
+                    feed.slices[static_cast<size_t>(part)] = staged++;
+            }
+            if (access == access_t::constant)
+                plan_.constants_by_row |= feed.by_row;
+            if (access == access_t::staged) plan_.staged_by_row |= feed.by_row;
+        }
+        if (constants > chain_desc_t::max_constants
+                || pointers > chain_desc_t::max_pointers)
+            return refuse("more operands than registers");
+        set_slices(staged);
+        return {};
+    }
+
+    bool set_stages(chain_feed_t &feed, bool two) const {
+        const data_type_t type = operand(feed.operand).type;
+        const zps_stages_t stages = stages_of_zps(type);
+        if (two) feed.stages = {stages.low, stages.high};
+        else feed.stages = {stages.whole, nullptr};
+        return stages.whole != nullptr;
+    }
+
+    void add_port(chain_feed_t &feed, access_t access, int part, int place) {
+        const auto &from = operand(feed.operand);
+        chain_port_t port;
+        port.access = access;
+        port.place = place;
+        if (access == access_t::direct) {
+            const int bits = bits_of(from.type);
+            port.format = {from.type, feed.tiled ? std::max(bits, 8) : bits};
+            port.prefetch = !feed.tiled && is_of_every_point(from);
+            plan_.desc.payloads |= from.type == data_type_t::f32
+                                   || from.type == data_type_t::f16;
+        }
+        (part == 0 ? feed.input.port : feed.input.high)
+                = static_cast<int>(plan_.desc.ports.size());
+        plan_.desc.ports.push_back(port);
+    }
+
+    static bool is_of_every_point(const operand_t &from) {
+        return std::count(from.strides.begin(), from.strides.end(), 0) == 0;
+    }
+
+    void set_slices(int staged) {
+        if (staged == 0) return;
+        constexpr dim_t align = 16;
+        plan_.slice_floats = chain_staged_floats / staged / align * align;
+        for (auto &feed : plan_.feeds)
+            for (auto &slice : feed.slices)
+                slice *= plan_.slice_floats;
+    }
+
+    // --- steps
+
+    const chain_input_t &input_of(int operand) const {
+        return plan_.feeds[static_cast<size_t>(operand)].input;
+    }
+
+    void make_steps() {
+        auto &desc = plan_.desc;
+        desc.dst = problem_.dst().type;
+        desc.src = input_of(0);
+        bool exact = is_integer(problem_.src().type);
+        bool *by_parts = &desc.src_by_parts;
+        const auto count = problem_.steps.size();
+        desc.steps.reserve(count); // `by_parts` points there
+        for (const auto &step : problem_.steps) {
+            desc.steps.push_back({step, {}, false});
+            auto &made = desc.steps.back();
+            if (has_operand(step.kind)) made.input = input_of(step.operand);
+            const bool of_integer = has_operand(step.kind)
+                                    && is_integer(operand(step.operand).type);
+            if (step.kind == step_kind_t::subtract && exact && of_integer)
+                *by_parts = made.by_parts = true;
+            exact = step.kind == step_kind_t::hold && of_integer;
+            by_parts = &made.by_parts;
+        }
+    }
+
+    // --- sizes
+
+    dim_t nominal_points() const {
+        dim_t points = 1;
+        for (const auto &l : problem_.loops)
+            points *= l.extent;
+        return points;
+    }
+
+    void choose_blocks() {
+        const dim_t dst_total = nominal_points() * dst_bytes_;
+        plan_.streaming = dst_total > streaming_threshold(plan_.has_tiles);
+        plan_.desc.prefetching = !plan_.streaming && !plan_.has_tiles
+                                 && dst_total > in_cache_bytes;
+        const dim_t unit_bytes = std::min(max_unit_bytes,
+                std::max(min_unit_bytes, dst_total / wanted_units));
+        plan_.col_block = max_direct_cols;
+        if (plan_.slice_floats > 0)
+            plan_.col_block
+                    = std::min(max_staged_cols, plan_.slice_floats - slack);
+        if (plan_.streaming)
+            plan_.col_block = std::min(
+                    plan_.col_block, chain_bounce_bytes / dst_bytes_);
+        if (plan_.has_tiles) choose_tiles();
+        const auto fit = [](dim_t &block, dim_t extent) {
+            block = std::max<dim_t>(std::min(block, extent), 1);
+        };
+        fit(plan_.col_block, plan_.all_cols());
+        const dim_t row_bytes = plan_.col_block * dst_bytes_;
+        if (!plan_.has_tiles) plan_.row_block = unit_bytes / row_bytes;
+        fit(plan_.row_block, plan_.row_extent);
+
+        plan_.pieces = plan_.row_blocks() * plan_.col_blocks();
+        for (const int l : plan_.outer)
+            plan_.pieces *= loop(l).extent;
+        plan_.pieces_per_unit = std::max<dim_t>(
+                unit_bytes / (plan_.row_block * row_bytes), 1);
+    }
+
+    void choose_tiles() {
+        dim_t bytes = 0; // of one point
+        for (const auto &feed : plan_.feeds) {
+            if (!feed.tiled) continue;
+            const dim_t bits = bits_of(operand(feed.operand).type);
+            plan_.row_block = std::max(plan_.row_block, tile_line_bits / bits);
+            bytes += std::max<dim_t>(bits, 8) / 8;
+        }
+        plan_.col_block = std::min({plan_.col_block, tile_cols,
+                std::max<dim_t>(plan_.all_cols(), 1)});
+        while (plan_.col_block < narrow_tile
+                && plan_.row_block * plan_.col_block * bytes * 2
+                           <= chain_tile_bytes)
+            plan_.row_block *= 2;
+        while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
+            plan_.col_block /= 2;
+        dim_t place = 0;
+        for (auto &feed : plan_.feeds) {
+            if (!feed.tiled) continue;
+            feed.tile = place;
+            const dim_t bits = bits_of(operand(feed.operand).type);
+            place += plan_.row_block * plan_.col_block
+                     * (std::max<dim_t>(bits, 8) / 8);
+        }
+    }
+
+    const problem_t &problem_;
+    chain_plan_t &plan_;
+    const dim_t dst_bytes_;
+    data_type_t small_ = data_type_t::undef;
+};
+
+} // namespace
+
+result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
+    if (problem.steps.empty() && problem.src().type == problem.dst().type)
+        return refuse("a copy, whose bits may not change");
+    if (!is_result_type(problem.dst().type))
+        return refuse(std::string(to_string(problem.dst().type))
+                      + " dst, expected f32, bf16 or f16");
+    if (!problem.loops.empty() && problem.dst().strides.back() != 1
+            && element_count(problem) != 0)
+        return refuse("dst is not dense along the innermost loop but has "
+                      "stride "
+                      + std::to_string(problem.dst().strides.back()));
+    return chain_planner_t(problem, plan).make();
+}
+
+} // namespace dnnl_dequant
+
+#endif

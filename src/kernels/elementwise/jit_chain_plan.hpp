@@ -1,0 +1,68 @@
+#ifndef KERNELS_ELEMENTWISE_JIT_CHAIN_PLAN_HPP
+#define KERNELS_ELEMENTWISE_JIT_CHAIN_PLAN_HPP
+
+#include <array>
+#include <vector>
+
+#include "base/status.hpp"
+#include "kernels/dequantize/jit_params.hpp"
+#include "kernels/elementwise/jit_chain_kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// Sizes of what a thread keeps on its stack, see chain_scratch_t.
+constexpr dim_t chain_staged_floats = 4096;
+constexpr dim_t chain_tile_bytes = 24 * 1024;
+constexpr dim_t chain_bounce_bytes = 8 * 1024;
+
+/// How one operand reaches the ports of generated code.
+struct chain_feed_t {
+    int operand = 0;
+    chain_input_t input;
+    bool tiled = false; // dense along the rows: transposed to a tile first
+    bool by_row = false;
+    dim_t row = 0, outer_col = 0, col = 0; // strides
+    // Of its one or two ports, where not direct.
+    std::array<stage_t, 2> stages {};
+    std::array<dim_t, 2> slices {}; // staged: floats from the scratch's first
+    dim_t tile = 0;                 // tiled: bytes from the tiles' first
+};
+
+/// How the nest of a problem is walked.
+///
+/// Columns are the innermost loop, with the next one where that alone is
+/// short; rows are another loop, all others are outer ones. A piece is a block
+/// of rows by a block of columns at one point of the outer loops; a unit of
+/// work is some pieces that follow each other.
+struct chain_plan_t {
+    int rows = -1, cols = -1, outer_cols = -1; // loops; -1: one iteration
+    dim_t row_extent = 1, col_extent = 1, outer_col_extent = 1;
+    std::vector<int> outer;
+    dim_t row_block = 1, col_block = 1;
+    dim_t dst_row = 0; // stride of dst along the rows
+
+    std::vector<chain_feed_t> feeds; // one an operand that is read
+    chain_desc_t desc;
+    bool has_tiles = false;
+    bool constants_by_row = false, staged_by_row = false;
+    dim_t slice_floats = 0; // of one staged port
+
+    bool streaming = false;
+    dim_t pieces = 0, pieces_per_unit = 1;
+
+    dim_t row_blocks() const {
+        return (row_extent + row_block - 1) / row_block;
+    }
+    dim_t all_cols() const { return col_extent * outer_col_extent; }
+    dim_t col_blocks() const {
+        return (all_cols() + col_block - 1) / col_block;
+    }
+};
+
+/// Fails where a type or a stride is not for generated code. The problem has
+/// passed check_elementwise().
+result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,138 @@
+// The walk's way to inputs that generated code cannot read where they stand.
+
+#include "kernels/elementwise/jit_chain_walk.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include <emmintrin.h>
+
+#include "kernels/dequantize/jit_pack.hpp"
+#include "kernels/dequantize/jit_pack_wide.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+size_t at(int index) {
+    return static_cast<size_t>(index);
+}
+
+int parts_of(const chain_feed_t &feed) {
+    return feed.input.high < 0 ? 1 : 2;
+}
+
+// Of rows that hold two nibbles a byte, every other being still empty: those
+// get the upper ones. What is left in the upper halves is ignored.
+void split_nibbles(uint8_t *tile, dim_t pitch, dim_t rows, dim_t cols) {
+    constexpr dim_t step = 16;
+    for (dim_t r = 0; r + 1 < rows; r += 2) {
+        const uint8_t *from = tile + r * pitch;
+        uint8_t *to = tile + (r + 1) * pitch;
+        dim_t c = 0;
+        for (; c + step <= cols; c += step) {
+            const __m128i two = _mm_loadu_si128(
+                    reinterpret_cast<const __m128i *>(from + c));
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(to + c),
+                    _mm_srli_epi16(two, 4));
+        }
+        for (; c < cols; ++c)
+            to[c] = static_cast<uint8_t>(from[c] >> 4);
+    }
+}
+
+} // namespace
+
+void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
+    const int bits = bits_of(problem_.operands[at(feed.operand)].type);
+    const dim_t first = row_element(feed, rect.row) + rect.col * feed.col;
+    const auto *src = static_cast<const uint8_t *>(buffers_[feed.operand])
+                      + first * bits / 8;
+    uint8_t *tile = scratch_.tiles + feed.tile;
+    const dim_t pitch = plan_.col_block;
+    if (bits > 8) {
+        pack_transposed_wide(
+                tile, pitch, src, bits, feed.col, rect.rows, rect.cols);
+    } else if (bits == 8) {
+        pack_transposed(
+                tile, pitch, src, feed.col, rect.rows, rect.cols, kernel_.isa_);
+    } else {
+        pack_transposed(tile, 2 * pitch, src, feed.col / 2, (rect.rows + 1) / 2,
+                rect.cols, kernel_.isa_);
+        split_nibbles(tile, pitch, rect.rows, rect.cols);
+    }
+}
+
+void chain_walk_t::stage(const chain_feed_t &feed, const rect_t &chunk) {
+    const auto access = plan_.desc.ports[at(feed.input.port)].access;
+    if (access == access_t::direct) return;
+    // Other rows often have the same.
+    const dim_t first = row_element(feed, chunk.row);
+    auto &key = keys_[at(feed.operand)];
+    const bool same
+            = key.first == first && (!feed.by_row || key.rows >= chunk.rows);
+    if (access == access_t::constant) {
+        if (same) return;
+        stage_constant(feed, chunk);
+    } else {
+        if (same && key.col == chunk.col && key.cols == chunk.cols) return;
+        stage_rows(feed, chunk);
+    }
+    key = {first, chunk.col, chunk.rows, chunk.cols};
+}
+
+void chain_walk_t::stage_constant(
+        const chain_feed_t &feed, const rect_t &chunk) {
+    const int place = plan_.desc.ports[at(feed.input.port)].place;
+    const dim_t first = row_element(feed, chunk.row);
+    for (int part = 0; part < parts_of(feed); ++part) {
+        float *to = scratch_.constants[place + part];
+        // The function writes some floats past the last.
+        alignas(64) float values[chain_desc_t::constant_rows + 16];
+        const dim_t count = feed.by_row ? chunk.rows : 1;
+        feed.stages[at(part)](
+                values, buffers_[feed.operand], first, feed.row, count);
+        std::copy(values, values + count, to);
+        if (!feed.by_row && plan_.constants_by_row)
+            std::fill(to, to + chain_desc_t::constant_rows, values[0]);
+    }
+}
+
+void chain_walk_t::stage_rows(const chain_feed_t &feed, const rect_t &chunk) {
+    const dim_t rows = feed.by_row ? chunk.rows : 1;
+    for (int part = 0; part < parts_of(feed); ++part)
+        for (dim_t r = 0; r < rows; ++r)
+            stage_cols(scratch_.staged + feed.slices[at(part)]
+                               + r * padded(chunk.cols),
+                    feed.stages[at(part)], feed,
+                    row_element(feed, chunk.row + r), chunk);
+}
+
+void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
+        dim_t first, const rect_t &chunk) {
+    const void *base = buffers_[feed.operand];
+    const dim_t extent = plan_.col_extent;
+    if (plan_.outer_cols < 0) {
+        read(to, base, first + chunk.col * feed.col, feed.col, chunk.cols);
+    } else if (feed.col == 0) {
+        // One value a group, over and over.
+        auto *values = reinterpret_cast<float *>(scratch_.bounce);
+        const dim_t skip = chunk.col % extent;
+        read(values, base, first + chunk.col / extent * feed.outer_col,
+                feed.outer_col, (skip + chunk.cols + extent - 1) / extent);
+        repeat_each(to, values, extent, skip, chunk.cols);
+    } else {
+        for (dim_t c = 0, count = 0; c < chunk.cols; c += count) {
+            const dim_t skip = (chunk.col + c) % extent;
+            const dim_t group = (chunk.col + c) / extent;
+            count = std::min(chunk.cols - c, extent - skip);
+            read(to + c, base, first + group * feed.outer_col + skip * feed.col,
+                    feed.col, count);
+        }
+    }
+}
+
+} // namespace dnnl_dequant
+
+#endif

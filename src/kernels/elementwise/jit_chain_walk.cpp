@@ -1,0 +1,227 @@
+#include "kernels/elementwise/jit_chain_walk.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "kernels/dequantize/jit_stream.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+size_t at(int index) {
+    return static_cast<size_t>(index);
+}
+
+} // namespace
+
+chain_walk_t::chain_walk_t(
+        const jit_elementwise_t &kernel, void *const *buffers)
+    : kernel_(kernel)
+    , problem_(kernel.problem_)
+    , plan_(kernel.plan_)
+    , buffers_(buffers)
+    , dst_bytes_(bytes_of(problem_.dst().type, 1))
+    , width_(kernel.kernel_->width()) {}
+
+// Iterations of a loop at the outer point and, where its parent is the rows'
+// loop, in that row.
+dim_t chain_walk_t::extent(int l, dim_t row) const {
+    if (l < 0) return 1;
+    const auto &loop = problem_.loops[at(l)];
+    if (loop.parent < 0) return loop.extent;
+    const dim_t index
+            = loop.parent == plan_.rows ? row : index_[at(loop.parent)];
+    const dim_t last = problem_.loops[at(loop.parent)].extent - 1;
+    return index == last ? loop.last_extent : loop.extent;
+}
+
+// The columns of a row: where two loops are columns they leave no gap.
+dim_t chain_walk_t::col_end(dim_t row) const {
+    if (plan_.outer_cols < 0) return extent(plan_.cols, row);
+    const auto &inner = problem_.loops[at(plan_.cols)];
+    if (inner.parent == plan_.outer_cols)
+        return (plan_.outer_col_extent - 1) * plan_.col_extent
+               + inner.last_extent;
+    return extent(plan_.outer_cols, row) * plan_.col_extent;
+}
+
+// False for a point that is beyond a short last group.
+bool chain_walk_t::set_outer_point(dim_t point) {
+    if (point == outer_point_) return inside_;
+    outer_point_ = point;
+    const size_t operands = problem_.operands.size();
+    for (size_t o = 0; o < operands; ++o)
+        base_[o] = problem_.operands[o].offset;
+    for (size_t i = plan_.outer.size(); i-- > 0;) {
+        const int l = plan_.outer[i];
+        const dim_t iterations = problem_.loops[at(l)].extent;
+        index_[at(l)] = i == 0 ? point : point % iterations;
+        point /= i == 0 ? 1 : iterations;
+        for (size_t o = 0; o < operands; ++o)
+            base_[o] += index_[at(l)] * problem_.operands[o].strides[at(l)];
+    }
+    inside_ = true;
+    for (const int l : plan_.outer)
+        if (problem_.loops[at(l)].parent != plan_.rows)
+            inside_ = inside_ && index_[at(l)] < extent(l, 0);
+    return inside_;
+}
+
+void chain_walk_t::run_piece(dim_t piece) {
+    const dim_t row_blocks = plan_.row_blocks();
+    const dim_t col_blocks = plan_.col_blocks();
+    const dim_t blocks = row_blocks * col_blocks;
+    const dim_t point = blocks == 1 ? piece : piece / blocks;
+    piece -= point * blocks;
+    // On along the columns of what is transposed, which are in as many pages.
+    const dim_t row_block
+            = plan_.has_tiles ? piece % row_blocks : piece / col_blocks;
+    const dim_t col_block
+            = plan_.has_tiles ? piece / row_blocks : piece % col_blocks;
+    if (!set_outer_point(point)) return;
+    rect_t rect;
+    rect.row = row_block * plan_.row_block;
+    dim_t row_end = extent(plan_.rows, 0);
+    for (const int l : plan_.outer)
+        if (plan_.rows >= 0 && problem_.loops[at(l)].parent == plan_.rows
+                && index_[at(l)] >= problem_.loops[at(l)].last_extent)
+            row_end = std::min(row_end, plan_.row_extent - 1);
+    rect.rows = std::min(plan_.row_block, row_end - rect.row);
+    rect.col = col_block * plan_.col_block;
+    rect.cols = std::min(plan_.col_block, plan_.all_cols() - rect.col);
+    if (rect.rows > 0) run_clipped(rect);
+}
+
+// Cuts off the columns that a short last group has not.
+void chain_walk_t::run_clipped(rect_t rect) {
+    const dim_t last = rect.row + rect.rows - 1;
+    const dim_t col = rect.col, cols = rect.cols;
+    const bool last_is_shorter = col_end(last) < col_end(rect.row);
+    const auto run = [&] {
+        rect.cols = std::min(cols, col_end(rect.row) - col);
+        if (rect.rows <= 0 || rect.cols <= 0) return;
+        for (const auto &feed : plan_.feeds)
+            if (feed.tiled) pack(feed, rect);
+        run_in_chunks(rect);
+    };
+    if (last_is_shorter) --rect.rows;
+    run();
+    if (!last_is_shorter) return;
+    rect.row = last;
+    rect.rows = 1;
+    run();
+}
+
+dim_t chain_walk_t::padded(dim_t cols) const {
+    return (cols + width_ - 1) / width_ * width_;
+}
+
+// The element of the row's first column, unless that is of groups.
+dim_t chain_walk_t::row_element(const chain_feed_t &feed, dim_t row) const {
+    return base_[at(feed.operand)] + row * feed.row;
+}
+
+// Where every row of dst begins at a cache line.
+bool chain_walk_t::can_stream(const rect_t &rect) const {
+    if (!plan_.streaming) return false;
+    constexpr dim_t line = 64;
+    const size_t o = problem_.operands.size() - 1;
+    const auto place = static_cast<dim_t>(
+            reinterpret_cast<uintptr_t>(buffers_[o]) % line);
+    const dim_t first = base_[o] + rect.row * plan_.dst_row + rect.col;
+    return (place + first * dst_bytes_) % line == 0
+           && plan_.dst_row * dst_bytes_ % line == 0;
+}
+
+dim_t chain_walk_t::chunk_rows(const rect_t &rect, bool bounced) const {
+    dim_t most = rect.rows;
+    if (plan_.constants_by_row)
+        most = std::min<dim_t>(most, chain_desc_t::constant_rows);
+    if (plan_.staged_by_row)
+        most = std::min(most, (plan_.slice_floats - 16) / padded(rect.cols));
+    if (bounced)
+        most = std::min(most, chain_bounce_bytes / (rect.cols * dst_bytes_));
+    return std::max<dim_t>(most, 1);
+}
+
+void chain_walk_t::run_in_chunks(const rect_t &rect) {
+    const bool bounced = plan_.streaming && !can_stream(rect);
+    const dim_t most = chunk_rows(rect, bounced);
+    rect_t chunk = rect;
+    for (dim_t r = 0; r < rect.rows; r += most) {
+        chunk.row = rect.row + r;
+        chunk.rows = std::min(most, rect.rows - r);
+        run_chunk(rect, chunk, bounced);
+    }
+}
+
+void chain_walk_t::run_chunk(
+        const rect_t &piece, const rect_t &chunk, bool bounced) {
+    for (const auto &feed : plan_.feeds)
+        stage(feed, chunk);
+    chain_args_t args;
+    set_args(args, piece, chunk);
+    const size_t o = problem_.operands.size() - 1;
+    auto *const dst
+            = static_cast<char *>(buffers_[o])
+              + (base_[o] + chunk.row * plan_.dst_row + chunk.col) * dst_bytes_;
+    const dim_t row_bytes = chunk.cols * dst_bytes_;
+    const dim_t dst_pitch = plan_.dst_row * dst_bytes_;
+    args.dst = bounced ? scratch_.bounce : dst;
+    args.dst_skip = (bounced ? row_bytes : dst_pitch) - args.whole * dst_bytes_;
+    if (plan_.streaming && !bounced) (*kernel_.streaming_kernel_)(args);
+    else (*kernel_.kernel_)(args);
+    if (bounced) flush(chunk, dst, dst_pitch);
+}
+
+void chain_walk_t::flush(const rect_t &chunk, char *dst, dim_t pitch) const {
+    const dim_t row_bytes = chunk.cols * dst_bytes_;
+    for (dim_t r = 0; r < chunk.rows; ++r)
+        stream_copy(
+                dst + r * pitch, scratch_.bounce + r * row_bytes, row_bytes);
+}
+
+void chain_walk_t::set_args(
+        chain_args_t &args, const rect_t &piece, const rect_t &chunk) {
+    args.rows = chunk.rows;
+    args.tail = chunk.cols % width_;
+    args.whole = chunk.cols - args.tail;
+    args.constants = scratch_.constants[0];
+    constexpr dim_t f32_bytes = 4;
+    args.constants_pitch = plan_.constants_by_row ? f32_bytes : 0;
+    for (const auto &feed : plan_.feeds) {
+        const auto &port = plan_.desc.ports[at(feed.input.port)];
+        if (port.access == access_t::direct)
+            set_direct(args, feed, piece, chunk);
+        if (port.access != access_t::staged) continue;
+        for (int part = 0; part < (feed.input.high < 0 ? 1 : 2); ++part) {
+            const size_t place = at(port.place + part);
+            args.pointers[place] = scratch_.staged + feed.slices[at(part)];
+            args.skips[place]
+                    = ((feed.by_row ? padded(chunk.cols) : 0) - args.whole)
+                      * f32_bytes;
+        }
+    }
+}
+
+void chain_walk_t::set_direct(chain_args_t &args, const chain_feed_t &feed,
+        const rect_t &piece, const rect_t &chunk) const {
+    const auto &port = plan_.desc.ports[at(feed.input.port)];
+    const dim_t bits = port.format.container_bits;
+    const char *base = static_cast<const char *>(buffers_[feed.operand]);
+    dim_t first = row_element(feed, chunk.row) + chunk.col;
+    dim_t pitch = feed.row;
+    if (feed.tiled) {
+        base = reinterpret_cast<const char *>(scratch_.tiles) + feed.tile;
+        pitch = plan_.col_block;
+        first = (chunk.row - piece.row) * pitch;
+    }
+    args.pointers[port.place] = base + first * bits / 8;
+    args.skips[port.place] = (pitch - args.whole) * bits / 8;
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,78 @@
+#ifndef KERNELS_ELEMENTWISE_JIT_CHAIN_WALK_HPP
+#define KERNELS_ELEMENTWISE_JIT_CHAIN_WALK_HPP
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/elementwise/jit_elementwise.hpp"
+#include "kernels/portable_nest.hpp"
+
+namespace dnnl_dequant {
+
+/// What one thread keeps on its stack.
+struct chain_scratch_t {
+    alignas(64) float constants[chain_desc_t::max_constants]
+                               [chain_desc_t::constant_rows];
+    alignas(64) float staged[chain_staged_floats + 16]; // see jit_params.hpp
+    alignas(64) uint8_t tiles[chain_tile_bytes];
+    // Results on their way past the caches; before that, values of groups.
+    alignas(64) char bounce[chain_bounce_bytes];
+};
+
+/// One thread's walk through pieces of one execution.
+class chain_walk_t {
+public:
+    chain_walk_t(const jit_elementwise_t &kernel, void *const *buffers);
+
+    void run_piece(dim_t piece);
+
+private:
+    // A range of rows by a range of columns.
+    struct rect_t {
+        dim_t row = 0, rows = 0, col = 0, cols = 0;
+    };
+    // What is in the scratch for a feed.
+    struct key_t {
+        dim_t first = -1, col = 0, rows = 0, cols = 0;
+    };
+
+    dim_t extent(int loop, dim_t row) const;
+    dim_t col_end(dim_t row) const;
+    bool set_outer_point(dim_t point);
+    void run_clipped(rect_t rect);
+    void pack(const chain_feed_t &feed, const rect_t &rect);
+    void run_in_chunks(const rect_t &rect);
+
+    dim_t row_element(const chain_feed_t &feed, dim_t row) const;
+    dim_t padded(dim_t cols) const;
+    dim_t chunk_rows(const rect_t &rect, bool bounced) const;
+    bool can_stream(const rect_t &rect) const;
+    void run_chunk(const rect_t &piece, const rect_t &chunk, bool bounced);
+    void set_args(chain_args_t &args, const rect_t &piece, const rect_t &chunk);
+    void set_direct(chain_args_t &args, const chain_feed_t &feed,
+            const rect_t &piece, const rect_t &chunk) const;
+    void stage(const chain_feed_t &feed, const rect_t &chunk);
+    void stage_constant(const chain_feed_t &feed, const rect_t &chunk);
+    void stage_rows(const chain_feed_t &feed, const rect_t &chunk);
+    void stage_cols(float *to, stage_t read, const chain_feed_t &feed,
+            dim_t first, const rect_t &chunk);
+    void flush(const rect_t &chunk, char *dst, dim_t pitch) const;
+
+    const jit_elementwise_t &kernel_;
+    const problem_t &problem_;
+    const chain_plan_t &plan_;
+    void *const *const buffers_;
+    const dim_t dst_bytes_;
+    const dim_t width_; // of a step
+    dim_t outer_point_ = -1;
+    bool inside_ = false; // the outer point is not beyond a short group
+    std::array<dim_t, portable_nest_t::max_loops> index_; // the outer loops'
+    // Each operand's element at the outer point.
+    std::array<dim_t, portable_nest_t::max_operands> base_;
+    std::array<key_t, portable_nest_t::max_operands> keys_;
+    chain_scratch_t scratch_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,85 @@
+#include "kernels/elementwise/elementwise.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/elementwise/jit_chain_walk.hpp"
+#include "kernels/elementwise/jit_elementwise.hpp"
+#include "kernels/portable_nest.hpp"
+
+namespace dnnl_dequant {
+
+result_t jit_elementwise_t::make(const problem_t &problem, isa_t isa,
+        const char *name, std::shared_ptr<const kernel_t> &kernel) {
+    std::shared_ptr<jit_elementwise_t> made(
+            new jit_elementwise_t(problem, isa, name));
+    auto &plan = made->plan_;
+    result_t result = check_elementwise(problem);
+    if (result.ok()) result = portable_nest_t::check(problem);
+    if (result.ok()) result = make_chain_plan(problem, plan);
+    if (result.ok())
+        result = make_chain_kernel(plan.desc, isa, name, made->kernel_);
+    if (result.ok() && plan.streaming) {
+        auto desc = plan.desc;
+        desc.streaming = true;
+        result = make_chain_kernel(desc, isa, name, made->streaming_kernel_);
+    }
+    if (result.ok()) kernel = std::move(made);
+    else result.reason = std::string(name) + ": " + result.reason;
+    return result;
+}
+
+dim_t jit_elementwise_t::work_amount() const {
+    return (plan_.pieces + plan_.pieces_per_unit - 1) / plan_.pieces_per_unit;
+}
+
+void jit_elementwise_t::run(
+        void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
+    chain_walk_t walk(*this, buffers);
+    for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
+        walk.run_piece(p);
+    if (plan_.streaming) stream_fence();
+}
+
+result_t make_jit_elementwise_avx512_core(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    const char *name = "jit_elementwise_avx512_core";
+    if (!has(isa, isa_avx512_core))
+        return {status_t::unimplemented,
+                std::string(name) + ": the instruction set is less"};
+    return jit_elementwise_t::make(problem, isa_avx512_core, name, kernel);
+}
+
+result_t make_jit_elementwise_avx2(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    const char *name = "jit_elementwise_avx2";
+    if (!has(isa, isa_avx2))
+        return {status_t::unimplemented,
+                std::string(name) + ": the instruction set is less"};
+    return jit_elementwise_t::make(problem, isa_avx2, name, kernel);
+}
+
+} // namespace dnnl_dequant
+
+#else
+
+namespace dnnl_dequant {
+
+result_t make_jit_elementwise_avx512_core(
+        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
+    return {status_t::unimplemented,
+            "jit_elementwise_avx512_core: the machine is no x86-64"};
+}
+
+result_t make_jit_elementwise_avx2(
+        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
+    return {status_t::unimplemented,
+            "jit_elementwise_avx2: the machine is no x86-64"};
+}
+
+} // namespace dnnl_dequant
+
+#endif

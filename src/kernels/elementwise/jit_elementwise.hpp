@@ -1,0 +1,41 @@
+#ifndef KERNELS_ELEMENTWISE_JIT_ELEMENTWISE_HPP
+#define KERNELS_ELEMENTWISE_JIT_ELEMENTWISE_HPP
+
+#include <memory>
+
+#include "kernels/elementwise/jit_chain_plan.hpp"
+#include "kernels/kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// The kernel of both instruction sets: walks the plan in plain C++ and calls
+/// generated code for rectangles of rows.
+class jit_elementwise_t : public kernel_t {
+public:
+    static result_t make(const problem_t &problem, isa_t isa, const char *name,
+            std::shared_ptr<const kernel_t> &kernel);
+
+    const char *name() const override { return name_; }
+    dim_t work_amount() const override;
+    void run(void *const *buffers, dim_t begin,
+            dim_t end) const noexcept override;
+
+private:
+    friend class chain_walk_t;
+
+    jit_elementwise_t(const problem_t &problem, isa_t isa, const char *name)
+        : problem_(problem)
+        , isa_(isa)
+        , name_(name) {}
+
+    const problem_t problem_;
+    const isa_t isa_;
+    const char *const name_;
+    chain_plan_t plan_;
+    // Ordinary stores; past the caches, where the plan streams.
+    std::unique_ptr<const chain_kernel_t> kernel_, streaming_kernel_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,57 @@
+#ifndef KERNELS_JIT_CONSTANTS_HPP
+#define KERNELS_JIT_CONSTANTS_HPP
+
+#include <utility>
+#include <vector>
+
+#include "kernels/jit/generator.hpp"
+#include "kernels/jit/registers.hpp"
+
+namespace dnnl_dequant {
+
+/// Constants of generated code, in registers while there are any.
+///
+/// What is asked for first gets a register; the rest is read from memory where
+/// it is used. Since the code that uses a constant is generated before it is
+/// known which there are, load() is generated behind it, to be run before.
+template <isa_t isa>
+class jit_constants_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using lanes_t = jit_generator_t::lanes_t;
+
+    /// Registers first_vmm to the last are free for constants.
+    jit_constants_t(jit_generator_t &host, int first_vmm)
+        : h_(host)
+        , next_(first_vmm) {}
+
+    /// Calls use(operand), a register or the address of a whole vector.
+    template <typename use_t>
+    void with(const lanes_t &lanes, use_t &&use) {
+        for (const auto &[held, vmm] : held_)
+            if (held == lanes) return use(vmm_t(vmm));
+        if (next_ == jit_isa_t<isa>::vmm_count) return use(h_.constant(lanes));
+        held_.emplace_back(lanes, next_++);
+        use(vmm_t(held_.back().second));
+    }
+    template <typename use_t>
+    void with(uint32_t lane, use_t &&use) {
+        lanes_t lanes;
+        lanes.fill(lane);
+        with(lanes, std::forward<use_t>(use));
+    }
+
+    void load() {
+        for (const auto &[lanes, vmm] : held_)
+            h_.vmovups(vmm_t(vmm), h_.constant(lanes));
+    }
+
+private:
+    jit_generator_t &h_;
+    int next_;
+    std::vector<std::pair<lanes_t, int>> held_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

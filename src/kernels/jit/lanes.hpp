@@ -1,0 +1,103 @@
+#ifndef KERNELS_JIT_LANES_HPP
+#define KERNELS_JIT_LANES_HPP
+
+#include <memory>
+
+#include "base/data_type.hpp"
+#include "kernels/jit/constants.hpp"
+#include "kernels/jit/small_float.hpp"
+
+namespace dnnl_dequant {
+
+/// Numbers that stand one after the other: of `type`, each in a container of
+/// so many bits, which is the type's size or, for 4 bits, may be a byte whose
+/// upper half is ignored.
+struct lane_format_t {
+    data_type_t type = data_type_t::f32;
+    int container_bits = 32;
+
+    bool is_wide() const { return is_integer(type) && bits_of(type) > 16; }
+    bool is_small_float() const {
+        return is_floating(type) && bits_of(type) == 8;
+    }
+};
+
+/// Numbers in memory to f32 lanes and back, lane i being element i: for code
+/// that has several operands of different types, where jit_io_t's order of its
+/// own would cost shuffles. A step is simd_w elements.
+template <isa_t isa>
+class jit_lanes_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr int simd_w = jit_isa_t<isa>::simd_w;
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+
+    /// `first_vmm`: the registers from here on hold constants. `small`: the
+    /// one type of 8-bit floats that load() takes, undef for none.
+    jit_lanes_t(jit_generator_t &host, int first_vmm, data_type_t small);
+
+    /// Whether load() takes the type; of 8-bit floats, one of them.
+    static bool is_loadable(data_type_t type);
+
+    /// For the code's own use.
+    jit_constants_t<isa> &constants() { return constants_; }
+
+    /// What the code behind it needs, itself generated after that code.
+    void load_constants();
+
+    /// For tails of reg_count (below simd_w) elements; clobbers rcx and
+    /// `tmp`. AVX-512 only: without opmasks no tail is taken.
+    void load_tail_masks(
+            const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &tmp);
+
+    /// One step, as f32, an integer rounded once. `a` is scratch.
+    void load(const vmm_t &v, const lane_format_t &format,
+            const Xbyak::RegExp &from, bool tail, const vmm_t &a,
+            const vmm_t &b);
+
+    /// An integer of 32 bits as the sum of two f32: its lowest ten bits and
+    /// the rest.
+    void load_parts(const vmm_t &low, const vmm_t &high,
+            const lane_format_t &format, const Xbyak::RegExp &from, bool tail);
+
+    /// To the nearest number of `type`, a result type. `clean`: no NaN has a
+    /// payload in the bits that are rounded away.
+    void round(const vmm_t &v, data_type_t type, bool clean, const vmm_t &a);
+
+    /// Rounds to `type`, a result type, and stores; `v` dies. `streaming`:
+    /// past the caches, to a multiple of the step's size.
+    void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
+            bool clean, bool tail, bool streaming, const vmm_t &a);
+
+    /// Two steps of bf16 at once, in `v` and `w`, which die.
+    void store_pair_bf16(const Xbyak::RegExp &to, const vmm_t &v,
+            const vmm_t &w, bool clean, bool streaming, const vmm_t &a);
+
+private:
+    void load_nibbles(const vmm_t &v, const lane_format_t &format,
+            const Xbyak::RegExp &from, bool tail, const vmm_t &a);
+    void nibbles_to_f32(const vmm_t &v, data_type_t type, const vmm_t &a);
+    void load_u32(const vmm_t &v, const lane_format_t &format,
+            const Xbyak::RegExp &from, bool tail, const vmm_t &a);
+    void split(const vmm_t &low, const vmm_t &high, bool is_signed);
+    void clear_payload(const vmm_t &v, const vmm_t &a);
+    void round_upper_half(const vmm_t &v, bool clean, const vmm_t &a);
+    void store_words(
+            const Xbyak::RegExp &to, const vmm_t &v, bool tail, bool streaming);
+    void store_full(
+            const Xbyak::RegExp &to, const Xbyak::Xmm &v, bool streaming);
+    // `v`, the lanes of the tail alone being read.
+    vmm_t masked(const vmm_t &v, bool tail) const;
+
+    jit_generator_t &h_;
+    jit_small_float_t<isa> small_float_;
+    const bool has_small_;
+    jit_constants_t<isa> constants_;
+    const Xbyak::Opmask k_tail_ {1}, k_tail_bytes_ {2}, k_upper_ {3},
+            k_tmp_ {5};
+    bool uses_upper_ = false;
+};
+
+} // namespace dnnl_dequant
+
+#endif
