@@ -52,11 +52,16 @@ uint32_t bits_of_float(float value) {
     return bits;
 }
 
+bool is_bf16(float value) {
+    return (bits_of_float(value) & 0xffffu) == 0;
+}
+
 template <isa_t isa>
 class chain_generator_t : public jit_generator_t, public chain_kernel_t {
 public:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     using lanes_io_t = jit_lanes_t<isa>;
+    using rounding_t = bf16_rounding_t;
 
     chain_generator_t(const chain_desc_t &desc, const char *name)
         : jit_generator_t(name)
@@ -167,8 +172,8 @@ private:
 
     void columns_loop() {
         mov(reg_count, arg(offsetof(chain_args_t, whole)));
-        steps_while(unroll);
-        steps_while(1);
+        for (uint32_t steps = unroll; steps > 0; steps /= 2)
+            steps_while(steps);
         Label l_end;
         cmp(arg(offsetof(chain_args_t, tail)), 0);
         je(l_end, T_NEAR);
@@ -192,7 +197,7 @@ private:
                 step(s++ * simd_w, extent_t::full);
             }
         }
-        if (steps > 1) prefetch(elements);
+        prefetch(elements);
         for (const auto &p : desc_.ports)
             if (p.access != access_t::constant)
                 add(pointer(p), bytes(p, elements));
@@ -218,7 +223,7 @@ private:
         const RegExp to = extent == extent_t::on_stack
                                   ? stack_slot(chain_desc_t::max_pointers)
                                   : reg_dst + dst_bytes(offset);
-        lanes_.store(to, desc_.dst, vmm_value, clean_,
+        lanes_.store(to, desc_.dst, vmm_value, rounding(),
                 extent == extent_t::masked, desc_.streaming, vmm_a);
     }
 
@@ -227,7 +232,7 @@ private:
         compute(vmm_first, offset, extent_t::full);
         compute(vmm_value, offset + simd_w, extent_t::full);
         lanes_.store_pair_bf16(reg_dst + dst_bytes(offset), vmm_first,
-                vmm_value, clean_, desc_.streaming, vmm_a);
+                vmm_value, rounding(), desc_.streaming, vmm_a);
     }
 
     // The tail's inputs to the stack, a step there, its results to dst.
@@ -275,11 +280,20 @@ private:
         extent_ = extent;
         clean_ = !desc_.payloads;
         load(value, desc_.src, desc_.src_by_parts);
+        rounded_ = data_type_t::undef;
         for (const auto &s : desc_.steps)
             apply(value, s);
     }
 
+    // What the value needs before it is stored as bf16.
+    rounding_t rounding() const {
+        if (rounded_ == data_type_t::bf16) return rounding_t::none;
+        return clean_ ? rounding_t::plain : rounding_t::with_nan;
+    }
+
     void apply(const vmm_t &value, const chain_step_t &s) {
+        const data_type_t before = rounded_;
+        rounded_ = data_type_t::undef;
         switch (s.step.kind) {
         case step_kind_t::subtract:
             if (s.by_parts) {
@@ -297,10 +311,17 @@ private:
         case step_kind_t::clamp:
             clamp(value, s.step);
             clean_ = true;
+            if (is_bf16(s.step.lower) && is_bf16(s.step.upper))
+                rounded_ = before;
             break;
         case step_kind_t::round:
-            lanes_.round(value, s.step.type, clean_, vmm_a);
+            if (before == data_type_t::bf16 && s.step.type == before) {
+                rounded_ = before;
+                break;
+            }
+            lanes_.round(value, s.step.type, rounding(), vmm_a);
             if (s.step.type == data_type_t::bf16) clean_ = true;
+            rounded_ = s.step.type;
             break;
         case step_kind_t::hold:
             vmovaps(vmm_held, value);
@@ -406,7 +427,9 @@ private:
     uint32_t offset_ = 0;
     extent_t extent_ = extent_t::full;
     bool has_high_ = false;
+    // No NaN of the value, and of the held one, has a payload.
     bool clean_ = true, held_clean_ = true;
+    data_type_t rounded_ = data_type_t::undef; // what the value was rounded to
     const Reg64 reg_dst = rdx, reg_constants = rbp, reg_count = rcx;
     const vmm_t vmm_value {0}, vmm_held {1}, vmm_high {2}, vmm_operand {3},
             vmm_a {4}, vmm_first {5};

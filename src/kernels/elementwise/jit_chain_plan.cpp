@@ -83,6 +83,7 @@ private:
                 && composes(problem_.dst(), next, inner, plan_.col_extent)) {
             plan_.outer_cols = next;
             plan_.outer_col_extent = loop(next).extent;
+            plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row;
         }
     }
     bool is_col(int l) const {
@@ -169,7 +170,8 @@ private:
 
     access_t access_of(chain_feed_t &feed) {
         const auto &from = operand(feed.operand);
-        if (feed.col == 0 && feed.outer_col == 0) return access_t::constant;
+        if (feed.col == 0 && (feed.outer_col == 0 || plan_.by_group))
+            return access_t::constant;
         const bool whole = plan_.outer_cols < 0
                            || feed.outer_col == feed.col * plan_.col_extent;
         if (!whole) return access_t::staged;
@@ -275,6 +277,10 @@ private:
             exact = step.kind == step_kind_t::hold && of_integer;
             by_parts = &made.by_parts;
         }
+        // Storing rounds.
+        if (count > 0 && problem_.steps.back().kind == step_kind_t::round
+                && problem_.steps.back().type == desc.dst)
+            desc.steps.pop_back();
     }
 
     // --- sizes
@@ -332,6 +338,8 @@ private:
             plan_.row_block *= 2;
         while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
             plan_.col_block /= 2;
+        for (auto &feed : plan_.feeds)
+            feed.foreseen = !feed.tiled && feed.col == 1 && feed.by_row;
         dim_t place = 0;
         for (auto &feed : plan_.feeds) {
             if (!feed.tiled) continue;

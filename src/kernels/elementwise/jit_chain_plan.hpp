@@ -19,7 +19,8 @@ constexpr dim_t chain_bounce_bytes = 8 * 1024;
 struct chain_feed_t {
     int operand = 0;
     chain_input_t input;
-    bool tiled = false; // dense along the rows: transposed to a tile first
+    bool tiled = false;    // dense along the rows: transposed to a tile first
+    bool foreseen = false; // called for before the tiles are made
     bool by_row = false;
     dim_t row = 0, outer_col = 0, col = 0; // strides
     // Of its one or two ports, where not direct.
@@ -44,6 +45,9 @@ struct chain_plan_t {
     std::vector<chain_feed_t> feeds; // one an operand that is read
     chain_desc_t desc;
     bool has_tiles = false;
+    // Of two loops of columns, each iteration of the outer one has a call of
+    // its own, in which groups' values are constants.
+    bool by_group = false;
     bool constants_by_row = false, staged_by_row = false;
     dim_t slice_floats = 0; // of one staged port
 

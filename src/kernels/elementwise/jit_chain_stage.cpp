@@ -64,15 +64,32 @@ void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
     }
 }
 
+// Rows that are read where they stand, but a few columns of each: the hardware
+// does not foresee them.
+void chain_walk_t::foresee(const chain_feed_t &feed, const rect_t &rect) const {
+    constexpr dim_t line = 64;
+    const int bits = bits_of(problem_.operands[at(feed.operand)].type);
+    const auto *base = static_cast<const char *>(buffers_[feed.operand]);
+    for (dim_t r = 0; r < rect.rows; ++r) {
+        const dim_t first = row_element(feed, rect.row + r) + rect.col;
+        const char *from = base + first * bits / 8;
+        const char *end = from + rect.cols * bits / 8;
+        for (; from < end; from += line)
+            _mm_prefetch(from, _MM_HINT_T1);
+    }
+}
+
 void chain_walk_t::stage(const chain_feed_t &feed, const rect_t &chunk) {
     const auto access = plan_.desc.ports[at(feed.input.port)].access;
     if (access == access_t::direct) return;
     // Other rows often have the same.
-    const dim_t first = row_element(feed, chunk.row);
+    const bool is_constant = access == access_t::constant;
+    const dim_t first = is_constant ? group_element(feed, chunk)
+                                    : row_element(feed, chunk.row);
     auto &key = keys_[at(feed.operand)];
     const bool same
             = key.first == first && (!feed.by_row || key.rows >= chunk.rows);
-    if (access == access_t::constant) {
+    if (is_constant) {
         if (same) return;
         stage_constant(feed, chunk);
     } else {
@@ -85,7 +102,7 @@ void chain_walk_t::stage(const chain_feed_t &feed, const rect_t &chunk) {
 void chain_walk_t::stage_constant(
         const chain_feed_t &feed, const rect_t &chunk) {
     const int place = plan_.desc.ports[at(feed.input.port)].place;
-    const dim_t first = row_element(feed, chunk.row);
+    const dim_t first = group_element(feed, chunk);
     for (int part = 0; part < parts_of(feed); ++part) {
         float *to = scratch_.constants[place + part];
         // The function writes some floats past the last.

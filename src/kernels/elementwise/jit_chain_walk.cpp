@@ -103,8 +103,11 @@ void chain_walk_t::run_clipped(rect_t rect) {
         rect.cols = std::min(cols, col_end(rect.row) - col);
         if (rect.rows <= 0 || rect.cols <= 0) return;
         for (const auto &feed : plan_.feeds)
+            if (feed.foreseen) foresee(feed, rect);
+        for (const auto &feed : plan_.feeds)
             if (feed.tiled) pack(feed, rect);
-        run_in_chunks(rect);
+        if (plan_.by_group) run_by_group(rect);
+        else run_in_chunks(rect, rect);
     };
     if (last_is_shorter) --rect.rows;
     run();
@@ -121,6 +124,14 @@ dim_t chain_walk_t::padded(dim_t cols) const {
 // The element of the row's first column, unless that is of groups.
 dim_t chain_walk_t::row_element(const chain_feed_t &feed, dim_t row) const {
     return base_[at(feed.operand)] + row * feed.row;
+}
+
+// Where a group's values are constants, of the chunk's group.
+dim_t chain_walk_t::group_element(
+        const chain_feed_t &feed, const rect_t &chunk) const {
+    const dim_t first = row_element(feed, chunk.row);
+    if (!plan_.by_group) return first;
+    return first + chunk.col / plan_.col_extent * feed.outer_col;
 }
 
 // Where every row of dst begins at a cache line.
@@ -146,14 +157,24 @@ dim_t chain_walk_t::chunk_rows(const rect_t &rect, bool bounced) const {
     return std::max<dim_t>(most, 1);
 }
 
-void chain_walk_t::run_in_chunks(const rect_t &rect) {
+void chain_walk_t::run_by_group(const rect_t &rect) {
+    rect_t part = rect;
+    const dim_t end = rect.col + rect.cols;
+    for (; part.col < end; part.col += part.cols) {
+        const dim_t left = plan_.col_extent - part.col % plan_.col_extent;
+        part.cols = std::min(left, end - part.col);
+        run_in_chunks(rect, part);
+    }
+}
+
+void chain_walk_t::run_in_chunks(const rect_t &piece, const rect_t &rect) {
     const bool bounced = plan_.streaming && !can_stream(rect);
     const dim_t most = chunk_rows(rect, bounced);
     rect_t chunk = rect;
     for (dim_t r = 0; r < rect.rows; r += most) {
         chunk.row = rect.row + r;
         chunk.rows = std::min(most, rect.rows - r);
-        run_chunk(rect, chunk, bounced);
+        run_chunk(piece, chunk, bounced);
     }
 }
 
@@ -216,7 +237,7 @@ void chain_walk_t::set_direct(chain_args_t &args, const chain_feed_t &feed,
     if (feed.tiled) {
         base = reinterpret_cast<const char *>(scratch_.tiles) + feed.tile;
         pitch = plan_.col_block;
-        first = (chunk.row - piece.row) * pitch;
+        first = (chunk.row - piece.row) * pitch + chunk.col - piece.col;
     }
     args.pointers[port.place] = base + first * bits / 8;
     args.skips[port.place] = (pitch - args.whole) * bits / 8;

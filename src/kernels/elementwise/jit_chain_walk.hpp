@@ -41,8 +41,11 @@ private:
     bool set_outer_point(dim_t point);
     void run_clipped(rect_t rect);
     void pack(const chain_feed_t &feed, const rect_t &rect);
-    void run_in_chunks(const rect_t &rect);
+    void foresee(const chain_feed_t &feed, const rect_t &rect) const;
+    void run_by_group(const rect_t &rect);
+    void run_in_chunks(const rect_t &piece, const rect_t &rect);
 
+    dim_t group_element(const chain_feed_t &feed, const rect_t &chunk) const;
     dim_t row_element(const chain_feed_t &feed, dim_t row) const;
     dim_t padded(dim_t cols) const;
     dim_t chunk_rows(const rect_t &rect, bool bounced) const;

@@ -218,8 +218,9 @@ void jit_lanes_t<isa>::clear_payload(const vmm_t &v, const vmm_t &a) {
 // lower one is garbage. (The hardware's conversion takes subnormals for zero.)
 template <isa_t isa>
 void jit_lanes_t<isa>::round_upper_half(
-        const vmm_t &v, bool clean, const vmm_t &a) {
-    if (!clean) clear_payload(v, a);
+        const vmm_t &v, bf16_rounding_t rounding, const vmm_t &a) {
+    if (rounding == bf16_rounding_t::none) return;
+    if (rounding == bf16_rounding_t::with_nan) clear_payload(v, a);
     const auto add = [&](const vmm_t &to, uint32_t lane) {
         constants_.with(lane, [&](const Operand &x) { h_.vpaddd(to, v, x); });
     };
@@ -237,14 +238,14 @@ void jit_lanes_t<isa>::round_upper_half(
 }
 
 template <isa_t isa>
-void jit_lanes_t<isa>::round(
-        const vmm_t &v, data_type_t type, bool clean, const vmm_t &a) {
+void jit_lanes_t<isa>::round(const vmm_t &v, data_type_t type,
+        bf16_rounding_t rounding, const vmm_t &a) {
     if (type == data_type_t::f16) {
         const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
         h_.vcvtps2ph(half, v, 0);
         h_.vcvtph2ps(v, half);
     } else if (type == data_type_t::bf16) {
-        round_upper_half(v, clean, a);
+        round_upper_half(v, rounding, a);
         constants_.with(0xffff0000u, [&](const Operand &mask) {
             if (is_avx512) h_.vpandd(v, v, mask);
             else h_.vpand(v, v, mask);
@@ -281,7 +282,7 @@ void jit_lanes_t<isa>::store_words(
 
 template <isa_t isa>
 void jit_lanes_t<isa>::store(const RegExp &to, data_type_t type, const vmm_t &v,
-        bool clean, bool tail, bool streaming, const vmm_t &a) {
+        bf16_rounding_t rounding, bool tail, bool streaming, const vmm_t &a) {
     const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
     switch (type) {
     case data_type_t::f32:
@@ -298,16 +299,19 @@ void jit_lanes_t<isa>::store(const RegExp &to, data_type_t type, const vmm_t &v,
             h_.vcvtps2ph(h_.ptr[to], v, 0);
         }
         return;
-    default: round_upper_half(v, clean, a); store_words(to, v, tail, streaming);
+    default:
+        round_upper_half(v, rounding, a);
+        store_words(to, v, tail, streaming);
     }
 }
 
 // The upper words of `v`, then those of `w`.
 template <isa_t isa>
 void jit_lanes_t<isa>::store_pair_bf16(const RegExp &to, const vmm_t &v,
-        const vmm_t &w, bool clean, bool streaming, const vmm_t &a) {
-    round_upper_half(v, clean, a);
-    round_upper_half(w, clean, a);
+        const vmm_t &w, bf16_rounding_t rounding, bool streaming,
+        const vmm_t &a) {
+    round_upper_half(v, rounding, a);
+    round_upper_half(w, rounding, a);
     if constexpr (is_avx512) {
         lanes_t upper_words;
         for (uint32_t i = 0; i < 16; ++i)

@@ -22,6 +22,10 @@ struct lane_format_t {
     }
 };
 
+/// What f32 need to become bf16: nothing, where they are numbers of that type;
+/// rounding; that with care for NaN whose payload might be rounded up.
+enum class bf16_rounding_t { none, plain, with_nan };
+
 /// Numbers in memory to f32 lanes and back, lane i being element i: for code
 /// that has several operands of different types, where jit_io_t's order of its
 /// own would cost shuffles. A step is simd_w elements.
@@ -60,18 +64,20 @@ public:
     void load_parts(const vmm_t &low, const vmm_t &high,
             const lane_format_t &format, const Xbyak::RegExp &from, bool tail);
 
-    /// To the nearest number of `type`, a result type. `clean`: no NaN has a
-    /// payload in the bits that are rounded away.
-    void round(const vmm_t &v, data_type_t type, bool clean, const vmm_t &a);
+    /// To the nearest number of `type`, a result type; `rounding` is of bf16.
+    void round(const vmm_t &v, data_type_t type, bf16_rounding_t rounding,
+            const vmm_t &a);
 
     /// Rounds to `type`, a result type, and stores; `v` dies. `streaming`:
     /// past the caches, to a multiple of the step's size.
     void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
-            bool clean, bool tail, bool streaming, const vmm_t &a);
+            bf16_rounding_t rounding, bool tail, bool streaming,
+            const vmm_t &a);
 
     /// Two steps of bf16 at once, in `v` and `w`, which die.
     void store_pair_bf16(const Xbyak::RegExp &to, const vmm_t &v,
-            const vmm_t &w, bool clean, bool streaming, const vmm_t &a);
+            const vmm_t &w, bf16_rounding_t rounding, bool streaming,
+            const vmm_t &a);
 
 private:
     void load_nibbles(const vmm_t &v, const lane_format_t &format,
@@ -81,7 +87,8 @@ private:
             const Xbyak::RegExp &from, bool tail, const vmm_t &a);
     void split(const vmm_t &low, const vmm_t &high, bool is_signed);
     void clear_payload(const vmm_t &v, const vmm_t &a);
-    void round_upper_half(const vmm_t &v, bool clean, const vmm_t &a);
+    void round_upper_half(
+            const vmm_t &v, bf16_rounding_t rounding, const vmm_t &a);
     void store_words(
             const Xbyak::RegExp &to, const vmm_t &v, bool tail, bool streaming);
     void store_full(
