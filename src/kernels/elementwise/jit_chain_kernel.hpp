@@ -44,10 +44,10 @@ struct chain_step_t {
 /// What a chain kernel is generated for; everything else is an argument.
 struct chain_desc_t {
     static constexpr int max_pointers = 10;
-    static constexpr int max_constants = 8;
+    static constexpr int max_constants = 12;
     /// Floats from one constant of a row to the next one, rows being
     /// neighbours.
-    static constexpr int constant_rows = 256;
+    static constexpr int constant_rows = 128;
 
     std::vector<chain_port_t> ports;
     chain_input_t src;
