@@ -92,7 +92,9 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         r.value = number_of(to_f32(value / operand.f32()));
         break;
     case step_kind_t::saturate:
-        if (!std::isnan(value)) r.value = number_of(clamp(step, r.value.f32()));
+        // What lies within stays as it is, the sign of a zero included.
+        if (value < step.lower) r.value = number_of(step.lower);
+        if (value > step.upper) r.value = number_of(step.upper);
         break;
     case step_kind_t::offset: throw std::invalid_argument("integer dst");
     case step_kind_t::add:

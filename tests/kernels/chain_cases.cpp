@@ -58,12 +58,8 @@ public:
         c_.steps.push_back(
                 {step_kind_t::round, -1, random_.one_in(2) ? t::bf16 : t::f16});
     }
-    void clamp() {
-        static const std::vector<std::array<float, 2>> bounds {
-                {0.f, 6.f}, {-0.f, 1.f}, {-1.5f, 0.f}, {-3e38f, 0.25f}};
-        const auto &b = random_.pick(bounds);
-        c_.steps.push_back({step_kind_t::clamp, -1, t::undef, b[0], b[1]});
-    }
+    void clamp() { bound(step_kind_t::clamp); }
+    void saturate() { bound(step_kind_t::saturate); }
 
     t any_float() {
         static const std::vector<t> types {
@@ -92,6 +88,13 @@ public:
     }
 
 private:
+    void bound(step_kind_t kind) {
+        static const std::vector<std::array<float, 2>> bounds {
+                {0.f, 6.f}, {-0.f, 1.f}, {-1.5f, 0.f}, {-3e38f, 0.25f}};
+        const auto &b = random_.pick(bounds);
+        c_.steps.push_back({kind, -1, t::undef, b[0], b[1]});
+    }
+
     chain_case_t c_;
     std::vector<reach_t> reaches_;
     random_t random_;
@@ -169,6 +172,14 @@ std::vector<chain_t> unusual_chains() {
         b.with(k::hold, b.any_integer(), r::all);
         b.with(k::multiply, b.any_float(), r::scalar);
         b.then(k::add_held);
+    },
+            [](builder_t &b, t src) {
+        b.dequantize(src);
+        b.with(k::divide, b.any_float(), b.any_reach());
+        b.saturate();
+        b.round();
+        b.with(k::add, b.any_float(), b.any_reach());
+        b.saturate();
     },
             [](builder_t &b, t) { b.clamp(); },
             [](builder_t &b, t) { b.round(); },

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "base/convert.hpp"
 #include "kernels/chain_case.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/kernel_rows.hpp"
@@ -40,6 +41,7 @@ bool is_for_jit(const problem_t &problem) {
         if (bits_of(operand.type) > 32) return false;
     if (problem.steps.empty() && problem.src().type == problem.dst().type)
         return false;
+    if (!is_result_type(problem.dst().type)) return false;
     return problem.loops.empty() || problem.dst().strides.back() == 1;
 }
 

@@ -305,6 +305,9 @@ private:
         case step_kind_t::multiply:
             with(s.input, [&](const Operand &x) { vmulps(value, value, x); });
             break;
+        case step_kind_t::divide:
+            with(s.input, [&](const Operand &x) { vdivps(value, value, x); });
+            break;
         case step_kind_t::add:
             with(s.input, [&](const Operand &x) { vaddps(value, value, x); });
             break;
@@ -314,6 +317,8 @@ private:
             if (is_bf16(s.step.lower) && is_bf16(s.step.upper))
                 rounded_ = before;
             break;
+        case step_kind_t::saturate: saturate(value, s.step); break;
+        case step_kind_t::offset: break; // no plan has one
         case step_kind_t::round:
             if (before == data_type_t::bf16 && s.step.type == before) {
                 rounded_ = before;
@@ -342,6 +347,16 @@ private:
                 [&](const Operand &x) { vmaxps(value, value, x); });
         lanes_.constants().with(bits_of_float(step.upper),
                 [&](const Operand &x) { vminps(value, value, x); });
+    }
+
+    // Of a NaN or of two zeros both instructions answer with the value.
+    void saturate(const vmm_t &value, const step_t &step) {
+        lanes_.constants().with(bits_of_float(step.lower),
+                [&](const Operand &x) { vmovups(vmm_a, x); });
+        vmaxps(value, vmm_a, value);
+        lanes_.constants().with(bits_of_float(step.upper),
+                [&](const Operand &x) { vmovups(vmm_a, x); });
+        vminps(value, vmm_a, value);
     }
 
     // The differences of the parts are exact; only their sum rounds.

@@ -85,6 +85,11 @@ private:
             plan_.outer_col_extent = loop(next).extent;
             plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row;
         }
+        // Not if what is transposed can then be so no more.
+        if (transposed_loop() == transposed) return;
+        plan_.outer_cols = -1;
+        plan_.outer_col_extent = 1;
+        plan_.by_group = false;
     }
     bool is_col(int l) const {
         return l == plan_.cols || l == plan_.outer_cols;
@@ -149,12 +154,17 @@ private:
         }
     }
 
+    // Rows go on from one iteration of the loop to the next.
+    bool runs_on(int l) const {
+        return l == plan_.outer_cols && !plan_.by_group;
+    }
+
     // Whatever begins a run along `dense` does so at a whole byte.
     bool at_bytes_but(const operand_t &from, int dense) const {
         const dim_t per_byte = std::max(8 / bits_of(from.type), 1);
         if (from.offset % per_byte != 0) return false;
         for (int l = 0; l < loop_count(); ++l)
-            if (l != dense && !(l == plan_.outer_cols && dense == plan_.cols)
+            if (l != dense && !(dense == plan_.cols && runs_on(l))
                     && stride(from, l) % per_byte != 0)
                 return false;
         return true;
@@ -356,6 +366,22 @@ private:
     data_type_t small_ = data_type_t::undef;
 };
 
+// Integers are saturated as they are.
+result_t check_steps(const problem_t &problem) {
+    bool exact = is_integer(problem.src().type);
+    for (const auto &step : problem.steps) {
+        if (step.kind == step_kind_t::offset)
+            return refuse("an offset, of which only plain C++ knows");
+        if (step.kind == step_kind_t::saturate && exact)
+            return refuse("an integer to saturate");
+        exact = step.kind == step_kind_t::hold
+                && is_integer(
+                        problem.operands[static_cast<size_t>(step.operand)]
+                                .type);
+    }
+    return {};
+}
+
 } // namespace
 
 result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
@@ -369,6 +395,8 @@ result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
         return refuse("dst is not dense along the innermost loop but has "
                       "stride "
                       + std::to_string(problem.dst().strides.back()));
+    const result_t steps = check_steps(problem);
+    if (!steps.ok()) return steps;
     return chain_planner_t(problem, plan).make();
 }
 

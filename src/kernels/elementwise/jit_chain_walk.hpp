@@ -69,7 +69,7 @@ private:
     const dim_t width_; // of a step
     dim_t outer_point_ = -1;
     bool inside_ = false; // the outer point is not beyond a short group
-    std::array<dim_t, portable_nest_t::max_loops> index_; // the outer loops'
+    std::array<dim_t, max_loops> index_; // the outer loops'
     // Each operand's element at the outer point.
     std::array<dim_t, portable_nest_t::max_operands> base_;
     std::array<key_t, portable_nest_t::max_operands> keys_;

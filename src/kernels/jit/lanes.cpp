@@ -110,12 +110,25 @@ void jit_lanes_t<isa>::load(const vmm_t &v, const lane_format_t &format,
     case data_type_t::s8: h_.vpmovsxbd(to, at); break;
     case data_type_t::u16: h_.vpmovzxwd(to, at); break;
     case data_type_t::s16: h_.vpmovsxwd(to, at); break;
-    default:
-        h_.vpmovzxbd(to, at);
-        small_float_.convert(v, v, 0, a, b);
-        return;
+    default: return load_f8(v, format, from, tail, a, b);
     }
     h_.vcvtdq2ps(v, v);
+}
+
+template <isa_t isa>
+void jit_lanes_t<isa>::load_f8(const vmm_t &v, const lane_format_t &format,
+        const RegExp &from, bool tail, const vmm_t &a, const vmm_t &b) {
+    const auto at = h_.ptr[from];
+    if (!small_float_.by_halves(format.type)) {
+        h_.vpmovzxbd(masked(v, tail), at);
+        small_float_.convert(v, v, 0, a, b);
+    } else if (tail) {
+        const Xmm bytes(a.getIdx());
+        h_.vmovdqu8(bytes | k_tail_ | util::T_z, at);
+        small_float_.convert_bytes(v, bytes);
+    } else {
+        small_float_.convert_bytes(v, at);
+    }
 }
 
 // Lane i gets nibble i at its bottom, more above.

@@ -80,6 +80,9 @@ public:
             const vmm_t &a);
 
 private:
+    void load_f8(const vmm_t &v, const lane_format_t &format,
+            const Xbyak::RegExp &from, bool tail, const vmm_t &a,
+            const vmm_t &b);
     void load_nibbles(const vmm_t &v, const lane_format_t &format,
             const Xbyak::RegExp &from, bool tail, const vmm_t &a);
     void nibbles_to_f32(const vmm_t &v, data_type_t type, const vmm_t &a);
