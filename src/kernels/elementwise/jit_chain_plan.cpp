@@ -12,12 +12,10 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Below this many columns a row is little but overhead, of a tile even more.
-constexpr dim_t short_row = 16, narrow_tile = 64;
-// Below this many rows a call of generated code is little but overhead.
-constexpr dim_t few_rows = 16;
 // Whole cache lines of what is dense along the rows, by long stretches of dst.
 constexpr dim_t tile_line_bits = 512, tile_cols = 128;
+// Tiles narrower than this are made of more rows.
+constexpr dim_t narrow_tile = 64;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
@@ -36,9 +34,7 @@ public:
         , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
 
     result_t make() {
-        choose_cols();
-        choose_rows();
-        choose_outer();
+        choose_chain_loops(problem_, plan_);
         choose_feeds();
         result_t result = make_ports();
         if (!result.ok()) return result;
@@ -60,83 +56,6 @@ private:
     }
     int inputs() const {
         return static_cast<int>(problem_.operands.size()) - 1;
-    }
-    static bool composes(const operand_t &operand, int outer, int inner,
-            dim_t inner_extent) {
-        return stride(operand, outer) == stride(operand, inner) * inner_extent;
-    }
-
-    // --- loops
-
-    void choose_cols() {
-        const int inner = loop_count() - 1, next = inner - 1;
-        if (inner < 0) return;
-        plan_.cols = inner;
-        plan_.col_extent = loop(inner).extent;
-        const int transposed = transposed_loop();
-        const dim_t wanted = transposed >= 0 ? narrow_tile : short_row;
-        const bool gapless = next >= 0 && next != transposed
-                             && (loop(inner).parent < 0
-                                     || (loop(inner).parent == next
-                                             && loop(next).parent < 0));
-        if (gapless && plan_.col_extent < wanted
-                && composes(problem_.dst(), next, inner, plan_.col_extent)) {
-            plan_.outer_cols = next;
-            plan_.outer_col_extent = loop(next).extent;
-            plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row;
-        }
-        // Not if what is transposed can then be so no more.
-        if (transposed_loop() == transposed) return;
-        plan_.outer_cols = -1;
-        plan_.outer_col_extent = 1;
-        plan_.by_group = false;
-    }
-    bool is_col(int l) const {
-        return l == plan_.cols || l == plan_.outer_cols;
-    }
-    bool shortens_cols(int l) const {
-        return loop(plan_.cols).parent == l
-               || (plan_.outer_cols >= 0 && loop(plan_.outer_cols).parent == l);
-    }
-
-    // The loop along which the largest operand is dense that is so along
-    // another one than the columns; -1 for none.
-    int transposed_loop() const {
-        int found = -1;
-        dim_t bits = 0;
-        for (int o = 0; o < inputs(); ++o) {
-            const auto &from = operand(o);
-            if (stride(from, plan_.cols) <= 1 || bits_of(from.type) <= bits)
-                continue;
-            for (int l = 0; l < loop_count(); ++l)
-                if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
-                    found = l;
-                    bits = bits_of(from.type);
-                }
-        }
-        return found;
-    }
-
-    void choose_rows() {
-        plan_.rows = transposed_loop();
-        if (plan_.rows < 0 && plan_.cols >= 0) {
-            int row = loop_count() - 1;
-            while (row >= 0 && is_col(row))
-                --row;
-            const int next = row - 1;
-            if (row >= 0 && next >= 0 && loop(row).extent < few_rows
-                    && loop(row).extent < loop(next).extent
-                    && loop(row).parent != next)
-                row = next;
-            plan_.rows = row;
-        }
-        if (plan_.rows >= 0) plan_.row_extent = loop(plan_.rows).extent;
-        plan_.dst_row = stride(problem_.dst(), plan_.rows);
-    }
-
-    void choose_outer() {
-        for (int l = 0; l < loop_count(); ++l)
-            if (l != plan_.rows && !is_col(l)) plan_.outer.push_back(l);
     }
 
     // --- operands
@@ -188,8 +107,8 @@ private:
         if (feed.col == 1 && at_bytes_but(from, plan_.cols)
                 && is_loadable(from.type))
             return access_t::direct;
-        feed.tiled = feed.row == 1 && transposed_loop() == plan_.rows
-                     && plan_.rows >= 0 && at_bytes_but(from, plan_.rows)
+        feed.tiled = feed.row == 1 && plan_.rows_of_tiles
+                     && at_bytes_but(from, plan_.rows)
                      && is_loadable(from.type);
         plan_.has_tiles |= feed.tiled;
         return feed.tiled ? access_t::direct : access_t::staged;

@@ -39,15 +39,17 @@ struct chain_plan_t {
     int rows = -1, cols = -1, outer_cols = -1; // loops; -1: one iteration
     dim_t row_extent = 1, col_extent = 1, outer_col_extent = 1;
     std::vector<int> outer;
+    bool rows_of_tiles = false; // some operand is dense along the rows instead
+    // Of two loops of columns, each iteration of the outer one has a call of
+    // its own, in which groups' values are constants.
+    bool by_group = false;
+
     dim_t row_block = 1, col_block = 1;
     dim_t dst_row = 0; // stride of dst along the rows
 
     std::vector<chain_feed_t> feeds; // one an operand that is read
     chain_desc_t desc;
     bool has_tiles = false;
-    // Of two loops of columns, each iteration of the outer one has a call of
-    // its own, in which groups' values are constants.
-    bool by_group = false;
     bool constants_by_row = false, staged_by_row = false;
     dim_t slice_floats = 0; // of one staged port
 
@@ -62,6 +64,9 @@ struct chain_plan_t {
         return (all_cols() + col_block - 1) / col_block;
     }
 };
+
+/// The plan's loops: what of it is before `feeds`.
+void choose_chain_loops(const problem_t &problem, chain_plan_t &plan);
 
 /// Fails where a type or a stride is not for generated code. The problem has
 /// passed check_elementwise().

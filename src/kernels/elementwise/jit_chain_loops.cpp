@@ -1,0 +1,130 @@
+#include "kernels/elementwise/jit_chain_plan.hpp"
+
+#if defined(__x86_64__)
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Below this many columns a row is little but overhead, of a tile even more.
+constexpr dim_t short_row = 16, short_tile_row = 64;
+// Below this many rows a call of generated code is little but overhead.
+constexpr dim_t few_rows = 16;
+
+// Which loops are columns, rows and outer ones.
+class chain_loops_t {
+public:
+    chain_loops_t(const problem_t &problem, chain_plan_t &plan)
+        : problem_(problem)
+        , plan_(plan) {}
+
+    void choose() {
+        choose_cols();
+        choose_rows();
+        choose_outer();
+    }
+
+private:
+    int loop_count() const { return static_cast<int>(problem_.loops.size()); }
+    int inputs() const {
+        return static_cast<int>(problem_.operands.size()) - 1;
+    }
+    const loop_t &loop(int l) const {
+        return problem_.loops[static_cast<size_t>(l)];
+    }
+    const operand_t &operand(int o) const {
+        return problem_.operands[static_cast<size_t>(o)];
+    }
+    static dim_t stride(const operand_t &operand, int l) {
+        return l < 0 ? 0 : operand.strides[static_cast<size_t>(l)];
+    }
+    static bool composes(const operand_t &operand, int outer, int inner,
+            dim_t inner_extent) {
+        return stride(operand, outer) == stride(operand, inner) * inner_extent;
+    }
+
+    void choose_cols() {
+        const int inner = loop_count() - 1, next = inner - 1;
+        if (inner < 0) return;
+        plan_.cols = inner;
+        plan_.col_extent = loop(inner).extent;
+        const int transposed = transposed_loop();
+        const dim_t wanted = transposed >= 0 ? short_tile_row : short_row;
+        const bool gapless = next >= 0 && next != transposed
+                             && (loop(inner).parent < 0
+                                     || (loop(inner).parent == next
+                                             && loop(next).parent < 0));
+        if (gapless && plan_.col_extent < wanted
+                && composes(problem_.dst(), next, inner, plan_.col_extent)) {
+            plan_.outer_cols = next;
+            plan_.outer_col_extent = loop(next).extent;
+            plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row;
+        }
+        // Not if what is transposed can then be so no more.
+        if (transposed_loop() == transposed) return;
+        plan_.outer_cols = -1;
+        plan_.outer_col_extent = 1;
+        plan_.by_group = false;
+    }
+    bool is_col(int l) const {
+        return l == plan_.cols || l == plan_.outer_cols;
+    }
+    bool shortens_cols(int l) const {
+        return loop(plan_.cols).parent == l
+               || (plan_.outer_cols >= 0 && loop(plan_.outer_cols).parent == l);
+    }
+
+    // The loop along which the largest operand is dense that is so along
+    // another one than the columns; -1 for none.
+    int transposed_loop() const {
+        int found = -1;
+        dim_t bits = 0;
+        for (int o = 0; o < inputs(); ++o) {
+            const auto &from = operand(o);
+            if (stride(from, plan_.cols) <= 1 || bits_of(from.type) <= bits)
+                continue;
+            for (int l = 0; l < loop_count(); ++l)
+                if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
+                    found = l;
+                    bits = bits_of(from.type);
+                }
+        }
+        return found;
+    }
+
+    void choose_rows() {
+        plan_.rows = transposed_loop();
+        plan_.rows_of_tiles = plan_.rows >= 0;
+        if (plan_.rows < 0 && plan_.cols >= 0) {
+            int row = loop_count() - 1;
+            while (row >= 0 && is_col(row))
+                --row;
+            const int next = row - 1;
+            if (row >= 0 && next >= 0 && loop(row).extent < few_rows
+                    && loop(row).extent < loop(next).extent
+                    && loop(row).parent != next)
+                row = next;
+            plan_.rows = row;
+        }
+        if (plan_.rows >= 0) plan_.row_extent = loop(plan_.rows).extent;
+        plan_.dst_row = stride(problem_.dst(), plan_.rows);
+    }
+
+    void choose_outer() {
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != plan_.rows && !is_col(l)) plan_.outer.push_back(l);
+    }
+
+    const problem_t &problem_;
+    chain_plan_t &plan_;
+};
+
+} // namespace
+
+void choose_chain_loops(const problem_t &problem, chain_plan_t &plan) {
+    chain_loops_t(problem, plan).choose();
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,256 @@
+#include "kernels/elementwise/jit_chain_steps.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstring>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+const Reg64 pointer_registers[chain_desc_t::max_pointers]
+        = {util::rsi, util::r8, util::r9, util::r10, util::r11, util::r12,
+                util::r13, util::r14, util::r15, util::rbx};
+
+data_type_t small_float_of(const chain_desc_t &desc) {
+    for (const auto &port : desc.ports)
+        if (port.access == access_t::direct && port.format.is_small_float())
+            return port.format.type;
+    return data_type_t::undef;
+}
+
+int count_constants(const chain_desc_t &desc) {
+    int count = 0;
+    for (const auto &port : desc.ports)
+        count += port.access == access_t::constant;
+    return count;
+}
+
+uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+bool is_bf16(float value) {
+    return (bits_of_float(value) & 0xffffu) == 0;
+}
+
+} // namespace
+
+template <isa_t isa>
+chain_steps_t<isa>::chain_steps_t(
+        jit_generator_t &host, const chain_desc_t &desc)
+    : h_(host)
+    , desc_(desc)
+    , resident_(std::min(count_constants(desc), max_resident))
+    , lanes_(host, first_constant_vmm + resident_, small_float_of(desc)) {}
+
+template <isa_t isa>
+const Reg64 &chain_steps_t<isa>::pointer(const chain_port_t &port) const {
+    return pointer_registers[port.place];
+}
+
+template <isa_t isa>
+RegExp chain_steps_t<isa>::stack_slot(int place) {
+    return util::rsp + static_cast<size_t>(place * slot_bytes);
+}
+
+template <isa_t isa>
+Address chain_steps_t<isa>::constant_address(const chain_port_t &p) const {
+    constexpr int pitch = chain_desc_t::constant_rows * 4;
+    return h_.ptr[reg_constants + static_cast<size_t>(p.place * pitch)];
+}
+
+template <isa_t isa>
+RegExp chain_steps_t<isa>::address(const chain_port_t &p) const {
+    if (extent_ == extent_t::on_stack && p.access == access_t::direct)
+        return stack_slot(p.place);
+    return pointer(p) + bytes(p, offset_);
+}
+
+template <isa_t isa>
+void chain_steps_t<isa>::load_row() {
+    for (const auto &p : desc_.ports)
+        if (p.access == access_t::constant && p.place < resident_)
+            h_.vbroadcastss(resident(p), constant_address(p));
+}
+
+template <isa_t isa>
+void chain_steps_t<isa>::compute(
+        const vmm_t &value, uint32_t offset, extent_t extent) {
+    offset_ = offset;
+    extent_ = extent;
+    clean_ = !desc_.payloads;
+    load(value, desc_.src, desc_.src_by_parts);
+    rounded_ = data_type_t::undef;
+    for (const auto &s : desc_.steps)
+        apply(value, s);
+}
+
+// What the value needs before it is stored as bf16.
+template <isa_t isa>
+bf16_rounding_t chain_steps_t<isa>::rounding() const {
+    if (rounded_ == data_type_t::bf16) return bf16_rounding_t::none;
+    return clean_ ? bf16_rounding_t::plain : bf16_rounding_t::with_nan;
+}
+
+template <isa_t isa>
+void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
+    const data_type_t before = rounded_;
+    rounded_ = data_type_t::undef;
+    switch (s.step.kind) {
+    case step_kind_t::subtract:
+        if (s.by_parts) return subtract_parts(value, s.input);
+        return with(
+                s.input, [&](const Operand &x) { h_.vsubps(value, value, x); });
+    case step_kind_t::multiply:
+        return with(
+                s.input, [&](const Operand &x) { h_.vmulps(value, value, x); });
+    case step_kind_t::divide:
+        return with(
+                s.input, [&](const Operand &x) { h_.vdivps(value, value, x); });
+    case step_kind_t::add:
+        return with(
+                s.input, [&](const Operand &x) { h_.vaddps(value, value, x); });
+    case step_kind_t::clamp:
+        clamp(value, s.step);
+        clean_ = true;
+        if (is_bf16(s.step.lower) && is_bf16(s.step.upper)) rounded_ = before;
+        break;
+    case step_kind_t::saturate: saturate(value, s.step); break;
+    case step_kind_t::offset: break; // no plan has one
+    case step_kind_t::round: return round(value, s.step.type, before);
+    case step_kind_t::hold:
+        h_.vmovaps(vmm_held, value);
+        load(value, s.input, s.by_parts);
+        held_clean_ = clean_;
+        clean_ = !desc_.payloads;
+        break;
+    case step_kind_t::add_held:
+        h_.vaddps(value, vmm_held, value);
+        clean_ = clean_ && held_clean_;
+        break;
+    }
+}
+
+// `before`: what the value was rounded to already.
+template <isa_t isa>
+void chain_steps_t<isa>::round(
+        const vmm_t &value, data_type_t type, data_type_t before) {
+    const bool is_bf16 = type == data_type_t::bf16;
+    if (!is_bf16 || before != type)
+        lanes_.round(value, type, rounding(), vmm_a);
+    clean_ = clean_ || is_bf16;
+    rounded_ = type;
+}
+
+// Of a NaN or of two zeros both instructions answer with the bound.
+template <isa_t isa>
+void chain_steps_t<isa>::clamp(const vmm_t &value, const step_t &step) {
+    lanes_.constants().with(bits_of_float(step.lower),
+            [&](const Operand &x) { h_.vmaxps(value, value, x); });
+    lanes_.constants().with(bits_of_float(step.upper),
+            [&](const Operand &x) { h_.vminps(value, value, x); });
+}
+
+// Of a NaN or of two zeros both instructions answer with the value.
+template <isa_t isa>
+void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
+    lanes_.constants().with(bits_of_float(step.lower),
+            [&](const Operand &x) { h_.vmovups(vmm_a, x); });
+    h_.vmaxps(value, vmm_a, value);
+    lanes_.constants().with(bits_of_float(step.upper),
+            [&](const Operand &x) { h_.vmovups(vmm_a, x); });
+    h_.vminps(value, vmm_a, value);
+}
+
+// The differences of the parts are exact; only their sum rounds.
+template <isa_t isa>
+void chain_steps_t<isa>::subtract_parts(
+        const vmm_t &value, const chain_input_t &input) {
+    const bool value_has_high = has_high_;
+    const bool direct_wide = is_direct_wide(input);
+    if (direct_wide) {
+        const auto &p = port(input.port);
+        lanes_.load_parts(vmm_operand, vmm_a, p.format, address(p),
+                extent_ == extent_t::masked);
+        h_.vsubps(value, value, vmm_operand);
+    } else {
+        with({input.port, -1},
+                [&](const Operand &x) { h_.vsubps(value, value, x); });
+    }
+    const auto subtract_high = [&](const vmm_t &from) {
+        if (direct_wide) h_.vsubps(from, from, vmm_a);
+        else if (input.high >= 0)
+            with({input.high, -1},
+                    [&](const Operand &x) { h_.vsubps(from, from, x); });
+    };
+    if (!value_has_high) {
+        subtract_high(value);
+        return;
+    }
+    subtract_high(vmm_high);
+    h_.vaddps(value, value, vmm_high);
+}
+
+template <isa_t isa>
+bool chain_steps_t<isa>::is_direct_wide(const chain_input_t &input) const {
+    const auto &p = port(input.port);
+    return p.access == access_t::direct && p.format.is_wide();
+}
+
+// To a register; by parts: vmm_high has the rest, where there is one.
+template <isa_t isa>
+void chain_steps_t<isa>::load(
+        const vmm_t &v, const chain_input_t &input, bool by_parts) {
+    const auto &p = port(input.port);
+    const bool tail = extent_ == extent_t::masked;
+    has_high_ = by_parts && (input.high >= 0 || is_direct_wide(input));
+    if (p.access != access_t::direct) {
+        load_single(v, input.port);
+        if (input.high < 0) return;
+        load_single(vmm_high, input.high);
+        if (!by_parts) h_.vaddps(v, v, vmm_high);
+    } else if (has_high_) {
+        lanes_.load_parts(v, vmm_high, p.format, address(p), tail);
+    } else {
+        lanes_.load(v, p.format, address(p), tail, vmm_a, vmm_high);
+    }
+}
+
+// A constant or staged one.
+template <isa_t isa>
+void chain_steps_t<isa>::load_single(const vmm_t &v, int p) {
+    const auto &from = port(p);
+    if (from.access == access_t::staged) h_.vmovups(v, h_.ptr[address(from)]);
+    else if (from.place < resident_) h_.vmovaps(v, resident(from));
+    else h_.vbroadcastss(v, constant_address(from));
+}
+
+// Calls use() with the input as it can be an instruction's last operand.
+template <isa_t isa>
+template <typename use_t>
+void chain_steps_t<isa>::with(const chain_input_t &input, use_t &&use) {
+    const auto &p = port(input.port);
+    if (input.high < 0) {
+        const bool in_memory = p.access == access_t::staged
+                               || (p.access == access_t::direct
+                                       && p.format.type == data_type_t::f32
+                                       && extent_ != extent_t::masked);
+        if (in_memory) return use(h_.ptr[address(p)]);
+        if (p.access == access_t::constant && p.place < resident_)
+            return use(resident(p));
+    }
+    load(vmm_operand, input, false);
+    use(vmm_operand);
+}
+
+template class chain_steps_t<isa_avx512_core>;
+template class chain_steps_t<isa_avx2>;
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,94 @@
+#ifndef KERNELS_ELEMENTWISE_JIT_CHAIN_STEPS_HPP
+#define KERNELS_ELEMENTWISE_JIT_CHAIN_STEPS_HPP
+
+#include <algorithm>
+
+#include "kernels/elementwise/jit_chain_kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// The chain of a chain kernel, for one vector of columns: the code that loads
+/// the inputs and applies the steps. Where the inputs stand is said here too.
+///
+/// Registers: the pointers of rows that are read and the constants' as in
+/// jit_chain_kernel.cpp; vmm0 to vmm5, then constants of the row, then others.
+template <isa_t isa>
+class chain_steps_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+    static constexpr auto simd_w
+            = static_cast<uint32_t>(jit_lanes_t<isa>::simd_w);
+
+    /// What is computed of: whole vectors at the pointers; those of a tail,
+    /// masked; inputs that were copied to the stack.
+    enum class extent_t { full, masked, on_stack };
+
+    chain_steps_t(jit_generator_t &host, const chain_desc_t &desc);
+
+    jit_lanes_t<isa> &lanes() { return lanes_; }
+
+    /// Loads those constants of the row that have a register.
+    void load_row();
+
+    /// The value that is to be stored, `offset` elements from the pointers on.
+    /// All registers but `value` die.
+    void compute(const vmm_t &value, uint32_t offset, extent_t extent);
+
+    /// What the last value needs to be stored as bf16.
+    bf16_rounding_t rounding() const;
+
+    const Xbyak::Reg64 &pointer(const chain_port_t &port) const;
+    const Xbyak::Reg64 reg_constants = Xbyak::util::rbp;
+    static uint32_t bytes(const chain_port_t &port, uint32_t elements) {
+        return elements * static_cast<uint32_t>(port.format.container_bits)
+               / 8u;
+    }
+
+    /// A place on the stack for a vector of each pointer and one of dst.
+    static constexpr int slots = chain_desc_t::max_pointers + 1;
+    static constexpr int slot_bytes = jit_lanes_t<isa>::simd_w * 4;
+    static Xbyak::RegExp stack_slot(int place);
+
+    const vmm_t vmm_value {0}, vmm_first {5}, vmm_scratch {4};
+
+private:
+    static constexpr int first_constant_vmm = 6;
+    static constexpr int max_resident = is_avx512 ? 8 : 4;
+
+    const chain_port_t &port(int p) const {
+        return desc_.ports[static_cast<size_t>(p)];
+    }
+    vmm_t resident(const chain_port_t &p) const {
+        return vmm_t(first_constant_vmm + p.place);
+    }
+    Xbyak::Address constant_address(const chain_port_t &p) const;
+    Xbyak::RegExp address(const chain_port_t &p) const;
+    void apply(const vmm_t &value, const chain_step_t &s);
+    void clamp(const vmm_t &value, const step_t &step);
+    void saturate(const vmm_t &value, const step_t &step);
+    void round(const vmm_t &value, data_type_t type, data_type_t before);
+    void subtract_parts(const vmm_t &value, const chain_input_t &input);
+    bool is_direct_wide(const chain_input_t &input) const;
+    void load(const vmm_t &v, const chain_input_t &input, bool by_parts);
+    void load_single(const vmm_t &v, int p);
+    template <typename use_t>
+    void with(const chain_input_t &input, use_t &&use);
+
+    jit_generator_t &h_;
+    const chain_desc_t &desc_;
+    const int resident_; // constants of the row that have a register
+    jit_lanes_t<isa> lanes_;
+    uint32_t offset_ = 0;
+    extent_t extent_ = extent_t::full;
+    bool has_high_ = false; // the value's other part is in vmm_high
+    // No NaN of the value, and of the held one, has a payload.
+    bool clean_ = true, held_clean_ = true;
+    data_type_t rounded_ = data_type_t::undef; // what the value was rounded to
+    const vmm_t vmm_held {1}, vmm_high {2}, vmm_operand {3},
+            vmm_a = vmm_scratch;
+};
+
+} // namespace dnnl_dequant
+
+#endif
