@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/config.hpp"
@@ -16,6 +17,25 @@ namespace {
 // Far more than any kernel takes; pages that stay untouched cost nothing.
 constexpr size_t max_code_bytes = 32 * 1024;
 
+// Xbyak's own allocator keeps a list of its pages, and loses them where there
+// is no memory for the list. Ours are all of one size.
+class pages_t : public Xbyak::Allocator {
+public:
+    uint8_t *alloc(size_t size) override {
+        if (size != max_code_bytes) return nullptr;
+        void *const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return pages == MAP_FAILED ? nullptr : static_cast<uint8_t *>(pages);
+    }
+    void free(uint8_t *pages) override { munmap(pages, max_code_bytes); }
+    bool useProtect() const override { return true; }
+};
+
+Xbyak::Allocator *pages() {
+    static pages_t stateless;
+    return &stateless;
+}
+
 const Xbyak::Reg64 callee_saved[] = {Xbyak::util::rbx, Xbyak::util::rbp,
         Xbyak::util::r12, Xbyak::util::r13, Xbyak::util::r14, Xbyak::util::r15};
 constexpr size_t callee_saved_count = 6;
@@ -23,7 +43,7 @@ constexpr size_t callee_saved_count = 6;
 } // namespace
 
 jit_generator_t::jit_generator_t(const char *name)
-    : Xbyak::CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE)
+    : Xbyak::CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE, pages())
     , name_(name) {}
 
 Xbyak::Address jit_generator_t::constant(const lanes_t &lanes) {
