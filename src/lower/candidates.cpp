@@ -41,7 +41,8 @@ result_t choose_implementation(
             tried_primitive = true;
             const result_t made
                     = make_reorder(problem, implementation.primitive);
-            if (made.ok()) return made;
+            if (made.ok() || made.status == status_t::out_of_memory)
+                return made;
             log_not_taken(reorder_name, made.reason);
         }
         if (!has(isa, candidate.isa)) {
@@ -49,7 +50,8 @@ result_t choose_implementation(
             continue;
         }
         last = candidate.make(problem, isa, implementation.kernel);
-        if (last.ok()) return last;
+        // A slower kernel would stay in the cache when memory is back.
+        if (last.ok() || last.status == status_t::out_of_memory) return last;
         log_not_taken(candidate.name, last.reason);
     }
     return last;
