@@ -7,7 +7,9 @@ namespace upstream {
 
 namespace {
 
-thread_local bool inside = false;
+// Initial-exec: reached without asking the loader for memory, which ends the
+// process where there is none.
+[[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
 
 // Upstream's SONAME and the one Debian gives it.
 constexpr const char *sonames[] = {"libdnnl.so.3", "libdnnl.so.3.6"};
