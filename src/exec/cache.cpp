@@ -74,11 +74,13 @@ private:
 
 class cache_t {
 public:
-    using future_t = std::shared_future<compile_result_t>;
+    // By pointer: handing it to those who wait needs no memory.
+    using shared_result_t = std::shared_ptr<const compile_result_t>;
+    using future_t = std::shared_future<shared_result_t>;
 
     compile_result_t find_or_make(const std::string &key,
             const std::function<compile_result_t()> &make, bool &hit) {
-        std::promise<compile_result_t> promise;
+        std::promise<shared_result_t> promise;
         future_t future;
         {
             const std::lock_guard<std::mutex> lock(mutex_);
@@ -89,11 +91,19 @@ public:
                 insert(key, future);
             }
         }
-        if (hit) return future.get();
-        compile_result_t made = made_by(make);
-        if (!made.result.ok()) erase(key);
-        promise.set_value(made);
-        return made;
+        if (hit) return *future.get();
+        shared_result_t made;
+        try {
+            made = std::make_shared<const compile_result_t>(make());
+            if (!made->result.ok()) erase(key);
+            promise.set_value(made);
+        } catch (...) {
+            // Those who wait get an answer whatever happens.
+            erase(key);
+            promise.set_exception(std::current_exception());
+            throw;
+        }
+        return *made;
     }
 
     void set_capacity(int capacity) {
@@ -108,18 +118,6 @@ private:
         std::string key;
         future_t future;
     };
-
-    // Those who wait for the promise get an answer whatever happens.
-    static compile_result_t made_by(
-            const std::function<compile_result_t()> &make) {
-        try {
-            return make();
-        } catch (const std::bad_alloc &) {
-            return {{status_t::out_of_memory, "out of memory"}, nullptr};
-        } catch (const std::exception &error) {
-            return {{status_t::runtime_error, error.what()}, nullptr};
-        }
-    }
 
     // oneDNN's own capacity until it is set: it has read the environment.
     void ensure_capacity_known() {
@@ -145,8 +143,10 @@ private:
 
     void insert(const std::string &key, const future_t &future) {
         if (capacity_ == 0) return;
-        entries_.push_front({key, future});
-        index_[key] = entries_.begin();
+        std::list<entry_t> entry; // in both or in neither
+        entry.push_front({key, future});
+        index_[key] = entry.begin();
+        entries_.splice(entries_.begin(), entry);
         drop_beyond_capacity();
     }
 

@@ -23,7 +23,7 @@ std::string cache_key(const partition_t &partition,
 
 /// The executable for `key`, made by `make` unless it is there. However many
 /// threads ask for one key at once, one makes and the others wait; a failure
-/// is given to all of them and not kept.
+/// is given to all of them and not kept, an exception too.
 /// @param hit Output: whether it was there.
 compile_result_t find_or_make(const std::string &key,
         const std::function<compile_result_t()> &make, bool &hit);
