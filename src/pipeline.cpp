@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/config.hpp"
+#include "base/growth.hpp"
 #include "base/log.hpp"
 #include "exec/cache.hpp"
 #include "exec/log_text.hpp"
@@ -52,6 +53,9 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
     if (ours && extension && outside)
         return refuse("add_op", {status_t::invalid_graph_op, verified.reason});
 
+    // Memory may run out before oneDNN's graph changes, not after.
+    op_record_t copy = op_record;
+    make_room_for_one(graph_record.ops);
     dnnl_status_t status = upstream::call(&api_t::dnnl_graph_add_op, graph, op);
     if (status == dnnl_invalid_graph_op && ours) {
         if (!verified.ok())
@@ -63,7 +67,7 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
     }
     // oneDNN ignores an op whose id is there already; so do we.
     if (status == dnnl_success && !find_op(graph_record, op_record.id))
-        graph_record.ops.push_back(op_record);
+        graph_record.ops.push_back(std::move(copy));
     return status;
 }
 
@@ -75,12 +79,14 @@ dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
             &api_t::dnnl_graph_graph_get_partition_num, graph, &count);
     if (status != dnnl_success) return status;
     std::vector<dnnl_graph_partition_t> handles(count);
+    std::vector<upstream_partition_t> owned(count);
     if (count > 0)
         status = upstream::call(&api_t::dnnl_graph_graph_get_partitions, graph,
                 count, handles.data());
     if (status != dnnl_success) return status;
-    list = claim_partitions(graph_record,
-            std::vector<upstream_partition_t>(handles.begin(), handles.end()));
+    for (size_t i = 0; i < count; ++i)
+        owned[i].reset(handles[i]);
+    list = claim_partitions(graph_record, std::move(owned));
     return dnnl_success;
 }
 
@@ -90,6 +96,7 @@ std::shared_ptr<const partition_t> claim_op(
     // The twin, because oneDNN may refuse the op itself; all we need of
     // oneDNN's partition is its id.
     const auto twin = make_twin(op);
+    std::vector<upstream_partition_t> only(1);
     dnnl_graph_partition_t upstream = nullptr;
     if (twin == nullptr
             || upstream::call(&api_t::dnnl_graph_partition_create_with_op,
@@ -97,12 +104,11 @@ std::shared_ptr<const partition_t> claim_op(
                        engine_kind)
                        != dnnl_success)
         return nullptr;
+    only.front().reset(upstream);
     graph_record_t graph;
     graph.engine_kind = engine_kind;
     graph.ops = {op};
     graph.claiming = true;
-    std::vector<upstream_partition_t> only;
-    only.emplace_back(upstream);
     return claim_partitions(graph, std::move(only)).front().ours;
 }
 
@@ -131,15 +137,17 @@ dnnl_status_t compile(compiled_partition_t &compiled,
     if (compiled.upstream) return dnnl_success;
     if (!made.result.ok()) return refuse("compile", made.result);
     if (log_enabled(log_profile_create))
-        log_line(std::string(hit ? "compile:compiled_partition_cache_hit,"
-                                 : "compile:cache_miss,")
-                 + make_log_text(partition, made.executable->lowered()) + ","
-                 + std::to_string(now_ms() - start));
+        log_done([&] {
+            return std::string(hit ? "compile:compiled_partition_cache_hit,"
+                                   : "compile:cache_miss,")
+                   + make_log_text(partition, made.executable->lowered()) + ","
+                   + std::to_string(now_ms() - start);
+        });
     return dnnl_success;
 }
 
-dnnl_status_t execute(const compiled_partition_t &compiled,
-        const std::vector<buffer_t> &buffers) {
+dnnl_status_t execute(
+        const compiled_partition_t &compiled, const buffer_list_t &buffers) {
     const bool profile = log_enabled(log_profile_exec);
     const double start = profile ? now_ms() : 0;
     const result_t result = compiled.executable->execute(buffers);
@@ -148,10 +156,12 @@ dnnl_status_t execute(const compiled_partition_t &compiled,
                 {result.status, describe(compiled.partition->ops.back()) + ": "
                                         + result.reason});
     if (profile)
-        log_line("exec,"
-                 + make_log_text(
-                         *compiled.partition, compiled.executable->lowered())
-                 + "," + std::to_string(now_ms() - start));
+        log_done([&] {
+            return "exec,"
+                   + make_log_text(
+                           *compiled.partition, compiled.executable->lowered())
+                   + "," + std::to_string(now_ms() - start);
+        });
     return dnnl_success;
 }
 

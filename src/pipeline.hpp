@@ -43,7 +43,7 @@ dnnl_status_t compile(compiled_partition_t &compiled,
 
 /// Runs a filled compiled partition.
 dnnl_status_t execute(const compiled_partition_t &compiled,
-        const std::vector<buffer_t> &buffers);
+        const buffer_list_t &buffers);
 
 } // namespace dnnl_dequant
 

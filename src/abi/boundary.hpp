@@ -29,6 +29,20 @@ dnnl_status_t enter(F api_t::*real, const Body &body, Args... args) noexcept {
     }
 }
 
+/// Runs `body`, which completes what oneDNN has just made; where that throws,
+/// the handle is destroyed and the user is left with none.
+template <typename H, typename Body>
+void complete(
+        H *handle, dnnl_status_t (*api_t::*destroy)(H), const Body &body) {
+    try {
+        body();
+    } catch (...) {
+        upstream::call(destroy, *handle);
+        *handle = nullptr;
+        throw;
+    }
+}
+
 // Handles of ours are pointers with bit 0 set; oneDNN's are aligned objects,
 // which never have it.
 

@@ -13,7 +13,7 @@ namespace {
 
 // False where a tensor is null or oneDNN does not know it.
 bool append_buffers(size_t count, const_dnnl_graph_tensor_t *tensors,
-        std::vector<buffer_t> &buffers) {
+        buffer_list_t &buffers) {
     if (count > 0 && tensors == nullptr) return false;
     for (size_t i = 0; i < count; ++i) {
         const const_dnnl_graph_tensor_t tensor = tensors[i];
@@ -45,9 +45,7 @@ dnnl_status_t execute_ours(const compiled_partition_t &compiled,
         return upstream::call(&api_t::dnnl_graph_compiled_partition_execute,
                 const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
                 stream, num_inputs, inputs, num_outputs, outputs);
-    // One vector a thread, grown once: executing allocates nothing.
-    static thread_local std::vector<buffer_t> buffers;
-    buffers.clear();
+    buffer_list_t buffers;
     if (stream == nullptr || compiled.executable == nullptr
             || !append_buffers(num_inputs, inputs, buffers)
             || !append_buffers(num_outputs, outputs, buffers))

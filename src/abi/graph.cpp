@@ -11,12 +11,14 @@ using namespace dnnl_dequant::abi;
 
 namespace {
 
-void record_graph(dnnl_graph_graph_t graph, dnnl_engine_kind_t engine_kind,
+void record_graph(dnnl_graph_graph_t *graph, dnnl_engine_kind_t engine_kind,
         dnnl_fpmath_mode_t mode) {
-    auto record = std::make_shared<graph_record_t>();
-    record->engine_kind = engine_kind;
-    record->fpmath_mode = mode;
-    records().graphs.insert(graph, std::move(record));
+    complete(graph, &api_t::dnnl_graph_graph_destroy, [=] {
+        auto record = std::make_shared<graph_record_t>();
+        record->engine_kind = engine_kind;
+        record->fpmath_mode = mode;
+        records().graphs.insert(*graph, std::move(record));
+    });
 }
 
 } // namespace
@@ -29,7 +31,7 @@ dnnl_status_t dnnl_graph_graph_create(
         const dnnl_status_t status = upstream::call(
                 &api_t::dnnl_graph_graph_create, graph, engine_kind);
         if (status == dnnl_success)
-            record_graph(*graph, engine_kind, dnnl_fpmath_mode_strict);
+            record_graph(graph, engine_kind, dnnl_fpmath_mode_strict);
         return status;
     }, graph, engine_kind);
 }
@@ -41,7 +43,7 @@ dnnl_status_t dnnl_graph_graph_create_with_fpmath_mode(
         const dnnl_status_t status = upstream::call(
                 &api_t::dnnl_graph_graph_create_with_fpmath_mode, graph,
                 engine_kind, mode);
-        if (status == dnnl_success) record_graph(*graph, engine_kind, mode);
+        if (status == dnnl_success) record_graph(graph, engine_kind, mode);
         return status;
     }, graph, engine_kind, mode);
 }
@@ -132,9 +134,16 @@ dnnl_status_t dnnl_graph_graph_get_partitions(dnnl_graph_graph_t graph,
         const dnnl_status_t status = list_partitions(graph, *record, list);
         if (status != dnnl_success) return status;
         if (num < list.size()) return dnnl_invalid_arguments;
+        // All handles of ours before the first is handed out.
+        std::vector<std::unique_ptr<partition_handle_t>> ours(list.size());
         for (size_t i = 0; i < list.size(); ++i)
-            partitions[i] = list[i].ours ? new_handle(std::move(list[i].ours))
-                                         : list[i].upstream.release();
+            if (list[i].ours)
+                ours[i] = std::make_unique<partition_handle_t>(
+                        partition_handle_t {std::move(list[i].ours)});
+        for (size_t i = 0; i < list.size(); ++i)
+            partitions[i] = ours[i] ? to_handle<dnnl_graph_partition_t>(
+                                              ours[i].release())
+                                    : list[i].upstream.release();
         return dnnl_success;
     }, graph, num, partitions);
 }

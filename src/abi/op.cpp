@@ -1,6 +1,7 @@
 // dnnl_graph_op_*: oneDNN's op, and our record beside it.
 
 #include "abi/boundary.hpp"
+#include "base/growth.hpp"
 #include "graph/records.hpp"
 #include "graph/twin.hpp"
 
@@ -15,11 +16,29 @@ template <typename F, typename Make, typename... Args>
 dnnl_status_t set_attribute(F api_t::*real, const Make &make,
         dnnl_graph_op_t op, dnnl_graph_op_attr_t name, Args... args) {
     const auto record = records().ops.find(op);
+    if (record == nullptr) return upstream::call(real, op, name, args...);
+    // Memory may run out before oneDNN's op changes, not after.
+    decltype(record->attributes) made {{static_cast<int>(name), make()}};
     dnnl_status_t status = dnnl_success;
-    if (record == nullptr || !is_extension_kind(record->kind))
+    if (!is_extension_kind(record->kind))
         status = upstream::call(real, op, name, args...);
-    if (status == dnnl_success && record != nullptr)
-        record->attributes[static_cast<int>(name)] = make();
+    if (status != dnnl_success) return status;
+    record->attributes.erase(static_cast<int>(name));
+    record->attributes.merge(made);
+    return status;
+}
+
+using tensors_t = std::vector<logical_tensor_t>;
+
+// Adds a tensor to oneDNN's op and to one of the lists of the record.
+template <typename F>
+dnnl_status_t add_tensor(F api_t::*real, tensors_t op_record_t::*list,
+        dnnl_graph_op_t op, const logical_tensor_t *tensor) {
+    const auto record = records().ops.find(op);
+    // Memory may run out before oneDNN's op changes, not after.
+    if (record) make_room_for_one((*record.*list));
+    const dnnl_status_t status = upstream::call(real, op, tensor);
+    if (status == dnnl_success && record) (*record.*list).push_back(*tensor);
     return status;
 }
 
@@ -40,11 +59,13 @@ dnnl_status_t dnnl_graph_op_create(dnnl_graph_op_t *op, size_t id,
                 &api_t::dnnl_graph_op_create, op, id,
                 extension ? dnnl_graph_op_wildcard : kind, verbose_name);
         if (status != dnnl_success) return status;
-        auto record = std::make_shared<op_record_t>();
-        record->id = id;
-        record->kind = kind;
-        record->name = verbose_name ? verbose_name : "";
-        records().ops.insert(*op, std::move(record));
+        complete(op, &api_t::dnnl_graph_op_destroy, [=] {
+            auto record = std::make_shared<op_record_t>();
+            record->id = id;
+            record->kind = kind;
+            record->name = verbose_name ? verbose_name : "";
+            records().ops.insert(*op, std::move(record));
+        });
         return status;
     }, op, id, kind, verbose_name);
 }
@@ -59,24 +80,16 @@ dnnl_status_t dnnl_graph_op_destroy(dnnl_graph_op_t op) {
 dnnl_status_t dnnl_graph_op_add_input(
         dnnl_graph_op_t op, const dnnl_graph_logical_tensor_t *input) {
     return enter(&api_t::dnnl_graph_op_add_input, [=] {
-        const dnnl_status_t status
-                = upstream::call(&api_t::dnnl_graph_op_add_input, op, input);
-        if (status != dnnl_success) return status;
-        if (const auto record = records().ops.find(op))
-            record->inputs.push_back(*input);
-        return status;
+        return add_tensor(&api_t::dnnl_graph_op_add_input, &op_record_t::inputs,
+                op, input);
     }, op, input);
 }
 
 dnnl_status_t dnnl_graph_op_add_output(
         dnnl_graph_op_t op, const dnnl_graph_logical_tensor_t *output) {
     return enter(&api_t::dnnl_graph_op_add_output, [=] {
-        const dnnl_status_t status
-                = upstream::call(&api_t::dnnl_graph_op_add_output, op, output);
-        if (status != dnnl_success) return status;
-        if (const auto record = records().ops.find(op))
-            record->outputs.push_back(*output);
-        return status;
+        return add_tensor(&api_t::dnnl_graph_op_add_output,
+                &op_record_t::outputs, op, output);
     }, op, output);
 }
 

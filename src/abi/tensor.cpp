@@ -39,9 +39,11 @@ dnnl_status_t dnnl_graph_tensor_create(dnnl_graph_tensor_t *tensor,
         const dnnl_status_t status
                 = upstream::call(real, tensor, &bytes, engine, handle);
         if (status != dnnl_success) return status;
-        auto record = std::make_shared<tensor_record_t>();
-        record->logical_tensor = *logical_tensor;
-        records().tensors.insert(*tensor, std::move(record));
+        complete(tensor, &api_t::dnnl_graph_tensor_destroy, [=] {
+            auto record = std::make_shared<tensor_record_t>();
+            record->logical_tensor = *logical_tensor;
+            records().tensors.insert(*tensor, std::move(record));
+        });
         return status;
     }, tensor, logical_tensor, engine, handle);
 }
@@ -53,11 +55,13 @@ dnnl_status_t dnnl_graph_tensor_create_scalar(dnnl_graph_tensor_t *tensor,
                 = upstream::call(&api_t::dnnl_graph_tensor_create_scalar,
                         tensor, logical_tensor, handle);
         if (status != dnnl_success || handle == nullptr) return status;
-        auto record = std::make_shared<tensor_record_t>();
-        const dim_t bytes = bytes_of(type_of(*logical_tensor), 1);
-        auto &scalar = record->scalar.emplace();
-        std::memcpy(scalar.data(), handle, static_cast<size_t>(bytes));
-        records().tensors.insert(*tensor, std::move(record));
+        complete(tensor, &api_t::dnnl_graph_tensor_destroy, [=] {
+            auto record = std::make_shared<tensor_record_t>();
+            const dim_t bytes = bytes_of(type_of(*logical_tensor), 1);
+            auto &scalar = record->scalar.emplace();
+            std::memcpy(scalar.data(), handle, static_cast<size_t>(bytes));
+            records().tensors.insert(*tensor, std::move(record));
+        });
         return status;
     }, tensor, logical_tensor, handle);
 }

@@ -25,6 +25,16 @@ void set_verbose(int level);
 /// the text.
 void log_line(const std::string &text);
 
+/// Prints the line that `make` answers with, of what has succeeded: where
+/// memory runs out the line is lost, not the success.
+template <typename Make>
+void log_done(const Make &make) noexcept {
+    try {
+        log_line(make());
+    } catch (...) {
+    }
+}
+
 /// Prints a refusal: `...,graph,create:check,<where>,<reason>,dequant_backend`.
 /// Does nothing unless `kind` is enabled.
 void log_refusal(log_kind_t kind, const char *where, const std::string &reason);

@@ -16,12 +16,6 @@ namespace {
 // Enough for any op; more operands than this is a defect of lowering.
 constexpr size_t max_operands = 16;
 
-const buffer_t *find_buffer(const std::vector<buffer_t> &given, size_t id) {
-    const auto found = std::find_if(given.begin(), given.end(),
-            [id](const buffer_t &buffer) { return buffer.tensor == id; });
-    return found == given.end() ? nullptr : &*found;
-}
-
 bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
     const dim_t count = element_count(tensor);
     if (strides_of(tensor) == dense_strides(dims_of(tensor)))
@@ -52,7 +46,7 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
     return nullptr;
 }
 
-result_t executable_t::execute(const std::vector<buffer_t> &given) const {
+result_t executable_t::execute(const buffer_list_t &given) const {
     std::array<void *, max_operands> buffers {};
     for (size_t i = 0; i < lowered_.operands.size(); ++i) {
         const source_t &source = lowered_.operands[i];
@@ -64,7 +58,7 @@ result_t executable_t::execute(const std::vector<buffer_t> &given) const {
             continue;
         }
         const size_t id = source.tensor;
-        const buffer_t *found = find_buffer(given, id);
+        const buffer_t *found = given.find(id);
         const auto refuse = [id](const std::string &what) {
             return result_t(status_t::invalid_arguments,
                     text("tensor ", id, " ", what));
@@ -80,7 +74,7 @@ result_t executable_t::execute(const std::vector<buffer_t> &given) const {
     }
     if (empty_) return {};
     for (const logical_tensor_t &tensor : lowered_.must_be_zero)
-        if (!holds_only_zeros(tensor, find_buffer(given, tensor.id)->data))
+        if (!holds_only_zeros(tensor, given.find(tensor.id)->data))
             return {status_t::invalid_arguments,
                     text("tensor ", tensor.id, ", a zero point of type ",
                             to_string(type_of(tensor)),

@@ -3,16 +3,10 @@
 
 #include <vector>
 
+#include "exec/buffer_list.hpp"
 #include "lower/lower.hpp"
 
 namespace dnnl_dequant {
-
-/// A tensor given to execute.
-struct buffer_t {
-    size_t tensor; // logical tensor id
-    void *data;
-    dim_t count; // elements, or -1 where the shape is not known
-};
 
 /// What compiling gave: shared by every compiled partition of the same key.
 /// Immutable; any number of threads may execute it at once.
@@ -28,7 +22,7 @@ public:
     /// Runs on the buffers, found by id, in whatever order.
     /// @returns invalid_arguments with a sentence where a tensor is missing,
     ///     is null or has another number of elements; then nothing is written.
-    result_t execute(const std::vector<buffer_t> &inputs_and_outputs) const;
+    result_t execute(const buffer_list_t &inputs_and_outputs) const;
 
 private:
     lowered_t lowered_;

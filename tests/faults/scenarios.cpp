@@ -1,0 +1,72 @@
+#include "dnnl_dequant/dnnl_dequant.h"
+#include "faults/scenario.hpp"
+
+namespace dnnl_dequant {
+namespace faults {
+
+namespace {
+
+constexpr int f32 = dnnl_f32, bf16 = dnnl_bf16, s8 = dnnl_s8, u4 = dnnl_u4;
+constexpr int u16 = dnnl_dequant_data_type_u16;
+
+// Bytes of 0x40 make scales of 3.0039215 (0x40404040), 4-bit values of 0 and
+// 4, s8 of 64, u16 of 0x4040; 0x40404040 * 4 is 0x41404040.
+
+scenario_t grouped() {
+    return {"grouped",
+            {dense(0, u4, {3, 20}), dense(1, f32, {3, 3}),
+                    dense(2, f32, {3, 20})},
+            {{dnnl_graph_op_dynamic_dequantize, {0, 1}, {2}, "per_group",
+                    dnnl_graph_op_attr_group_shape, {1, 8}}},
+            {0, 1}, 2, 0x40, {0, 0, 0, 0, 0x40, 0x40, 0x40, 0x41}};
+}
+
+scenario_t transposed() {
+    auto scenario = grouped();
+    scenario.name = "transposed";
+    scenario.tensors[0].layout.strides[0] = 1;
+    scenario.tensors[0].layout.strides[1] = 3;
+    // Element (0, 1) is the fourth in memory, the high half of a byte.
+    return scenario;
+}
+
+// Known to our schema only: a Wildcard to oneDNN, its tensors bytes.
+scenario_t extension() {
+    return {"extension",
+            {dense(0, u16, {4, 6}), dense(1, f32, {6}), dense(2, u16, {6}),
+                    dense(3, f32, {4, 6})},
+            {{dnnl_dequant_op_DequantizeLinear, {0, 1, 2}, {3}, nullptr,
+                    dnnl_graph_op_attr_axis, {1}}},
+            {0, 1, 2}, 3, 0x40, {0, 0, 0, 0, 0, 0, 0, 0}};
+}
+
+// 0x40 is 64; 64 * 0x40404040 is 0x43404040, in bf16 0x4340.
+scenario_t chain() {
+    return {"chain",
+            {dense(0, s8, {4, 6}), dense(1, f32, {1}), dense(2, f32, {4, 6}),
+                    dense(3, bf16, {4, 6})},
+            {{dnnl_graph_op_dynamic_dequantize, {0, 1}, {2}, "per_tensor", 0,
+                     {}},
+                    {dnnl_graph_op_type_cast, {2}, {3}, nullptr, 0, {}}},
+            {0, 1}, 3, 0x40, {0x40, 0x43, 0x40, 0x43}};
+}
+
+// dst overlaps itself: refused with a sentence at compile.
+scenario_t refused() {
+    auto scenario = grouped();
+    scenario.name = "refused";
+    scenario.tensors[2].layout.strides[0] = 1;
+    scenario.compile_status = dnnl_invalid_shape;
+    return scenario;
+}
+
+} // namespace
+
+const std::vector<scenario_t> &scenarios() {
+    static const std::vector<scenario_t> all {
+            grouped(), transposed(), extension(), chain(), refused()};
+    return all;
+}
+
+} // namespace faults
+} // namespace dnnl_dequant

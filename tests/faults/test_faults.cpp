@@ -1,0 +1,201 @@
+// The n-th request for memory fails, for n = 1, 2, 3, ...
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "faults/interposer.hpp"
+#include "faults/scenario.hpp"
+
+namespace dnnl_dequant {
+namespace faults {
+namespace {
+
+// More than any scenario asks for; the walk ends where nothing fails any more.
+constexpr int most_requests = 5000;
+
+struct report_t {
+    bool reached; // the n-th request was made
+    char wrong[400];
+};
+
+void say(report_t &report, const std::string &what) {
+    if (report.wrong[0] == '\0')
+        std::snprintf(report.wrong, sizeof(report.wrong), "%s", what.c_str());
+}
+
+// One attempt whose n-th request fails (0: none). True if it came to that.
+bool attempt(const scenario_t &scenario, int n, report_t &report,
+        std::string *told = nullptr) {
+    attempt_t attempt(scenario);
+    fail_request(n);
+    watch(true);
+    const dnnl_status_t status = attempt.run();
+    const bool reached = request_failed();
+    fail_request(0);
+    const std::string where = std::string("after ") + attempt.last_call()
+                              + ", request " + std::to_string(n) + ": ";
+    if (told) *told = where;
+    const bool whole = status == scenario.compile_status;
+    if (!whole && !(reached && status == dnnl_out_of_memory))
+        say(report, where + "status " + std::to_string(status));
+    if (!attempt.dst_is_right()) say(report, where + "dst is wrong");
+    return reached;
+}
+
+void clear_caches() {
+    int capacity = 0;
+    dnnl_graph_get_compiled_partition_cache_capacity(&capacity);
+    dnnl_graph_set_compiled_partition_cache_capacity(0);
+    dnnl_graph_set_compiled_partition_cache_capacity(capacity);
+}
+
+held_t held_after_one(const scenario_t &scenario, report_t &report) {
+    attempt(scenario, 0, report);
+    clear_caches();
+    return held();
+}
+
+// In a process that has not used the library yet: the failure meets the first
+// use, then, everything being warm, it is met again and nothing may be lost.
+void walk_one(const scenario_t &scenario, int n, report_t &report) {
+    engine();
+    stream();
+    report.reached = attempt(scenario, n, report);
+    clear_caches();
+    held_after_one(scenario, report);
+    const held_t before = held_after_one(scenario, report);
+    std::string where;
+    report.reached |= attempt(scenario, n, report, &where);
+    clear_caches();
+    const held_t after = held_after_one(scenario, report);
+    watch(false);
+    if (before.plugin != after.plugin || before.onednn != after.onednn
+            || before.mappings != after.mappings)
+        say(report, where + "lost "
+                            + std::to_string(after.plugin - before.plugin)
+                            + " of the plugin's, "
+                            + std::to_string(after.onednn - before.onednn)
+                            + " of oneDNN's, "
+                            + std::to_string(after.mappings - before.mappings)
+                            + " mappings");
+}
+
+// body(report) in a child; what it says, or how it died.
+template <typename Body>
+std::string in_child(const char *verbose, bool &reached, const Body &body) {
+    auto *const report = static_cast<report_t *>(mmap(nullptr, sizeof(report_t),
+            PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        if (verbose) {
+            setenv("ONEDNN_VERBOSE", verbose, 1);
+            if (!std::freopen("/dev/null", "w", stdout)) _exit(3);
+        }
+        body(*report);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::string wrong = report->wrong;
+    reached = report->reached;
+    if (status != 0)
+        wrong += " the process ended with status " + std::to_string(status);
+    munmap(report, sizeof(report_t));
+    return wrong;
+}
+
+// Returns how many requests were made to fail, every `step`-th.
+int walk(const scenario_t &scenario, const char *verbose, int step) {
+    int wrongs = 0;
+    for (int n = 1; n < most_requests; n += step) {
+        bool reached = false;
+        const std::string wrong = in_child(verbose, reached,
+                [&](report_t &report) { walk_one(scenario, n, report); });
+        if (!wrong.empty()) {
+            ADD_FAILURE() << scenario.name << ", request " << n << ": "
+                          << wrong;
+            if (++wrongs == 20) return n / step;
+        }
+        if (!reached) return n / step;
+    }
+    ADD_FAILURE() << "the walk does not end";
+    return most_requests;
+}
+
+int every() {
+    const char *const value = std::getenv("DNNL_DEQUANT_TEST_EVERY");
+    return value ? std::max(std::atoi(value), 1) : 1;
+}
+
+class faults : public ::testing::TestWithParam<size_t> {
+protected:
+    const scenario_t &scenario() const { return scenarios()[GetParam()]; }
+};
+
+std::string name_of(const ::testing::TestParamInfo<size_t> &info) {
+    return scenarios()[info.param].name;
+}
+
+TEST_P(faults, every_request_fails_once) {
+    const int count = walk(scenario(), nullptr, every());
+    std::printf("%s: %d requests failed in turn\n", scenario().name, count);
+    EXPECT_GT(count, 50 / every());
+}
+
+TEST_P(faults, every_fourth_fails_while_it_is_told_of) {
+    const int count = walk(scenario(), "all", 4 * every());
+    std::printf("%s: %d requests failed in turn\n", scenario().name, count);
+    EXPECT_GT(count, 50 / every());
+}
+
+INSTANTIATE_TEST_SUITE_P(all, faults, ::testing::Range<size_t>(0, 5), name_of);
+
+TEST(faults_of_jit, portable_serves_where_no_memory_may_be_executable) {
+    ::testing::internal::CaptureStdout();
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("ONEDNN_VERBOSE", "dispatch", 1);
+        forbid_executable_memory(true);
+        bool right = true;
+        for (const scenario_t &scenario : scenarios()) {
+            attempt_t attempt(scenario);
+            const dnnl_status_t status = attempt.run();
+            const std::string kernel = attempt.kernel();
+            const bool portable = kernel.rfind("portable", 0) == 0
+                                  || status != dnnl_success;
+            std::printf("%s: %d after %s, %s\n", scenario.name, status,
+                    attempt.last_call(), kernel.c_str());
+            right &= status == scenario.compile_status && portable
+                     && attempt.dst_is_right();
+        }
+        std::fflush(stdout);
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    const std::string said = ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(status, 0) << said;
+#if defined(__x86_64__)
+    EXPECT_NE(said.find("no executable memory"), std::string::npos) << said;
+#endif
+}
+
+TEST(faults_of_jit, asks_for_no_memory_both_writable_and_executable) {
+    for (const scenario_t &scenario : scenarios()) {
+        attempt_t attempt(scenario);
+        EXPECT_EQ(attempt.run(), scenario.compile_status);
+    }
+    EXPECT_EQ(writable_and_executable_requests(), 0);
+}
+
+} // namespace
+} // namespace faults
+} // namespace dnnl_dequant
