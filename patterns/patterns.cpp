@@ -98,6 +98,12 @@ result_t match_at(
         match.dequantizes = dequantizes || composition.dequantizes;
         return composed.ok() ? verified : composed;
     }
+    // Nor can any other of a copy that is no kernel's.
+    if (!dequantizes && !quantizes && has_shape(scope.known(root.inputs[0]))
+            && composed.status == status_t::unimplemented) {
+        match.dequantizes = true;
+        return composed;
+    }
     match = {quantizes     ? partition_kind_t::quantize
              : dequantizes ? partition_kind_t::dequantize
                            : partition_kind_t::chain,

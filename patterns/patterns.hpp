@@ -36,7 +36,7 @@ result_t apply_parameter(step_kind_t kind, const op_record_t &op, size_t index,
 
 /// What becomes of the subgraph that ends in `root`: a chain of ops, or one
 /// dequantize by itself. Otherwise the reason; match.dequantizes is set where
-/// a dequantize is lost by it.
+/// a dequantize is lost by it, or another op that only we can do.
 result_t match_at(
         const scope_t &scope, const op_record_t &root, match_t &match);
 

@@ -70,7 +70,8 @@ using pattern_t = result_t (*)(const scope_t &scope, const op_record_t &op,
 struct match_t {
     partition_kind_t kind = partition_kind_t::dequantize;
     std::vector<const op_record_t *> ops; // in topological order
-    bool dequantizes = false;             // see composition_t
+    /// See composition_t; of no match: an op is lost that only we can do.
+    bool dequantizes = false;
 };
 
 /// Begins with the tensor that `op` has as input `index`, as one that comes

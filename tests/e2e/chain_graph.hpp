@@ -1,0 +1,94 @@
+#ifndef E2E_CHAIN_GRAPH_HPP
+#define E2E_CHAIN_GRAPH_HPP
+
+#include "e2e/dequantize_graph.hpp"
+#include "support/guarded_buffer.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+
+/// One op of a graph of dequantizes and what stands around them.
+struct chain_node_t {
+    op::kind kind;
+    std::vector<size_t> inputs;  // indices of tensors
+    std::vector<size_t> outputs; // one, or none (End)
+
+    std::vector<int64_t> order = {}; // StaticTranspose
+    dims_t shape = {};               // StaticReshape
+    float lower = 0, upper = 0;      // Clamp
+    // Dequantize: one scale and zero point, or one a channel along `axis`.
+    std::vector<float> scales = {};
+    std::vector<int64_t> zps = {};
+    int64_t axis = 1;
+    /// The other dequantize ops: granularity and seed.
+    dequantize_case_t dequantize = {};
+};
+
+/// A graph as data, to be built as often as wanted: an op must not be added to
+/// two graphs.
+struct chain_graph_t {
+    std::vector<chain_node_t> nodes;        // the index is the op's id
+    std::vector<support::tensor_t> tensors; // the index is the tensor's id
+    /// Whether the graph is built with shapes, or they come at compile.
+    bool shaped = true;
+};
+
+bool dequantizes(const chain_node_t &node);
+/// An op that moves elements and changes none.
+bool moves(const chain_node_t &node);
+
+/// The case of a dequantize op with the graph's own tensors.
+dequantize_case_t case_of(const chain_graph_t &g, const chain_node_t &node);
+
+/// The op, its tensors named as the graph is built with them.
+op op_of(const chain_graph_t &g, size_t id);
+
+/// Adds all ops and finalizes.
+void build(const chain_graph_t &g, graph &to);
+
+/// Every tensor's buffer, by its id.
+using chain_values_t = std::vector<support::guarded_buffer_t>;
+
+/// Buffers of which those that no op writes have values: of dequantizes by
+/// their seeds, else by `seed`.
+chain_values_t initial_values(
+        const chain_graph_t &g, support::values_t values, uint64_t seed);
+
+/// Writes the op's output as the formulas have it. False for an op that has
+/// none here: what stock gives is right then.
+bool compute(const chain_graph_t &g, size_t id, const chain_values_t &values);
+
+/// Writes every element of one tensor to its place in another of the same type
+/// and dimensions.
+void move_elements(const support::tensor_t &from, const void *source,
+        const support::tensor_t &to, void *destination);
+
+/// Runs the op alone on stock oneDNN, into `output`; false where stock does
+/// not run it. Tensors are dense but for ops that move elements: for two
+/// inputs of different strides oneDNN (3.7.2, 3.12.1) crashes, or reads a src1
+/// wrongly in which a dimension of 1 has an odd stride.
+bool run_stock(const chain_graph_t &g, size_t id, const chain_values_t &values,
+        void *output);
+
+/// Compares what stock gave with what the formula gave. Where stock rounds to
+/// 16 bits, or runs its reference code (most often for strides with gaps, or
+/// in ISAs below AVX-512), zeros may have the other sign and subnormals be
+/// zeros; and its reference ReLU keeps NaN, where its JIT gives 0.
+std::string difference_from_stock(const chain_graph_t &g, size_t id,
+        const void *expected, const void *stock);
+
+/// A partition of the plugin's: its handle has bit 0 set.
+bool is_ours(const partition &p);
+
+/// Compiles and executes a partition on the values, its ports given as the
+/// tensors lie. Returns the kernel's name if the partition is ours.
+std::string run(const chain_graph_t &g, const partition &p,
+        const chain_values_t &values);
+
+/// One line an op.
+std::string to_string(const chain_graph_t &g);
+
+} // namespace e2e
+} // namespace dnnl_dequant
+
+#endif
