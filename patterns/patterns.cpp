@@ -88,8 +88,9 @@ result_t match_at(
                 composition.dequantizes};
         return {};
     }
-    const bool quantizes = is_quantize(root);
-    const bool dequantizes = root.kind == dnnl_graph_op_dynamic_dequantize
+    const bool quantizes = is_quantize(root) || is_range_quantize(root);
+    const bool dequantizes = is_range_quantize(root)
+                             || root.kind == dnnl_graph_op_dynamic_dequantize
                              || is_linear(root)
                              || (quantizes && composition.dequantizes);
     // By itself: what its shapes do not allow is told when it is compiled.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity_rules.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -65,6 +66,20 @@ granularity_t granularity_of(const op_record_t &op) {
     return is_linear(op) ? linear_granularity(op) : dynamic_granularity(op);
 }
 
+namespace {
+
+result_t check_granularity(const op_record_t &op) {
+    const granularity_t granularity = dynamic_granularity(op);
+    switch (granularity.qtype) {
+    case qtype_t::per_channel: return check_axis(op, granularity.axis);
+    case qtype_t::per_group: return check_groups(op, granularity);
+    case qtype_t::per_tensor: break;
+    }
+    return {};
+}
+
+} // namespace
+
 result_t check_dynamic(const op_record_t &op) {
     if (op.inputs.size() > 2) {
         const data_type_t quantized = quantized_type(op);
@@ -77,13 +92,24 @@ result_t check_dynamic(const op_record_t &op) {
                             expected, " for ", is_quantize(op) ? "dst" : "src",
                             " of type ", to_string(quantized)));
     }
-    const granularity_t granularity = dynamic_granularity(op);
-    switch (granularity.qtype) {
-    case qtype_t::per_channel: return check_axis(op, granularity.axis);
-    case qtype_t::per_group: return check_groups(op, granularity);
-    case qtype_t::per_tensor: break;
-    }
-    return {};
+    return check_granularity(op);
+}
+
+result_t check_range_quantize(const op_record_t &op) {
+    const data_type_t y = type_of(op.outputs[0]);
+    if (op.outputs.size() < 3 && y != data_type_t::s8)
+        return invalid(
+                op, text("y is of type ", to_string(y),
+                            "; expected s8 where there is no y_zero_point"));
+    if (op.outputs.size() > 2 && type_of(op.outputs[2]) != y)
+        return invalid(op, text("y_zero_point is of type ",
+                                   to_string(type_of(op.outputs[2])),
+                                   "; expected y's type, ", to_string(y)));
+    return check_granularity(op);
+}
+
+bool is_range_quantize(const op_record_t &op) {
+    return op.kind == dnnl_dequant_op_DynamicQuantizeLinear;
 }
 
 dims_t group_sizes(const granularity_t &granularity, const dims_t &src_dims) {

@@ -34,6 +34,13 @@ result_t check_dynamic(const op_record_t &op);
 /// range [ceil(D / S) .. ceil(D / (S - 1)) - 1].
 result_t check_linear(const op_record_t &op);
 
+/// Schema check of DynamicQuantizeLinear: that of the granularity, and a zero
+/// point of y's type; y is s8 where there is none.
+result_t check_range_quantize(const op_record_t &op);
+
+/// True for an op that finds scales and zero points itself.
+bool is_range_quantize(const op_record_t &op);
+
 /// True for an op whose second input divides: dst is its quantized tensor,
 /// where for other ops that is src.
 bool is_quantize(const op_record_t &op);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
+#include "lower/dynamic_quantize.hpp"
 #include "lower/ports.hpp"
 #include "patterns/patterns.hpp"
 
@@ -72,6 +74,8 @@ result_t lower(const partition_t &partition,
         lowered_t &lowered) {
     lowered = lowered_t();
     result_t result = resolve_ports(partition, inputs, outputs, lowered);
+    if (result.ok() && is_range_quantize(partition.ops.front()))
+        return lower_dynamic_quantize(partition, isa, lowered);
     if (result.ok()) result = compose_problem(partition, lowered);
     if (!result.ok()) return result;
     return choose_implementation(lowered.problem, isa, lowered.implementation);

@@ -7,18 +7,21 @@
 #include "base/isa.hpp"
 #include "base/status.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/quantize/dynamic_quantize.hpp"
 #include "partition/partition.hpp"
 #include "primitives/reorder.hpp"
 
 namespace dnnl_dequant {
 
-/// What carries a problem out: one of our kernels, or a primitive of
-/// oneDNN's. Exactly one of the two is set.
+/// What carries a problem out: one of our kernels, one that finds its
+/// parameters first, or a primitive of oneDNN's. Exactly one is set.
 struct implementation_t {
     std::shared_ptr<const kernel_t> kernel;
+    std::shared_ptr<const dynamic_quantize_t> dynamic;
     std::shared_ptr<const reorder_t> primitive;
 
     const char *name() const {
+        if (dynamic) return dynamic->name();
         return kernel ? kernel->name() : primitive->name();
     }
 };

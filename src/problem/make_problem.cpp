@@ -117,7 +117,7 @@ void append_loops(problem_t &problem, const draft_t &draft) {
 
 problem_t make_problem(const dims_t &dims, const dims_t &groups,
         const std::vector<tensor_view_t> &views,
-        const std::vector<step_t> &steps) {
+        const std::vector<step_t> &steps, int ordered_by) {
     problem_t problem;
     problem.steps = steps;
     for (const auto &view : views)
@@ -135,9 +135,11 @@ problem_t make_problem(const dims_t &dims, const dims_t &groups,
     draft_t draft = draft_of(dims, groups, views);
     // A parent's stride of dst is a multiple of its child's, so that it ends
     // up further out.
+    const size_t by = ordered_by < 0 ? views.size() - 1
+                                     : static_cast<size_t>(ordered_by);
     std::stable_sort(draft.begin(), draft.end(),
-            [](const draft_loop_t &a, const draft_loop_t &b) {
-        return a.strides.back() > b.strides.back();
+            [by](const draft_loop_t &a, const draft_loop_t &b) {
+        return a.strides[by] > b.strides[by];
     });
     append_loops(problem, merged(draft));
     return problem;

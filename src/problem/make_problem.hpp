@@ -25,12 +25,14 @@ struct tensor_view_t {
 ///         that is constant has stride 0 everywhere.
 /// views   src first, dst last
 /// steps   see step_t
+/// ordered_by  the view in whose falling order of strides the loops stand: dst,
+///         but for problems whose points share elements of it
 ///
 /// The caller has checked that sizes agree, that no stride is negative and
 /// that dst does not overlap itself.
 problem_t make_problem(const dims_t &dims, const dims_t &groups,
         const std::vector<tensor_view_t> &views,
-        const std::vector<step_t> &steps);
+        const std::vector<step_t> &steps, int ordered_by = -1);
 
 } // namespace dnnl_dequant
 

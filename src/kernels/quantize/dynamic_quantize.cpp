@@ -1,0 +1,99 @@
+#include "kernels/quantize/dynamic_quantize.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/convert.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr size_t max_buffers = 4;
+
+struct parameters_t {
+    float scale;
+    int64_t zp;
+};
+
+float clip(float value, float lower, float upper) {
+    return std::min(std::max(value, lower), upper);
+}
+
+parameters_t parameters_of(
+        const range_t &range, data_type_t type, bool has_zps) {
+    if (!has_zps) {
+        const float most = std::max(range.above, range.below);
+        return {most == 0.f ? 1.f : most / 127.f, 0};
+    }
+    const bool is_u8 = type == data_type_t::u8;
+    const float lowest = is_u8 ? 0.f : -127.f, highest = is_u8 ? 255.f : 127.f;
+    const float width = range.above + range.below;
+    const float scale = width == 0.f ? 1.f : width / (highest - lowest);
+    const float zp = lowest + range.below / scale;
+    return {scale, zp != zp ? 0 : nearest_int(clip(zp, lowest, highest))};
+}
+
+// "jit_quantize_avx2" -> "jit_dynamic_quantize_avx2"
+std::string name_of(const std::string &quantize) {
+    const size_t at = quantize.find("quantize");
+    if (at == std::string::npos) return "portable_dynamic_quantize";
+    return quantize.substr(0, at) + "dynamic_" + quantize.substr(at);
+}
+
+} // namespace
+
+dim_t range_parameters_t::count() const {
+    dim_t product = 1;
+    for (const dim_t groups : grid)
+        product *= groups;
+    return product;
+}
+
+void range_parameters_t::finish(
+        const range_t *ranges, float *scales, void *zps) const {
+    const dim_t groups = count();
+    for (dim_t g = 0; g < groups; ++g) {
+        dim_t left = g, scale_at = 0, zp_at = 0;
+        for (size_t d = grid.size(); d-- > 0; left /= grid[d]) {
+            scale_at += left % grid[d] * scale_strides[d];
+            if (has_zps) zp_at += left % grid[d] * zps_strides[d];
+        }
+        const parameters_t made = parameters_of(ranges[g], type, has_zps);
+        scales[scale_at] = made.scale;
+        if (has_zps) store_int(type, zps, zp_at, made.zp);
+    }
+}
+
+dynamic_quantize_t::dynamic_quantize_t(
+        part_t whole, part_t rest, dim_t slabs, std::vector<dim_t> slab_bytes)
+    : whole_(std::move(whole))
+    , rest_(std::move(rest))
+    , slabs_(slabs)
+    , slab_bytes_(std::move(slab_bytes))
+    , name_(name_of(whole_.quantize->name())) {}
+
+void dynamic_quantize_t::finish(
+        const part_t &part, const range_t *ranges, void *const *buffers) {
+    part.parameters.finish(ranges, static_cast<float *>(buffers[1]),
+            part.parameters.has_zps ? buffers[2] : nullptr);
+}
+
+void dynamic_quantize_t::run(
+        void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    range_t ranges[most_groups];
+    for (dim_t slab = begin; slab < end; ++slab) {
+        const bool is_rest = slab + 1 == slabs_ && rest_.quantize != nullptr;
+        const part_t &part = is_rest ? rest_ : whole_;
+        std::array<void *, max_buffers> at {};
+        for (size_t b = 0; b < slab_bytes_.size(); ++b)
+            at[b] = static_cast<char *>(buffers[b]) + slab * slab_bytes_[b];
+        std::fill(ranges, ranges + part.parameters.count(), range_t());
+        void *const of_ranges[] = {at[0], ranges};
+        part.ranges->run(of_ranges, 0, part.ranges->work_amount());
+        finish(part, ranges, at.data());
+        part.quantize->run(at.data(), 0, part.quantize->work_amount());
+    }
+}
+
+} // namespace dnnl_dequant

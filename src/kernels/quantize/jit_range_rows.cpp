@@ -1,0 +1,225 @@
+// The generated code that finds ranges:
+//
+//   above = max(above, x), below = min(below, x)      below as it is, not -x
+//
+// over rows by columns. A NaN leaves what was found, being the first of two
+// operands; a lane that was not loaded is 0, which changes nothing.
+//
+// Registers: rdi the arguments; rdx rsi rbx rows left, the row, its pitch;
+// r8 r9 cursor and columns left; r10 r11 the ranges; vmm0 - vmm3 values, 4 - 7
+// above, 8 - 11 below.
+
+#include "kernels/quantize/jit_range_rows.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/jit/io.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+template <isa_t isa>
+class jit_range_generator_t : public jit_generator_t, public jit_range_rows_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using io_t = jit_io_t<isa>;
+
+    jit_range_generator_t(data_type_t src, bool by_column)
+        : jit_generator_t("jit_ranges")
+        , by_column_(by_column)
+        , io_(*this, dense_format(src), data_type_t::f32, 12) {}
+
+    void operator()(jit_range_args_t &args) const override {
+        getCode<void (*)(jit_range_args_t *)>()(&args);
+    }
+
+private:
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+    static constexpr int unroll = 4;
+    static constexpr uint32_t step_width = io_t::simd_w;
+    static constexpr uint32_t vmm_bytes = step_width * 4;
+
+    vmm_t value(int u) const { return vmm_t(u); }
+    vmm_t above(int u) const { return vmm_t(unroll + u); }
+    vmm_t below(int u) const { return vmm_t(2 * unroll + u); }
+
+    void generate() override {
+        preamble();
+        mov(reg_above, arg(offsetof(jit_range_args_t, above)));
+        mov(reg_below, arg(offsetof(jit_range_args_t, below)));
+        mov(reg_count, arg(offsetof(jit_range_args_t, cols)));
+        if (is_avx512) {
+            and_(reg_count, step_width - 1);
+            io_.load_tail_masks(reg_count, rax);
+            mov(reg_count, arg(offsetof(jit_range_args_t, cols)));
+        }
+        mov(reg_pitch, arg(offsetof(jit_range_args_t, src_pitch)));
+        if (by_column_) columns();
+        else all_rows();
+        postamble();
+    }
+
+    // --- one range: rows outside
+
+    void all_rows() {
+        for (int u = 0; u < unroll; ++u) {
+            vxorps(above(u), above(u), above(u));
+            vxorps(below(u), below(u), below(u));
+        }
+        vmovups(above(0), ptr[reg_above]);
+        vmovups(below(0), ptr[reg_below]);
+        Label l_rows;
+        mov(reg_row, arg(offsetof(jit_range_args_t, src)));
+        mov(reg_rows, arg(offsetof(jit_range_args_t, rows)));
+        L(l_rows);
+        mov(reg_src, reg_row);
+        mov(reg_count, arg(offsetof(jit_range_args_t, cols)));
+        steps_while(unroll);
+        steps_while(1);
+        tail([&] { widen_by(0, 0); });
+        add(reg_row, reg_pitch);
+        dec(reg_rows);
+        jnz(l_rows, T_NEAR);
+        for (int u = unroll / 2; u > 0; u /= 2)
+            for (int i = 0; i < u; ++i) {
+                vmaxps(above(i), above(i), above(i + u));
+                vminps(below(i), below(i), below(i + u));
+            }
+        vmovups(ptr[reg_above], above(0));
+        vmovups(ptr[reg_below], below(0));
+    }
+
+    void steps_while(int count) {
+        Label l_steps, l_end;
+        const uint32_t elements = step_width * static_cast<uint32_t>(count);
+        cmp(reg_count, elements);
+        jl(l_end, T_NEAR);
+        align(16);
+        L(l_steps);
+        for (int u = 0; u < count; ++u)
+            widen_by(u, static_cast<uint32_t>(u) * step_width);
+        add(reg_src, io_.src_bytes(elements));
+        sub(reg_count, elements);
+        cmp(reg_count, elements);
+        jge(l_steps, T_NEAR);
+        L(l_end);
+    }
+
+    // --- one a column: columns outside
+
+    void columns() {
+        mov(reg_row, arg(offsetof(jit_range_args_t, src)));
+        column_steps(unroll);
+        column_steps(1);
+        tail([&] { column_block(1); });
+    }
+
+    void column_steps(int count) {
+        Label l_steps, l_end;
+        const uint32_t elements = step_width * static_cast<uint32_t>(count);
+        L(l_steps);
+        cmp(reg_count, elements);
+        jl(l_end, T_NEAR);
+        column_block(count);
+        add(reg_row, io_.src_bytes(elements));
+        add(reg_above, elements * 4);
+        add(reg_below, elements * 4);
+        sub(reg_count, elements);
+        jmp(l_steps, T_NEAR);
+        L(l_end);
+    }
+
+    // All rows of so many vectors of columns.
+    void column_block(int count) {
+        Label l_rows;
+        for (int u = 0; u < count; ++u) {
+            vmovups(above(u), ptr[reg_above + u * static_cast<int>(vmm_bytes)]);
+            vmovups(below(u), ptr[reg_below + u * static_cast<int>(vmm_bytes)]);
+        }
+        mov(reg_src, reg_row);
+        mov(reg_rows, arg(offsetof(jit_range_args_t, rows)));
+        L(l_rows);
+        for (int u = 0; u < count; ++u)
+            widen_by(u, static_cast<uint32_t>(u) * step_width);
+        add(reg_src, reg_pitch);
+        dec(reg_rows);
+        jnz(l_rows, T_NEAR);
+        for (int u = 0; u < count; ++u) {
+            vmovups(ptr[reg_above + u * static_cast<int>(vmm_bytes)], above(u));
+            vmovups(ptr[reg_below + u * static_cast<int>(vmm_bytes)], below(u));
+        }
+    }
+
+    // --- what both have
+
+    // Whatever is left of a row: by mask, or one by one in lane 0.
+    template <typename Body>
+    void tail(const Body &body) {
+        Label l_tail, l_end;
+        test(reg_count, reg_count);
+        jz(l_end, T_NEAR);
+        if (is_avx512) {
+            in_tail_ = true;
+            body();
+        } else {
+            L(l_tail);
+            in_tail_ = true;
+            body();
+            const Reg64 &cursor = by_column_ ? reg_row : reg_src;
+            add(cursor, io_.src_bytes(1));
+            if (by_column_) {
+                add(reg_above, 4);
+                add(reg_below, 4);
+            }
+            dec(reg_count);
+            jnz(l_tail, T_NEAR);
+        }
+        in_tail_ = false;
+        L(l_end);
+    }
+
+    void widen_by(int u, uint32_t offset) {
+        const vmm_t v = value(u);
+        const RegExp from = reg_src + io_.src_bytes(offset);
+        if (in_tail_ && !is_avx512) io_.load_raw_single(v, from, 0, eax);
+        else io_.load_raw(v, from, in_tail_);
+        io_.extract(v, v, 0, v, v);
+        vmaxps(above(u), v, above(u));
+        vminps(below(u), v, below(u));
+    }
+
+    Address arg(size_t offset) { return qword[abi_param + offset]; }
+
+    const bool by_column_;
+    bool in_tail_ = false;
+    io_t io_;
+    const Reg64 reg_rows = rdx, reg_row = rsi, reg_pitch = rbx, reg_src = r8,
+                reg_count = r9, reg_above = r10, reg_below = r11;
+};
+
+template <isa_t isa>
+result_t make(data_type_t src, bool by_column,
+        std::unique_ptr<const jit_range_rows_t> &kernel) {
+    std::unique_ptr<jit_range_generator_t<isa>> made;
+    const result_t result = make_jit(made, src, by_column);
+    kernel = std::move(made);
+    return result;
+}
+
+} // namespace
+
+result_t make_jit_range_rows(data_type_t src, bool by_column, isa_t isa,
+        std::unique_ptr<const jit_range_rows_t> &kernel) {
+    if (has(isa, isa_avx512_core))
+        return make<isa_avx512_core>(src, by_column, kernel);
+    return make<isa_avx2>(src, by_column, kernel);
+}
+
+} // namespace dnnl_dequant
+
+#endif

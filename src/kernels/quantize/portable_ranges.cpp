@@ -1,0 +1,62 @@
+// range = how far src goes on either side of zero, element by element, on any
+// machine; the tests' second opinion. Kept plain.
+
+#include <cstring>
+
+#include "base/convert.hpp"
+#include "kernels/portable_nest.hpp"
+#include "kernels/quantize/ranges.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Floats from 0 on are ordered as their bits are.
+void raise(float &to, float value) {
+    static_assert(sizeof(float) == sizeof(uint32_t), "f32");
+    uint32_t wanted, seen;
+    std::memcpy(&wanted, &value, sizeof(wanted));
+    auto *const bits = reinterpret_cast<unsigned char *>(&to);
+    std::memcpy(&seen, bits, sizeof(seen));
+    auto *const word = reinterpret_cast<uint32_t *>(bits);
+    seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (wanted > seen
+            && !__atomic_compare_exchange_n(word, &seen, wanted, true,
+                    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+class portable_ranges_t : public portable_nest_t {
+public:
+    explicit portable_ranges_t(const problem_t &problem)
+        : portable_nest_t(problem) {}
+
+    const char *name() const override { return "portable_ranges"; }
+
+private:
+    void run_point(void *const *buffers, const elements_t &at) const override {
+        const float x = load_f32(problem_.src().type, buffers[0], at[0]);
+        range_t found;
+        if (x > 0) found.above = x;
+        if (x < 0) found.below = -x;
+        widen(static_cast<range_t *>(buffers[1])[at[1]], found);
+    }
+};
+
+} // namespace
+
+void widen(range_t &range, const range_t &found) {
+    raise(range.above, found.above);
+    raise(range.below, found.below);
+}
+
+result_t make_portable_ranges(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    (void)isa;
+    if (result_t result = portable_nest_t::check(problem); !result.ok())
+        return result;
+    kernel = std::make_shared<portable_ranges_t>(problem);
+    return {};
+}
+
+} // namespace dnnl_dequant
