@@ -68,9 +68,15 @@ result_t executable_t::execute(const buffer_list_t &given) const {
         if (found->count >= 0 && found->count != expected)
             return refuse(text("has ", found->count, " elements; compiled for ",
                     expected));
-        if (found->data == nullptr && !empty_)
+        const bool is_read
+                = !empty_ || (lowered_.implementation.dynamic && expected > 0);
+        if (found->data == nullptr && is_read)
             return refuse("has no data (a null handle)");
         buffers[i] = found->data;
+    }
+    if (lowered_.implementation.dynamic) {
+        run_dynamic(*lowered_.implementation.dynamic, buffers.data(), bytes_);
+        return {};
     }
     if (empty_) return {};
     for (const logical_tensor_t &tensor : lowered_.must_be_zero)

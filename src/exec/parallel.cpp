@@ -1,6 +1,7 @@
 #include "exec/parallel.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <omp.h>
 
@@ -62,6 +63,29 @@ void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
         end.reached();
     }
     end.passed();
+}
+
+void run_dynamic(
+        const dynamic_quantize_t &kernel, void *const *buffers, dim_t bytes) {
+    if (kernel.in_slabs()) {
+        run_parallel(kernel, buffers, bytes);
+        return;
+    }
+    const auto &whole = kernel.whole();
+    const auto groups = static_cast<size_t>(whole.parameters.count());
+    range_t few[dynamic_quantize_t::most_groups];
+    // Grown once a thread.
+    static thread_local std::vector<range_t> many;
+    range_t *ranges = few;
+    if (groups > dynamic_quantize_t::most_groups) {
+        many.resize(std::max(many.size(), groups));
+        ranges = many.data();
+    }
+    std::fill(ranges, ranges + groups, range_t());
+    void *const of_ranges[] = {buffers[0], ranges};
+    run_parallel(*whole.ranges, of_ranges, bytes);
+    kernel.finish(ranges, buffers);
+    run_parallel(*whole.quantize, buffers, bytes);
 }
 
 } // namespace dnnl_dequant

@@ -2,6 +2,7 @@
 #define EXEC_PARALLEL_HPP
 
 #include "kernels/kernel.hpp"
+#include "kernels/quantize/dynamic_quantize.hpp"
 
 namespace dnnl_dequant {
 
@@ -13,6 +14,10 @@ int available_threads();
 /// problem moves so few bytes that starting threads costs more.
 /// @param bytes bytes_to_move() of the kernel's problem
 void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes);
+
+/// Runs a dynamic quantize: slab by slab, or one pass after the other.
+void run_dynamic(
+        const dynamic_quantize_t &kernel, void *const *buffers, dim_t bytes);
 
 } // namespace dnnl_dequant
 

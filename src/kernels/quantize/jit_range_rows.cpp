@@ -138,8 +138,10 @@ private:
     void column_block(int count) {
         Label l_rows;
         for (int u = 0; u < count; ++u) {
-            vmovups(above(u), ptr[reg_above + u * static_cast<int>(vmm_bytes)]);
-            vmovups(below(u), ptr[reg_below + u * static_cast<int>(vmm_bytes)]);
+            vmovups(above(u),
+                    ptr[reg_above + static_cast<uint32_t>(u) * vmm_bytes]);
+            vmovups(below(u),
+                    ptr[reg_below + static_cast<uint32_t>(u) * vmm_bytes]);
         }
         mov(reg_src, reg_row);
         mov(reg_rows, arg(offsetof(jit_range_args_t, rows)));
@@ -150,8 +152,10 @@ private:
         dec(reg_rows);
         jnz(l_rows, T_NEAR);
         for (int u = 0; u < count; ++u) {
-            vmovups(ptr[reg_above + u * static_cast<int>(vmm_bytes)], above(u));
-            vmovups(ptr[reg_below + u * static_cast<int>(vmm_bytes)], below(u));
+            vmovups(ptr[reg_above + static_cast<uint32_t>(u) * vmm_bytes],
+                    above(u));
+            vmovups(ptr[reg_below + static_cast<uint32_t>(u) * vmm_bytes],
+                    below(u));
         }
     }
 

@@ -18,7 +18,6 @@ namespace {
 constexpr dim_t most_cols = 1024; // of which each has a range of its own
 constexpr dim_t block_cols = 16 * 1024;
 constexpr dim_t unit_elements = 16 * 1024;
-constexpr size_t max_loops = 24;
 
 class jit_ranges_t : public kernel_t {
 public:
@@ -155,7 +154,8 @@ result_t make_jit_ranges(const problem_t &problem, isa_t isa,
     if (!has(isa, isa_avx2))
         return {status_t::unimplemented,
                 "jit_ranges: the instruction set is less"};
-    if (!is_result_type(problem.src().type) || problem.loops.size() > max_loops)
+    if (!is_result_type(problem.src().type)
+            || problem.loops.size() > static_cast<size_t>(max_loops))
         return {status_t::unimplemented,
                 "jit_ranges: src is none of f32 bf16 f16, or too many loops"};
     auto made = std::make_shared<jit_ranges_t>(problem, isa);
