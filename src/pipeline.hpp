@@ -42,8 +42,8 @@ dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
 
 /// Runs a filled compiled partition.
-dnnl_status_t execute(const compiled_partition_t &compiled,
-        const buffer_list_t &buffers);
+dnnl_status_t execute(
+        const compiled_partition_t &compiled, const buffer_list_t &buffers);
 
 } // namespace dnnl_dequant
 

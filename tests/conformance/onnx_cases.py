@@ -66,7 +66,8 @@ def main():
     nodes = pathlib.Path(onnx.backend.test.__file__).parent / "data" / "node"
     prefix = f"test_{op_type.lower()}"
     folders = sorted(f for f in nodes.iterdir()
-                     if f.name == prefix or f.name.startswith(prefix + "_"))
+                     if (f.name == prefix or f.name.startswith(prefix + "_"))
+                     and not f.name.endswith("_expanded"))
     cases = [read_case(folder) for folder in folders]
     print(f"onnx {onnx.__version__}: {len(cases)} cases of {op_type}")
     if len(cases) != expected:
