@@ -23,6 +23,7 @@ result_t check_extent(
                         " and strides ", dims_string(strides), what));
     };
     dim_t count = 1, reach = 0;
+    dim_t counted = 1; // elements of the tensor's memory as oneDNN sizes it
     for (size_t d = 0; d < dims.size(); ++d) {
         if (dims[d] < 0 || strides[d] < 0)
             return refuse("; expected none below 0");
@@ -33,7 +34,14 @@ result_t check_extent(
                 || __builtin_add_overflow(reach, step, &reach)
                 || count > offset_limit || reach > offset_limit)
             return refuse(": too large to address");
+        counted = std::max(
+                counted, dims[d] == 1 ? strides[d] : dims[d] * strides[d]);
     }
+    // oneDNN's own memory descriptors take no such strides either.
+    if (count > 0 && reach >= counted)
+        return refuse(text("; expected none that reach beyond the ", counted,
+                " elements of its memory")
+                        .c_str());
     return {};
 }
 
