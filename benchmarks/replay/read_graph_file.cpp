@@ -247,6 +247,8 @@ json_t parse(const std::string &path) {
         json = json_t::parse(stream);
     } catch (const json_t::parse_error &e) {
         refuse("no JSON: error at byte " + std::to_string(e.byte));
+    } catch (const json_t::exception &) {
+        refuse("no JSON that can be read: a number is out of range");
     }
     if (!json.is_object() || !json.contains("graph")
             || !json["graph"].is_array())
