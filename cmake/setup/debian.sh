@@ -135,6 +135,12 @@ END
     apt_as_root update
 }
 
+# setup_packages PACKAGE...: for the verbs that need more than the others
+setup_packages() {
+    apt_packages="$*"
+    setup
+}
+
 setup() {
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
         # shellcheck disable=SC2086 # on one line

@@ -1,0 +1,337 @@
+// The C API as a sequence of calls: ops, a graph, its partitions, compile,
+// query and execute, plausible ones with anything spoiled. Whatever status
+// the calls return is right, as long as nothing breaks.
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "dnnl_dequant/dnnl_dequant.h"
+#include "fuzz/bytes.hpp"
+#include "oneapi/dnnl/dnnl_graph.h"
+#include "support/guarded_buffer.hpp"
+
+using dnnl_dequant::fuzz::bytes_t;
+using dnnl_dequant::support::guarded_buffer_t;
+using lt_t = dnnl_graph_logical_tensor_t;
+
+namespace {
+
+constexpr int types[] = {dnnl_u4, dnnl_s8, dnnl_f32, dnnl_u8, dnnl_s4,
+        dnnl_bf16, dnnl_f16, dnnl_s32, dnnl_dequant_data_type_u16,
+        dnnl_dequant_data_type_s16, dnnl_dequant_data_type_u32,
+        dnnl_dequant_data_type_u2, dnnl_dequant_data_type_f4_e2m1,
+        dnnl_dequant_data_type_e8m0, dnnl_f8_e4m3, dnnl_f8_e5m2,
+        dnnl_dequant_data_type_f8_e4m3fnuz, dnnl_dequant_data_type_s64,
+        dnnl_data_type_undef, 0x7abc};
+constexpr int kinds[] = {dnnl_graph_op_dynamic_dequantize,
+        dnnl_dequant_op_DequantizeLinear,
+        dnnl_dequant_op_ExtendedDequantizeLinear,
+        dnnl_dequant_op_QuantizeLinear, dnnl_dequant_op_ExtendedQuantizeLinear,
+        dnnl_dequant_op_DynamicQuantizeLinear, dnnl_graph_op_wildcard};
+constexpr int next_kinds[] = {dnnl_graph_op_type_cast,
+        dnnl_graph_op_static_transpose, dnnl_graph_op_static_reshape,
+        dnnl_graph_op_relu, dnnl_graph_op_reorder};
+constexpr const char *qtypes[]
+        = {"per_tensor", "per_channel", "per_group", "per_anything", ""};
+
+constexpr size_t most_bytes = 1 << 20;
+
+template <typename T, size_t count>
+T pick(bytes_t &bytes, const T (&from)[count]) {
+    return from[bytes.below(count)];
+}
+
+lt_t dense(size_t id, int type, const std::vector<int64_t> &dims) {
+    lt_t lt;
+    std::memset(&lt, 0, sizeof(lt));
+    lt.id = id;
+    lt.data_type = static_cast<dnnl_data_type_t>(type);
+    lt.ndims = static_cast<int>(dims.size());
+    lt.layout_type = dnnl_graph_layout_type_strided;
+    int64_t stride = 1;
+    for (size_t d = dims.size(); d-- > 0;) {
+        lt.dims[d] = dims[d];
+        lt.layout.strides[d] = stride;
+        stride *= dims[d];
+    }
+    return lt;
+}
+
+void spoil(bytes_t &bytes, lt_t &lt) {
+    switch (bytes.below(7)) {
+    case 0: lt.dims[bytes.below(4)] = bytes.number(); break;
+    case 1: lt.layout.strides[bytes.below(4)] = bytes.number(); break;
+    case 2:
+        // -1 is unknown; the struct has room for DNNL_MAX_NDIMS.
+        lt.ndims = static_cast<int>(bytes.below(DNNL_MAX_NDIMS + 2)) - 1;
+        break;
+    case 3:
+        lt.data_type = static_cast<dnnl_data_type_t>(pick(bytes, types));
+        break;
+    case 4:
+        lt.layout_type = static_cast<dnnl_graph_layout_type_t>(bytes.below(4));
+        break;
+    case 5: lt.id = static_cast<size_t>(bytes.number()); break;
+    default:
+        for (int64_t &dim : lt.dims)
+            dim = bytes.number();
+    }
+}
+
+class session_t {
+public:
+    explicit session_t(bytes_t &bytes)
+        : bytes_(bytes) {
+        dnnl_engine_create(&engine_, dnnl_cpu, 0);
+        dnnl_stream_create(&stream_, engine_, 0);
+    }
+    ~session_t() {
+        for (const auto tensor : tensors_)
+            dnnl_graph_tensor_destroy(tensor);
+        for (const auto compiled : compiled_)
+            dnnl_graph_compiled_partition_destroy(compiled);
+        for (const auto partition : partitions_)
+            dnnl_graph_partition_destroy(partition);
+        dnnl_graph_graph_destroy(graph_);
+        for (const auto op : ops_)
+            dnnl_graph_op_destroy(op);
+        dnnl_stream_destroy(stream_);
+        dnnl_engine_destroy(engine_);
+    }
+    session_t(const session_t &) = delete;
+    session_t &operator=(const session_t &) = delete;
+
+    void run() {
+        make_tensors();
+        make_ops();
+        if (!make_graph()) return;
+        get_partitions();
+        for (const auto partition : partitions_)
+            // A partition of the plugin's; oneDNN's own are oneDNN's affair.
+            if (reinterpret_cast<uintptr_t>(partition) & 1u) use(partition);
+    }
+
+private:
+    void make_tensors() {
+        std::vector<int64_t> dims(bytes_.below(4)), groups;
+        for (int64_t &dim : dims)
+            dim = static_cast<int64_t>(bytes_.below(24)) + 1;
+        group_ = static_cast<int64_t>(bytes_.below(9)) + 1;
+        granularity_ = bytes_.below(3);
+        for (size_t d = 0; d < dims.size(); ++d)
+            if (granularity_ == 2)
+                groups.push_back(d + 1 == dims.size()
+                                         ? (dims[d] + group_ - 1) / group_
+                                         : dims[d]);
+            else if (granularity_ == 1 && d == 0) groups.push_back(dims[0]);
+        if (granularity_ == 0) groups = {1};
+        const int src = pick(bytes_, types), zps = pick(bytes_, types);
+        const int floats[] = {dnnl_f32, dnnl_bf16, dnnl_f16};
+        const int dst = pick(bytes_, floats);
+        pool_ = {dense(0, src, dims), dense(1, pick(bytes_, floats), groups),
+                dense(2, bytes_.flag() ? src : zps, groups),
+                dense(3, dst, dims), dense(4, pick(bytes_, floats), dims),
+                dense(5, dnnl_f32, {1})};
+        rank_ = dims.size();
+        for (size_t n = bytes_.below(4); n-- > 0;)
+            spoil(bytes_, pool_[bytes_.below(pool_.size())]);
+    }
+
+    void set_list(dnnl_graph_op_t op, int name, std::vector<int64_t> list) {
+        if (bytes_.one_in_eight()) list.push_back(bytes_.number());
+        if (!list.empty() && bytes_.one_in_eight())
+            list[bytes_.below(list.size())] = bytes_.number();
+        dnnl_graph_op_set_attr_s64(op, static_cast<dnnl_graph_op_attr_t>(name),
+                list.data(), list.size());
+    }
+
+    void make_first_op(dnnl_graph_op_t op, int kind) {
+        const bool dynamic = kind == dnnl_graph_op_dynamic_dequantize;
+        std::vector<int64_t> group_shape(rank_, 1);
+        if (rank_ > 0) group_shape.back() = group_;
+        if (granularity_ == 1) set_list(op, dnnl_graph_op_attr_axis, {0});
+        if (granularity_ == 2 && !dynamic) {
+            set_list(op, dnnl_graph_op_attr_axis, {-1});
+            set_list(op, dnnl_dequant_attr_block_size, {group_});
+        }
+        if (dynamic) {
+            const char *qtype = bytes_.one_in_eight() ? pick(bytes_, qtypes)
+                                                      : qtypes[granularity_];
+            dnnl_graph_op_set_attr_str(
+                    op, dnnl_graph_op_attr_qtype, qtype, std::strlen(qtype));
+            if (granularity_ == 2)
+                set_list(op, dnnl_graph_op_attr_group_shape, group_shape);
+        }
+        const size_t inputs = 2 + bytes_.below(2);
+        for (size_t i = 0; i < inputs; ++i)
+            dnnl_graph_op_add_input(op, &pool_[i]);
+        if (kind == dnnl_dequant_op_DynamicQuantizeLinear)
+            for (size_t i = 3; i < 6; ++i)
+                dnnl_graph_op_add_output(op, &pool_[i]);
+        else dnnl_graph_op_add_output(op, &pool_[3]);
+    }
+
+    void make_next_op(dnnl_graph_op_t op, int kind) {
+        std::vector<int64_t> order;
+        for (size_t d = 0; d < rank_; ++d)
+            order.insert(order.begin(), static_cast<int64_t>(d));
+        if (kind == dnnl_graph_op_static_transpose)
+            set_list(op, dnnl_graph_op_attr_order, order);
+        if (kind == dnnl_graph_op_static_reshape) {
+            set_list(op, dnnl_graph_op_attr_shape,
+                    std::vector<int64_t>(pool_[4].dims, pool_[4].dims + rank_));
+            const uint8_t special = bytes_.flag();
+            dnnl_graph_op_set_attr_bool(
+                    op, dnnl_graph_op_attr_special_zero, &special, 1);
+        }
+        dnnl_graph_op_add_input(op, &pool_[3]);
+        dnnl_graph_op_add_output(op, &pool_[4]);
+    }
+
+    dnnl_graph_op_t new_op(int kind) {
+        dnnl_graph_op_t op = nullptr;
+        if (dnnl_graph_op_create(&op, ops_.size(),
+                    static_cast<dnnl_graph_op_kind_t>(kind),
+                    bytes_.text().c_str())
+                == dnnl_success)
+            ops_.push_back(op);
+        else op = nullptr;
+        return op;
+    }
+
+    void make_ops() {
+        const int kind = pick(bytes_, kinds);
+        if (const auto op = new_op(kind)) make_first_op(op, kind);
+        if (!bytes_.flag()) return;
+        const int next = pick(bytes_, next_kinds);
+        if (const auto op = new_op(next)) make_next_op(op, next);
+    }
+
+    bool make_graph() {
+        if (dnnl_graph_graph_create(&graph_, dnnl_cpu) != dnnl_success)
+            return false;
+        bool all = true;
+        for (const auto op : ops_)
+            all &= dnnl_graph_add_op(graph_, op) == dnnl_success;
+        if (bytes_.one_in_eight()) dnnl_graph_add_op(graph_, nullptr);
+        return all && dnnl_graph_graph_finalize(graph_) == dnnl_success
+               && dnnl_graph_graph_filter(graph_,
+                          bytes_.flag() ? dnnl_graph_partition_policy_fusion
+                                        : dnnl_graph_partition_policy_debug)
+                          == dnnl_success;
+    }
+
+    void get_partitions() {
+        size_t count = 0;
+        if (dnnl_graph_graph_get_partition_num(graph_, &count) != dnnl_success)
+            return;
+        std::vector<dnnl_graph_partition_t> made(count, nullptr);
+        if (count > 1 && bytes_.one_in_eight())
+            dnnl_graph_graph_get_partitions(graph_, count - 1, made.data());
+        else if (dnnl_graph_graph_get_partitions(graph_, count, made.data())
+                 == dnnl_success)
+            partitions_ = made;
+    }
+
+    std::vector<lt_t> ports(dnnl_graph_partition_t partition, bool inputs) {
+        size_t count = 0;
+        if (inputs) dnnl_graph_partition_get_input_ports_num(partition, &count);
+        else dnnl_graph_partition_get_output_ports_num(partition, &count);
+        std::vector<lt_t> result(count);
+        if (inputs)
+            dnnl_graph_partition_get_input_ports(
+                    partition, count, result.data());
+        else
+            dnnl_graph_partition_get_output_ports(
+                    partition, count, result.data());
+        for (lt_t &lt : result)
+            if (bytes_.one_in_eight()) spoil(bytes_, lt);
+        return result;
+    }
+
+    void use(dnnl_graph_partition_t partition) {
+        auto in = ports(partition, true), out = ports(partition, false);
+        std::vector<const lt_t *> inputs, outputs;
+        for (const lt_t &lt : in)
+            inputs.push_back(&lt);
+        for (const lt_t &lt : out)
+            outputs.push_back(&lt);
+        if (!inputs.empty() && bytes_.one_in_eight()) inputs.pop_back();
+        dnnl_graph_compiled_partition_t compiled = nullptr;
+        if (dnnl_graph_compiled_partition_create(&compiled, partition)
+                != dnnl_success)
+            return;
+        compiled_.push_back(compiled);
+        const char *kernel = "";
+        if (dnnl_graph_partition_compile(partition, compiled, inputs.size(),
+                    inputs.data(), outputs.size(), outputs.data(), engine_)
+                        != dnnl_success
+                || dnnl_dequant_impl_info(compiled, &kernel) != dnnl_success
+                || *kernel == '\0')
+            return;
+        execute(compiled, in, out);
+    }
+
+    // A tensor for what the compiled partition says of a port, or null.
+    const_dnnl_graph_tensor_t tensor_for(
+            dnnl_graph_compiled_partition_t compiled, const lt_t &port) {
+        lt_t lt;
+        size_t size = 0;
+        if (dnnl_graph_compiled_partition_query_logical_tensor(compiled,
+                    port.id,
+                    &lt) != dnnl_success
+                || dnnl_graph_logical_tensor_get_mem_size(&lt, &size)
+                           != dnnl_success
+                || size > most_bytes)
+            return nullptr;
+        // At the end of its pages, so misaligned where the size is odd; or in
+        // the place of the tensor before.
+        const bool alias = !memory_.empty() && memory_.back()->size() >= size
+                           && bytes_.one_in_eight();
+        if (!alias)
+            memory_.push_back(std::make_unique<guarded_buffer_t>(
+                    size, guarded_buffer_t::edge_t::end, bytes_.below(2)));
+        void *data = bytes_.below(32) == 31 ? nullptr : memory_.back()->data();
+        dnnl_graph_tensor_t tensor = nullptr;
+        if (dnnl_graph_tensor_create(&tensor, &lt, engine_, data)
+                != dnnl_success)
+            return nullptr;
+        tensors_.push_back(tensor);
+        return tensor;
+    }
+
+    void execute(dnnl_graph_compiled_partition_t compiled,
+            const std::vector<lt_t> &in, const std::vector<lt_t> &out) {
+        std::vector<const_dnnl_graph_tensor_t> inputs, outputs;
+        for (const lt_t &lt : in)
+            inputs.push_back(tensor_for(compiled, lt));
+        for (const lt_t &lt : out)
+            outputs.push_back(tensor_for(compiled, lt));
+        dnnl_graph_compiled_partition_execute(compiled, stream_, inputs.size(),
+                inputs.data(), outputs.size(), outputs.data());
+        for (const auto &memory : memory_)
+            if (!memory->intact()) __builtin_trap();
+    }
+
+    bytes_t &bytes_;
+    dnnl_engine_t engine_ = nullptr;
+    dnnl_stream_t stream_ = nullptr;
+    dnnl_graph_graph_t graph_ = nullptr;
+    std::vector<dnnl_graph_op_t> ops_;
+    std::vector<dnnl_graph_partition_t> partitions_;
+    std::vector<dnnl_graph_compiled_partition_t> compiled_;
+    std::vector<dnnl_graph_tensor_t> tensors_;
+    std::vector<std::unique_ptr<guarded_buffer_t>> memory_;
+    std::vector<lt_t> pool_;
+    size_t rank_ = 0, granularity_ = 0;
+    int64_t group_ = 1;
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    bytes_t bytes(data, size);
+    session_t(bytes).run();
+    return 0;
+}
