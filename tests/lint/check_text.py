@@ -20,6 +20,7 @@ FORBIDDEN = [
     (r"[ \t]+$", "white space at the end of the line"),
 ]
 TABS = re.compile(r"\t")
+NO_TEXT = ("LICENSE", "tests/fuzz/corpus/")
 README_ROOTS = ("src", "patterns", "include", "tests", "benchmarks",
                 "examples", "cmake")
 
@@ -48,7 +49,8 @@ def folders_without_readme(files):
 
 def check(root):
     files = lint.project_files(root)
-    complaints = [complaint for path in files if path != "LICENSE"
+    complaints = [complaint for path in files
+                  if not path.startswith(NO_TEXT)
                   for complaint in check_file(path, lint.read(root, path))]
     return complaints + folders_without_readme(set(files)), len(files)
 
