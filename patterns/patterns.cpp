@@ -58,12 +58,11 @@ void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
         composition_t inner;
         inner.depth = composition.depth + 1;
         const result_t result = compose(scope, *producer, inner);
-        if (result.ok() && !inner.ended) {
+        if (result.ok()) {
             composition = std::move(inner);
             return;
         }
-        if (!result.ok() && inner.dequantizes)
-            log_refusal(log_dispatch, "fuse", result.reason);
+        if (inner.dequantizes) log_refusal(log_dispatch, "fuse", result.reason);
     }
     compose_outside(scope, op, index, composition);
 }

@@ -34,6 +34,17 @@ op_record_t with_known(
 result_t apply_parameter(step_kind_t kind, const op_record_t &op, size_t index,
         composition_t &composition);
 
+/// A step with values that an attribute of `op` spells out: one, or one a
+/// channel along its axis.
+result_t apply_constant(step_kind_t kind, const op_record_t &op,
+        const std::vector<float> &values, composition_t &composition);
+result_t apply_constant(step_kind_t kind, const op_record_t &op,
+        const std::vector<int64_t> &values, composition_t &composition);
+
+/// The end of a quantization as oneDNN's reorder does it: bounded to the range
+/// of an integer type, NaN becoming the least of it, then rounded.
+void bound_and_quantize(data_type_t type, chain_t &chain);
+
 /// What becomes of the subgraph that ends in `root`: a chain of ops, or one
 /// dequantize by itself. Otherwise the reason; match.dequantizes is set where
 /// a dequantize is lost by it, or another op that only we can do.

@@ -1,4 +1,4 @@
-// A quantize of a tensor, or of a value; nothing follows it:
+// A quantize of a tensor, or of a value:
 //
 //   [... ->] src, scales[, zps] -> QuantizeLinear         -> dst
 //                                | ExtendedQuantizeLinear
@@ -24,7 +24,7 @@ bool is_of(const logical_tensor_t &tensor,
 }
 
 // oneDNN 3.7 to 3.13 on CPU: f32 to 8 bits, per tensor or, without zero points,
-// per channel. Those stay oneDNN's, which multiplies by the reciprocal.
+// per channel. By themselves those stay oneDNN's.
 bool is_onednns(const op_record_t &op) {
     using t = data_type_t;
     if (op.kind != dnnl_graph_op_dynamic_quantize) return false;
@@ -45,7 +45,26 @@ bool saturates(const op_record_t &op) {
     return saturate == nullptr || saturate->front() != 0;
 }
 
+// As oneDNN does it, where it would: the bits do not depend on what is fused.
+result_t compose_as_onednn(
+        const op_record_t &known, composition_t &composition) {
+    result_t result = apply_parameter(
+            step_kind_t::multiply_reciprocal, known, 1, composition);
+    if (result.ok() && known.inputs.size() > 2)
+        result = apply_parameter(step_kind_t::add, known, 2, composition);
+    if (result.ok())
+        bound_and_quantize(quantized_type(known), composition.chain);
+    return result;
+}
+
 } // namespace
+
+void bound_and_quantize(data_type_t type, chain_t &chain) {
+    const int_range_t range = range_of(type);
+    chain.clamp(static_cast<float>(range.lowest),
+            static_cast<float>(range.highest));
+    chain.quantize(type);
+}
 
 result_t compose_quantize(const scope_t &scope, const op_record_t &op,
         composition_t &composition) {
@@ -53,6 +72,10 @@ result_t compose_quantize(const scope_t &scope, const op_record_t &op,
     const op_record_t known = with_known(scope, op, composition.chain);
     if (result_t result = verify(known); !result.ok()) return result;
 
+    if (is_onednns(op)) {
+        const result_t result = compose_as_onednn(known, composition);
+        return result.ok() ? finish_op(scope, op, composition) : result;
+    }
     const data_type_t dst = quantized_type(op);
     const bool has_zps = op.inputs.size() > 2;
     result_t result
@@ -67,8 +90,7 @@ result_t compose_quantize(const scope_t &scope, const op_record_t &op,
     if (saturates(op))
         composition.chain.saturate(-largest_of(dst), largest_of(dst));
     composition.chain.quantize(dst);
-    composition.dequantizes |= !is_onednns(op);
-    composition.ended = true;
+    composition.dequantizes = true;
     return finish_op(scope, op, composition);
 }
 

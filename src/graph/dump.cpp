@@ -26,12 +26,6 @@ struct name_t {
     int value;
 };
 
-constexpr name_t kinds[] = {
-#define X(name, value) {#name, value},
-#include "graph/op_kinds.def"
-#undef X
-};
-
 constexpr name_t attributes[] = {
 #define X(name, value) {#name, value},
 #include "graph/op_attributes.def"
@@ -163,10 +157,10 @@ std::string op_json(const op_record_t &op) {
         attrs += (attrs.empty() ? "\n    " : ",\n    ")
                  + quoted(name_of(attributes, item.first)) + ": "
                  + attribute_json(item.first, item.second);
-    return "  {\"id\": " + std::to_string(op.id) + ", \"name\": "
-           + quoted(op.name) + ", \"kind\": " + quoted(name_of(kinds, op.kind))
-           + ",\n   \"attrs\": {" + attrs
-           + "},\n   \"inputs\": " + tensors_json(op.inputs)
+    return "  {\"id\": " + std::to_string(op.id)
+           + ", \"name\": " + quoted(op.name)
+           + ", \"kind\": " + quoted(kind_name(op.kind)) + ",\n   \"attrs\": {"
+           + attrs + "},\n   \"inputs\": " + tensors_json(op.inputs)
            + ",\n   \"outputs\": " + tensors_json(op.outputs) + "}";
 }
 

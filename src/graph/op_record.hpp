@@ -39,7 +39,8 @@ const T *find_attribute(const op_record_t &op, int name) {
 /// escaped, cut after 64 characters.
 std::string printable(const std::string &text);
 
-/// "DynamicDequantize" for a kind that we know, else "op kind 17".
+/// "DynamicDequantize" for a kind that any oneDNN or we know, else
+/// "op kind 170".
 std::string kind_name(int kind);
 
 /// How messages call an op: `DynamicDequantize "name" (id 3)`.

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.hpp"
-#include "graph/op_schema.hpp"
+#include "dnnl_dequant/dnnl_dequant.h"
 
 namespace dnnl_dequant {
 
@@ -42,16 +43,13 @@ const op_record_t *find_op(const graph_record_t &graph, size_t id) {
 }
 
 std::string kind_name(int kind) {
-    if (const op_schema_t *schema = find_schema(kind)) return schema->name;
-    switch (kind) {
-    case dnnl_graph_op_add: return "Add";
-    case dnnl_graph_op_clamp: return "Clamp";
-    case dnnl_graph_op_dequantize: return "Dequantize";
-    case dnnl_graph_op_multiply: return "Multiply";
-    case dnnl_graph_op_relu: return "ReLU";
-    case dnnl_graph_op_type_cast: return "TypeCast";
-    default: break;
-    }
+    static constexpr std::pair<const char *, int> kinds[] = {
+#define X(name, value) {#name, value},
+#include "graph/op_kinds.def"
+#undef X
+    };
+    for (const auto &[name, value] : kinds)
+        if (value == kind) return name;
     return "op kind " + std::to_string(kind);
 }
 

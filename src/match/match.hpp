@@ -56,8 +56,7 @@ struct composition_t {
     std::vector<size_t> must_be_zero;
     /// One of the ops is a dequantize, or a quantize that oneDNN lacks.
     bool dequantizes = false;
-    bool ended = false; // by a quantize: nothing can follow
-    int depth = 0;      // ops on the way here from the last one
+    int depth = 0; // ops on the way here from the last one
 };
 
 /// Continues a composition by one op: composes the op's input values and

@@ -60,6 +60,11 @@ void chain_t::set_type(data_type_t type) {
     type_ = type;
 }
 
+void chain_t::quantize(data_type_t type) {
+    steps_.push_back({step_kind_t::round, -1, type, 0, 0});
+    type_ = type;
+}
+
 // Cuts an axis into outer iterations of `inner` indices each.
 result_t chain_t::split(const axis_t &axis, dim_t inner, axis_t &outer_half,
         axis_t &inner_half) {

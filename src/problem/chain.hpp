@@ -40,8 +40,8 @@ public:
     /// The value of a floating type, rounded to it.
     void set_type(data_type_t type);
 
-    /// The value as a quantized one, which storing rounds.
-    void quantize(data_type_t type) { type_ = type; }
+    /// The value of a quantized type, rounded to it.
+    void quantize(data_type_t type);
 
     /// A step with a new operand.
     result_t apply(step_kind_t kind, const view_t &view);

@@ -67,6 +67,7 @@ const char *to_string(step_kind_t kind) {
     case step_kind_t::subtract: return "sub";
     case step_kind_t::multiply: return "mul";
     case step_kind_t::divide: return "div";
+    case step_kind_t::multiply_reciprocal: return "mul_rcp";
     case step_kind_t::add: return "add";
     case step_kind_t::clamp: return "clamp";
     case step_kind_t::saturate: return "saturate";
@@ -108,6 +109,7 @@ bool has_operand(step_kind_t kind) {
     case step_kind_t::subtract:
     case step_kind_t::multiply:
     case step_kind_t::divide:
+    case step_kind_t::multiply_reciprocal:
     case step_kind_t::add:
     case step_kind_t::offset:
     case step_kind_t::hold: return true;

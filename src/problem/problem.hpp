@@ -48,15 +48,16 @@ struct operand_t {
 ///   subtract   value - operand. Two integers: exact in 64 bits, then rounded.
 ///   multiply   value * operand, both as f32.
 ///   divide     value / operand, both as f32.
+///   multiply_reciprocal  value * (1 / operand), both as f32, each rounded.
 ///   add        value + operand, both as f32.
 ///   clamp      the larger of value and `lower` (`lower` where value is NaN or
 ///              both are zeros), then the smaller of that and `upper`.
 ///   saturate   the nearest of [lower, upper]; NaN stays NaN.
 ///   offset     the nearest integer of value, even at ties, 0 for NaN; then
-///              plus operand, an integer, exactly. dst is an integer, the only
-///              step after it a saturate.
-///   round      to the nearest value of `type`, a floating one, as if stored
-///              and loaded again.
+///              plus operand, an integer, exactly. What follows is a saturate,
+///              or a rounding to an integer type, dst's perhaps.
+///   round      to the nearest value of `type`, as if stored as dst and loaded
+///              again.
 ///   hold       the value is put aside; operand is the value from here on. At
 ///              most one value is aside.
 ///   add_held   held value + value.
@@ -64,6 +65,7 @@ enum class step_kind_t {
     subtract,
     multiply,
     divide,
+    multiply_reciprocal,
     add,
     clamp,
     saturate,

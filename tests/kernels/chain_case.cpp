@@ -75,6 +75,21 @@ float round_as(data_type_t type, float value) {
     return static_cast<float>(value_of(format, round_to(format, value)));
 }
 
+// The nearest integer within the range of an integer type.
+number_t nearest_of(data_type_t type, float value) {
+    const int bits = bits_of(type);
+    const bool is_signed = family_of(type) == type_family_t::signed_int;
+    const double highest = std::exp2(is_signed ? bits - 1 : bits) - 1;
+    const double lowest = is_signed ? -highest - 1 : 0;
+    number_t number;
+    number.is_integer = true;
+    if (std::isnan(value)) return number;
+    const double nearest = std::nearbyint(static_cast<double>(value));
+    number.integer
+            = static_cast<wide_t>(std::min(std::max(nearest, lowest), highest));
+    return number;
+}
+
 struct registers_t {
     number_t value, held;
 };
@@ -87,6 +102,9 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         break;
     case step_kind_t::multiply:
         r.value = number_of(to_f32(value * operand.f32()));
+        break;
+    case step_kind_t::multiply_reciprocal:
+        r.value = number_of(to_f32(value * to_f32(1. / operand.f32())));
         break;
     case step_kind_t::divide:
         r.value = number_of(to_f32(value / operand.f32()));
@@ -104,7 +122,9 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         r.value = number_of(clamp(step, r.value.f32()));
         break;
     case step_kind_t::round:
-        r.value = number_of(round_as(step.type, r.value.f32()));
+        r.value = is_integer(step.type)
+                          ? nearest_of(step.type, r.value.f32())
+                          : number_of(round_as(step.type, r.value.f32()));
         break;
     case step_kind_t::hold:
         r.held = r.value;

@@ -181,6 +181,18 @@ std::vector<chain_t> unusual_chains() {
         b.with(k::add, b.any_float(), b.any_reach());
         b.saturate();
     },
+            [](builder_t &b, t src) { // quantized on the way
+        static const std::vector<t> types {t::u8, t::s8, t::s4, t::u16};
+        const t between = b.random().pick(types);
+        b.dequantize(src);
+        b.with(b.random().one_in(2) ? k::divide : k::multiply_reciprocal,
+                t::f32, r::parameter);
+        b.with(k::add, b.any_integer(), r::parameter);
+        b.clamp();
+        b.result().steps.push_back({k::round, -1, between});
+        b.with(k::subtract, between, r::parameter);
+        b.with(k::multiply, t::f32, r::parameter);
+    },
             [](builder_t &b, t) { b.clamp(); },
             [](builder_t &b, t) { b.round(); },
             [](builder_t &b, t) { // integers where floats are usual

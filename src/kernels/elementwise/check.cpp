@@ -24,12 +24,17 @@ result_t check_operand(const problem_t &problem, const step_t &step) {
     return {};
 }
 
+bool can_store(data_type_t type) {
+    return is_known(type) && bits_of(type) <= 32 && type != data_type_t::e8m0;
+}
+constexpr const char *storable
+        = ", expected a type of at most 32 bits, not e8m0";
+
 result_t check_dst(const problem_t &problem) {
     const data_type_t dst = problem.dst().type;
     if (problem.steps.empty() && dst == problem.src().type) return {};
-    if (!is_known(dst) || bits_of(dst) > 32 || dst == data_type_t::e8m0)
-        return refuse(std::string(to_string(dst))
-                      + " dst, expected a type of at most 32 bits, not e8m0");
+    if (!can_store(dst))
+        return refuse(std::string(to_string(dst)) + " dst" + storable);
     return {};
 }
 
@@ -42,13 +47,15 @@ result_t check_elementwise(const problem_t &problem) {
     for (const step_t &step : problem.steps) {
         if (result_t result = check_operand(problem, step); !result.ok())
             return result;
-        if (step.kind == step_kind_t::round && !is_result_type(step.type))
+        const bool rounds = step.kind == step_kind_t::round;
+        if (rounds && !can_store(step.type))
             return refuse(std::string("a step rounds to ")
-                          + to_string(step.type)
-                          + ", expected f32, bf16 or f16");
-        if (is_offset && step.kind != step_kind_t::saturate)
-            return refuse("a step but saturate follows an offset");
-        is_offset |= step.kind == step_kind_t::offset;
+                          + to_string(step.type) + storable);
+        if (is_offset && step.kind != step_kind_t::saturate
+                && !(rounds && is_integer(step.type)))
+            return refuse("neither saturate nor rounding to an integer type "
+                          "follows an offset");
+        is_offset = step.kind == step_kind_t::offset || (is_offset && !rounds);
         if (step.kind == step_kind_t::hold && held)
             return refuse("two values are held at once");
         if (step.kind == step_kind_t::add_held && !held)

@@ -291,6 +291,11 @@ result_t check_steps(const problem_t &problem) {
     for (const auto &step : problem.steps) {
         if (step.kind == step_kind_t::offset)
             return refuse("an offset, of which only plain C++ knows");
+        if (step.kind == step_kind_t::multiply_reciprocal)
+            return refuse("a reciprocal, of which only plain C++ knows");
+        if (step.kind == step_kind_t::round && !is_result_type(step.type))
+            return refuse("a value quantized on the way, of which only plain "
+                          "C++ knows");
         if (step.kind == step_kind_t::saturate && exact)
             return refuse("an integer to saturate");
         exact = step.kind == step_kind_t::hold

@@ -121,7 +121,8 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
         if (is_bf16(s.step.lower) && is_bf16(s.step.upper)) rounded_ = before;
         break;
     case step_kind_t::saturate: saturate(value, s.step); break;
-    case step_kind_t::offset: break; // no plan has one
+    case step_kind_t::offset:
+    case step_kind_t::multiply_reciprocal: break; // no plan has one
     case step_kind_t::round: return round(value, s.step.type, before);
     case step_kind_t::hold:
         h_.vmovaps(vmm_held, value);

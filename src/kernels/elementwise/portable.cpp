@@ -70,10 +70,11 @@ void store(const operand_t &dst, void *buffer, dim_t element,
                     std::max<wide_t>(exact, range.lowest), range.highest)));
 }
 
-float rounded_to(data_type_t type, float value) {
-    float stored = 0; // of 16 bits, or 32
-    store_f32(type, &stored, 0, value);
-    return load_f32(type, &stored, 0);
+value_t rounded_to(data_type_t type, const value_t &value) {
+    const operand_t as_dst {type, 0, {}};
+    uint32_t stored = 0; // of 32 bits at most
+    store(as_dst, &stored, 0, value);
+    return load(as_dst, &stored, 0);
 }
 
 class portable_elementwise_t : public portable_nest_t {
@@ -115,6 +116,9 @@ private:
             value.set(value.f32() * operand.f32());
             break;
         case step_kind_t::divide: value.set(value.f32() / operand.f32()); break;
+        case step_kind_t::multiply_reciprocal:
+            value.set(value.f32() * (1.f / operand.f32()));
+            break;
         case step_kind_t::add: value.set(value.f32() + operand.f32()); break;
         case step_kind_t::clamp:
             value.set(clamped(value.f32(), step.lower, step.upper));
@@ -126,9 +130,7 @@ private:
             value.exact = nearest_int(value.f32()) + operand.exact;
             value.is_exact = true;
             break;
-        case step_kind_t::round:
-            value.set(rounded_to(step.type, value.f32()));
-            break;
+        case step_kind_t::round: value = rounded_to(step.type, value); break;
         case step_kind_t::hold:
             held = value;
             value = operand;
