@@ -26,6 +26,11 @@ result_t refuse(const std::string &why) {
     return {status_t::unimplemented, why};
 }
 
+// The value is an integer after it.
+bool is_quantizing(const step_t &step) {
+    return step.kind == step_kind_t::round && is_integer(step.type);
+}
+
 class chain_planner_t {
 public:
     chain_planner_t(const problem_t &problem, chain_plan_t &plan)
@@ -203,7 +208,8 @@ private:
                                     && is_integer(operand(step.operand).type);
             if (step.kind == step_kind_t::subtract && exact && of_integer)
                 *by_parts = made.by_parts = true;
-            exact = step.kind == step_kind_t::hold && of_integer;
+            exact = (step.kind == step_kind_t::hold && of_integer)
+                    || is_quantizing(step);
             by_parts = &made.by_parts;
         }
         // Storing rounds.
@@ -291,17 +297,19 @@ result_t check_steps(const problem_t &problem) {
     for (const auto &step : problem.steps) {
         if (step.kind == step_kind_t::offset)
             return refuse("an offset, of which only plain C++ knows");
-        if (step.kind == step_kind_t::multiply_reciprocal)
-            return refuse("a reciprocal, of which only plain C++ knows");
-        if (step.kind == step_kind_t::round && !is_result_type(step.type))
-            return refuse("a value quantized on the way, of which only plain "
-                          "C++ knows");
+        // Lanes of f32 hold integers of 16 bits exactly.
+        if (step.kind == step_kind_t::round && !is_result_type(step.type)
+                && (is_floating(step.type) || bits_of(step.type) > 16))
+            return refuse(std::string("a value that is rounded to ")
+                          + to_string(step.type));
         if (step.kind == step_kind_t::saturate && exact)
             return refuse("an integer to saturate");
-        exact = step.kind == step_kind_t::hold
-                && is_integer(
-                        problem.operands[static_cast<size_t>(step.operand)]
-                                .type);
+        exact = is_quantizing(step)
+                || (step.kind == step_kind_t::hold
+                        && is_integer(
+                                problem.operands[static_cast<size_t>(
+                                                         step.operand)]
+                                        .type));
     }
     return {};
 }

@@ -1,5 +1,7 @@
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
+#include "base/convert.hpp"
+
 #if defined(__x86_64__)
 
 #include <cstring>
@@ -121,9 +123,17 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
         if (is_bf16(s.step.lower) && is_bf16(s.step.upper)) rounded_ = before;
         break;
     case step_kind_t::saturate: saturate(value, s.step); break;
-    case step_kind_t::offset:
-    case step_kind_t::multiply_reciprocal: break; // no plan has one
-    case step_kind_t::round: return round(value, s.step.type, before);
+    case step_kind_t::multiply_reciprocal:
+        return with(s.input, [&](const Operand &x) {
+            lanes_.constants().with(bits_of_float(1.f),
+                    [&](const Operand &one) { h_.vmovups(vmm_a, one); });
+            h_.vdivps(vmm_a, vmm_a, x);
+            h_.vmulps(value, value, vmm_a);
+        });
+    case step_kind_t::offset: break; // no plan has one
+    case step_kind_t::round:
+        if (is_integer(s.step.type)) return quantize(value, s.step.type);
+        return round(value, s.step.type, before);
     case step_kind_t::hold:
         h_.vmovaps(vmm_held, value);
         load(value, s.input, s.by_parts);
@@ -146,6 +156,33 @@ void chain_steps_t<isa>::round(
         lanes_.round(value, type, rounding(), vmm_a);
     clean_ = clean_ || is_bf16;
     rounded_ = type;
+}
+
+// To the nearest integer of the type's range, 0 for NaN and no zero negative:
+// what comes next takes it for an exact integer.
+template <isa_t isa>
+void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
+    constexpr uint8_t nearest = 0;
+    if constexpr (is_avx512) {
+        constexpr uint32_t nan_to_zero = 0x88; // one answer a kind of NaN
+        lanes_.constants().with(nan_to_zero,
+                [&](const Operand &x) { h_.vfixupimmps(value, value, x, 0); });
+    } else {
+        constexpr uint8_t ordered = 7;
+        h_.vcmpps(vmm_a, value, value, ordered);
+        h_.vandps(value, value, vmm_a);
+    }
+    const int_range_t range = range_of(type);
+    step_t bounds {step_kind_t::clamp};
+    bounds.lower = static_cast<float>(range.lowest);
+    bounds.upper = static_cast<float>(range.highest);
+    clamp(value, bounds);
+    if constexpr (is_avx512) h_.vrndscaleps(value, value, nearest);
+    else h_.vroundps(value, value, nearest);
+    lanes_.constants().with(
+            0u, [&](const Operand &x) { h_.vaddps(value, value, x); });
+    clean_ = true;
+    has_high_ = false;
 }
 
 // Of a NaN or of two zeros both instructions answer with the bound.

@@ -67,6 +67,7 @@ private:
     void apply(const vmm_t &value, const chain_step_t &s);
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
+    void quantize(const vmm_t &value, data_type_t type);
     void round(const vmm_t &value, data_type_t type, data_type_t before);
     void subtract_parts(const vmm_t &value, const chain_input_t &input);
     bool is_direct_wide(const chain_input_t &input) const;
