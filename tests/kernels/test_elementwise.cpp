@@ -30,19 +30,34 @@ const std::vector<kernel_row_t> &elementwise_rows() {
     return rows;
 }
 
-bool is_portable(const kernel_row_t &row) {
-    return row.isa == isa_none;
+bool is_copy(const problem_t &problem) {
+    return problem.steps.empty() && problem.src().type == problem.dst().type;
 }
 
-// What a JIT kernel may not refuse: its inner loop stores one after the other
-// what it has computed of numbers of at most 32 bits.
+bool stores_one_after_the_other(const problem_t &problem) {
+    return problem.loops.empty() || problem.dst().strides.back() == 1;
+}
+
+// What a JIT kernel may not refuse: what it has computed of numbers of at most
+// 32 bits.
 bool is_for_jit(const problem_t &problem) {
     for (const auto &operand : problem.operands)
         if (bits_of(operand.type) > 32) return false;
-    if (problem.steps.empty() && problem.src().type == problem.dst().type)
-        return false;
-    if (!is_result_type(problem.dst().type)) return false;
-    return problem.loops.empty() || problem.dst().strides.back() == 1;
+    return !is_copy(problem) && is_result_type(problem.dst().type)
+           && stores_one_after_the_other(problem);
+}
+
+// What a copying kernel may not refuse: whole bytes.
+bool is_for_copy(const problem_t &problem) {
+    const int bits = bits_of(problem.dst().type);
+    return is_copy(problem) && bits >= 8 && bits <= 32
+           && stores_one_after_the_other(problem);
+}
+
+bool may_refuse(const kernel_row_t &row, const problem_t &problem) {
+    if (row.isa == isa_none) return false;
+    if (row.name.find("jit_") == 0) return !is_for_jit(problem);
+    return !is_for_copy(problem);
 }
 
 // One buffer a tensor, at one end of its pages.
@@ -161,7 +176,7 @@ private:
                 if (made.status != status_t::unimplemented
                         || made.reason.empty())
                     fail(entry, c, n, "refused without a reason");
-                if (is_portable(row) || is_for_jit(problem))
+                if (!may_refuse(row, problem))
                     fail(entry, c, n, "refused: " + made.reason);
                 continue;
             }

@@ -1,0 +1,304 @@
+// Copies into another layout, in plain C++ with vectors where they help: what
+// is moved is bits, whatever the type.
+//
+// Rows of dst are dense. Where those of src are too they are copied one after
+// the other; where src is dense along another loop, that loop's rows and the
+// columns are transposed through a tile; all else goes element by element.
+
+#include "kernels/elementwise/elementwise.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "kernels/dequantize/jit_pack.hpp"
+#include "kernels/dequantize/jit_pack_wide.hpp"
+#include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/elementwise/copy_rows.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr dim_t tile_line_bits = 512, tile_cols = 256;
+constexpr dim_t tile_bytes = 16 * 1024;
+constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
+constexpr dim_t wanted_units = 32, in_cache_bytes = 1 << 20;
+
+enum class copy_path_t { rows, tiles, elements };
+
+class copy_t : public kernel_t {
+public:
+    copy_t(const problem_t &problem, isa_t isa, const char *name);
+
+    const char *name() const override { return name_; }
+    dim_t work_amount() const override {
+        return (pieces_ + pieces_per_unit_ - 1) / pieces_per_unit_;
+    }
+    void run(void *const *buffers, dim_t begin,
+            dim_t end) const noexcept override;
+
+private:
+    // A block of rows by one of columns; elements of src and dst it begins at.
+    struct piece_t {
+        dim_t src, dst, rows, cols;
+    };
+
+    static dim_t stride(const operand_t &operand, int l) {
+        return l < 0 ? 0 : operand.strides[static_cast<size_t>(l)];
+    }
+    dim_t extent(int l) const {
+        return l < 0 ? 1 : problem_.loops[static_cast<size_t>(l)].extent;
+    }
+    void choose_loops();
+    void choose_blocks();
+    piece_t piece_at(dim_t index) const;
+    void run_piece(const piece_t &piece, const char *src, char *dst) const;
+    void run_tile(const piece_t &piece, const char *src, char *dst) const;
+    void pack(uint8_t *tile, const char *src, const piece_t &piece) const;
+    void store_row(char *dst, const uint8_t *tile, dim_t row, dim_t cols) const;
+
+    const problem_t problem_;
+    const isa_t isa_;
+    const char *const name_;
+    const int bits_;
+    copy_path_t path_ = copy_path_t::rows;
+    int rows_ = -1, cols_ = -1;
+    std::vector<int> outer_;
+    dim_t row_block_ = 1, col_block_ = 1;
+    dim_t row_blocks_ = 1, col_blocks_ = 1;
+    bool streaming_ = false, ahead_ = false;
+    dim_t pieces_ = 0, pieces_per_unit_ = 1;
+};
+
+copy_t::copy_t(const problem_t &problem, isa_t isa, const char *name)
+    : problem_(problem)
+    , isa_(isa)
+    , name_(name)
+    , bits_(bits_of(problem.dst().type)) {
+    choose_loops();
+    choose_blocks();
+}
+
+void copy_t::choose_loops() {
+    const auto &src = problem_.src();
+    const int count = static_cast<int>(problem_.loops.size());
+    cols_ = count - 1;
+    rows_ = count - 2; // -1 for none
+    if (rows_ < 0) rows_ = -1;
+    if (cols_ >= 0 && stride(src, cols_) != 1) {
+        path_ = copy_path_t::elements;
+        for (int l = 0; l < cols_; ++l)
+            if (stride(src, l) == 1 && extent(l) > 1) {
+                path_ = copy_path_t::tiles;
+                rows_ = l;
+            }
+    }
+    for (int l = 0; l < count; ++l)
+        if (l != rows_ && l != cols_) outer_.push_back(l);
+}
+
+void copy_t::choose_blocks() {
+    dim_t points = 1;
+    for (const auto &loop : problem_.loops)
+        points *= loop.extent;
+    const dim_t total = bytes_of(problem_.dst().type, points);
+    const bool tiled = path_ == copy_path_t::tiles;
+    streaming_ = total > streaming_threshold(tiled);
+    ahead_ = !streaming_ && total > in_cache_bytes;
+    const dim_t unit_bytes = std::min(
+            max_unit_bytes, std::max(min_unit_bytes, total / wanted_units));
+    col_block_ = tiled ? tile_cols : unit_bytes * 8 / bits_;
+    col_block_ = std::max<dim_t>(std::min(col_block_, extent(cols_)), 1);
+    row_block_ = tiled ? tile_line_bits / bits_
+                       : unit_bytes * 8 / (col_block_ * bits_);
+    row_block_ = std::max<dim_t>(std::min(row_block_, extent(rows_)), 1);
+    row_blocks_ = (extent(rows_) + row_block_ - 1) / row_block_;
+    col_blocks_ = (extent(cols_) + col_block_ - 1) / col_block_;
+    pieces_ = row_blocks_ * col_blocks_;
+    for (const int l : outer_)
+        pieces_ *= extent(l);
+    const dim_t piece_bytes
+            = std::max<dim_t>(row_block_ * col_block_ * bits_ / 8, 1);
+    pieces_per_unit_ = std::max<dim_t>(unit_bytes / piece_bytes, 1);
+}
+
+void copy_t::run(void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    const dim_t last = std::min(pieces_, end * pieces_per_unit_);
+    for (dim_t p = begin * pieces_per_unit_; p < last; ++p)
+        run_piece(piece_at(p), static_cast<const char *>(buffers[0]),
+                static_cast<char *>(buffers[1]));
+    if (streaming_) stream_fence();
+}
+
+copy_t::piece_t copy_t::piece_at(dim_t index) const {
+    const auto &src = problem_.src(), &dst = problem_.dst();
+    const bool tiled = path_ == copy_path_t::tiles;
+    const dim_t blocks = row_blocks_ * col_blocks_;
+    dim_t point = index / blocks;
+    index -= point * blocks;
+    // On along the columns of what is transposed, which are in as many pages.
+    const dim_t row
+            = (tiled ? index % row_blocks_ : index / col_blocks_) * row_block_;
+    const dim_t col
+            = (tiled ? index / row_blocks_ : index % col_blocks_) * col_block_;
+    piece_t piece {
+            src.offset + row * stride(src, rows_) + col * stride(src, cols_),
+            dst.offset + row * stride(dst, rows_) + col * stride(dst, cols_),
+            std::min(row_block_, extent(rows_) - row),
+            std::min(col_block_, extent(cols_) - col)};
+    for (size_t i = outer_.size(); i-- > 0;) {
+        const dim_t at = point % extent(outer_[i]);
+        point /= extent(outer_[i]);
+        piece.src += at * stride(src, outer_[i]);
+        piece.dst += at * stride(dst, outer_[i]);
+    }
+    return piece;
+}
+
+void copy_t::run_piece(const piece_t &piece, const char *src, char *dst) const {
+    src += piece.src * bits_ / 8;
+    dst += piece.dst * bits_ / 8;
+    if (path_ == copy_path_t::tiles) return run_tile(piece, src, dst);
+    const dim_t src_pitch = stride(problem_.src(), rows_) * bits_ / 8;
+    const dim_t dst_pitch = stride(problem_.dst(), rows_) * bits_ / 8;
+    const dim_t bytes = piece.cols * bits_ / 8;
+    for (dim_t r = 0; r < piece.rows; ++r, src += src_pitch, dst += dst_pitch) {
+        if (path_ == copy_path_t::elements)
+            copy_strided(dst, src, bits_ / 8, stride(problem_.src(), cols_),
+                    piece.cols);
+        else if (streaming_) stream_copy(dst, src, bytes);
+        else if (ahead_) copy_row_ahead(dst, src, bytes);
+        else std::memcpy(dst, src, static_cast<size_t>(bytes));
+        if (bits_ == 4 && piece.cols % 2 != 0)
+            dst[bytes] = static_cast<char>(
+                    (dst[bytes] & 0xf0) | (src[bytes] & 0x0f));
+    }
+}
+
+void copy_t::run_tile(const piece_t &piece, const char *src, char *dst) const {
+    alignas(64) uint8_t tile[tile_bytes];
+    pack(tile, src, piece);
+    const dim_t dst_pitch = stride(problem_.dst(), rows_) * bits_ / 8;
+    for (dim_t r = 0; r < piece.rows; ++r)
+        store_row(dst + r * dst_pitch, tile, r, piece.cols);
+}
+
+void copy_t::pack(uint8_t *tile, const char *src, const piece_t &piece) const {
+    const dim_t stride_of_col = stride(problem_.src(), cols_);
+    const auto *bytes = reinterpret_cast<const uint8_t *>(src);
+    if (bits_ > 8)
+        pack_transposed_wide(tile, col_block_, src, bits_, stride_of_col,
+                piece.rows, piece.cols);
+    else if (bits_ == 8)
+        pack_transposed(tile, col_block_, bytes, stride_of_col, piece.rows,
+                piece.cols, isa_);
+    else
+        pack_transposed(tile, col_block_, bytes, stride_of_col / 2,
+                (piece.rows + 1) / 2, piece.cols, isa_);
+}
+
+void copy_t::store_row(
+        char *dst, const uint8_t *tile, dim_t row, dim_t cols) const {
+    alignas(64) uint8_t joined[tile_cols / 2];
+    const uint8_t *from = tile + row * col_block_ * bits_ / 8;
+    if (bits_ == 4) {
+        from = tile + row / 2 * col_block_;
+        // A last half byte is joined where it stands.
+        const bool whole = streaming_ && cols % 2 == 0;
+        join_nibbles(whole ? joined : reinterpret_cast<uint8_t *>(dst), from,
+                row % 2 != 0, cols);
+        if (!whole) return;
+        from = joined;
+    }
+    const dim_t bytes = cols * bits_ / 8;
+    if (streaming_) stream_copy(dst, from, bytes);
+    else std::memcpy(dst, from, static_cast<size_t>(bytes));
+}
+
+result_t refuse(const std::string &why) {
+    return {status_t::unimplemented, why};
+}
+
+// Rows of nibbles must begin at whole bytes, so that none shares one.
+bool at_bytes_but(const operand_t &operand, size_t dense) {
+    if (operand.offset % 2 != 0) return false;
+    for (size_t l = 0; l < operand.strides.size(); ++l)
+        if (l != dense && operand.strides[l] % 2 != 0) return false;
+    return true;
+}
+
+bool has_nibble_rows(const problem_t &problem) {
+    if (problem.loops.empty()) return false;
+    const auto &src = problem.src();
+    const size_t last = problem.loops.size() - 1;
+    if (!at_bytes_but(problem.dst(), last)) return false;
+    size_t dense = problem.loops.size();
+    for (size_t l = 0; l <= last; ++l)
+        if (src.strides[l] == 1) dense = l;
+    return dense <= last && at_bytes_but(src, dense);
+}
+
+result_t check(const problem_t &problem) {
+    const int bits = bits_of(problem.dst().type);
+    if (!problem.steps.empty() || problem.src().type != problem.dst().type)
+        return refuse("more than a copy");
+    if (problem.operands.size() != 2)
+        return refuse("operands beside src and dst");
+    if (bits < 4 || bits > 32)
+        return refuse(std::string(to_string(problem.dst().type))
+                      + ", expected a type of 4 to 32 bits");
+    for (const auto &loop : problem.loops)
+        if (loop.parent >= 0) return refuse("a short last group");
+    if (element_count(problem) == 0) return {};
+    if (!problem.loops.empty() && problem.dst().strides.back() != 1)
+        return refuse("dst is not dense along the innermost loop");
+    if (bits == 4 && !has_nibble_rows(problem))
+        return refuse("rows of nibbles that begin within a byte");
+    return {};
+}
+
+result_t make(const problem_t &problem, isa_t isa, isa_t least,
+        const char *name, std::shared_ptr<const kernel_t> &kernel) {
+    result_t result = check(problem);
+    if (!has(isa, least)) result = refuse("the instruction set is less");
+    if (!result.ok())
+        return {result.status, std::string(name) + ": " + result.reason};
+    kernel = std::make_shared<copy_t>(problem, least, name);
+    return {};
+}
+
+} // namespace
+
+result_t make_copy_avx512_core(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    return make(problem, isa, isa_avx512_core, "copy_avx512_core", kernel);
+}
+
+result_t make_copy_avx2(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    return make(problem, isa, isa_avx2, "copy_avx2", kernel);
+}
+
+} // namespace dnnl_dequant
+
+#else
+
+namespace dnnl_dequant {
+
+result_t make_copy_avx512_core(
+        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
+    return {status_t::unimplemented,
+            "copy_avx512_core: the machine is no x86-64"};
+}
+
+result_t make_copy_avx2(
+        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
+    return {status_t::unimplemented, "copy_avx2: the machine is no x86-64"};
+}
+
+} // namespace dnnl_dequant
+
+#endif
