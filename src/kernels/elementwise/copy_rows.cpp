@@ -10,7 +10,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t dst_ahead = 4096, src_ahead = 512, line = 64;
+constexpr dim_t dst_ahead = 4096, src_ahead = 512, line = 64, half_line = 32;
 
 template <typename T>
 void strided(char *dst, const char *src, dim_t stride, dim_t count) {
@@ -33,6 +33,13 @@ __attribute__((target("avx2,prfchw"))) void copy_row_ahead(
         const __m256i high = _mm256_loadu_si256(from + 1);
         _mm256_storeu_si256(to, low);
         _mm256_storeu_si256(to + 1, high);
+    }
+    if (b == bytes) return;
+    __builtin_prefetch(dst + b + dst_ahead, 1);
+    if (b + half_line <= bytes) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(dst + b),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i *>(src + b)));
+        b += half_line;
     }
     std::memcpy(dst + b, src + b, static_cast<size_t>(bytes - b));
 }

@@ -1,0 +1,141 @@
+// What the elementwise family does only where dst is too large for the caches:
+// the kernels against the portable one.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "kernels/chain_case.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/kernel_rows.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using support::chain_case_t;
+using t = data_type_t;
+
+// Rows of dst that begin at cache lines, and rows that do not.
+constexpr dim_t sizes[] = {2560, 2563};
+
+chain_case_t transposed(t type, dim_t rows, dim_t cols) {
+    chain_case_t c;
+    c.dims = c.groups = {rows, cols};
+    c.tensors.push_back({type, {1, rows}, false, 0});
+    c.values = support::values_t::ordinary;
+    return c;
+}
+
+// src less its zero points, times its scales, a group along the columns each.
+chain_case_t dequantized(t src, dim_t size) {
+    chain_case_t c = transposed(src, size, size);
+    c.groups = {1, 32};
+    const dims_t strides {(size + 31) / 32, 1};
+    c.tensors.push_back({src, strides, true, 0});
+    c.tensors.push_back({t::f32, strides, true, 0});
+    c.steps = {{step_kind_t::subtract, 1}, {step_kind_t::multiply, 2}};
+    return c;
+}
+
+std::vector<std::vector<unsigned char>> buffers_of(const chain_case_t &c) {
+    std::vector<std::vector<unsigned char>> buffers;
+    for (size_t i = 0; i < c.tensors.size(); ++i) {
+        buffers.emplace_back(c.bytes(c.tensors[i]) + 64, 0x5a);
+        if (i + 1 < c.tensors.size()) support::fill(c, i, buffers[i].data());
+    }
+    return buffers;
+}
+
+void run(const kernel_t &kernel,
+        std::vector<std::vector<unsigned char>> &buffers) {
+    std::vector<void *> operands;
+    for (auto &buffer : buffers) {
+        // Vectors of their own would begin 16 bytes after a line.
+        const auto place = reinterpret_cast<uintptr_t>(buffer.data());
+        const bool is_dst = &buffer == &buffers.back();
+        operands.push_back(
+                buffer.data() + (is_dst ? (64 - place % 64) % 64 : 0));
+    }
+    const dim_t units = kernel.work_amount();
+    kernel.run(operands.data(), 0, units / 3);
+    kernel.run(operands.data(), units / 3, units);
+    auto &dst = buffers.back();
+    const auto offset
+            = static_cast<const unsigned char *>(operands.back()) - dst.data();
+    std::memmove(dst.data(), operands.back(),
+            dst.size() - static_cast<size_t>(offset));
+}
+
+void expect_as_portable(const chain_case_t &c, const char *prefix) {
+    const problem_t problem = problem_of(c);
+    std::shared_ptr<const kernel_t> portable;
+    ASSERT_TRUE(make_portable_elementwise(problem, isa_none, portable).ok());
+    auto expected = buffers_of(c);
+    run(*portable, expected);
+    const kernel_row_t rows[] = {
+#define X(name, isa, factory) {#name, isa, factory},
+#include "kernels/elementwise/kernels.def"
+#undef X
+    };
+    for (const auto &row : rows) {
+        if (!runs_here(row) || row.name.find(prefix) != 0) continue;
+        std::shared_ptr<const kernel_t> kernel;
+        const result_t made = row.factory(problem, row.isa, kernel);
+        ASSERT_TRUE(made.ok()) << made.reason;
+        auto got = buffers_of(c);
+        run(*kernel, got);
+        EXPECT_EQ(0, std::memcmp(expected.back().data(), got.back().data(),
+                             c.bytes(c.dst())))
+                << row.name << ' ' << to_string(problem);
+    }
+}
+
+TEST(elementwise_in_memory, transposes_chains) {
+    for (const dim_t size : sizes)
+        for (const t src : {t::u8, t::s4}) {
+            if (src == t::s4 && size % 2 != 0) continue; // no whole bytes
+            auto c = dequantized(src, size);
+            c.tensors.push_back({t::bf16, {size, 1}, false, 0});
+            c.steps.push_back({step_kind_t::add, 3});
+            c.tensors.push_back({t::f32, {size, 1}, false, 0});
+            expect_as_portable(c, "jit_");
+        }
+}
+
+TEST(elementwise_in_memory, transposes_chains_to_sixteen_bits) {
+    for (const dim_t size : sizes)
+        for (const t dst : {t::bf16, t::f16}) {
+            auto c = dequantized(t::u8, size);
+            c.dims = {size, 2 * size};
+            c.tensors[1].strides[0] *= 2;
+            c.tensors[2].strides[0] *= 2;
+            c.tensors[1].strides[0] += 2;
+            c.tensors[2].strides[0] += 2;
+            c.tensors.push_back({dst, {2 * size, 1}, false, 0});
+            expect_as_portable(c, "jit_");
+        }
+}
+
+TEST(elementwise_in_memory, transposes_copies) {
+    for (const dim_t cols : sizes)
+        for (const t type : {t::s4, t::u8, t::f16, t::f32}) {
+            if (type == t::s4 && cols % 2 != 0) continue; // no whole bytes
+            const dim_t rows = 9 * 1024 * 1024 / (cols * bits_of(type)) * 4;
+            auto c = transposed(type, rows + 2, cols);
+            c.tensors.push_back({type, {cols, 1}, false, 0});
+            expect_as_portable(c, "copy_");
+        }
+}
+
+TEST(elementwise_in_memory, copies_rows) {
+    for (const t type : {t::s4, t::u8, t::f32}) {
+        chain_case_t c;
+        c.dims = c.groups = {64, 50, 1002};
+        c.tensors.push_back({type, {1010, 64 * 1010, 1}, false, 0});
+        c.tensors.push_back({type, {50 * 1002, 1002, 1}, false, 0});
+        expect_as_portable(c, "copy_");
+    }
+}
+
+} // namespace
+} // namespace dnnl_dequant
