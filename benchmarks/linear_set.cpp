@@ -174,6 +174,19 @@ cases_t peers_set(const std::vector<int> &threads) {
     matrix.group = {1, 128};
     matrix.threads = threads.front();
     cases_t all {matrix};
+    // ggml's groups.
+    matrix.group = {1, 32};
+    all.push_back(matrix);
+    matrix.zps = type_t::undef;
+    for (const type_t src : {type_t::s4, type_t::s8}) {
+        matrix.src = src;
+        all.push_back(matrix);
+    }
+    // What stock oneDNN has fast code for.
+    matrix.granularity = granularity_t::per_tensor;
+    all.push_back(matrix);
+    matrix.granularity = granularity_t::per_channel;
+    all.push_back(matrix);
     const auto linear = chosen(threads, [&](const bench_case_t &c) {
         return is_quick(c, threads.front())
                || (c.dims == memory_dims && c.threads == threads.front()

@@ -82,6 +82,15 @@ void enter_peer(
     }, row.peer.time);
 }
 
+void enter_ggml(
+        contest_t &contest, const buffers_t &b, ggml_peer_t &ggml, row_t &row) {
+    row.ggml.refusal = ggml.prepare(row.c);
+    row.ggml.absent = !ggml.absence().empty();
+    if (!row.ggml.refusal.empty()) return;
+    row.ggml.kernel = ggml.format();
+    contest.enter(ggml.contestant(b.dst), row.ggml.time);
+}
+
 // A peer that died between two runs has no time.
 void bury(const peer_t &peer, row_t &row) {
     if (peer.death().empty()) return;
@@ -115,9 +124,9 @@ double row_t::gigabytes_per_second() const {
                    : 0;
 }
 
-std::optional<double> row_t::gain_on_peer() const {
-    if (!ours.ran() || !peer.ran()) return std::nullopt;
-    return ratio_of(peer.time, ours.time).median();
+std::optional<double> row_t::gain_on(const contender_t &other) const {
+    if (!ours.ran() || !other.ran()) return std::nullopt;
+    return ratio_of(other.time, ours.time).median();
 }
 
 std::optional<double> row_t::gain() const {
@@ -165,6 +174,7 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
                     timed_here([&] { stock->execute(); }), row.stock.time);
     }
     if (options.peer != nullptr) enter_peer(contest, c, *options.peer, row);
+    if (options.ggml != nullptr) enter_ggml(contest, b, *options.ggml, row);
     sampling_t sampling;
     sampling.budget = options.budget;
     sampling.min_rounds = options.min_rounds;

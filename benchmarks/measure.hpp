@@ -7,6 +7,7 @@
 #include "bench_case.hpp"
 #include "buffers.hpp"
 #include "formula.hpp"
+#include "ggml_peer.hpp"
 #include "peer.hpp"
 #include "timing.hpp"
 
@@ -30,7 +31,7 @@ struct contender_t {
 /// All that is known of one case after it was measured.
 struct row_t {
     bench_case_t c;
-    contender_t ours, stock, peer; // the peer's result is not checked
+    contender_t ours, stock, peer, ggml; // results of the last two unchecked
     // The byte-moving loops (limit.hpp); none where the case is tiny.
     samples_t ordinary, streaming, prefetched;
 
@@ -40,7 +41,9 @@ struct row_t {
     const char *limit_name() const;
     /// Ours over the limit, round by round.
     samples_t ratio() const { return ratio_of(ours.time, limit()); }
-    samples_t peer_ratio() const { return ratio_of(peer.time, limit()); }
+    samples_t ratio_of_contender(const contender_t &contender) const {
+        return ratio_of(contender.time, limit());
+    }
     /// Ours over the fastest loop of all, round by round.
     samples_t floor_ratio() const;
     /// The fastest run over the limit's fastest: what is left of the ratio on a
@@ -50,8 +53,8 @@ struct row_t {
     double gigabytes_per_second() const;
     /// Stock's median over ours.
     std::optional<double> gain() const;
-    /// The peer's time over ours, round by round.
-    std::optional<double> gain_on_peer() const;
+    /// Another's time over ours, round by round.
+    std::optional<double> gain_on(const contender_t &other) const;
     /// Slower than stock by more than the noise, whatever the limit says.
     bool loses_to_stock() const;
     bool misses_target() const;
@@ -63,7 +66,8 @@ struct measure_options_t {
     double budget = 0.3;
     int min_rounds = 7;
     bool cpu_time = false;  // see sampling_t
-    peer_t *peer = nullptr; // another that takes part
+    peer_t *peer = nullptr; // others that take part
+    ggml_peer_t *ggml = nullptr;
     /// Where stock takes longer than this it is run on the first rows alone
     /// and its time is multiplied.
     double longest_stock = 1e9;

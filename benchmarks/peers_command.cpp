@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include <unistd.h>
 
@@ -19,7 +21,7 @@ constexpr const char *script_name = "peer_onnxruntime.py";
 
 struct peers_options_t : run_options_t {
     std::string python, script;
-    bool all = false;
+    bool all = false, quick = false;
 };
 
 std::string default_python() {
@@ -42,47 +44,84 @@ std::string default_script() {
 
 class peers_printer_t {
 public:
-    explicit peers_printer_t(const peer_t &peer) {
-        if (peer.absence().empty())
-            std::printf("peer   %s\n\n", peer.name().c_str());
-        else std::printf("peer   absent: %s\n\n", peer.absence().c_str());
+    peers_printer_t(const peer_t &peer, const ggml_peer_t &ggml) {
+        print_peer("ORT  ", peer.name(), peer.absence());
+        print_peer("ggml ", ggml.name(), ggml.absence());
+        std::printf("\n");
         table_.print_titles();
     }
 
     void print_row(const row_t &row) const {
-        const bool limited = row.has_limit() && row.ours.ran();
-        const bool against = row.has_limit() && row.peer.ran();
-        const auto gain = row.gain_on_peer();
-        table_.print_row({row.c.name(),
-                row.has_limit() ? time_text(row.limit().median()) : "",
-                time_text(row.ours.time.median()),
-                limited ? number_text(row.ratio().median(), 2) : "",
-                limited ? number_text(row.best_ratio(), 2) : "",
-                time_text(row.peer.time.median()),
-                against ? number_text(row.peer_ratio().median(), 2) : "",
-                against ? number_text(row.best_ratio(row.peer), 2) : "",
-                gain ? times_text(*gain) : "", remark(row)});
+        std::vector<std::string> cells {row.c.name(),
+                row.has_limit() ? time_text(row.limit().median()) : ""};
+        for (const auto *contender :
+                {&row.ours, &row.stock, &row.peer, &row.ggml}) {
+            const bool ran = contender->ran();
+            const bool limited = ran && row.has_limit();
+            cells.push_back(
+                    ran ? (contender->estimated ? "~" : "")
+                                    + time_text(contender->time.median())
+                        : absence_text(*contender));
+            cells.push_back(
+                    limited ? number_text(row.ratio_of_contender(*contender)
+                                                  .median(),
+                                      2)
+                            : "");
+            if (contender == &row.ours)
+                cells.push_back(limited ? spread_text(row.ratio()) : "");
+        }
+        const auto best = best_gain(row);
+        cells.push_back(best ? times_text(*best) : "");
+        cells.push_back(remark(row));
+        table_.print_row(cells);
     }
 
 private:
+    static void print_peer(const char *label, const std::string &name,
+            const std::string &absence) {
+        std::printf("%s %s\n", label,
+                absence.empty() ? name.c_str()
+                                : ("absent: " + absence).c_str());
+    }
+
+    static std::string absence_text(const contender_t &contender) {
+        return contender.absent ? "absent" : contender.died ? "died" : "-";
+    }
+
+    static std::string spread_text(const samples_t &ratio) {
+        return number_text(ratio.quantile(0.25), 2) + "-"
+               + number_text(ratio.quantile(0.75), 2);
+    }
+
+    // Over the fastest of the others.
+    static std::optional<double> best_gain(const row_t &row) {
+        std::optional<double> best = row.gain();
+        for (const auto *other : {&row.peer, &row.ggml})
+            if (const auto gain = row.gain_on(*other))
+                best = best ? std::min(*best, *gain) : *gain;
+        return best;
+    }
+
     static std::string remark(const row_t &row) {
         if (!row.ours.ran()) return "did not run: " + row.ours.refusal;
         if (!row.ours.right()) return "WRONG";
-        if (row.peer.died) return "died: " + row.peer.refusal;
+        if (row.peer.died) return "ORT died: " + row.peer.refusal;
         // Once is enough for what is absent; the heading says why.
-        if (row.peer.absent) return "absent";
-        if (!row.peer.ran()) return "refused: " + row.peer.refusal;
-        return "";
+        if (!row.peer.ran() && !row.peer.absent)
+            return "ORT refused: " + row.peer.refusal;
+        return row.ggml.ran() ? "ggml " + row.ggml.kernel : "";
     }
 
-    table_t table_ {{{"row", 70}, {"limit", 8, true}, {"ours", 8, true},
-            {"/limit", 6, true}, {"best", 5, true}, {"peer", 8, true},
-            {"/limit", 6, true}, {"best", 5, true}, {"gain", 5, true},
+    table_t table_ {{{"row", 60}, {"limit", 8, true}, {"ours", 8, true},
+            {"/limit", 6, true}, {"quartiles", 9}, {"stock", 8, true},
+            {"/limit", 7, true}, {"ORT", 8, true}, {"/limit", 6, true},
+            {"ggml", 8, true}, {"/limit", 6, true}, {"gain", 6, true},
             {"", 1}}};
 };
 
 std::vector<bench_case_t> cases_of(const peers_options_t &options) {
-    const auto threads = thread_counts(options);
+    auto threads = thread_counts(options);
+    if (options.quick && options.threads.empty()) threads.resize(1);
     return filtered(
             options.all ? kernels_set(threads, false) : peers_set(threads),
             filter_of(options));
@@ -99,19 +138,25 @@ int run_peers(const peers_options_t &options) {
     }
     const machine_t machine = this_machine();
     kernels_printer_t::print_machine(machine);
-    std::printf("limit  a plain loop that moves the same bytes; it, we and the "
-                "peer take turns\n"
-                "best   fastest / the limit's fastest\n"
-                "gain   the peer's time / ours\n");
+    std::printf(
+            "limit  a plain loop that moves the same bytes; all take turns\n"
+            "stock  oneDNN without the plugin; ~ estimated from a part of "
+            "the rows\n"
+            "ORT    ONNX Runtime, in a process of its own\n"
+            "ggml   its own blocks of as many bits\n"
+            "gain   the fastest other's time / ours; -: has no such thing\n\n");
     peer_t peer(options.python.empty() ? default_python() : options.python,
             options.script.empty() ? default_script() : options.script);
     measure_options_t measure;
-    measure.with_stock = false;
+    ggml_peer_t ggml;
+    measure.longest_stock = 0.2;
+    measure.ggml = &ggml;
+    if (options.quick) measure.budget = 0.2;
     measure.cpu_time = options.cpu_time;
     measure.min_rounds = 5; // a slow peer's take long
     if (options.budget > 0) measure.budget = options.budget;
     measure.peer = &peer;
-    const peers_printer_t printer(peer);
+    const peers_printer_t printer(peer, ggml);
     const auto rows = measure_all(cases, options, measure,
             [&](const row_t &row) { printer.print_row(row); });
     write_files(options, document_of("peers", machine, rows, {}));
@@ -122,10 +167,13 @@ int run_peers(const peers_options_t &options) {
 
 void add_peers_command(CLI::App &app, int &exit_status) {
     auto options = std::make_shared<peers_options_t>();
-    auto *command = app.add_subcommand("peers",
-            "The same ops by ONNX Runtime, in turns with us, against "
-            "the byte-moving limit");
+    auto *command
+            = app.add_subcommand("peers", "The same ops by stock oneDNN, ONNX "
+                                          "Runtime and ggml, in turns, against "
+                                          "the byte-moving limit");
     add_run_options(*command, *options);
+    command->add_flag(
+            "--quick", options->quick, "One thread, and less time a case");
     command->add_flag("--all", options->all,
             "Every case of `kernels` instead of a few dozen");
     command->add_option("--python", options->python,

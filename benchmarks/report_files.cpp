@@ -24,11 +24,16 @@ json_t row_json(const row_t &row) {
     }
     if (c.target()) j["target"] = *c.target();
     if (row.gain()) j["gain"] = *row.gain();
-    if (row.peer.ran() || !row.peer.refusal.empty())
-        j["peer"] = to_json(row.peer);
-    if (row.has_limit() && row.peer.ran())
-        j["peer_ratio"] = to_json(row.peer_ratio());
-    if (row.gain_on_peer()) j["gain_on_peer"] = *row.gain_on_peer();
+    const auto add_peer = [&](const char *name, const contender_t &peer) {
+        if (!peer.ran() && peer.refusal.empty()) return;
+        json_t &to = j["peers"][name];
+        to = to_json(peer);
+        if (row.has_limit() && peer.ran())
+            to["ratio"] = to_json(row.ratio_of_contender(peer));
+        if (row.gain_on(peer)) to["gain"] = *row.gain_on(peer);
+    };
+    add_peer("ONNX Runtime", row.peer);
+    add_peer("ggml", row.ggml);
     return j;
 }
 

@@ -8,14 +8,17 @@ import tempfile
 import unittest
 
 TOOL = sys.argv.pop(1)
+FAKE_GGML = os.path.abspath(sys.argv.pop(1))
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_peer.py")
 
 # The three rows in cache, of which Fake refuses none.
 IN_CACHE = "8x64x128"
 
 
-def peers(*arguments, behaviour="", log="", script=FAKE, python=sys.executable):
-    environment = dict(os.environ, FAKE_PEER=behaviour, FAKE_PEER_LOG=log)
+def peers(*arguments, behaviour="", log="", script=FAKE, python=sys.executable,
+          ggml=FAKE_GGML):
+    environment = dict(os.environ, FAKE_PEER=behaviour, FAKE_PEER_LOG=log,
+                       DNNL_DEQUANT_GGML=ggml)
     return subprocess.run(
         [TOOL, "peers", "--threads", "1", "--budget", "0.01",
          "--python", python, "--peer-script", script, *arguments],
@@ -51,23 +54,23 @@ class Peers(unittest.TestCase):
         for row in rows:
             with self.subTest(row["name"]):
                 self.assertGreaterEqual(
-                    len(row["peer"]["seconds"]["samples"]), 5)
-                self.assertEqual(row["peer"]["seconds"]["min"], 0.5)
-                self.assertEqual(row["peer"]["seconds"]["median"], 0.5)
+                    len(row["peers"]["ONNX Runtime"]["seconds"]["samples"]), 5)
+                self.assertEqual(row["peers"]["ONNX Runtime"]["seconds"]["min"], 0.5)
+                self.assertEqual(row["peers"]["ONNX Runtime"]["seconds"]["median"], 0.5)
                 self.assertEqual(row["plugin"]["wrong"], 0)
                 self.assertAlmostEqual(
-                    row["gain_on_peer"] * row["plugin"]["seconds"]["median"],
+                    row["peers"]["ONNX Runtime"]["gain"] * row["plugin"]["seconds"]["median"],
                     0.5, delta=0.25)
 
     def test_cpu_time(self):
         _, rows = self.measured("--filter", IN_CACHE, "--cpu-time")
         for row in rows:
-            self.assertEqual(row["peer"]["seconds"]["median"], 0.25)
+            self.assertEqual(row["peers"]["ONNX Runtime"]["seconds"]["median"], 0.25)
 
     def test_rows_in_onnx_words(self):
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "log")
-            self.measured("--filter", IN_CACHE + "|u4/f32/group_1x128", log=log)
+            self.measured("--filter", IN_CACHE + "|^u4/f32/group_1x128", log=log)
             with open(log, encoding="utf-8") as file:
                 asked = [json.loads(line) for line in file
                          if not line.startswith("run ")]
@@ -91,19 +94,19 @@ class Peers(unittest.TestCase):
         done, rows = self.measured(
             "--all", "--filter", "^u8/(bf16/tensor/zps_u8/dense|"
             "f32/tensor/zps_(s32/dense|u8/transposed))/256x256")
-        self.assertEqual(sorted(row["peer"]["refused"] for row in rows), [
+        self.assertEqual(sorted(row["peers"]["ONNX Runtime"]["refused"] for row in rows), [
             "ONNX's tensors are dense alone", "ONNX's zero point is of x's "
             "type", "no BFLOAT16"])
-        self.assertIn("refused: no BFLOAT16", done.stdout)
+        self.assertIn("ORT refused: no BFLOAT16", done.stdout)
 
     def absent(self, reason, **how):
         done, rows = self.measured("--filter", IN_CACHE, **how)
-        self.assertIn("peer   absent: ", done.stdout)
+        self.assertIn("ORT   absent: ", done.stdout)
         self.assertIn(reason, done.stdout)
         self.assertEqual(len(rows), 3)
         for row in rows:
             self.assertGreater(row["ratio"]["median"], 0)
-            self.assertIn("refused", row["peer"])
+            self.assertIn("refused", row["peers"]["ONNX Runtime"])
 
     def test_absent_library(self):
         self.absent("No module named 'fake'", behaviour="absent")
@@ -118,14 +121,44 @@ class Peers(unittest.TestCase):
     def test_dying_peer(self):
         done, rows = self.measured("--filter", IN_CACHE, behaviour="die")
         # Each row has a process of its own after the last one died.
-        self.assertEqual(done.stdout.count("died: exit status 7"), 3)
+        self.assertEqual(done.stdout.count("ORT died: exit status 7"), 3)
         for row in rows:
-            self.assertEqual(row["peer"], {"died": "exit status 7"})
+            self.assertEqual(row["peers"]["ONNX Runtime"], {"died": "exit status 7"})
             self.assertGreater(row["ratio"]["median"], 0)
 
     def test_peer_that_cannot_be_read(self):
         done, _ = self.measured("--filter", IN_CACHE, behaviour="garbage")
-        self.assertIn("refused: no answer that can be read", done.stdout)
+        self.assertIn("ORT refused: no answer that can be read", done.stdout)
+
+
+class Ggml(Peers):
+
+    # Of Peers only how it measures.
+    for name in list(vars(Peers)):
+        if name.startswith("test_"):
+            vars()[name] = None
+
+    def test_formats(self):
+        done, rows = self.measured(
+            "--filter", "^[su][48]/f32/group_1x(32|128)/.*4096x4096")
+        self.assertIn("ggml  ggml 0.0-fake", done.stdout)
+        found = {row["name"].split("/")[0] + row["scales"]: row["peers"]["ggml"]
+                 for row in rows}
+        self.assertEqual(found["s4group_1x32"]["kernel"], "q4_0")
+        self.assertGreater(found["s4group_1x32"]["seconds"]["median"], 0)
+        self.assertGreater(found["s4group_1x32"]["gain"], 0)
+        self.assertIn("is another", found["u4group_1x32"]["refused"])
+
+    def test_no_such_format(self):
+        _, rows = self.measured("--filter", "DequantizeLinear/.*/8x64x128")
+        for row in rows:
+            self.assertIn("blocks", row["peers"]["ggml"]["refused"])
+
+    def test_absent(self):
+        for library in ("/nonexistent/libggml.so", sys.executable):
+            done, rows = self.measured("--filter", IN_CACHE, ggml=library)
+            self.assertIn("ggml  absent: ", done.stdout)
+            self.assertGreater(rows[0]["ratio"]["median"], 0)
 
 
 class Mistakes(unittest.TestCase):

@@ -1,10 +1,13 @@
 # shellcheck shell=sh
 # Sourced by ./dev. One virtual environment of the project's, from PyPI.
 # setup_onnx: the `onnx` package for ONNX's own test data, the newest that still
-# ships the files. setup_peers: ONNX Runtime too, for `./dev bench peers`.
+# ships the files. setup_peers: ONNX Runtime and ggml too, for the benchmark.
 
 onnx_version=1.21.0
 onnxruntime_version=1.31.1
+# Has libggml-base.so beside its own. Debian 13 has no ggml, and unstable's needs
+# unstable's libc.
+ggml_package=pywhispercpp==1.5.1
 onnx_environment=$PWD/build/onnx-venv
 
 fetch_onnx() {
@@ -27,17 +30,31 @@ setup_onnx() {
     fi
 }
 
-# The benchmark itself says that ONNX Runtime is absent where it is not to be
-# had, and goes on.
+# The benchmark itself says what is absent where it is not to be had, and goes
+# on.
 setup_peers() {
     setup_onnx
-    if [ -z "$onnx_python" ] || "$onnx_python" -c \
-        'import onnxruntime' 2>/dev/null; then
-        return 0
+    [ -n "$onnx_python" ] || return 0
+    if ! "$onnx_python" -c 'import onnxruntime' 2>/dev/null; then
+        say "fetching onnxruntime $onnxruntime_version to compare with"
+        "$onnx_environment/bin/pip" install -q \
+            "onnxruntime==$onnxruntime_version" >build/onnxruntime.log 2>&1 \
+            </dev/null ||
+            say "onnxruntime could not be fetched (build/onnxruntime.log)"
     fi
-    say "fetching onnxruntime $onnxruntime_version to compare with"
-    "$onnx_environment/bin/pip" install -q \
-        "onnxruntime==$onnxruntime_version" >build/onnxruntime.log 2>&1 \
-        </dev/null ||
-        say "onnxruntime could not be fetched (build/onnxruntime.log)"
+    setup_ggml
+}
+
+# The machine's own ggml goes first.
+setup_ggml() {
+    if ldconfig -p | grep -q libggml-base; then return 0; fi
+    library=$(find "$onnx_environment" -name libggml-base.so)
+    if [ -z "$library" ]; then
+        say "fetching $ggml_package for its ggml to compare with"
+        "$onnx_environment/bin/pip" install -q --no-deps \
+            --only-binary :all: "$ggml_package" >build/ggml.log 2>&1 </dev/null ||
+            say "ggml could not be fetched (build/ggml.log)"
+        library=$(find "$onnx_environment" -name libggml-base.so)
+    fi
+    [ -z "$library" ] || export DNNL_DEQUANT_GGML="$library"
 }
