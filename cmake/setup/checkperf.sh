@@ -41,6 +41,7 @@ checkperf() {
         cmake -S "$source" -B "$checkperf_folder/$side-build" -G Ninja \
             -DCMAKE_BUILD_TYPE=Release -DDNNL_DEQUANT_BUILD_TESTS=OFF \
             -DDNNL_DEQUANT_BUILD_EXAMPLES=OFF >/dev/null
+        # shellcheck disable=SC2154 # ./dev has it
         cmake --build "$checkperf_folder/$side-build" --parallel "$jobs" \
             --target dnnl-dequant-bench
     done
