@@ -69,6 +69,24 @@ dnnl_status_t query_ours(const compiled_partition_t &compiled, size_t tid,
     return dnnl_success;
 }
 
+// The pairs live as long as the compiled partition.
+dnnl_status_t inplace_ports_of_ours(const compiled_partition_t &compiled,
+        size_t *count, const dnnl_graph_inplace_pair_t **pairs) {
+    if (count == nullptr || pairs == nullptr) return dnnl_invalid_arguments;
+    if (compiled.upstream)
+        return upstream::call(
+                &api_t::dnnl_graph_compiled_partition_get_inplace_ports,
+                const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
+                count, pairs);
+    *count = 0;
+    *pairs = nullptr;
+    if (compiled.executable == nullptr) return dnnl_success;
+    const auto &inplace = compiled.executable->lowered().inplace;
+    *count = inplace.size();
+    if (!inplace.empty()) *pairs = inplace.data();
+    return dnnl_success;
+}
+
 } // namespace
 
 extern "C" {
@@ -148,22 +166,17 @@ dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
     }, compiled_partition, tid, lt);
 }
 
-// A dequantized element is wider than a quantized one: dst never fits into
-// src's place.
 dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(
         const_dnnl_graph_compiled_partition_t compiled_partition,
         size_t *num_inplace_pairs,
         const dnnl_graph_inplace_pair_t **inplace_pairs) {
     return enter(&api_t::dnnl_graph_compiled_partition_get_inplace_ports, [=] {
-        if (!is_ours(compiled_partition))
-            return upstream::call(
-                    &api_t::dnnl_graph_compiled_partition_get_inplace_ports,
-                    compiled_partition, num_inplace_pairs, inplace_pairs);
-        if (num_inplace_pairs == nullptr || inplace_pairs == nullptr)
-            return dnnl_invalid_arguments;
-        *num_inplace_pairs = 0;
-        *inplace_pairs = nullptr;
-        return dnnl_success;
+        if (is_ours(compiled_partition))
+            return inplace_ports_of_ours(*as_compiled(compiled_partition),
+                    num_inplace_pairs, inplace_pairs);
+        return upstream::call(
+                &api_t::dnnl_graph_compiled_partition_get_inplace_ports,
+                compiled_partition, num_inplace_pairs, inplace_pairs);
     }, compiled_partition, num_inplace_pairs, inplace_pairs);
 }
 

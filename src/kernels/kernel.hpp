@@ -26,7 +26,9 @@ public:
     /// Runs the units [begin, end).
     ///
     /// buffers  one a problem operand, in the problem's order, the last one
-    ///          dst; none null. No alignment is assumed of any of them.
+    ///          dst; none null. No alignment is assumed of any of them. Where
+    ///          may_overwrite() says so, dst may be the operand's own buffer
+    ///          if that is no other operand's too.
     ///
     /// Allocates nothing; what it needs beside registers fits the stack
     /// (at most 64 KiB). Reads and writes nothing outside the operands.

@@ -37,6 +37,24 @@ private:
     const lowered_t &lowered_;
 };
 
+bool is_used_once(const lowered_t &lowered, size_t tensor) {
+    return std::count_if(lowered.operands.begin(), lowered.operands.end(),
+                   [tensor](const source_t &source) {
+        return source.constant < 0 && source.tensor == tensor;
+    }) == 1;
+}
+
+std::vector<dnnl_graph_inplace_pair_t> inplace_pairs(const lowered_t &lowered) {
+    std::vector<dnnl_graph_inplace_pair_t> pairs;
+    for (size_t o = 0; o + 1 < lowered.operands.size(); ++o) {
+        const source_t &source = lowered.operands[o];
+        if (source.constant < 0 && is_used_once(lowered, source.tensor)
+                && may_overwrite(lowered.problem, o))
+            pairs.push_back({source.tensor, lowered.outputs.front().id});
+    }
+    return pairs;
+}
+
 // The problem of the whole partition, and dst's shape and layout.
 result_t compose_problem(const partition_t &partition, lowered_t &lowered) {
     const partition_scope_t scope(partition, lowered);
@@ -78,6 +96,7 @@ result_t lower(const partition_t &partition,
         return lower_dynamic_quantize(partition, isa, lowered);
     if (result.ok()) result = compose_problem(partition, lowered);
     if (!result.ok()) return result;
+    lowered.inplace = inplace_pairs(lowered);
     return choose_implementation(lowered.problem, isa, lowered.implementation);
 }
 

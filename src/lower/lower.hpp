@@ -36,6 +36,8 @@ struct lowered_t {
     /// Inputs that must hold zeros only (ONNX: zero points of small floats);
     /// looked at when executed, before anything is written.
     std::vector<logical_tensor_t> must_be_zero;
+    /// Inputs, each with the output that may take its place.
+    std::vector<dnnl_graph_inplace_pair_t> inplace;
     implementation_t implementation;
 };
 

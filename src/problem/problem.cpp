@@ -136,6 +136,13 @@ dim_t bytes_to_move(const problem_t &problem) {
     return bytes;
 }
 
+bool may_overwrite(const problem_t &problem, size_t operand) {
+    const operand_t &from = problem.operands[operand], &dst = problem.dst();
+    return operand + 1 < problem.operands.size()
+           && bits_of(from.type) == bits_of(dst.type)
+           && from.offset == dst.offset && from.strides == dst.strides;
+}
+
 size_t hash_of(const problem_t &problem) {
     hasher_t hasher;
     hasher.add(static_cast<dim_t>(problem.loops.size()));

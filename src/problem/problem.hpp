@@ -124,6 +124,11 @@ dim_t element_count(const problem_t &problem);
 /// once.
 dim_t bytes_to_move(const problem_t &problem);
 
+/// True where dst may lie in the operand's place: it has the same bits in the
+/// same place, so that each element is overwritten at the only point at which
+/// it is read.
+bool may_overwrite(const problem_t &problem, size_t operand);
+
 size_t hash_of(const problem_t &problem);
 
 /// One line without spaces or commas, for logs and benchmark names, different

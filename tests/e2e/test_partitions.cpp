@@ -35,7 +35,7 @@ TEST(partitions, say_their_op_ports_and_kind) {
     EXPECT_EQ(outputs[0].get_id(), dst_id);
 }
 
-TEST(partitions, have_no_inplace_ports) {
+TEST(partitions, have_no_inplace_ports_where_dst_is_wider) {
     const auto c = grouped();
     const auto compiled = partition_of(op_of(c)).compile(
             inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
