@@ -14,34 +14,48 @@ namespace {
 // Offsets stay far from overflow when added up and turned into bits.
 constexpr dim_t offset_limit = dim_t(1) << 56;
 
-// Dimensions from 0, strides from 0, and every element within reach.
+result_t refuse_strides(const std::string &who, const dims_t &dims,
+        const dims_t &strides, const std::string &what) {
+    return {status_t::invalid_shape,
+            text(who, " has dimensions ", dims_string(dims), " and strides ",
+                    dims_string(strides), what)};
+}
+
+// Dimensions from 0, strides from 0, and no offset near overflow.
 result_t check_extent(
         const std::string &who, const dims_t &dims, const dims_t &strides) {
-    const auto refuse = [&](const char *what) {
-        return result_t(status_t::invalid_shape,
-                text(who, " has dimensions ", dims_string(dims),
-                        " and strides ", dims_string(strides), what));
-    };
     dim_t count = 1, reach = 0;
-    dim_t counted = 1; // elements of the tensor's memory as oneDNN sizes it
     for (size_t d = 0; d < dims.size(); ++d) {
         if (dims[d] < 0 || strides[d] < 0)
-            return refuse("; expected none below 0");
+            return refuse_strides(
+                    who, dims, strides, "; expected none below 0");
         dim_t step = 0;
         if (__builtin_mul_overflow(count, dims[d], &count)
                 || __builtin_mul_overflow(
                         std::max<dim_t>(dims[d] - 1, 0), strides[d], &step)
                 || __builtin_add_overflow(reach, step, &reach)
                 || count > offset_limit || reach > offset_limit)
-            return refuse(": too large to address");
+            return refuse_strides(who, dims, strides, ": too large to address");
+    }
+    return {};
+}
+
+// Every element within the memory as oneDNN sizes it, whose own memory
+// descriptors take no other strides either. Of a checked extent.
+result_t check_reach(
+        const std::string &who, const dims_t &dims, const dims_t &strides) {
+    dim_t reach = 0;
+    dim_t counted = 1; // elements of the tensor's memory as oneDNN sizes it
+    for (size_t d = 0; d < dims.size(); ++d) {
+        if (dims[d] == 0) return {};
+        reach += (dims[d] - 1) * strides[d];
         counted = std::max(
                 counted, dims[d] == 1 ? strides[d] : dims[d] * strides[d]);
     }
-    // oneDNN's own memory descriptors take no such strides either.
-    if (count > 0 && reach >= counted)
-        return refuse(text("; expected none that reach beyond the ", counted,
-                " elements of its memory")
-                        .c_str());
+    if (reach >= counted)
+        return refuse_strides(who, dims, strides,
+                text("; expected none that reach beyond the ", counted,
+                        " elements of its memory"));
     return {};
 }
 
@@ -74,7 +88,10 @@ result_t resolve_input(const partition_t &partition,
         const dims_t dims = dims_of(tensor);
         set_layout(tensor, dims, dense_strides(dims));
     }
-    return check_extent(who, dims_of(tensor), strides_of(tensor));
+    const dims_t dims = dims_of(tensor), strides = strides_of(tensor);
+    if (result_t result = check_extent(who, dims, strides); !result.ok())
+        return result;
+    return check_reach(who, dims, strides);
 }
 
 bool overlaps_itself(const dims_t &dims, const dims_t &strides) {
@@ -174,7 +191,7 @@ result_t infer_output(const partition_t &partition, const dims_t &dims,
                 text(who, " has shape ", dims_string(dims), " and strides ",
                         dims_string(strides),
                         "; expected elements that do not overlap")};
-    return {};
+    return check_reach(who, dims, strides);
 }
 
 } // namespace dnnl_dequant
