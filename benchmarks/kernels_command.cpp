@@ -6,6 +6,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "run_options.hpp"
+#include "shapes_set.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -13,6 +14,7 @@ namespace bench {
 namespace {
 
 struct kernels_options_t : run_options_t {
+    std::string shapes;
     bool quick = false, stock = true;
 };
 
@@ -29,8 +31,11 @@ measure_options_t measuring(const kernels_options_t &options) {
 int run_kernels(const kernels_options_t &options) {
     limit_isa(options.isa);
     const auto wanted = filter_of(options);
-    const auto cases = filtered(
-            kernels_set(thread_counts(options), options.quick), wanted);
+    const auto threads = thread_counts(options);
+    const auto cases = filtered(options.shapes.empty()
+                                        ? kernels_set(threads, options.quick)
+                                        : shapes_set(options.shapes, threads),
+            wanted);
     check_writable(options);
     if (options.list) {
         print_names(cases);
@@ -62,6 +67,9 @@ void add_kernels_command(CLI::App &app, int &exit_status) {
     add_run_options(*command, *options);
     command->add_flag("--quick", options->quick,
             "A set that shows every type, granularity and size, in minutes");
+    command->add_option("--shapes", options->shapes,
+            "The weights of models instead: language, vision, speech, or a "
+            "file");
     command->add_flag("--stock,!--no-stock", options->stock,
             "Measure stock oneDNN too (default)");
     command->callback(

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.hpp"
+#include "data_file.hpp"
 #include "kernels_set.hpp"
 #include "linear_set.hpp"
 #include "report.hpp"
@@ -29,17 +30,6 @@ std::string default_python() {
     if (named != nullptr && *named != '\0') return named;
     constexpr const char *ours = "build/onnx-venv/bin/python";
     return access(ours, X_OK) == 0 ? ours : "python3";
-}
-
-// Beside the program where it was built, in its data folder where installed.
-std::string default_script() {
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
-    const std::string self(path, n > 0 ? static_cast<size_t>(n) : 0);
-    const std::string folder = self.substr(0, self.rfind('/') + 1);
-    const std::string built = folder + script_name;
-    if (access(built.c_str(), R_OK) == 0) return built;
-    return folder + "../share/dnnl_dequant/" + script_name;
 }
 
 class peers_printer_t {
@@ -112,7 +102,7 @@ private:
         return row.ggml.ran() ? "ggml " + row.ggml.kernel : "";
     }
 
-    table_t table_ {{{"row", 60}, {"limit", 8, true}, {"ours", 8, true},
+    table_t table_ {{{"row", 71}, {"limit", 8, true}, {"ours", 8, true},
             {"/limit", 6, true}, {"quartiles", 9}, {"stock", 8, true},
             {"/limit", 7, true}, {"ORT", 8, true}, {"/limit", 6, true},
             {"ggml", 8, true}, {"/limit", 6, true}, {"gain", 6, true},
@@ -146,7 +136,7 @@ int run_peers(const peers_options_t &options) {
             "ggml   its own blocks of as many bits\n"
             "gain   the fastest other's time / ours; -: has no such thing\n\n");
     peer_t peer(options.python.empty() ? default_python() : options.python,
-            options.script.empty() ? default_script() : options.script);
+            options.script.empty() ? data_file(script_name) : options.script);
     measure_options_t measure;
     ggml_peer_t ggml;
     measure.longest_stock = 0.2;

@@ -43,6 +43,7 @@ void print_names(const std::vector<bench_case_t> &cases);
 
 /// Measures case by case, until there are none or the user interrupts, which
 /// leaves the rows so far. A progress line stands on a terminal meanwhile.
+/// Throws usage_error_t where a case needs more memory than there is.
 std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         const run_options_t &options, const measure_options_t &measure,
         const std::function<void(const row_t &)> &print_row);

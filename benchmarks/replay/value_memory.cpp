@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <limits>
-
-#include <sys/resource.h>
 
 #include "fill.hpp"
+#include "memory_left.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -32,40 +29,6 @@ double extent_of(const graph_value_t &value) {
     return elements * static_cast<double>(bits_of(value.type)) / 8;
 }
 
-double first_number(const char *path, const char *key) {
-    std::ifstream file(path);
-    std::string word;
-    while (file >> word) {
-        if (*key == '\0' || word == key) {
-            double number = 0;
-            if (*key == '\0') return std::atof(word.c_str());
-            file >> number;
-            return number;
-        }
-    }
-    return 0;
-}
-
-// What this process can still have.
-double available_memory() {
-    double most = first_number("/proc/meminfo", "MemAvailable:") * 1024;
-    if (most <= 0) most = std::numeric_limits<double>::infinity();
-    const double group = first_number("/sys/fs/cgroup/memory.max", "");
-    if (group > 0)
-        most = std::min(most,
-                group - first_number("/sys/fs/cgroup/memory.current", ""));
-    rlimit limit {};
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        most = std::min(most, static_cast<double>(limit.rlim_cur));
-    return most;
-}
-
-std::string gigabytes(double bytes) {
-    char text[64];
-    std::snprintf(text, sizeof(text), "%.3g GB", bytes / 1e9);
-    return text;
-}
-
 } // namespace
 
 void check_memory(const graph_file_t &file) {
@@ -77,7 +40,7 @@ void check_memory(const graph_file_t &file) {
         (outside ? inputs : made) += extent_of(value);
     }
     // Results once for each owner, and once more to move the bytes.
-    const double needed = inputs + 3 * made, most = available_memory();
+    const double needed = inputs + 3 * made, most = memory_left();
     if (needed > most)
         throw file_error_t("it needs " + gigabytes(needed)
                            + " of memory and there are " + gigabytes(most));
@@ -85,7 +48,7 @@ void check_memory(const graph_file_t &file) {
 
 size_t value_memory_t::size_of(size_t value) const {
     const double bytes = extent_of(values_.at(value));
-    if (bytes > available_memory())
+    if (bytes > memory_left())
         throw file_error_t("tensor " + std::to_string(value) + " needs "
                            + gigabytes(bytes)
                            + ", more memory than there is left");

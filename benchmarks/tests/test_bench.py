@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -11,10 +12,12 @@ import unittest
 TOOL = sys.argv.pop(1)
 
 
-def run(*arguments):
+def run(*arguments, limit=resource.RLIM_INFINITY):
+    """Runs the tool with at most so many bytes of addresses."""
     return subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True,
-                          timeout=300)
+                          timeout=300, preexec_fn=lambda: resource.setrlimit(
+                              resource.RLIMIT_AS, (limit, limit)))
 
 
 class Runs(unittest.TestCase):
@@ -57,6 +60,28 @@ class Runs(unittest.TestCase):
         quick = run("kernels", "--quick", "--list", "--threads", "1")
         self.assertLess(set(quick.stdout.split()), set(names))
 
+    def test_shapes_of_models(self):
+        for name, one in (("language", "u4/bf16/group_1x128/zps_u4/dense/"
+                           "14336x4096/t1"),
+                          ("vision", "s8/f32/channel_0/zps_none/dense/"
+                           "64x3x7x7/t1"),
+                          ("speech", "u8/f32/tensor/zps_u8/dense/"
+                           "1280x1280x3/t1")):
+            names = run("kernels", "--shapes", name, "--list", "--threads",
+                        "1").stdout.split()
+            self.assertIn(one, names)
+            self.assertEqual(len(names), len(set(names)))
+
+    def test_shapes_of_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("# mine\n\nsmall 32x3x5x64  # a comment\n")
+            done = run("kernels", "--shapes", path, "--threads", "1",
+                       "--budget", "0.01", "--filter", "32x3x5x64")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("4 rows: 4 equal", done.stdout)
+
     def test_help(self):
         done = run("kernels", "--help")
         self.assertEqual(done.returncode, 0)
@@ -65,8 +90,8 @@ class Runs(unittest.TestCase):
 
 class Mistakes(unittest.TestCase):
 
-    def refused(self, *arguments):
-        done = run(*arguments)
+    def refused(self, *arguments, **how):
+        done = run(*arguments, **how)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertTrue(done.stderr.startswith("dnnl-dequant-bench: "))
@@ -95,6 +120,26 @@ class Mistakes(unittest.TestCase):
     def test_filter(self):
         self.assertIn("regular", self.refused("kernels", "--filter", "("))
         self.assertIn("no case", self.refused("kernels", "--filter", "u7"))
+
+    def test_shapes(self):
+        self.assertIn("language", self.refused("kernels", "--shapes", "music"))
+        for line in ("name", "name 3y4", "name 0x4", "name 3x4x", "name 3x-4",
+                     "name 3x4 5", "name " + "9" * 30, "name 65536x65536"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "mine.txt")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("fine 3x4\n" + line + "\n")
+                self.assertIn("line 2", self.refused(
+                    "kernels", "--shapes", path))
+
+    def test_too_large(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("large 32768x32768\n")
+            self.assertIn("memory", self.refused(
+                "kernels", "--shapes", path, "--filter", "tensor",
+                limit=3 << 30))
 
     def test_unwritable_file(self):
         self.assertIn("written", self.refused(

@@ -79,6 +79,13 @@ class InstallTest(unittest.TestCase):
         output = self.consumer("consumer_c")
         self.assertEqual(output, f"version={OPTIONS.version} 28672 127 254\n")
 
+    def test_the_tool_finds_what_it_came_with(self):
+        tool = os.path.join(OPTIONS.prefix, "bin", "dnnl-dequant-bench")
+        for name in ("language", "vision", "speech"):
+            self.assertIn("channel_0", run(
+                tool, "kernels", "--shapes", name, "--list",
+                LD_LIBRARY_PATH=OPTIONS.libdir))
+
     def pkg_config(self, *arguments):
         return run("pkg-config", *arguments, "dnnl_dequant", PKG_CONFIG_PATH=
                    os.path.join(OPTIONS.libdir, "pkgconfig")).split()

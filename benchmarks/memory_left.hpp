@@ -1,0 +1,19 @@
+#ifndef BENCHMARKS_MEMORY_LEFT_HPP
+#define BENCHMARKS_MEMORY_LEFT_HPP
+
+#include <string>
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// Bytes that this process can still have, by the least of the machine's, the
+/// control group's and the process's limits; infinite where none is known.
+double memory_left();
+
+/// "1.5 GB"
+std::string gigabytes(double bytes);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif
