@@ -135,7 +135,8 @@ private:
         const dim_t cols = args.cols, stride = range_stride(cols_);
         (*rows_kernel_)(args);
         for (dim_t c = 0; c < cols; ++c)
-            widen(ranges[(col + c) * stride], {above[c], -below[c]});
+            // Not -below, which may be -0: of its bits all others fall short.
+            widen(ranges[(col + c) * stride], {above[c], 0.f - below[c]});
     }
 
     const problem_t problem_;
