@@ -33,13 +33,13 @@ class Page(unittest.TestCase):
                          {"http://www.w3.org/2000/svg"})
         return page
 
-    def opened(self):
-        """The page as the browser has drawn it."""
+    def opened(self, width=1200):
+        """The page as the browser has drawn it in a window of so many pixels."""
         done = subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--virtual-time-budget=5000",
              "--user-data-dir=" + os.path.join(self.folder, "browser"),
-             "--dump-dom", "file://" + self.path],
+             f"--window-size={width},900", "--dump-dom", "file://" + self.path],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             universal_newlines=True, timeout=120)
         self.assertIn('data-drawn="yes"', done.stdout, done.stderr)
@@ -52,10 +52,25 @@ class Page(unittest.TestCase):
 
     def test_kernels(self):
         self.made("kernels", "--quick", "--threads", "1", "--budget", "0.01",
-                  "--filter", "^u[48]/.*256x256")
-        charts = self.charts(self.opened())
+                  "--filter", "^u[48]/.*256x256|latency/execute")
+        dom = self.opened()
+        charts = self.charts(dom)
         self.assertGreater(charts["roofline"], 10)
+        self.assertGreater(charts["time over the limit"], 10)
         self.assertGreater(charts["gain over stock oneDNN"], 3)
+        for words in ("Latencies", "execute 64 elements", "The machine",
+                      "instruction set", "Where the figures are from"):
+            self.assertIn(words, dom)
+
+    def test_a_narrow_window(self):
+        self.made("kernels", "--quick", "--threads", "1", "--budget", "0.01",
+                  "--filter", "^u8/f32/tensor.*256x256")
+        for width in (500, 1200):
+            drawn = [int(found) for found in re.findall(
+                r'viewBox="0 0 (\d+) ', self.opened(width))]
+            self.assertGreaterEqual(len(drawn), 3)
+            self.assertLess(max(drawn), width)  # nothing is scaled down
+            self.assertGreater(min(drawn), width - 120)
 
     def test_replay(self):
         names = ("onnx-u16-block-f32.json", "chain-s8-multiply-add.json")
