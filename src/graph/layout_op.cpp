@@ -1,5 +1,8 @@
 #include "graph/layout_op.hpp"
 
+#include <limits>
+#include <numeric>
+
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -12,11 +15,28 @@ result_t refuse(
     return {status, describe(op) + ": " + why};
 }
 
+// What an attribute says may be any numbers at all.
+dim_t times(dim_t a, dim_t b) {
+    constexpr dim_t most = std::numeric_limits<dim_t>::max();
+    return b != 0 && a > most / b ? most : a * b;
+}
+
 dim_t product(const dims_t &dims) {
-    dim_t result = 1;
-    for (const dim_t dim : dims)
-        result *= dim;
-    return result;
+    return std::accumulate(dims.begin(), dims.end(), dim_t {1}, times);
+}
+
+// Gives the one dimension of -1 what is left.
+// @returns whether they hold `count` elements then.
+bool complete(dims_t &dims, dim_t count) {
+    dim_t told = 1, *open = nullptr;
+    for (dim_t &dim : dims) {
+        if (dim == -1 && open == nullptr) open = &dim;
+        else if (dim < 0) return false;
+        else told = times(told, dim);
+    }
+    if (open == nullptr) return told == count;
+    *open = told == 0 ? 0 : count / told;
+    return *open * told == count;
 }
 
 } // namespace
@@ -54,18 +74,11 @@ result_t reshaped_dims(
             op, dnnl_graph_op_attr_special_zero);
     const bool copies = special && !special->empty() && special->front();
     dims = *shape;
-    int open = 0;
-    dim_t told = 1;
-    for (size_t d = 0; d < dims.size(); ++d) {
+    for (size_t d = 0; d < dims.size(); ++d)
         if (dims[d] == 0 && copies && d < src_dims.size())
             dims[d] = src_dims[d];
-        if (dims[d] == -1) ++open;
-        else told *= dims[d];
-    }
     const dim_t count = product(src_dims);
-    for (dim_t &dim : dims)
-        if (dim == -1) dim = told == 0 ? 0 : count / told;
-    if (open > 1 || product(dims) != count)
+    if (!complete(dims, count))
         return refuse(status_t::invalid_shape, op,
                 text("shape is ", dims_string(*shape), "; expected one of ",
                         count, " elements, as src ", dims_string(src_dims)));
