@@ -30,9 +30,14 @@ void append(composition_t &composition, const composition_t &other) {
 result_t compose_add(const scope_t &scope, const op_record_t &op,
         composition_t &composition) {
     composition_t second = composition;
-    if (!compose_dequantized(scope, op, 1, second)
-            || !compose_dequantized(scope, op, 0, composition))
-        return compose_with_tensor(step_kind_t::add, scope, op, composition);
+    const bool has_first = compose_dequantized(scope, op, 0, composition);
+    const bool has_second = compose_dequantized(scope, op, 1, second);
+    if (!has_first && !has_second)
+        return refuse(op, "neither of its inputs is dequantized");
+    if (!has_first) std::swap(composition, second);
+    if (!has_first || !has_second)
+        return apply_tensor(
+                step_kind_t::add, scope, op, has_first ? 1 : 0, composition);
     // A sum is the same either way round.
     if (second.chain.holds()) std::swap(composition, second);
     if (second.chain.holds()) return refuse(op, "both values are sums of two");

@@ -20,9 +20,10 @@ void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
 bool compose_dequantized(const scope_t &scope, const op_record_t &op,
         size_t index, composition_t &composition);
 
-/// An op of one dequantized value and a tensor that broadcasts to it.
-result_t compose_with_tensor(step_kind_t kind, const scope_t &scope,
-        const op_record_t &op, composition_t &composition);
+/// Finishes an op of a composed value and of a tensor that broadcasts to it,
+/// which is input `other`.
+result_t apply_tensor(step_kind_t kind, const scope_t &scope,
+        const op_record_t &op, size_t other, composition_t &composition);
 
 /// The op with all that is known of its inputs, `src` being the first, so that
 /// what its schema could not check without shapes is checked now.

@@ -6,13 +6,8 @@
 
 namespace dnnl_dequant {
 
-result_t compose_with_tensor(step_kind_t kind, const scope_t &scope,
-        const op_record_t &op, composition_t &composition) {
-    // Both orders mean the same; the value is the side that is dequantized.
-    const size_t value = compose_dequantized(scope, op, 0, composition) ? 0 : 1;
-    if (value == 1 && !compose_dequantized(scope, op, 1, composition))
-        return refuse(op, "neither of its inputs is dequantized");
-    const size_t other = 1 - value;
+result_t apply_tensor(step_kind_t kind, const scope_t &scope,
+        const op_record_t &op, size_t other, composition_t &composition) {
     const logical_tensor_t tensor = scope.known(op.inputs[other]);
     const auto *broadcast = find_attribute<std::string>(
             op, dnnl_graph_op_attr_auto_broadcast);
