@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 #include "patterns/patterns.hpp"
 
@@ -22,6 +23,9 @@ result_t compose_activation(const scope_t &scope, const op_record_t &op,
             return refuse(op, "has no min or no max");
         lower = min->front();
         upper = max->front();
+        // oneDNN has no kernel for these: what is refused stays refused.
+        if (!(lower <= upper))
+            return refuse(op, text("min is ", lower, " and max ", upper));
     }
     composition.chain.clamp(lower, upper);
     composition.chain.set_type(type_of(op.outputs[0]));
