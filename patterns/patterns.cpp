@@ -1,5 +1,7 @@
 #include "patterns/patterns.hpp"
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
@@ -37,6 +39,11 @@ result_t check_problem(const op_record_t &root, const chain_t &chain) {
     problem_t problem;
     const result_t result = chain.finish(dense_strides(chain.shape()), problem);
     return result.ok() ? result : refuse(root, result.reason, result.status);
+}
+
+bool takes_in_others(const composition_t &composition, const op_record_t &op) {
+    return std::any_of(composition.ops.begin(), composition.ops.end(),
+            [&](const op_record_t *other) { return other != &op; });
 }
 
 } // namespace
@@ -104,6 +111,8 @@ result_t match_at(
         match.dequantizes = true;
         return composed;
     }
+    if (!composed.ok() && takes_in_others(composition, root))
+        log_refusal(log_dispatch, "fuse", composed.reason);
     match = {quantizes     ? partition_kind_t::quantize
              : dequantizes ? partition_kind_t::dequantize
                            : partition_kind_t::chain,
