@@ -18,12 +18,29 @@ const char *to_string(op_t op) {
     switch (op) {
     case op_t::dequantize_linear: return "DequantizeLinear";
     case op_t::extended_dequantize_linear: return "ExtendedDequantizeLinear";
+    case op_t::quantize_linear: return "QuantizeLinear";
+    case op_t::extended_quantize_linear: return "ExtendedQuantizeLinear";
+    case op_t::dynamic_quantize_linear: return "DynamicQuantizeLinear";
     default: return "DynamicDequantize";
     }
 }
 
+bool quantizes(op_t op) {
+    return op >= op_t::quantize_linear;
+}
+
 type_t bench_case_t::scales() const {
-    return op == op_t::extended_dequantize_linear ? type_t::f32 : dst;
+    switch (op) {
+    case op_t::dynamic_dequantize:
+    case op_t::dequantize_linear: return dst;
+    case op_t::quantize_linear: return src;
+    default: return type_t::f32;
+    }
+}
+
+bool bench_case_t::has_two_passes() const {
+    return op == op_t::dynamic_quantize_linear
+           && granularity == granularity_t::per_tensor;
 }
 
 dims_t bench_case_t::shared() const {
@@ -50,7 +67,8 @@ size_t bench_case_t::zps_bytes() const {
 }
 
 size_t bench_case_t::bytes() const {
-    return src_bytes() + scales_bytes() + zps_bytes() + dst_bytes();
+    return src_bytes() * (has_two_passes() ? 2 : 1) + scales_bytes()
+           + zps_bytes() + dst_bytes();
 }
 
 std::string bench_case_t::granularity_name() const {
@@ -86,6 +104,8 @@ std::string bench_case_t::name() const {
 std::optional<double> bench_case_t::target() const {
     constexpr dim_t in_registers = 1024, in_l2 = 128 * 1024;
     if (elements() <= in_registers) return std::nullopt;
+    // There the division takes longer than moving the bytes.
+    if (elements() <= in_l2 && quantizes(op)) return std::nullopt;
     if (elements() <= in_l2)
         return dst == type_t::bf16 && bits_of(src) == 8 ? 2.2 : 1.5;
     return transposed ? 1.35 : 1.10;

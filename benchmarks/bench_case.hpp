@@ -13,11 +13,16 @@ namespace bench {
 enum class op_t {
     dynamic_dequantize,
     dequantize_linear,
-    extended_dequantize_linear
+    extended_dequantize_linear,
+    quantize_linear,
+    extended_quantize_linear,
+    dynamic_quantize_linear, // scales and zps are results
 };
 
 /// "DequantizeLinear"
 const char *to_string(op_t op);
+/// From floating types to those of few bits.
+bool quantizes(op_t op);
 
 enum class granularity_t { per_tensor, per_channel, per_group };
 
@@ -34,7 +39,8 @@ struct bench_case_t {
     bool transposed = false; // src of two dimensions, column by column
     int threads = 1;
 
-    /// The type of the scales: dst's, or f32 where the op takes nothing else.
+    /// The type of the scales: that of the floating side, or f32 where the op
+    /// takes nothing else.
     type_t scales() const;
     /// How much of each dimension shares one scale, whatever the granularity.
     dims_t shared() const;
@@ -46,8 +52,10 @@ struct bench_case_t {
     size_t dst_bytes() const { return bytes_of(dst, elements()); }
     size_t scales_bytes() const;
     size_t zps_bytes() const;
-    /// All that must be read and written.
+    /// All that must be read and written, once where a cache may keep it.
     size_t bytes() const;
+    /// One range for all of src: it has to be read twice.
+    bool has_two_passes() const;
 
     /// "tensor"; "channel_1" and "group_1x128" of DynamicDequantize; "axis_1"
     /// and "block_128" (along the last dimension) of the others.

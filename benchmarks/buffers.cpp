@@ -14,15 +14,16 @@ namespace {
 
 constexpr size_t page = 4096;
 
-// bf16 and f16 as tensors have them, +-8: neither infinities nor the subnormals
+// Floats as tensors have them, +-8: neither infinities nor the subnormals
 // of which random bits are full, and which are slow to multiply.
 void fill_floats(type_t type, void *base, size_t count, unsigned seed) {
     std::minstd_rand random(seed);
+    const size_t width = bytes_of(type, 1);
     for (size_t i = 0; i < count; i++) {
         const int step = static_cast<int>(random() >> 8) % 4096 - 2048;
         const uint32_t bits
                 = round_to(type, static_cast<float>(step) / 256 + 0x1p-10f);
-        std::memcpy(static_cast<char *>(base) + 2 * i, &bits, 2);
+        std::memcpy(static_cast<char *>(base) + width * i, &bits, width);
     }
 }
 
@@ -84,7 +85,7 @@ void *arena_t::reserve(block_t &block, size_t size) {
 }
 
 void arena_t::fill_src(const bench_case_t &c, void *src) {
-    const bool floats = is_floating(c.src) && bits_of(c.src) == 16;
+    const bool floats = is_floating(c.src) && bits_of(c.src) >= 16;
     if (floats) fill_floats(c.src, src, static_cast<size_t>(c.elements()), 5);
     else if (src_.floats) fill_words(src_.memory.get(), src_.size);
     src_.floats = floats;

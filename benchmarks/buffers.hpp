@@ -28,15 +28,15 @@ public:
         : skew_(misalign ? 16 : 0) {}
 
     /// Buffers of the case's sizes, src, scales and zps filled: src any integer
-    /// or f8, or bf16 and f16 in +-8; zps within a byte's range, or as src, or
-    /// zero where the op wants it; scales in +-[1/64, 1).
+    /// or f8, or f32, bf16 and f16 in +-8; zps within a byte's range, or as
+    /// src, or zero where the op wants it; scales in +-[1/64, 1).
     buffers_t place(const bench_case_t &c);
 
 private:
     struct block_t {
         std::unique_ptr<void, decltype(&std::free)> memory {nullptr, std::free};
         size_t size = 0;
-        bool floats = false; // holds bf16 or f16, not any bits
+        bool floats = false; // holds f32, bf16 or f16, not any bits
     };
 
     void *reserve(block_t &block, size_t size);

@@ -53,17 +53,26 @@ void set_linear_attributes(const bench_case_t &c, op &dequantize) {
     }
 }
 
+op::kind kind_of(op_t op) {
+    switch (op) {
+    case op_t::dequantize_linear: return op_kind::DequantizeLinear;
+    case op_t::extended_dequantize_linear:
+        return op_kind::ExtendedDequantizeLinear;
+    case op_t::quantize_linear: return op_kind::QuantizeLinear;
+    case op_t::extended_quantize_linear: return op_kind::ExtendedQuantizeLinear;
+    case op_t::dynamic_quantize_linear: return op_kind::DynamicQuantizeLinear;
+    default: return op::kind::DynamicDequantize;
+    }
+}
+
 op make_op(const bench_case_t &c, const std::vector<lt_t> &inputs,
         const std::vector<lt_t> &outputs) {
-    const bool dynamic = c.op == op_t::dynamic_dequantize;
-    const auto kind = dynamic ? op::kind::DynamicDequantize
-                      : c.op == op_t::dequantize_linear
-                              ? op_kind::DequantizeLinear
-                              : op_kind::ExtendedDequantizeLinear;
-    op dequantize(0, kind, inputs, outputs, "dequantize");
-    if (dynamic) set_dynamic_attributes(c, dequantize);
-    else set_linear_attributes(c, dequantize);
-    return dequantize;
+    op result(0, kind_of(c.op), inputs, outputs, "under_test");
+    if (c.op == op_t::dynamic_dequantize
+            || c.op == op_t::dynamic_quantize_linear)
+        set_dynamic_attributes(c, result);
+    else set_linear_attributes(c, result);
+    return result;
 }
 
 } // namespace
@@ -75,10 +84,11 @@ const dnnl::engine &cpu_engine() {
 
 dequantize_graph_t::dequantize_graph_t(const bench_case_t &c, owner_t owner) {
     inputs.push_back(src_of(c));
-    inputs.push_back(dense(1, c.scales(), scale_dims(c)));
-    if (c.zps != type_t::undef)
-        inputs.push_back(dense(2, c.zps, scale_dims(c)));
     outputs.push_back(dense(3, c.dst, c.dims));
+    auto &parameters = c.op == op_t::dynamic_quantize_linear ? outputs : inputs;
+    parameters.push_back(dense(1, c.scales(), scale_dims(c)));
+    if (c.zps != type_t::undef)
+        parameters.push_back(dense(2, c.zps, scale_dims(c)));
 
     set_enabled(owner == owner_t::plugin); // taken note of by get_partitions
     dnnl::graph::graph graph(dnnl::engine::kind::cpu);
@@ -114,10 +124,12 @@ dequantize_run_t::dequantize_run_t(
 
 void dequantize_run_t::bind(
         const dequantize_graph_t &graph, const buffers_t &buffers) {
-    void *const all[] = {buffers.src, buffers.scales, buffers.zps};
-    for (size_t i = 0; i < graph.inputs.size(); i++)
-        inputs_.emplace_back(graph.inputs[i], cpu_engine(), all[i]);
-    outputs_.emplace_back(graph.outputs[0], cpu_engine(), buffers.dst);
+    // By id.
+    void *const all[] = {buffers.src, buffers.scales, buffers.zps, buffers.dst};
+    for (const auto &input : graph.inputs)
+        inputs_.emplace_back(input, cpu_engine(), all[input.get_id()]);
+    for (const auto &output : graph.outputs)
+        outputs_.emplace_back(output, cpu_engine(), all[output.get_id()]);
 }
 
 void dequantize_run_t::execute() {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "quantize_formula.hpp"
+
 namespace dnnl_dequant {
 namespace bench {
 
@@ -37,12 +39,6 @@ uint32_t f32_to_f16(float value) {
     return sign | (base + static_cast<uint32_t>(steps));
 }
 
-int64_t integer_of(const element_t &element) {
-    const int64_t value = bits_at(element);
-    const int64_t half = int64_t {1} << (bits_of(element.type) - 1);
-    return is_signed(element.type) && value >= half ? value - 2 * half : value;
-}
-
 bool is_nan(type_t type, uint32_t bits) {
     return std::isnan(to_f32(type, bits));
 }
@@ -50,6 +46,8 @@ bool is_nan(type_t type, uint32_t bits) {
 bool is_zero(type_t type, uint32_t bits) {
     return to_f32(type, bits) == 0;
 }
+
+} // namespace
 
 dims_t dense_strides(const dims_t &dims) {
     dims_t strides(dims.size());
@@ -59,7 +57,11 @@ dims_t dense_strides(const dims_t &dims) {
     return strides;
 }
 
-} // namespace
+int64_t integer_of(const element_t &element) {
+    const int64_t value = bits_at(element);
+    const int64_t half = int64_t {1} << (bits_of(element.type) - 1);
+    return is_signed(element.type) && value >= half ? value - 2 * half : value;
+}
 
 uint32_t bits_at(const element_t &element) {
     const dim_t bits = bits_of(element.type), first = element.index * bits;
@@ -144,6 +146,7 @@ uint32_t formula_t::expected_bits(dim_t at) const {
 }
 
 check_t check_result(const bench_case_t &c, const buffers_t &b, size_t most) {
+    if (quantizes(c.op)) return check_quantized(c, b, most);
     const formula_t formula(c, b);
     check_t check;
     const size_t n = static_cast<size_t>(c.elements());

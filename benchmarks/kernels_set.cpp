@@ -1,6 +1,7 @@
 #include "kernels_set.hpp"
 
 #include "linear_set.hpp"
+#include "quantize_set.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -105,6 +106,8 @@ std::vector<bench_case_t> kernels_set(
                 }
     const auto linear = linear_set(threads, quick);
     all.insert(all.end(), linear.begin(), linear.end());
+    const auto quantize = quantize_set(threads, quick);
+    all.insert(all.end(), quantize.begin(), quantize.end());
     return all;
 }
 

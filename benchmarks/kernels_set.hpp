@@ -20,7 +20,7 @@ namespace bench {
 /// 256x256, 1x64} x threads.
 ///
 /// The quick set keeps each of these values in some row, but not each mix.
-/// After them stand the ops of linear_set.hpp.
+/// After them stand the ops of linear_set.hpp and quantize_set.hpp.
 std::vector<bench_case_t> kernels_set(
         const std::vector<int> &threads, bool quick);
 

@@ -161,6 +161,7 @@ byte_mover_t::byte_mover_t(const std::vector<readable_bytes_t> &inputs,
         const writable_bytes_t &dst, stores_t stores, int threads)
     : code_(vector_code())
     , main_(static_cast<const char *>(inputs.front().base))
+    , main_size_(inputs.front().size)
     , dst_(static_cast<char *>(dst.base))
     , others_(inputs.begin() + 1, inputs.end())
     , threads_(threads) {
@@ -192,6 +193,26 @@ void byte_mover_t::run() const {
         const size_t i = static_cast<size_t>(omp_get_thread_num());
         run_part(vectors_ * i / n, vectors_ * (i + 1) / n);
     }
+}
+
+void byte_mover_t::read() const {
+    const size_t vectors = main_size_ / code_.width;
+    if (threads_ == 1) {
+        read_part(0, vectors);
+        return;
+    }
+#pragma omp parallel num_threads(threads_)
+    {
+        const size_t n = static_cast<size_t>(omp_get_num_threads());
+        const size_t i = static_cast<size_t>(omp_get_thread_num());
+        read_part(vectors * i / n, vectors * (i + 1) / n);
+    }
+}
+
+void byte_mover_t::read_part(size_t begin, size_t end) const {
+    const size_t width = code_.width;
+    sink.store(code_.read(main_ + begin * width, (end - begin) * width),
+            std::memory_order_relaxed);
 }
 
 void byte_mover_t::run_part(size_t begin, size_t end) const {

@@ -48,6 +48,8 @@ public:
             const writable_bytes_t &dst, stores_t stores, int threads);
 
     void run() const;
+    /// Reads the first input and writes nothing.
+    void read() const;
 
 private:
     // By log2 of how many bytes of dst go with one byte of the first input.
@@ -61,11 +63,13 @@ private:
     static const vector_code_t &vector_code();
 
     void run_part(size_t begin, size_t end) const;
+    void read_part(size_t begin, size_t end) const;
 
     const vector_code_t &code_;
     copy_t copy_ = nullptr;
     size_t ratio_ = 1;
     const char *main_ = nullptr;
+    size_t main_size_ = 0;
     char *dst_ = nullptr;
     size_t head_ = 0;    // bytes of dst before its first aligned vector
     size_t vectors_ = 0; // of the first input that are read in step with dst

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "dnnl_dequant/dnnl_dequant.hpp"
+#include "quantize_set.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -193,6 +194,8 @@ cases_t peers_set(const std::vector<int> &threads) {
                        && is_among(peer_kinds, c));
     });
     all.insert(all.end(), linear.begin(), linear.end());
+    const auto quantize = quantize_peers_set(threads);
+    all.insert(all.end(), quantize.begin(), quantize.end());
     return all;
 }
 

@@ -46,9 +46,10 @@ class Row:
             self.binding.bind_input(name, "cpu", 0, self.code(type_name),
                                     shape, self.buffer(row, name, type_name,
                                                        shape))
-        self.binding.bind_output(
-            "y", "cpu", 0, self.code(row["y"]), row["shape"],
-            self.buffer(row, "y", row["y"], row["shape"]))
+        for name, type_name, shape in self.outputs(row):
+            self.binding.bind_output(name, "cpu", 0, self.code(type_name),
+                                     shape, self.buffer(row, name, type_name,
+                                                        shape))
         for _ in range(WARM_UP_RUNS):
             self.session.run_with_iobinding(self.binding)
 
@@ -66,27 +67,40 @@ class Row:
         return self.onnx.TensorProto.DataType.Value(type_name)
 
     @staticmethod
-    def inputs(row):
-        yield "x", row["x"], row["shape"]
-        yield "x_scale", row["scale"], row["scale_shape"]
+    def parameters(row):
+        yield "scale", row["scale"], row["scale_shape"]
         if row["zero_point"]:
-            yield "x_zero_point", row["zero_point"], row["scale_shape"]
+            yield "zero_point", row["zero_point"], row["scale_shape"]
+
+    def inputs(self, row):
+        yield "x", row["x"], row["shape"]
+        if not row["op_type"].startswith("Dynamic"):
+            yield from self.parameters(row)
+
+    def outputs(self, row):
+        yield "y", row["y"], row["shape"]
+        if row["op_type"].startswith("Dynamic"):
+            yield from self.parameters(row)
 
     def model(self, row):
         helper = self.onnx.helper
         values = [helper.make_tensor_value_info(name, self.code(kind), shape)
                   for name, kind, shape in self.inputs(row)]
         attributes = {}
+        # Where no zero point says what y is.
+        if row["op_type"] == "QuantizeLinear" and not row["zero_point"]:
+            attributes["output_dtype"] = self.code(row["y"])
         if row["scale_shape"]:
             attributes["axis"] = row["axis"]
         if row["block_size"]:
             attributes["block_size"] = row["block_size"]
         node = helper.make_node(
-            row["op_type"], [value.name for value in values], ["y"],
+            row["op_type"], [value.name for value in values],
+            [name for name, _, _ in self.outputs(row)],
             domain=row["domain"], **attributes)
-        y = helper.make_tensor_value_info("y", self.code(row["y"]),
-                                          row["shape"])
-        graph = helper.make_graph([node], "row", values, [y])
+        results = [helper.make_tensor_value_info(name, self.code(kind), shape)
+                   for name, kind, shape in self.outputs(row)]
+        graph = helper.make_graph([node], "row", values, results)
         onnx_opset = 21 if row["domain"] else row["opset"]
         opsets = [helper.make_opsetid("", onnx_opset)]
         if row["domain"]:
@@ -115,9 +129,12 @@ class Row:
         self.memory.append(whole)
         data = whole[:size]
         random = np.random.default_rng(3)
-        if name == "x_scale":
-            self.fill_scales(data, type_name, count, random)
-        elif name == "x" or (name == "x_zero_point"
+        if name == "scale":
+            self.fill_floats(data, type_name,
+                             random.uniform(1 / 64, 1, count))
+        elif name == "x" and type_name in ("FLOAT", "FLOAT16", "BFLOAT16"):
+            self.fill_floats(data, type_name, random.uniform(-8, 8, count))
+        elif name == "x" or (name == "zero_point"
                              and type_name != "INT32"
                              and "FLOAT" not in type_name):
             data[:] = np.frombuffer(random.bytes(size), dtype=np.uint8)
@@ -125,8 +142,8 @@ class Row:
             data[:] = 0  # y, and zero points that must be zero
         return whole.ctypes.data
 
-    def fill_scales(self, data, type_name, count, random):
-        values = random.uniform(1 / 64, 1, count)
+    @staticmethod
+    def fill_floats(data, type_name, values):
         if type_name == "BFLOAT16":
             words = values.astype("f4").view("u4") >> 16
             data.view("u2")[:] = words.astype("u2")

@@ -11,8 +11,8 @@ TOOL = sys.argv.pop(1)
 FAKE_GGML = os.path.abspath(sys.argv.pop(1))
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_peer.py")
 
-# The three rows in cache, of which Fake refuses none.
-IN_CACHE = "8x64x128"
+# The three rows in cache that dequantize, of which Fake refuses none.
+IN_CACHE = "DequantizeLinear/.*8x64x128"
 
 
 def peers(*arguments, behaviour="", log="", script=FAKE, python=sys.executable,
@@ -89,6 +89,22 @@ class Peers(unittest.TestCase):
         self.assertEqual(
             (asked[3]["op_type"], asked[3]["domain"]),
             ("ExtendedDequantizeLinear", "com.amd.quark"))
+
+    def test_rows_that_quantize_in_onnx_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            _, rows = self.measured("--filter", "Quantize.*8x64x128", log=log)
+            with open(log, encoding="utf-8") as file:
+                asked = [json.loads(line) for line in file
+                         if not line.startswith("run ")]
+        same = {"domain": "", "opset": 21, "x": "FLOAT", "scale": "FLOAT",
+                "zero_point": "UINT8", "y": "UINT8", "shape": [8, 64, 128],
+                "scale_shape": [], "axis": 1, "block_size": 0, "threads": 1}
+        self.assertEqual(asked, [dict(same, op_type="QuantizeLinear"),
+                                 dict(same, op_type="DynamicQuantizeLinear")])
+        for row in rows:
+            self.assertEqual(row["plugin"]["wrong"], 0)
+            self.assertEqual(row["stock"]["refused"], "oneDNN has no such op")
 
     def test_refusals_are_no_failures(self):
         done, rows = self.measured(
