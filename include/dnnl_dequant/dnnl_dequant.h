@@ -47,11 +47,34 @@ typedef enum {
 /// Op kinds that oneDNN does not have, as values of dnnl_graph_op_kind_t, at
 /// the top of the C enum's range 0 to 127.
 typedef enum {
-    /// ONNX ExtendedQuantizeLinear of domain com.amd.quark
+    /// ONNX ExtendedQuantizeLinear of domain com.amd.quark; ports and
+    /// arithmetic as of QuantizeLinear, y also of 16 and 32 bits
     dnnl_dequant_op_ExtendedQuantizeLinear = 123,
-    /// ONNX QuantizeLinear
+    /// ONNX QuantizeLinear; inputs x, y_scale, [y_zero_point], output y:
+    ///     y = saturate(round(x / y_scale) + y_zero_point)
+    /// A true division in f32, ties to even; a NaN quotient gives the zero
+    /// point. So a y_scale of 0 gives the ends of y's range by the sign of x,
+    /// the zero point for x = 0; an infinite or NaN one the zero point; a
+    /// negative one is a scale like others.
     dnnl_dequant_op_QuantizeLinear = 124,
-    /// ONNX DynamicQuantizeLinear; outputs y, y_scale, y_zero_point
+    /// ONNX DynamicQuantizeLinear; input x (f32, f16, bf16), outputs y (u8, or
+    /// s8 in [-127, 127]), y_scale (f32), [y_zero_point (y's type)]:
+    ///     most = max(0, x...), least = min(0, x...)
+    ///     y_scale = (most - least) / (highest - lowest)
+    ///     y_zero_point = round(clip(lowest - least / y_scale))
+    ///     y = saturate(round(x / y_scale) + y_zero_point)
+    /// or, without y_zero_point (y is s8), symmetric:
+    ///     y_scale = max(most, -least) / 127
+    /// Each operation is one of f32, rounded once, ties to even. Of all of x;
+    /// or, by oneDNN's attributes qtype, axis and group_shape, of each channel
+    /// (y_scale is a list of them) or group (a grid). Defined beside ONNX:
+    /// - zeros alone, or no elements: y_scale 1 and the formula from there on,
+    ///   so y_zero_point and y are 0 of u8, -127 of s8, 0 where symmetric
+    /// - NaN takes no part in the range and gives the zero point
+    /// - infinities, or a range that overflows: y_scale is infinite and all of
+    ///   y the zero point, which is `lowest`, or 0 where least is infinite
+    /// - a range too small for a y_scale above 0: y_scale 0, x above 0 gives
+    ///   `highest`; y_zero_point is `highest`, or 0 where least is 0
     dnnl_dequant_op_DynamicQuantizeLinear = 125,
     /// ONNX ExtendedDequantizeLinear of domain com.amd.quark
     dnnl_dequant_op_ExtendedDequantizeLinear = 126,
