@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/config.hpp"
-
 namespace dnnl_dequant {
 
 namespace {
@@ -66,7 +64,9 @@ void jit_generator_t::create() {
     write_constants();
     if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
     setProtectModeRE();
-    if (environment_flag("DNNL_DEQUANT_JIT_PERF_MAP")) write_perf_map();
+#ifdef DNNL_DEQUANT_JIT_PERF_MAP
+    write_perf_map();
+#endif
 }
 
 void jit_generator_t::preamble() {
@@ -89,7 +89,9 @@ void jit_generator_t::write_constants() {
             dd(lane);
 }
 
-// One line a function, in the place and form that `perf report` reads.
+#ifdef DNNL_DEQUANT_JIT_PERF_MAP
+// One line a function, in the place and form that `perf report` reads. Only in
+// builds that ask for it: the name is known to everybody who writes there.
 void jit_generator_t::write_perf_map() const {
     const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
     std::FILE *file = std::fopen(path.c_str(), "a");
@@ -100,6 +102,7 @@ void jit_generator_t::write_perf_map() const {
             getSize(), name_);
     std::fclose(file);
 }
+#endif
 
 } // namespace dnnl_dequant
 

@@ -55,7 +55,7 @@ private:
     void write_constants();
     void write_perf_map() const;
 
-    const char *const name_;
+    [[maybe_unused]] const char *const name_; // for perf
     Xbyak::Label constants_label_;
     std::vector<lanes_t> constants_;
 };
