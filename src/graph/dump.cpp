@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <locale>
 #include <sstream>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "oneapi/dnnl/dnnl_version.h"
@@ -174,6 +175,18 @@ const char *fpmath_name(dnnl_fpmath_mode_t mode) {
     }
 }
 
+bool write_all(int file, const std::string &text) {
+    size_t done = 0;
+    while (done < text.size()) {
+        const ssize_t count
+                = write(file, text.data() + done, text.size() - done);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return false;
+        done += static_cast<size_t>(count);
+    }
+    return true;
+}
+
 } // namespace
 
 bool dump_wanted() {
@@ -200,11 +213,19 @@ std::string graph_json(const graph_record_t &graph) {
 
 void dump(const graph_record_t &graph) {
     static std::atomic<int> count {0};
-    const std::string path = "graph-dnnl_dequant-" + std::to_string(getpid())
-                             + "-" + std::to_string(count++) + ".json";
-    std::ofstream file(path);
-    file << graph_json(graph);
-    if (log_enabled(log_profile_create))
+    std::string path;
+    int file = -1;
+    do {
+        path = "graph-dnnl_dequant-" + std::to_string(getpid()) + "-"
+               + std::to_string(count++) + ".json";
+        // Never what is there already, nor where a link of that name leads.
+        file = open(path.c_str(),
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } while (file < 0 && errno == EEXIST);
+    if (file < 0) return;
+    const bool whole = write_all(file, graph_json(graph));
+    close(file);
+    if (whole && log_enabled(log_profile_create))
         log_line("info,serialize graph to a json file " + path);
 }
 

@@ -16,7 +16,8 @@ bool dump_wanted();
 std::string graph_json(const graph_record_t &graph);
 
 /// Writes graph_json() to "graph-dnnl_dequant-<process>-<number>.json" in the
-/// current folder, a number a dump. A file that cannot be written is none.
+/// current folder, a number a dump; never over a file or through a link that
+/// is there. A file that cannot be written is none.
 void dump(const graph_record_t &graph);
 
 } // namespace dnnl_dequant

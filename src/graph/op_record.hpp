@@ -35,8 +35,8 @@ const T *find_attribute(const op_record_t &op, int name) {
                                         : std::get_if<T>(&found->second);
 }
 
-/// `text` as a log line may hold it: control characters, quotes and commas
-/// escaped, cut after 64 characters.
+/// `text` as a log line may hold it: quotes, commas, backslashes and whatever
+/// is no printable ASCII escaped as \xNN, cut after 64 bytes.
 std::string printable(const std::string &text);
 
 /// "DynamicDequantize" for a kind that any oneDNN or we know, else

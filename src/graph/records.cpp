@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "base/text.hpp"
@@ -20,7 +21,8 @@ std::string printable(const std::string &text) {
     std::string result;
     for (const char c : text.substr(0, shown_name_length)) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f && c != '"' && c != ',') {
+        // ASCII only: a byte above may be half a character, or a terminal's.
+        if (byte >= 0x20 && byte < 0x7f && !std::strchr("\",\\", c)) {
             result += c;
         } else {
             char code[5];
