@@ -71,6 +71,14 @@ TEST(plugin, takes_what_only_it_can) {
     EXPECT_EQ(check_case(only_ours()), "");
 }
 
+// Of the runs that are meant for one CPU.
+TEST(plugin, runs_the_kernel_that_is_meant) {
+    const std::string kernel = kernel_of(compiled_of(only_ours()));
+    const char *const wanted = std::getenv("DNNL_DEQUANT_TEST_KERNEL");
+    EXPECT_EQ(kernel, wanted ? wanted : kernel);
+    EXPECT_NE(kernel, "");
+}
+
 TEST(plugin, leaves_everything_to_stock_when_disabled) {
     const disabled_scope_t off;
     EXPECT_FALSE(plugin_enabled());
