@@ -49,13 +49,14 @@ __attribute__((target("avx512f,avx512bw"))) inline void interleave(
 }
 
 __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
-        uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
+        uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
+        dim_t ahead) {
     __m512i a[block], b[block];
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
-        // What comes next along the column, which no hardware foresees.
-        _mm_prefetch(src + i * stride + 64, _MM_HINT_T0);
+        // What comes next, which no hardware foresees.
+        _mm_prefetch(src + i * stride + ahead, _MM_HINT_T0);
     }
     interleave(b, a);
     interleave(a, b);
@@ -84,13 +85,15 @@ __attribute__((target("avx2"))) inline void interleave(
     }
 }
 
-__attribute__((target("avx2"))) void transpose_32_rows(
-        uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
+__attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
+        dim_t pitch, const uint8_t *src, dim_t stride, dim_t ahead) {
     __m256i a[block], b[block];
     DNNL_DEQUANT_UNROLL
-    for (int i = 0; i < block; ++i)
+    for (int i = 0; i < block; ++i) {
         a[i] = _mm256_loadu_si256(
                 reinterpret_cast<const __m256i *>(src + i * stride));
+        _mm_prefetch(src + i * stride + ahead, _MM_HINT_T0);
+    }
     interleave(b, a);
     interleave(a, b);
     interleave(b, a);
@@ -113,7 +116,7 @@ void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
 } // namespace
 
 void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols, isa_t isa) {
+        dim_t stride, dim_t rows, dim_t cols, isa_t isa, dim_t ahead) {
     const bool is_avx512 = has(isa, isa_avx512_core);
     const dim_t block_rows = is_avx512 ? 64 : 32;
     const auto transpose = is_avx512 ? transpose_64_rows : transpose_32_rows;
@@ -121,8 +124,8 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
     const dim_t whole_cols = cols - cols % block;
     for (dim_t c = 0; c < whole_cols; c += block)
         for (dim_t r = 0; r < whole_rows; r += block_rows)
-            transpose(
-                    tile + r * pitch + c, pitch, src + c * stride + r, stride);
+            transpose(tile + r * pitch + c, pitch, src + c * stride + r, stride,
+                    ahead);
     // The rows left over, then the columns.
     transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
             rows - whole_rows, whole_cols);

@@ -15,9 +15,13 @@ namespace dnnl_dequant {
 
 /// An 8-bit source that is dense along the rows: tile row r, column c is
 /// src[c * stride + r]. Likewise 4-bit elements two at a time: a row of the
-/// tile is then two rows of elements, the first in the low nibbles.
+/// tile is then two rows of elements, the first in the low nibbles. What is
+/// `ahead` bytes on is called for: a line along the column unless said
+/// otherwise.
+constexpr dim_t next_line = 64;
 void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols, isa_t isa);
+        dim_t stride, dim_t rows, dim_t cols, isa_t isa,
+        dim_t ahead = next_line);
 
 /// Elements `first + r * row_stride + c * col_stride` of any source.
 void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,

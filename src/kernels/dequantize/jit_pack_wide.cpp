@@ -75,7 +75,7 @@ uint8_t quarter(const void *src, dim_t index) {
 
 template <typename T>
 inline void transpose_block(
-        T *tile, dim_t pitch, const char *src, dim_t stride) {
+        T *tile, dim_t pitch, const char *src, dim_t stride, dim_t ahead) {
     using block = block_t<T>;
     constexpr size_t side = block::side;
     __m128i a[side], b[side];
@@ -83,8 +83,8 @@ inline void transpose_block(
     for (size_t i = 0; i < side; ++i) {
         const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
         a[i] = load(from);
-        // What comes next along the column, which no hardware foresees.
-        _mm_prefetch(from + 64, _MM_HINT_T0);
+        // What comes next, which no hardware foresees.
+        _mm_prefetch(from + ahead, _MM_HINT_T0);
     }
     DNNL_DEQUANT_UNROLL
     for (size_t round = 0; round < block::rounds; ++round) {
@@ -113,7 +113,7 @@ void transpose_scalar(T *tile, dim_t pitch, const char *src, dim_t stride,
 // Along the columns of src outermost, so that a line of it is read at once.
 template <typename T>
 void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
-        dim_t rows, dim_t cols) {
+        dim_t rows, dim_t cols, dim_t ahead) {
     auto *const tile = static_cast<T *>(to);
     const auto src = [from](dim_t index) { return address<T>(from, index); };
     constexpr auto side = static_cast<dim_t>(block_t<T>::side);
@@ -121,8 +121,8 @@ void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
     const dim_t whole_cols = cols - cols % side;
     for (dim_t c = 0; c < whole_cols; c += side)
         for (dim_t r = 0; r < whole_rows; r += side)
-            transpose_block(
-                    tile + r * pitch + c, pitch, src(c * stride + r), stride);
+            transpose_block(tile + r * pitch + c, pitch, src(c * stride + r),
+                    stride, ahead);
     transpose_scalar(tile + whole_rows * pitch, pitch, src(whole_rows), stride,
             rows - whole_rows, whole_cols);
     transpose_scalar(tile + whole_cols, pitch, src(whole_cols * stride), stride,
@@ -149,9 +149,9 @@ void gather(void *to, dim_t pitch, const from_t &from, dim_t rows, dim_t cols,
 } // namespace
 
 void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t stride, dim_t rows, dim_t cols) {
-    if (bits == 16) transpose<uint16_t>(tile, pitch, src, stride, rows, cols);
-    else transpose<uint32_t>(tile, pitch, src, stride, rows, cols);
+        dim_t stride, dim_t rows, dim_t cols, dim_t ahead) {
+    const auto run = bits == 16 ? transpose<uint16_t> : transpose<uint32_t>;
+    run(tile, pitch, src, stride, rows, cols, ahead);
 }
 
 void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,

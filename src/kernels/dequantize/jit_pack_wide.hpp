@@ -13,9 +13,9 @@ namespace dnnl_dequant {
 /// Nothing outside the elements named is read.
 
 /// A source of 16 or 32 bits that is dense along the rows: tile row r, column
-/// c is element c * stride + r.
+/// c is element c * stride + r. What is `ahead` bytes on is called for.
 void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t stride, dim_t rows, dim_t cols);
+        dim_t stride, dim_t rows, dim_t cols, dim_t ahead = 64);
 
 /// Elements `first + r * row_stride + c * col_stride`, of 2, 16 or 32 bits.
 void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,

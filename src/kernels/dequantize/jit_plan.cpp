@@ -20,6 +20,8 @@ constexpr dim_t tile_cols = 128;
 constexpr dim_t narrow_tile_cols = 32;
 // Whole cache lines of a source that is dense along the rows.
 constexpr dim_t tile_row_bytes = 64;
+// A stretch of dst that is worth a panel.
+constexpr dim_t least_panel_cols = 512;
 constexpr dim_t min_unit_bytes = 32 * 1024;
 constexpr dim_t max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
@@ -42,6 +44,7 @@ public:
         choose_outer();
         note_strides();
         choose_params();
+        choose_panels();
         choose_blocks();
     }
 
@@ -195,6 +198,36 @@ private:
                            || varies(zps, plan_.rows.outer);
     }
 
+    // Columns that are few are joined by the loop around them.
+    void choose_panels() {
+        const bool by_rows = plan_.scales_rows || plan_.zps_rows;
+        if (plan_.path != jit_src_path_t::transposed || plan_.params.divides
+                || !prefers_panels(nominal_points() * dst_bytes_)
+                || (plan_.params_vary() && by_rows))
+            return;
+        const dim_t cols = plan_.cols.extent();
+        if (cols < least_panel_cols) {
+            if (plan_.params_vary() || plan_.outer.empty()) return;
+            const int l = plan_.outer.back();
+            if (!is_joinable(l) || cols * loop(l).extent < least_panel_cols)
+                return;
+            plan_.panel_loop = l;
+            plan_.panel_extent = loop(l).extent;
+            plan_.outer.pop_back();
+            for (size_t o = 0; o < problem_.operands.size(); ++o)
+                plan_.panel_strides[o] = stride(problem_.operands[o], l);
+        }
+        plan_.panels = true;
+    }
+    bool is_joinable(int l) const {
+        const int inner = plan_.cols.inner;
+        for (const auto &each : problem_.loops)
+            if (each.parent == l) return false;
+        return plan_.cols.outer < 0 && loop(l).parent < 0
+               && loop(inner).parent < 0 && composes(problem_.src(), l, inner)
+               && composes(problem_.dst(), l, inner);
+    }
+
     dim_t nominal_points() const {
         dim_t points = 1;
         for (const auto &l : problem_.loops)
@@ -205,7 +238,7 @@ private:
     void choose_blocks() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
         // A quantized dst is small beside its source.
-        plan_.streaming = !plan_.params.divides
+        plan_.streaming = !plan_.params.divides && !plan_.panels
                           && dst_total > streaming_threshold(is_packed());
         if (plan_.params_vary() && plan_.rows_share()
                 && (plan_.streaming || dst_total <= in_cache_bytes))
@@ -224,19 +257,32 @@ private:
                     std::max<dim_t>(unit_bytes / row_bytes, 1));
         plan_.rows.block = std::max<dim_t>(plan_.rows.block, 1);
         plan_.cols.block = std::max<dim_t>(plan_.cols.block, 1);
+        if (plan_.panel_loop >= 0) choose_panel_groups();
 
         if (plan_.cols.blocks() == 1 && !is_clipped(plan_.cols.inner)
                 && !is_clipped(plan_.cols.outer))
             plan_.fixed_cols = plan_.cols.extent();
 
-        plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks();
+        plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks()
+                       * plan_.panel_blocks();
         for (const int l : plan_.outer)
             plan_.pieces *= loop(l).extent;
-        const dim_t piece_bytes = plan_.rows.block * row_bytes;
+        const dim_t piece_bytes
+                = plan_.rows.block * row_bytes * plan_.panel_groups;
         plan_.pieces_per_unit = std::max<dim_t>(
                 unit_bytes / std::max<dim_t>(piece_bytes, 1), 1);
         if (!is_dst_at_bytes())
             plan_.pieces_per_unit = std::max<dim_t>(plan_.pieces, 1);
+    }
+
+    // Each row has its own parameters of each group.
+    void choose_panel_groups() {
+        auto &rows = plan_.rows;
+        const dim_t wanted = std::min(
+                plan_.panel_extent, jit_panel_cols / plan_.cols.block);
+        if (rows.block * wanted > jit_max_staged)
+            rows.block = std::min(rows.block, rows.block / 2);
+        plan_.panel_groups = std::min(wanted, jit_max_staged / rows.block);
     }
 
     // Rows of dst begin at whole bytes, so that no two share one.
@@ -257,6 +303,7 @@ private:
     }
 
     dim_t max_block_cols() const {
+        if (plan_.panels) return jit_panel_cols;
         if (is_packed()) return tile_cols;
         // Four rows of the bounce buffer, which share what varies.
         if (plan_.params_vary())
@@ -267,7 +314,8 @@ private:
         if (plan_.path == jit_src_path_t::gathered)
             return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
         if (plan_.path == jit_src_path_t::transposed)
-            return tile_row_bytes * 8 / src_bits();
+            return (plan_.panels ? jit_panel_rows : tile_row_bytes) * 8
+                   / src_bits();
         return jit_max_staged;
     }
 

@@ -16,6 +16,10 @@ constexpr dim_t jit_max_staged = 2048; // scales or zero points
 constexpr dim_t jit_tile_bytes = 16 * 1024;
 constexpr dim_t jit_bounce_bytes = 16 * 1024;
 
+/// Of a panel: columns, bytes of src's columns, and what keeps the rows of the
+/// tile out of each other's sets of the caches.
+constexpr dim_t jit_panel_cols = 1024, jit_panel_rows = 128, jit_panel_gap = 64;
+
 /// One or two loops that together are the rows, or the columns, of the
 /// rectangles that row kernels work on. An index counts both as if no last
 /// group were short: `outer * inner_extent + inner`.
@@ -63,6 +67,11 @@ struct jit_parameters_t {
 /// those along which src is dense. All others are outer. A piece is a block of
 /// rows by a block of columns at one point of the outer loops; a unit of work
 /// is a few pieces that follow each other.
+///
+/// A transposed source beyond the caches is taken by panels instead: tiles so
+/// wide that rows of dst are written in long stretches, by ordinary stores
+/// after a call for the next row. Where groups make the columns few, a panel is
+/// several outer iterations beside each other, which a call takes as its rows.
 struct jit_plan_t {
     jit_axis_t rows, cols;
     std::vector<int> outer;
@@ -73,6 +82,11 @@ struct jit_plan_t {
     bool scales_vary = false, zps_vary = false; // along the columns
     bool scales_rows = false, zps_rows = false; // along the inner row loop
     bool outer_rows = false; // some of them, along the outer row loop
+
+    bool panels = false;
+    int panel_loop = -1; // -1: none, the columns are enough
+    dim_t panel_extent = 1, panel_groups = 1; // of it all, of a panel
+    dim_t panel_strides[4] = {};
 
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;
@@ -85,6 +99,14 @@ struct jit_plan_t {
         return streaming && path == jit_src_path_t::transposed;
     }
     bool params_vary() const { return scales_vary || zps_vary; }
+    dim_t panel_blocks() const {
+        return (panel_extent + panel_groups - 1) / panel_groups;
+    }
+    /// Elements from one row of a tile to the next.
+    dim_t tile_pitch(dim_t tile_bytes) const {
+        return cols.block * panel_groups
+               + (panels ? jit_panel_gap / tile_bytes : 0);
+    }
     /// What varies along the columns is the same for all (inner) rows.
     bool rows_share() const {
         return !(scales_vary && scales_rows) && !(zps_vary && zps_rows);

@@ -7,6 +7,15 @@
 
 namespace dnnl_dequant {
 
+namespace {
+
+template <size_t size>
+struct jit_tile_t {
+    alignas(64) uint8_t bytes[size];
+};
+
+} // namespace
+
 result_t jit_rows_t::make_row_kernels() {
     const bool is_nibbles = bits_of(problem_.src().type) == 4;
     if (plan_.path == jit_src_path_t::direct)
@@ -35,11 +44,25 @@ dim_t jit_rows_t::work_amount() const {
 
 void jit_rows_t::run(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    if (plan_.panels) return run_panels(buffers, begin, end);
+    jit_tile_t<jit_tile_bytes> tile;
+    run_pieces(buffers, begin, end, tile.bytes);
+    if (plan_.streaming) stream_fence();
+}
+
+// On a stack frame of its own: what is small should not reach for so much.
+void jit_rows_t::run_panels(
+        void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    jit_tile_t<jit_panel_rows *(jit_panel_cols + jit_panel_gap)> tile;
+    run_pieces(buffers, begin, end, tile.bytes);
+}
+
+void jit_rows_t::run_pieces(void *const *buffers, dim_t begin, dim_t end,
+        uint8_t *tile) const noexcept {
     const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
-    jit_walk_t walk(*this, buffers);
+    jit_walk_t walk(*this, buffers, tile);
     for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
         walk.run_piece(p);
-    if (plan_.streaming) stream_fence();
 }
 
 } // namespace dnnl_dequant

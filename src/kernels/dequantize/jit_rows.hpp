@@ -56,6 +56,10 @@ protected:
 
 private:
     result_t make_tile_kernels(row_src_t src);
+    void run_panels(
+            void *const *buffers, dim_t begin, dim_t end) const noexcept;
+    void run_pieces(void *const *buffers, dim_t begin, dim_t end,
+            uint8_t *tile) const noexcept;
 };
 
 } // namespace dnnl_dequant

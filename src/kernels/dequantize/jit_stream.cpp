@@ -40,6 +40,10 @@ dim_t streaming_threshold(bool in_tiles) {
     return threshold;
 }
 
+bool prefers_panels(dim_t dst_bytes) {
+    return __builtin_cpu_is("intel") && dst_bytes > last_level_cache() / 2;
+}
+
 __attribute__((target("avx"))) void stream_copy(
         void *to, const void *from, dim_t bytes) {
     auto *dst = static_cast<char *>(to);

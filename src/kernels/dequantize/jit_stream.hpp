@@ -9,6 +9,10 @@ namespace dnnl_dequant {
 /// long stretches.
 dim_t streaming_threshold(bool in_tiles);
 
+/// Whether so large a dst of tiles is better written in long stretches, line by
+/// line after a call for it, than past the caches.
+bool prefers_panels(dim_t dst_bytes);
+
 /// Copies past the caches, whole 64-byte lines, whatever the alignment; the
 /// parts of lines at the ends go the ordinary way. stream_fence() must follow
 /// the last one. The machine has AVX.

@@ -28,7 +28,8 @@ size_t at(int index) {
 
 } // namespace
 
-jit_walk_t::jit_walk_t(const jit_rows_t &kernel, void *const *buffers)
+jit_walk_t::jit_walk_t(
+        const jit_rows_t &kernel, void *const *buffers, uint8_t *tile)
     : kernel_(kernel)
     , problem_(kernel.problem_)
     , plan_(kernel.plan_)
@@ -36,7 +37,9 @@ jit_walk_t::jit_walk_t(const jit_rows_t &kernel, void *const *buffers)
     , dst_bytes_(bytes_of(problem_.dst().type, 1))
     , packs_dst_(bits_of(problem_.dst().type) < 8)
     , src_bits_(bits_of(problem_.src().type))
-    , tile_bytes_(std::max(src_bits_ / 8, 1)) {}
+    , tile_(tile)
+    , tile_bytes_(std::max(src_bits_ / 8, 1))
+    , tile_pitch_(plan_.tile_pitch(tile_bytes_)) {}
 
 // Iterations of a loop where the walk stands: at the outer point, in the
 // rectangle's outer row and, of its rows, the first.
@@ -62,7 +65,8 @@ dim_t jit_walk_t::axis_end(const jit_axis_t &axis, const rect_t &rect) const {
 
 void jit_walk_t::run_piece(dim_t piece) {
     const auto &rows = plan_.rows, &cols = plan_.cols;
-    const dim_t blocks = rows.blocks() * cols.blocks();
+    const dim_t panels = plan_.panel_blocks();
+    const dim_t blocks = rows.blocks() * cols.blocks() * panels;
     const dim_t outer_point = piece / blocks;
     piece %= blocks;
     dim_t row = piece / cols.blocks() * rows.block;
@@ -70,7 +74,10 @@ void jit_walk_t::run_piece(dim_t piece) {
     if (plan_.path == jit_src_path_t::transposed) {
         // On along the columns of src, which are in as many pages.
         row = piece % rows.blocks() * rows.block;
-        col = piece / rows.blocks() * cols.block;
+        col = piece / rows.blocks() / panels * cols.block;
+        panel_group_ = piece / rows.blocks() % panels * plan_.panel_groups;
+        panel_count_ = std::min(
+                plan_.panel_groups, plan_.panel_extent - panel_group_);
     }
     if (!set_outer_point(outer_point)) return;
     run_rows(row, std::min(row + rows.block, rows.extent()), col,
@@ -148,6 +155,7 @@ void jit_walk_t::run_in_staged_parts(const rect_t &rect) {
 }
 
 void jit_walk_t::run_staged(const rect_t &rect) {
+    if (plan_.panel_loop >= 0) return run_panel(rect);
     if (plan_.path == jit_src_path_t::gathered) pack_gathered_rows(rect);
     stage(rect);
     dim_t most = rect.rows;
@@ -230,6 +238,7 @@ void jit_walk_t::invert_scales(const rect_t &rect) {
 }
 
 bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
+    if (plan_.panel_loop >= 0) return stage_panel_operand(staging, rect);
     const int o = staging.operand;
     const dim_t row_stride = plan_.strides[at(o)].row;
     const dim_t rows = staging.by_row ? rect.rows : 1;

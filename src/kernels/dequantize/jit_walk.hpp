@@ -14,7 +14,6 @@ struct jit_scratch_t {
     alignas(64) float scales[jit_max_staged + slack];
     alignas(64) float zps[jit_max_staged + slack];
     alignas(64) float zps_high[jit_max_staged + slack]; // or 1 / scales
-    alignas(64) uint8_t tile[jit_tile_bytes];           // packed source
     // Results on their way past the caches; before that, parameters of groups.
     alignas(64) char bounce[jit_bounce_bytes];
 };
@@ -22,7 +21,8 @@ struct jit_scratch_t {
 /// One thread's walk through pieces of one execution.
 class jit_walk_t {
 public:
-    jit_walk_t(const jit_rows_t &kernel, void *const *buffers);
+    /// `tile`: room for packed source, as much as the plan's tiles take.
+    jit_walk_t(const jit_rows_t &kernel, void *const *buffers, uint8_t *tile);
 
     void run_piece(dim_t piece);
 
@@ -69,6 +69,9 @@ private:
 
     void pack_transposed_rows(dim_t begin, dim_t end, const rect_t &cols);
     void pack_gathered_rows(const rect_t &rect);
+    bool stage_panel_operand(const staging_t &staging, const rect_t &rect);
+    void run_panel(const rect_t &rect);
+    void run_panel_row(const rect_t &rect, dim_t r, dim_t tile_row, char *dst);
     void run_chunk(const rect_t &rect, dim_t row, dim_t rows);
     void run_rows_of(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch);
@@ -84,8 +87,12 @@ private:
     const dim_t dst_bytes_; // of one element, a byte at least
     const bool packs_dst_;  // elements share bytes
     const int src_bits_;
+    uint8_t *const tile_;
     const dim_t tile_bytes_; // of one element there
+    const dim_t tile_pitch_; // in elements
     dim_t outer_point_ = -1;
+    dim_t panel_group_ = 0; // the first of the panel
+    dim_t panel_count_ = 1;
     bool inside_ = false;    // the outer point is not beyond a short group
     dim_t index_[max_loops]; // the outer loops'
     dim_t base_[4];          // each operand's element at the outer point

@@ -13,6 +13,8 @@ namespace dnnl_dequant {
 
 namespace {
 
+constexpr dim_t panel_cols_ahead = 16;
+
 // As pack_gathered_wide.
 void pack_gathered_bytes(void *tile, dim_t pitch, const void *src, int bits,
         dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
@@ -26,24 +28,30 @@ void pack_gathered_bytes(void *tile, dim_t pitch, const void *src, int bits,
 void jit_walk_t::pack_transposed_rows(
         dim_t begin, dim_t end, const rect_t &cols) {
     const dim_t rows = std::min(end, axis_end(plan_.rows, cols)) - begin;
-    const dim_t count
+    const dim_t in_group
             = std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
-    if (rows <= 0 || count <= 0) return;
+    if (rows <= 0 || in_group <= 0) return;
     const dim_t col_stride = plan_.strides[0].col;
-    const dim_t first = base_[0] + begin + cols.col * col_stride;
+    const dim_t first = base_[0] + begin + cols.col * col_stride
+                        + panel_group_ * plan_.panel_strides[0];
     tile_row_ = begin;
+    const dim_t count = in_group * panel_count_;
+    // A panel is too wide for its next lines to be kept.
+    const dim_t ahead = plan_.panels
+                                ? panel_cols_ahead * col_stride * src_bits_ / 8
+                                : next_line;
     if (src_bits_ > 8) {
-        pack_transposed_wide(scratch_.tile, plan_.cols.block,
+        pack_transposed_wide(tile_, tile_pitch_,
                 static_cast<const uint8_t *>(buffers_[0]) + first * tile_bytes_,
-                src_bits_, col_stride, rows, count);
+                src_bits_, col_stride, rows, count, ahead);
         return;
     }
     // Two nibbles a byte: what is transposed is bytes either way.
     const dim_t per_byte = 8 / src_bits_;
-    pack_transposed(scratch_.tile, plan_.cols.block,
+    pack_transposed(tile_, tile_pitch_,
             static_cast<const uint8_t *>(buffers_[0]) + first / per_byte,
             col_stride / per_byte, (rows + per_byte - 1) / per_byte, count,
-            kernel_.isa_);
+            kernel_.isa_, ahead);
 }
 
 void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
@@ -51,7 +59,7 @@ void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
     tile_row_ = rect.outer_row * plan_.rows.inner_extent + rect.row;
     const bool of_bytes = src_bits_ == 4 || src_bits_ == 8;
     const auto pack = of_bytes ? pack_gathered_bytes : pack_gathered_wide;
-    pack(scratch_.tile, plan_.cols.block, buffers_[0], src_bits_,
+    pack(tile_, tile_pitch_, buffers_[0], src_bits_,
             element(0, rect) + rect.col * col_stride, plan_.strides[0].row,
             col_stride, rect.rows, rect.cols);
 }
@@ -68,11 +76,11 @@ void jit_walk_t::run_rows_of(
         if ((first | row_stride) % per_byte != 0) {
             const auto unpack = src_bits_ == 2 ? pack_quarters : pack_nibbles;
             for (dim_t r = 0; r < chunk.rows; ++r)
-                unpack(scratch_.tile + r * chunk.cols, buffers_[0],
+                unpack(tile_ + r * chunk.cols, buffers_[0],
                         first + r * row_stride, chunk.cols);
             call(rect, chunk, dst, dst_pitch,
-                    {&kernel_.row_kernels_[k::row_of_tile], scratch_.tile,
-                            chunk.cols, 0, 1});
+                    {&kernel_.row_kernels_[k::row_of_tile], tile_, chunk.cols,
+                            0, 1});
             return;
         }
         [[fallthrough]];
@@ -96,11 +104,11 @@ void jit_walk_t::run_rows_of_tile(
             = &kernel_.row_kernels_[streams_at_once_ ? k::streaming : 0];
     const dim_t tile_row
             = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
-    const dim_t pitch = plan_.cols.block * tile_bytes_;
+    const dim_t pitch = tile_pitch_ * tile_bytes_;
     if (plan_.path == jit_src_path_t::gathered || src_bits_ != 4) {
         call(rect, chunk, dst, dst_pitch,
-                {&kernels[k::row_of_tile], scratch_.tile + tile_row * pitch,
-                        pitch, 0, 1});
+                {&kernels[k::row_of_tile], tile_ + tile_row * pitch, pitch, 0,
+                        1});
         return;
     }
     // A row of the tile is two: every other row is in the low halves.
@@ -109,8 +117,7 @@ void jit_walk_t::run_rows_of_tile(
         const auto half
                 = source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
         call(rect, chunk, dst, dst_pitch,
-                {&kernels[half], scratch_.tile + source / 2 * pitch, pitch, r,
-                        2});
+                {&kernels[half], tile_ + source / 2 * pitch, pitch, r, 2});
     }
 }
 

@@ -1,0 +1,112 @@
+// What the dequantize family does only where dst is too large for the caches,
+// transposed sources above all: the kernels against the portable one.
+
+#include <gtest/gtest.h>
+
+#include "kernels/chain_case.hpp"
+#include "kernels/dequantize/dequantize.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "support/numbers.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using support::chain_case_t;
+using t = data_type_t;
+using buffers_t = std::vector<std::vector<unsigned char>>;
+
+struct variant_t {
+    t src, zps, dst;
+    dims_t dims, group;
+};
+
+dim_t groups_of(const variant_t &v, size_t d) {
+    return (v.dims[d] + v.group[d] - 1) / v.group[d];
+}
+
+// src dense along the rows, scales and zero points a group each.
+chain_case_t case_of(const variant_t &v) {
+    chain_case_t c;
+    c.dims = v.dims;
+    c.groups = v.group;
+    c.values = support::values_t::ordinary;
+    c.tensors.push_back({v.src, {1, v.dims[0]}, false, 0});
+    const dims_t strides {groups_of(v, 1), 1};
+    if (v.zps != t::undef) {
+        c.tensors.push_back({v.zps, strides, true, 0});
+        c.steps.push_back({step_kind_t::subtract, 1});
+    }
+    c.steps.push_back(
+            {step_kind_t::multiply, static_cast<int>(c.tensors.size())});
+    c.tensors.push_back({t::f32, strides, true, 0});
+    c.tensors.push_back({v.dst, {v.dims[1], 1}, false, 0});
+    return c;
+}
+
+buffers_t buffers_of(const chain_case_t &c) {
+    buffers_t buffers;
+    for (size_t i = 0; i < c.tensors.size(); ++i) {
+        buffers.emplace_back(c.bytes(c.tensors[i]), 0x5a);
+        if (i + 1 < c.tensors.size()) support::fill(c, i, buffers[i].data());
+    }
+    return buffers;
+}
+
+void run(const kernel_t &kernel, buffers_t &buffers) {
+    std::vector<void *> operands;
+    for (auto &buffer : buffers)
+        operands.push_back(buffer.data());
+    const dim_t units = kernel.work_amount();
+    kernel.run(operands.data(), 0, units / 3);
+    kernel.run(operands.data(), units / 3, units);
+}
+
+void expect_as_portable(const variant_t &v) {
+    const chain_case_t c = case_of(v);
+    const problem_t problem = problem_of(c);
+    std::shared_ptr<const kernel_t> portable;
+    ASSERT_TRUE(make_portable_dequantize(problem, isa_none, portable).ok());
+    auto expected = buffers_of(c);
+    run(*portable, expected);
+    for (const auto &row : dequantize_rows()) {
+        if (!runs_here(row) || row.isa == isa_none) continue;
+        std::shared_ptr<const kernel_t> kernel;
+        const result_t made = row.factory(problem, row.isa, kernel);
+        ASSERT_TRUE(made.ok()) << made.reason;
+        auto got = buffers_of(c);
+        run(*kernel, got);
+        EXPECT_EQ(support::difference(v.dst, expected.back().data(),
+                          got.back().data(), v.dims[0] * v.dims[1]),
+                "")
+                << row.name << ' ' << to_string(problem);
+    }
+}
+
+const dims_t wide {1536, 4096}, narrow_rest {1536, 3200}, odd {1601, 3203};
+
+TEST(dequantize_in_memory, transposes_groups_of_columns) {
+    expect_as_portable({t::u8, t::u8, t::f32, wide, {1, 32}});
+    expect_as_portable({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 32}});
+    expect_as_portable({t::s4, t::s32, t::f32, wide, {1, 128}});
+    expect_as_portable({t::s8, t::undef, t::f16, {3072, 4096}, {1, 128}});
+    expect_as_portable({t::u4, t::undef, t::f32, wide, {1, 4096}});
+    // The last panel has fewer groups, or the last group is short.
+    expect_as_portable({t::u4, t::u4, t::f32, narrow_rest, {1, 128}});
+    expect_as_portable({t::u8, t::u8, t::f32, odd, {1, 128}});
+}
+
+TEST(dequantize_in_memory, transposes_groups_of_rows) {
+    for (const dims_t &group : {dims_t {128, 1}, dims_t {128, 128},
+                 dims_t {40, 64}, dims_t {odd[0], 1}})
+        expect_as_portable({t::s8, t::s8, t::f32, odd, group});
+    expect_as_portable({t::u4, t::u4, t::f32, wide, {128, 1}});
+}
+
+TEST(dequantize_in_memory, transposes_every_width) {
+    for (const t src : {t::u16, t::s32, t::bf16, t::f8_e4m3})
+        expect_as_portable({src, t::undef, t::f32, wide, {1, 64}});
+    expect_as_portable({t::u16, t::u16, t::f32, odd, odd});
+}
+
+} // namespace
+} // namespace dnnl_dequant
