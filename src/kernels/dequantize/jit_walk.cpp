@@ -292,11 +292,14 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     const dim_t row_bytes = rect.cols * dst_bytes_;
     if (packs_dst_) {
         run_rows_of(rect, chunk, scratch_.bounce, row_bytes);
-        for (dim_t r = 0; r < rows; ++r)
-            pack_bits(buffers_[o], bits_of(problem_.dst().type),
-                    element(o, chunk) + chunk.col
-                            + r * plan_.strides[at(o)].row,
-                    scratch_.bounce + r * row_bytes, rect.cols);
+        const dim_t first = element(o, chunk) + chunk.col;
+        const dim_t pitch = plan_.strides[at(o)].row;
+        const int bits = bits_of(problem_.dst().type);
+        const bool dense = pitch == rect.cols;
+        const dim_t count = dense ? rows * rect.cols : rect.cols;
+        for (dim_t r = 0; r < (dense ? 1 : rows); ++r)
+            pack_bits(buffers_[o], bits, first + r * pitch,
+                    scratch_.bounce + r * row_bytes, count);
         return;
     }
     auto *dst = static_cast<char *>(buffers_[o])
