@@ -67,9 +67,9 @@ void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
     constexpr uint8_t ordered = 7;
     const vmm_t mask = scratch(0);
     if (is_avx512) {
-        const Opmask k(7);
-        h_.vcmpps(k, x, x, ordered);
-        h_.vmovaps(x | k | util::T_z, x);
+        h_.vcmpps(k_ordered_, x, x, ordered);
+        // Where integers follow, converting clears by the mask.
+        if (desc_.is_wide()) h_.vmovaps(x | k_ordered_ | util::T_z, x);
     } else {
         h_.vcmpps(mask, x, x, ordered);
         h_.vandps(x, x, mask);
@@ -83,24 +83,31 @@ void jit_quantizer_t<isa>::multiply(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
     const vmm_t q = scratch(0);
     h_.vmulps(q, x, reciprocal);
-    if (is_avx512) {
-        // The lesser magnitude, of q's sign.
-        constexpr uint8_t least_magnitude = 0x2;
-        h_.vrangeps(q, q, h_.constant(bits_of_f32(far)), least_magnitude);
-    } else {
-        h_.vminps(q, q, h_.constant(bits_of_f32(far)));
-        h_.vmaxps(q, q, h_.constant(bits_of_f32(-far)));
-    }
+    hold(q, far);
     h_.vfnmadd231ps(x, q, scale);
     h_.vfmadd132ps(x, q, reciprocal);
     clear_nan(x);
 }
 
+// To at most the magnitude `most`; a NaN becomes some number.
+template <isa_t isa>
+void jit_quantizer_t<isa>::hold(const vmm_t &x, float most) {
+    if (is_avx512) {
+        // The lesser magnitude, of x's sign.
+        constexpr uint8_t least_magnitude = 0x2;
+        h_.vrangeps(x, x, h_.constant(bits_of_f32(most)), least_magnitude);
+    } else {
+        h_.vminps(x, x, h_.constant(bits_of_f32(most)));
+        h_.vmaxps(x, x, h_.constant(bits_of_f32(-most)));
+    }
+}
+
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
-    h_.vminps(x, x, h_.constant(bits_of_f32(near)));
-    h_.vmaxps(x, x, h_.constant(bits_of_f32(-near)));
-    h_.vcvtps2dq(x, x); // to the nearest, even at ties
+    hold(x, near);
+    // To the nearest, even at ties.
+    if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
+    else h_.vcvtps2dq(x, x);
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
     // Where narrowing saturates to other bounds than dst's.
     const auto range = range_of(desc_.dst);
@@ -120,8 +127,7 @@ void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
     constexpr uint8_t nearest_even = 0;
     if (is_avx512) h_.vrndscaleps(x, x, nearest_even);
     else h_.vroundps(x, x, nearest_even);
-    h_.vminps(x, x, h_.constant(bits_of_f32(far)));
-    h_.vmaxps(x, x, h_.constant(bits_of_f32(-far)));
+    hold(x, far);
     const vmm_t zps = scratch(1);
     if (desc_.has_zps()) h_.vmovups(zps, zp);
     wide_half(scratch(2), x, zps, 1);

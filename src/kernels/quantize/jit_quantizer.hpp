@@ -42,6 +42,7 @@ private:
     void multiply(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal);
     void clear_nan(const vmm_t &x);
+    void hold(const vmm_t &x, float most);
     void to_integers(const vmm_t &x, const Xbyak::Operand &zp);
     void to_wide_integers(const vmm_t &x, const Xbyak::Operand &zp);
     void wide_half(const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half);
@@ -50,6 +51,7 @@ private:
     jit_generator_t &h_;
     const jit_quantize_desc_t desc_;
     const int vmm_scratch_;
+    const Xbyak::Opmask k_ordered_ {6};
     std::unique_ptr<jit_to_small_float_t<isa>> small_float_;
 };
 
