@@ -53,15 +53,22 @@ dim_t range_parameters_t::count() const {
 void range_parameters_t::finish(
         const range_t *ranges, float *scales, void *zps) const {
     const dim_t groups = count();
+    dims_t index(grid.size(), 0);
+    dim_t scale_at = 0, zp_at = 0;
+    const auto step = [&](size_t d, dim_t iterations) {
+        index[d] += iterations;
+        scale_at += iterations * scale_strides[d];
+        if (has_zps) zp_at += iterations * zps_strides[d];
+    };
     for (dim_t g = 0; g < groups; ++g) {
-        dim_t left = g, scale_at = 0, zp_at = 0;
-        for (size_t d = grid.size(); d-- > 0; left /= grid[d]) {
-            scale_at += left % grid[d] * scale_strides[d];
-            if (has_zps) zp_at += left % grid[d] * zps_strides[d];
-        }
         const parameters_t made = parameters_of(ranges[g], type, has_zps);
         scales[scale_at] = made.scale;
         if (has_zps) store_int(type, zps, zp_at, made.zp);
+        for (size_t d = grid.size(); d-- > 0;) {
+            step(d, 1);
+            if (index[d] < grid[d]) break;
+            step(d, -index[d]);
+        }
     }
 }
 

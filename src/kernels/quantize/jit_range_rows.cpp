@@ -29,9 +29,9 @@ public:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     using io_t = jit_io_t<isa>;
 
-    jit_range_generator_t(data_type_t src, bool by_column)
+    jit_range_generator_t(data_type_t src, range_mode_t mode)
         : jit_generator_t("jit_ranges")
-        , by_column_(by_column)
+        , mode_(mode)
         , io_(*this, dense_format(src), data_type_t::f32, 12) {}
 
     void operator()(jit_range_args_t &args) const override {
@@ -44,6 +44,7 @@ private:
     static constexpr uint32_t step_width = io_t::simd_w;
     static constexpr uint32_t vmm_bytes = step_width * 4;
 
+    bool by_column() const { return mode_ == range_mode_t::by_column; }
     vmm_t value(int u) const { return vmm_t(u); }
     vmm_t above(int u) const { return vmm_t(unroll + u); }
     vmm_t below(int u) const { return vmm_t(2 * unroll + u); }
@@ -59,21 +60,16 @@ private:
             mov(reg_count, arg(offsetof(jit_range_args_t, cols)));
         }
         mov(reg_pitch, arg(offsetof(jit_range_args_t, src_pitch)));
-        if (by_column_) columns();
+        if (by_column()) columns();
         else all_rows();
         postamble();
     }
 
-    // --- one range: rows outside
+    // --- one range, or one a row: rows outside
 
     void all_rows() {
-        for (int u = 0; u < unroll; ++u) {
-            vxorps(above(u), above(u), above(u));
-            vxorps(below(u), below(u), below(u));
-        }
-        vmovups(above(0), ptr[reg_above]);
-        vmovups(below(0), ptr[reg_below]);
         Label l_rows;
+        clear();
         mov(reg_row, arg(offsetof(jit_range_args_t, src)));
         mov(reg_rows, arg(offsetof(jit_range_args_t, rows)));
         L(l_rows);
@@ -82,16 +78,57 @@ private:
         steps_while(unroll);
         steps_while(1);
         tail([&] { widen_by(0, 0); });
+        if (mode_ == range_mode_t::by_row) {
+            write_range();
+            clear();
+            add(reg_above, 4);
+            add(reg_below, 4);
+        }
         add(reg_row, reg_pitch);
         dec(reg_rows);
         jnz(l_rows, T_NEAR);
+        if (mode_ == range_mode_t::of_all) write_range();
+    }
+
+    void clear() {
+        for (int u = 0; u < unroll; ++u) {
+            vxorps(Xmm(above(u).getIdx()), Xmm(above(u).getIdx()),
+                    Xmm(above(u).getIdx()));
+            vxorps(Xmm(below(u).getIdx()), Xmm(below(u).getIdx()),
+                    Xmm(below(u).getIdx()));
+        }
+    }
+
+    // Folds all vectors and lanes into one.
+    void write_range() {
         for (int u = unroll / 2; u > 0; u /= 2)
             for (int i = 0; i < u; ++i) {
                 vmaxps(above(i), above(i), above(i + u));
                 vminps(below(i), below(i), below(i + u));
             }
-        vmovups(ptr[reg_above], above(0));
-        vmovups(ptr[reg_below], below(0));
+        const auto fold = [&](auto max, auto min) {
+            vmaxps(max, max, decltype(max)(unroll + 1));
+            vminps(min, min, decltype(min)(2 * unroll + 1));
+        };
+        const Ymm max(unroll), min(2 * unroll), max2(unroll + 1),
+                min2(2 * unroll + 1);
+        if (is_avx512) {
+            vextractf64x4(max2, Zmm(unroll), 1);
+            vextractf64x4(min2, Zmm(2 * unroll), 1);
+            fold(max, min);
+        }
+        const Xmm x_max(unroll), x_min(2 * unroll), x_max2(unroll + 1),
+                x_min2(2 * unroll + 1);
+        vextractf128(x_max2, max, 1);
+        vextractf128(x_min2, min, 1);
+        fold(x_max, x_min);
+        for (const uint8_t order : {uint8_t {0x4e}, uint8_t {0xb1}}) {
+            vpermilps(x_max2, x_max, order);
+            vpermilps(x_min2, x_min, order);
+            fold(x_max, x_min);
+        }
+        vmovss(ptr[reg_above], x_max);
+        vmovss(ptr[reg_below], x_min);
     }
 
     void steps_while(int count) {
@@ -174,9 +211,9 @@ private:
             L(l_tail);
             in_tail_ = true;
             body();
-            const Reg64 &cursor = by_column_ ? reg_row : reg_src;
+            const Reg64 &cursor = by_column() ? reg_row : reg_src;
             add(cursor, io_.src_bytes(1));
-            if (by_column_) {
+            if (by_column()) {
                 add(reg_above, 4);
                 add(reg_below, 4);
             }
@@ -199,7 +236,7 @@ private:
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
 
-    const bool by_column_;
+    const range_mode_t mode_;
     bool in_tail_ = false;
     io_t io_;
     const Reg64 reg_rows = rdx, reg_row = rsi, reg_pitch = rbx, reg_src = r8,
@@ -207,21 +244,21 @@ private:
 };
 
 template <isa_t isa>
-result_t make(data_type_t src, bool by_column,
+result_t make(data_type_t src, range_mode_t mode,
         std::unique_ptr<const jit_range_rows_t> &kernel) {
     std::unique_ptr<jit_range_generator_t<isa>> made;
-    const result_t result = make_jit(made, src, by_column);
+    const result_t result = make_jit(made, src, mode);
     kernel = std::move(made);
     return result;
 }
 
 } // namespace
 
-result_t make_jit_range_rows(data_type_t src, bool by_column, isa_t isa,
+result_t make_jit_range_rows(data_type_t src, range_mode_t mode, isa_t isa,
         std::unique_ptr<const jit_range_rows_t> &kernel) {
     if (has(isa, isa_avx512_core))
-        return make<isa_avx512_core>(src, by_column, kernel);
-    return make<isa_avx2>(src, by_column, kernel);
+        return make<isa_avx512_core>(src, mode, kernel);
+    return make<isa_avx2>(src, mode, kernel);
 }
 
 } // namespace dnnl_dequant

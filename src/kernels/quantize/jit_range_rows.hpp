@@ -9,18 +9,21 @@
 
 namespace dnnl_dequant {
 
-/// Lanes of one vector of the widest instruction set.
+/// Lanes of one vector of the widest instruction set: what ranges by column are
+/// padded by.
 constexpr dim_t range_lanes = 16;
 
 struct jit_range_args_t {
     const void *src;             // rows that are dense along the columns
     dim_t rows, cols, src_pitch; // in bytes
-    /// Of all rows and columns: range_lanes lanes each, any of which may have
-    /// the range. Or one a column, in whole steps.
-    float *above, *below; // widened
+    /// By column: one a column, in whole steps, widened. Else written: one of
+    /// all rows, or one a row.
+    float *above, *below;
 };
 
-/// Widens ranges by what is in rows of src.
+enum class range_mode_t { of_all, by_row, by_column };
+
+/// Finds ranges of what is in rows of src; `below` as it is, 0 or negative.
 class jit_range_rows_t {
 public:
     virtual ~jit_range_rows_t() = default;
@@ -28,7 +31,7 @@ public:
 };
 
 /// Generates the code for one of isa_avx512_core and isa_avx2.
-result_t make_jit_range_rows(data_type_t src, bool by_column, isa_t isa,
+result_t make_jit_range_rows(data_type_t src, range_mode_t mode, isa_t isa,
         std::unique_ptr<const jit_range_rows_t> &kernel);
 
 } // namespace dnnl_dequant
