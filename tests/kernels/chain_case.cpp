@@ -1,9 +1,11 @@
 #include "kernels/chain_case.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <sstream>
 
+#include "base/convert.hpp"
 #include "problem/make_problem.hpp"
 #include "support/dequantize_case.hpp"
 #include "support/numbers.hpp"
@@ -114,7 +116,10 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         if (value < step.lower) r.value = number_of(step.lower);
         if (value > step.upper) r.value = number_of(step.upper);
         break;
-    case step_kind_t::offset: throw std::invalid_argument("integer dst");
+    case step_kind_t::offset:
+        r.value = nearest_of(data_type_t::s64, r.value.f32());
+        r.value.integer += operand.integer;
+        break;
     case step_kind_t::add:
         r.value = number_of(to_f32(value + operand.f32()));
         break;
@@ -136,7 +141,7 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
     }
 }
 
-float value_at(const chain_case_t &c, const std::vector<void *> &buffers,
+number_t value_at(const chain_case_t &c, const std::vector<void *> &buffers,
         const dims_t &index) {
     const auto read_tensor = [&](size_t t) {
         return read(c.tensors[t].type, buffers[t],
@@ -150,7 +155,16 @@ float value_at(const chain_case_t &c, const std::vector<void *> &buffers,
             operand = read_tensor(static_cast<size_t>(step.operand));
         apply(step, operand, r);
     }
-    return r.value.f32();
+    return r.value;
+}
+
+uint32_t stored_as(data_type_t type, const number_t &value) {
+    if (!is_integer(type)) return round_to(format_of(type), value.f32());
+    number_t nearest = value;
+    if (!value.is_integer) nearest = nearest_of(type, value.f32());
+    const auto range = range_of(type);
+    return static_cast<uint32_t>(std::min<wide_t>(
+            std::max<wide_t>(nearest.integer, range.lowest), range.highest));
 }
 
 // An element of `bits` bits, bit by bit.
@@ -229,7 +243,7 @@ void reference(const chain_case_t &c, const std::vector<void *> &buffers) {
                     element_of(c, c.tensors[0], index), buffers.back(), to);
         else
             put_bits(type, buffers.back(), to,
-                    round_to(format_of(type), value_at(c, buffers, index)));
+                    stored_as(type, value_at(c, buffers, index)));
     } while (advance(index, c.dims));
 }
 

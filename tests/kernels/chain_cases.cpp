@@ -193,6 +193,13 @@ std::vector<chain_t> unusual_chains() {
         b.with(k::subtract, between, r::parameter);
         b.with(k::multiply, t::f32, r::parameter);
     },
+            [](builder_t &b, t src) { // a quantize with a zero point
+        static const std::vector<t> types {t::u8, t::s8, t::s4, t::u16, t::s16};
+        b.dequantize(src);
+        b.with(k::divide, b.any_float(), r::parameter);
+        b.with(k::offset, b.random().pick(types), r::parameter);
+        b.result().steps.push_back({k::round, -1, b.random().pick(types)});
+    },
             [](builder_t &b, t) { b.clamp(); },
             [](builder_t &b, t) { b.round(); },
             [](builder_t &b, t) { // integers where floats are usual
@@ -349,7 +356,10 @@ void set_strides(builder_t &b, layout_t layout) {
 
 t dst_type(t src, bool has_steps, random_t &random) {
     static const std::vector<t> results {t::f32, t::bf16, t::f16};
+    static const std::vector<t> integers {
+            t::s8, t::u8, t::s8, t::u8, t::s16, t::u16, t::s4, t::u4, t::u2};
     if (!has_steps && random.one_in(2)) return src;
+    if (random.one_in(3)) return random.pick(integers);
     return random.pick(results);
 }
 

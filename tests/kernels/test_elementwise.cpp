@@ -43,7 +43,11 @@ bool stores_one_after_the_other(const problem_t &problem) {
 bool is_for_jit(const problem_t &problem) {
     for (const auto &operand : problem.operands)
         if (bits_of(operand.type) > 32) return false;
-    return !is_copy(problem) && is_result_type(problem.dst().type)
+    const data_type_t dst = problem.dst().type;
+    const int bits = bits_of(dst);
+    return !is_copy(problem)
+           && (is_result_type(dst)
+                   || (is_integer(dst) && bits >= 8 && bits <= 16))
            && stores_one_after_the_other(problem);
 }
 

@@ -54,6 +54,7 @@ struct chain_desc_t {
     bool src_by_parts = false;
     std::vector<chain_step_t> steps;
     data_type_t dst = data_type_t::f32;
+    data_type_t range = data_type_t::undef; // what an integer dst keeps to
     bool streaming = false;   // every row of dst begins at a multiple of 64
     bool prefetching = false; // of dst and of ports that say so
     /// NaN in the inputs may have payloads that rounding must not meet.

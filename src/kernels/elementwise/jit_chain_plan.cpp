@@ -195,6 +195,12 @@ private:
     void make_steps() {
         auto &desc = plan_.desc;
         desc.dst = problem_.dst().type;
+        desc.range = desc.dst;
+        plan_.packs = bits_of(desc.dst) < 8;
+        if (plan_.packs)
+            desc.dst = family_of(desc.dst) == type_family_t::signed_int
+                               ? data_type_t::s8
+                               : data_type_t::u8;
         desc.src = input_of(0);
         bool exact = is_integer(problem_.src().type);
         bool *by_parts = &desc.src_by_parts;
@@ -214,7 +220,7 @@ private:
         }
         // Storing rounds.
         if (count > 0 && problem_.steps.back().kind == step_kind_t::round
-                && problem_.steps.back().type == desc.dst)
+                && problem_.steps.back().type == problem_.dst().type)
             desc.steps.pop_back();
     }
 
@@ -229,8 +235,10 @@ private:
 
     void choose_blocks() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
-        plan_.streaming = dst_total > streaming_threshold(plan_.has_tiles);
-        plan_.desc.prefetching = !plan_.streaming && !plan_.has_tiles
+        plan_.streaming = !plan_.packs
+                          && dst_total > streaming_threshold(plan_.has_tiles);
+        plan_.desc.prefetching = !plan_.streaming && !plan_.packs
+                                 && !plan_.has_tiles
                                  && dst_total > in_cache_bytes;
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total / wanted_units));
@@ -238,7 +246,7 @@ private:
         if (plan_.slice_floats > 0)
             plan_.col_block
                     = std::min(max_staged_cols, plan_.slice_floats - slack);
-        if (plan_.streaming)
+        if (plan_.streaming || plan_.packs)
             plan_.col_block = std::min(
                     plan_.col_block, chain_bounce_bytes / dst_bytes_);
         if (plan_.has_tiles) choose_tiles();
@@ -273,6 +281,9 @@ private:
             plan_.row_block *= 2;
         while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
             plan_.col_block /= 2;
+        constexpr dim_t most_per_byte = 4;
+        if (plan_.packs && plan_.col_block > most_per_byte)
+            plan_.col_block -= plan_.col_block % most_per_byte;
         for (auto &feed : plan_.feeds)
             feed.foreseen = !feed.tiled && feed.col == 1 && feed.by_row;
         dim_t place = 0;
@@ -295,8 +306,11 @@ private:
 result_t check_steps(const problem_t &problem) {
     bool exact = is_integer(problem.src().type);
     for (const auto &step : problem.steps) {
-        if (step.kind == step_kind_t::offset)
-            return refuse("an offset, of which only plain C++ knows");
+        if (step.kind == step_kind_t::offset
+                && bits_of(problem.operands[static_cast<size_t>(step.operand)]
+                                   .type)
+                           > 16)
+            return refuse("an offset of more than 16 bits");
         // Lanes of f32 hold integers of 16 bits exactly.
         if (step.kind == step_kind_t::round && !is_result_type(step.type)
                 && (is_floating(step.type) || bits_of(step.type) > 16))
@@ -316,12 +330,29 @@ result_t check_steps(const problem_t &problem) {
 
 } // namespace
 
+namespace {
+
+// Integers are exact in lanes of f32. Those that share a byte are stored by
+// whoever has the whole row.
+bool is_storable(const problem_t &problem) {
+    const operand_t &dst = problem.dst();
+    if (!is_integer(dst.type)) return is_result_type(dst.type);
+    const dim_t per_byte = std::max(8 / bits_of(dst.type), 1);
+    const auto &strides = dst.strides;
+    return bits_of(dst.type) <= 16 && dst.offset % per_byte == 0
+           && std::all_of(strides.begin(), strides.end() - !strides.empty(),
+                   [&](dim_t stride) { return stride % per_byte == 0; });
+}
+
+} // namespace
+
 result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
     if (problem.steps.empty() && problem.src().type == problem.dst().type)
         return refuse("a copy, whose bits may not change");
-    if (!is_result_type(problem.dst().type))
+    if (!is_storable(problem))
         return refuse(std::string(to_string(problem.dst().type))
-                      + " dst, expected f32, bf16 or f16");
+                      + " dst, expected f32, bf16, f16 or an integer of at "
+                        "most 16 bits, whose rows begin at whole bytes");
     if (!problem.loops.empty() && problem.dst().strides.back() != 1
             && element_count(problem) != 0)
         return refuse("dst is not dense along the innermost loop but has "

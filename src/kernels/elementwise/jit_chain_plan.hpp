@@ -53,6 +53,7 @@ struct chain_plan_t {
     bool constants_by_row = false, staged_by_row = false;
     dim_t slice_floats = 0; // of one staged port
 
+    bool packs = false; // dst's elements are less than a byte
     bool streaming = false;
     dim_t pieces = 0, pieces_per_unit = 1;
 

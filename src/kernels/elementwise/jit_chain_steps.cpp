@@ -36,6 +36,14 @@ uint32_t bits_of_float(float value) {
     return bits;
 }
 
+step_t bounds_of(data_type_t type) {
+    const int_range_t range = range_of(type);
+    step_t bounds {step_kind_t::clamp};
+    bounds.lower = static_cast<float>(range.lowest);
+    bounds.upper = static_cast<float>(range.highest);
+    return bounds;
+}
+
 bool is_bf16(float value) {
     return (bits_of_float(value) & 0xffffu) == 0;
 }
@@ -90,6 +98,24 @@ void chain_steps_t<isa>::compute(
     rounded_ = data_type_t::undef;
     for (const auto &s : desc_.steps)
         apply(value, s);
+    if (is_integer(desc_.dst) && !is_bounded()) {
+        clear_nan(value);
+        clamp(value, bounds_of(desc_.range));
+    }
+}
+
+// The last step keeps to dst's range.
+template <isa_t isa>
+bool chain_steps_t<isa>::is_bounded() const {
+    if (desc_.steps.empty()) return false;
+    const step_t &last = desc_.steps.back().step;
+    const step_t dst = bounds_of(desc_.range);
+    const auto within = [&](const step_t &bounds) {
+        return bounds.lower >= dst.lower && bounds.upper <= dst.upper;
+    };
+    if (last.kind == step_kind_t::round)
+        return is_integer(last.type) && within(bounds_of(last.type));
+    return last.kind == step_kind_t::clamp && within(last);
 }
 
 // What the value needs before it is stored as bf16.
@@ -130,7 +156,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
             h_.vdivps(vmm_a, vmm_a, x);
             h_.vmulps(value, value, vmm_a);
         });
-    case step_kind_t::offset: break; // no plan has one
+    case step_kind_t::offset: return offset(value, s.input);
     case step_kind_t::round:
         if (is_integer(s.step.type)) return quantize(value, s.step.type);
         return round(value, s.step.type, before);
@@ -158,11 +184,9 @@ void chain_steps_t<isa>::round(
     rounded_ = type;
 }
 
-// To the nearest integer of the type's range, 0 for NaN and no zero negative:
-// what comes next takes it for an exact integer.
+// NaN becomes 0.
 template <isa_t isa>
-void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
-    constexpr uint8_t nearest = 0;
+void chain_steps_t<isa>::clear_nan(const vmm_t &value) {
     if constexpr (is_avx512) {
         constexpr uint32_t nan_to_zero = 0x88; // one answer a kind of NaN
         lanes_.constants().with(nan_to_zero,
@@ -172,13 +196,38 @@ void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
         h_.vcmpps(vmm_a, value, value, ordered);
         h_.vandps(value, value, vmm_a);
     }
-    const int_range_t range = range_of(type);
-    step_t bounds {step_kind_t::clamp};
-    bounds.lower = static_cast<float>(range.lowest);
-    bounds.upper = static_cast<float>(range.highest);
-    clamp(value, bounds);
+}
+
+template <isa_t isa>
+void chain_steps_t<isa>::to_nearest(const vmm_t &value) {
+    constexpr uint8_t nearest = 0;
     if constexpr (is_avx512) h_.vrndscaleps(value, value, nearest);
     else h_.vroundps(value, value, nearest);
+}
+
+// Integers of 16 bits at most: what lies beyond the bounds is beyond any range
+// with a zero point added too, and within them all sums are exact.
+template <isa_t isa>
+void chain_steps_t<isa>::offset(
+        const vmm_t &value, const chain_input_t &input) {
+    constexpr float far = 0x1p22f;
+    step_t bounds {step_kind_t::clamp};
+    bounds.lower = -far;
+    bounds.upper = far;
+    clear_nan(value);
+    clamp(value, bounds);
+    to_nearest(value);
+    with(input, [&](const Operand &x) { h_.vaddps(value, value, x); });
+    clean_ = true;
+}
+
+// To the nearest integer of the type's range, 0 for NaN and no zero negative:
+// what comes next takes it for an exact integer.
+template <isa_t isa>
+void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
+    clear_nan(value);
+    clamp(value, bounds_of(type));
+    to_nearest(value);
     lanes_.constants().with(
             0u, [&](const Operand &x) { h_.vaddps(value, value, x); });
     clean_ = true;

@@ -67,6 +67,10 @@ private:
     void apply(const vmm_t &value, const chain_step_t &s);
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
+    bool is_bounded() const;
+    void clear_nan(const vmm_t &value);
+    void to_nearest(const vmm_t &value);
+    void offset(const vmm_t &value, const chain_input_t &input);
     void quantize(const vmm_t &value, data_type_t type);
     void round(const vmm_t &value, data_type_t type, data_type_t before);
     void subtract_parts(const vmm_t &value, const chain_input_t &input);

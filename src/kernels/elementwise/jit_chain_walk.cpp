@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/dequantize/jit_pack_dst.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -138,11 +139,7 @@ dim_t chain_walk_t::group_element(
 bool chain_walk_t::can_stream(const rect_t &rect) const {
     if (!plan_.streaming) return false;
     constexpr dim_t line = 64;
-    const size_t o = problem_.operands.size() - 1;
-    const auto place = static_cast<dim_t>(
-            reinterpret_cast<uintptr_t>(buffers_[o]) % line);
-    const dim_t first = base_[o] + rect.row * plan_.dst_row + rect.col;
-    return (place + first * dst_bytes_) % line == 0
+    return reinterpret_cast<uintptr_t>(dst_at(rect)) % line == 0
            && plan_.dst_row * dst_bytes_ % line == 0;
 }
 
@@ -168,7 +165,7 @@ void chain_walk_t::run_by_group(const rect_t &rect) {
 }
 
 void chain_walk_t::run_in_chunks(const rect_t &piece, const rect_t &rect) {
-    const bool bounced = plan_.streaming && !can_stream(rect);
+    const bool bounced = plan_.packs || (plan_.streaming && !can_stream(rect));
     const dim_t most = chunk_rows(rect, bounced);
     rect_t chunk = rect;
     for (dim_t r = 0; r < rect.rows; r += most) {
@@ -184,24 +181,35 @@ void chain_walk_t::run_chunk(
         stage(feed, chunk);
     chain_args_t args;
     set_args(args, piece, chunk);
-    const size_t o = problem_.operands.size() - 1;
-    auto *const dst
-            = static_cast<char *>(buffers_[o])
-              + (base_[o] + chunk.row * plan_.dst_row + chunk.col) * dst_bytes_;
-    const dim_t row_bytes = chunk.cols * dst_bytes_;
-    const dim_t dst_pitch = plan_.dst_row * dst_bytes_;
-    args.dst = bounced ? scratch_.bounce : dst;
-    args.dst_skip = (bounced ? row_bytes : dst_pitch) - args.whole * dst_bytes_;
+    args.dst = bounced ? scratch_.bounce : dst_at(chunk);
+    args.dst_skip = ((bounced ? chunk.cols : plan_.dst_row) - args.whole)
+                    * dst_bytes_;
     if (plan_.streaming && !bounced) (*kernel_.streaming_kernel_)(args);
     else (*kernel_.kernel_)(args);
-    if (bounced) flush(chunk, dst, dst_pitch);
+    if (bounced) flush(chunk);
 }
 
-void chain_walk_t::flush(const rect_t &chunk, char *dst, dim_t pitch) const {
+dim_t chain_walk_t::dst_element(const rect_t &rect) const {
+    return base_[problem_.operands.size() - 1] + rect.row * plan_.dst_row
+           + rect.col;
+}
+
+char *chain_walk_t::dst_at(const rect_t &rect) const {
+    return static_cast<char *>(buffers_[problem_.operands.size() - 1])
+           + dst_element(rect) * dst_bytes_;
+}
+
+void chain_walk_t::flush(const rect_t &chunk) const {
     const dim_t row_bytes = chunk.cols * dst_bytes_;
-    for (dim_t r = 0; r < chunk.rows; ++r)
-        stream_copy(
-                dst + r * pitch, scratch_.bounce + r * row_bytes, row_bytes);
+    const operand_t &dst = problem_.dst();
+    rect_t row = chunk;
+    for (dim_t r = 0; r < chunk.rows; ++r, ++row.row) {
+        const char *from = scratch_.bounce + r * row_bytes;
+        if (plan_.packs)
+            pack_bits(buffers_[problem_.operands.size() - 1], bits_of(dst.type),
+                    dst_element(row), from, chunk.cols);
+        else stream_copy(dst_at(row), from, row_bytes);
+    }
 }
 
 void chain_walk_t::set_args(

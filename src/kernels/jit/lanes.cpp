@@ -312,9 +312,42 @@ void jit_lanes_t<isa>::store(const RegExp &to, data_type_t type, const vmm_t &v,
             h_.vcvtps2ph(h_.ptr[to], v, 0);
         }
         return;
-    default:
+    case data_type_t::bf16:
         round_upper_half(v, rounding, a);
         store_words(to, v, tail, streaming);
+        return;
+    default: store_integers(to, type, v, tail, streaming);
+    }
+}
+
+template <isa_t isa>
+void jit_lanes_t<isa>::store_integers(const RegExp &to, data_type_t type,
+        const vmm_t &v, bool tail, bool streaming) {
+    const bool to_bytes = bits_of(type) == 8;
+    const Xmm x(v.getIdx());
+    h_.vcvtps2dq(v, v);
+    if constexpr (is_avx512) {
+        const auto narrow = [&](const Operand &into) {
+            if (to_bytes) h_.vpmovdb(into, v);
+            else h_.vpmovdw(into, v);
+        };
+        if (tail) return narrow(h_.ptr[to] | k_tail_);
+        const Ymm y(v.getIdx());
+        narrow(to_bytes ? static_cast<const Operand &>(x) : y);
+        store_full(to, to_bytes ? x : y, streaming);
+        return;
+    }
+    if (type == data_type_t::u16) h_.vpackusdw(v, v, v);
+    else h_.vpackssdw(v, v, v);
+    h_.vpermq(Ymm(v.getIdx()), Ymm(v.getIdx()), 0x08);
+    if (!to_bytes) return store_full(to, x, streaming);
+    if (type == data_type_t::u8) h_.vpackuswb(x, x, x);
+    else h_.vpacksswb(x, x, x);
+    if (streaming) {
+        h_.vmovq(h_.rax, x);
+        h_.movnti(h_.ptr[to], h_.rax);
+    } else {
+        h_.vmovq(h_.ptr[to], x);
     }
 }
 

@@ -68,8 +68,9 @@ public:
     void round(const vmm_t &v, data_type_t type, bf16_rounding_t rounding,
             const vmm_t &a);
 
-    /// Rounds to `type`, a result type, and stores; `v` dies. `streaming`:
-    /// past the caches, to a multiple of the step's size.
+    /// Rounds to `type`, a result type or an integer of 8 or 16 bits whose
+    /// range `v` keeps to, and stores; `v` dies. `streaming`: past the caches,
+    /// to a multiple of the step's size; clobbers rax.
     void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
             bf16_rounding_t rounding, bool tail, bool streaming,
             const vmm_t &a);
@@ -94,6 +95,8 @@ private:
             const vmm_t &v, bf16_rounding_t rounding, const vmm_t &a);
     void store_words(
             const Xbyak::RegExp &to, const vmm_t &v, bool tail, bool streaming);
+    void store_integers(const Xbyak::RegExp &to, data_type_t type,
+            const vmm_t &v, bool tail, bool streaming);
     void store_full(
             const Xbyak::RegExp &to, const Xbyak::Xmm &v, bool streaming);
     // `v`, the lanes of the tail alone being read.
