@@ -32,7 +32,10 @@ std::string time_left_text(double seconds) {
 } // namespace
 
 void watch_interrupts() {
-    std::signal(SIGINT, [](int) { interrupted = 1; });
+    std::signal(SIGINT, [](int) {
+        interrupted = 1;
+        std::signal(SIGINT, SIG_DFL);
+    });
 }
 
 bool is_interrupted() {

@@ -116,6 +116,9 @@ std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         print_row(row);
         rows.push_back(std::move(row));
     }
+    if (rows.size() < cases.size())
+        std::printf(
+                "\ninterrupted: %zu of %zu rows\n", rows.size(), cases.size());
     return rows;
 }
 

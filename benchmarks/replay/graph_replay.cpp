@@ -252,7 +252,10 @@ replay_row_t graph_replay_t::run(size_t at, const replay_options_t &options) {
     replay_row_t row = describe(at);
     row.threads = options.threads;
     bound_t plugin = bind(group.plugin, owner_t::plugin, row.plugin);
-    bound_t stock = bind(group.stock, owner_t::stock, row.stock);
+    bound_t stock;
+    if (options.with_stock)
+        stock = bind(group.stock, owner_t::stock, row.stock);
+    else row.stock.refusal = not_asked;
     row.owner = owner_text(group.plugin);
     const double ours = try_out(plugin, row.plugin, options.cpu_time);
     const double once = try_out(stock, row.stock, options.cpu_time);

@@ -18,6 +18,7 @@ namespace {
 
 struct replay_command_t : timing_options_t {
     std::vector<std::string> files;
+    bool stock = true;
 };
 
 class replay_session_t {
@@ -32,6 +33,7 @@ public:
             throw usage_error_t("replay takes one count of --threads");
         replay_.threads = threads.front();
         replay_.cpu_time = options.cpu_time;
+        replay_.with_stock = options.stock;
         if (options.budget > 0) replay_.budget = options.budget;
     }
 
@@ -97,6 +99,9 @@ void add_replay_command(CLI::App &app, int &exit_status) {
     command->add_option("files", options->files, "The graphs (JSON)")
             ->required();
     add_timing_options(*command, *options);
+    command->add_flag("--stock,!--no-stock", options->stock,
+            "Run stock oneDNN too (default); its reference code may take "
+            "seconds");
     command->callback([options, &exit_status] {
         limit_isa(options->isa);
         check_writable(*options);

@@ -39,14 +39,16 @@ std::string joined(const std::vector<std::string> &words) {
 }
 
 std::string contender_text(const contender_t &contender) {
-    return contender.ran() ? time_text(contender.time.median()) : "refused";
+    if (contender.ran()) return time_text(contender.time.median());
+    return contender.refusal == not_asked ? "-" : "refused";
 }
 
 std::string kernel_text(const replay_row_t &row) {
     std::string text
             = row.plugin.kernel.empty() ? "(oneDNN's own)" : row.plugin.kernel;
     if (!row.plugin.ran()) text = "refused: " + row.plugin.refusal;
-    if (!row.stock.ran() && row.stock.refusal != row.plugin.refusal)
+    if (!row.stock.ran() && row.stock.refusal != row.plugin.refusal
+            && row.stock.refusal != not_asked)
         text += "; stock: " + row.stock.refusal;
     return text;
 }

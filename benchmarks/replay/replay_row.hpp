@@ -29,6 +29,9 @@ struct replay_check_t {
     std::string text() const;
 };
 
+/// The refusal of who was not to run.
+constexpr const char *not_asked = "not asked";
+
 /// Ops that are compared and timed together: a partition of the plugin's, and
 /// those of stock that cover the same ops.
 struct replay_row_t {
@@ -53,6 +56,7 @@ struct replay_options_t {
     int threads = 1;
     double budget = 0.5; // seconds a row
     bool cpu_time = false;
+    bool with_stock = true;
 };
 
 } // namespace bench

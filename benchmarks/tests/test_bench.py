@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import pty
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -81,6 +83,37 @@ class Runs(unittest.TestCase):
                        "--budget", "0.01", "--filter", "32x3x5x64")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("4 rows: 4 equal", done.stdout)
+
+    def test_interrupt_leaves_what_there_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.json")
+            running = subprocess.Popen(
+                [TOOL, "kernels", "--threads", "1", "--no-stock", "--json",
+                 path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                universal_newlines=True)
+            seen = []
+            while not any("jit_" in line for line in seen):
+                seen.append(running.stdout.readline())
+            running.send_signal(signal.SIGINT)
+            text, errors = running.communicate(timeout=60)
+            with open(path, encoding="utf-8") as file:
+                rows = json.load(file)["rows"]
+        self.assertEqual((running.returncode, errors), (0, ""), text)
+        self.assertIn(f"interrupted: {len(rows)} of ", text)
+        self.assertIn(f"{len(rows)} rows: {len(rows)} equal", text)
+
+    def test_no_bar_in_a_pipe_and_one_on_a_terminal(self):
+        arguments = [TOOL, "kernels", "--quick", "--threads", "1",
+                     "--no-stock", "--budget", "0.01", "--filter", "1x64"]
+        screen, terminal = pty.openpty()
+        with os.fdopen(screen, "rb", buffering=0) as out:
+            subprocess.run(arguments, stdout=subprocess.DEVNULL,
+                           stderr=terminal, check=True, timeout=60)
+            shown = out.read(65536).decode()
+        os.close(terminal)
+        self.assertRegex(shown, r"\[#*\.+\] 0/\d+")
+        self.assertRegex(shown, r"1/\d+  0:0\d left")
+        self.assertEqual(run(*arguments[1:]).stderr, "")
 
     def test_help(self):
         done = run("kernels", "--help")

@@ -77,6 +77,14 @@ class Replays(Folder):
         for row in rows:
             self.assertFalse(row["wrong"], row["name"])
 
+    def test_a_model_s_mlp_without_stock(self):
+        rows = self.rows("--no-stock", os.path.join(GRAPHS, TOO_LARGE))
+        self.assertEqual(sum(len(row["ops"]) for row in rows),
+                         len(graph(TOO_LARGE)["graph"]))
+        for row in rows:
+            self.assertEqual(row["stock"], {"refused": "not asked"})
+            self.assertFalse(row["wrong"], row["name"])
+
     def test_every_op_is_in_one_row(self):
         for name in ("chain-u4-cast-transpose.json",
                      "attention-u8-group64-f32.json"):

@@ -1,0 +1,188 @@
+"""Puts the figures of a run into RESULTS.md, between its two marks.
+
+usage: results.py RESULTS.md RUN.json... (what dnnl-dequant-bench --json wrote)
+"""
+import json
+import re
+import statistics
+import sys
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+
+
+def seconds(value):
+    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if value * scale >= 1:
+            return f"{value * scale:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def times(value):
+    return f"{value:.0f}x" if value >= 10 else f"{value:.2f}x"
+
+
+def ran(side):
+    return bool(side) and bool(side.get("seconds"))
+
+
+def time_of(side):
+    return seconds(side["seconds"]["median"]) if ran(side) else "-"
+
+
+def table(titles, lines):
+    """Of Markdown; the first column is text, the others are figures."""
+    if not lines:
+        return "None.\n"
+    rule = ["---"] + ["--:"] * (len(titles) - 1)
+    return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n"
+                   for line in [titles, rule, *lines])
+
+
+def where(row):
+    """What rows are judged together."""
+    bits = re.search(r"\d+", row["src"]).group()
+    op = "" if row["op"] == "DynamicDequantize" else row["op"] + " "
+    dims = "x".join(str(dim) for dim in row["dims"])
+    return (f"{op}{dims} {row['layout']}, {row['threads']} thread"
+            + "s" * (row["threads"] > 1), f"{bits}-bit to {row['dst']}")
+
+
+def against_the_limit(rows):
+    classes = {}
+    for row in rows:
+        if row["ratio"]:
+            classes.setdefault(where(row), []).append(row)
+    lines = []
+    for (section, types), of_it in classes.items():
+        ratios = sorted(row["ratio"]["median"] for row in of_it)
+        floors = [row["floor_ratio"] for row in of_it]
+        gains = sorted(row["gain"] for row in of_it if row["gain"])
+        target = of_it[0]["target"]
+        lines.append([
+            section + ", " + types, len(of_it),
+            f"{statistics.median(ratios):.2f}", f"{ratios[-1]:.2f}",
+            f"{target:.2f}" if target else "-",
+            sum(row["misses_target"] for row in of_it),
+            f"{statistics.median(floors):.2f}",
+            f"{times(gains[0])} to {times(gains[-1])}" if gains else "-"])
+    return table(["class", "rows", "ratio", "worst", "target", "missed",
+                  "/ floor", "gain over stock"], lines)
+
+
+def missed(rows):
+    lines = []
+    for row in rows:
+        if row["ratio"] and row["target"] and \
+                row["ratio"]["median"] > row["target"]:
+            ratio = row["ratio"]
+            lines.append((-ratio["median"] / row["target"], [
+                f"`{row['name']}`", f"{ratio['median']:.2f}",
+                f"{ratio['q1']:.2f}-{ratio['q3']:.2f}",
+                f"{row['target']:.2f}", f"{row['floor_ratio']:.2f}"]))
+    return table(["row", "ratio", "quartiles", "target", "/ floor"],
+                 [line for _, line in sorted(lines)])
+
+
+def slower(rows):
+    lines = []
+    for row in rows:
+        others = {"stock oneDNN": (row.get("stock"), row["gain"])}
+        for name, peer in (row.get("peers") or {}).items():
+            others[name] = (peer, peer.get("gain"))
+        for name, (side, gain) in others.items():
+            if gain and gain < 0.95 and ran(row["plugin"]):
+                lines.append((gain, [
+                    f"`{row['name']}`", name, time_of(side),
+                    time_of(row["plugin"]), times(gain)]))
+    return table(["row", "other", "its time", "plugin", "gain"],
+                 [line for _, line in sorted(lines)])
+
+
+def peers(rows):
+    lines = []
+    for row in rows:
+        cells = [f"`{row['name']}`"]
+        sides = [row["plugin"], row["stock"]] + [
+            (row.get("peers") or {}).get(name)
+            for name in ("ONNX Runtime", "ggml")]
+        for side in sides:
+            ratio = (row["ratio"] if side is row["plugin"] else
+                     (side or {}).get("ratio"))
+            cells.append(time_of(side) + (
+                f" ({ratio['median']:.2f})" if ran(side) and ratio else ""))
+        lines.append(cells)
+    return table(["row", "plugin", "stock oneDNN", "ONNX Runtime", "ggml"],
+                 lines)
+
+
+def replayed(rows):
+    return table(
+        ["partition", "who", "stock", "plugin", "/ limit", "gain", "check"],
+        [[f"`{row['name']}`", row["owner"], time_of(row["stock"]),
+          time_of(row["plugin"]),
+          f"{row['ratio']['median']:.2f}" if row["ratio"] else "-",
+          times(row["gain"]) if row["gain"] else "-", row["check"]]
+         for row in rows])
+
+
+def served(rows):
+    return table(
+        ["call", "a second", "p50", "p99", "p99.9"],
+        [[f"{row['name']}, {side}", f"{row[side]['per_second']:.0f}"]
+         + [seconds(row[side][q]) for q in ("p50", "p99", "p999")]
+         for row in rows for side in ("plugin", "stock")])
+
+
+def latencies(items):
+    return table(["call", "plugin", "stock"],
+                 [[item["what"], seconds(item["plugin"]["median"]),
+                   seconds(item["stock"]["median"])] for item in items])
+
+
+def figures(runs):
+    def rows_of(command):
+        return [row for run in runs if run["command"] == command
+                for row in run["rows"]]
+
+    machine = runs[0]["machine"]
+    dates = sorted(run["machine"]["date"] for run in runs)
+    kernels, beside = rows_of("kernels"), rows_of("peers")
+    parts = [
+        f"{machine['cpu']}, {machine['cores']} cores, L2 "
+        f"{machine['l2_bytes'] >> 10} KiB, L3 {machine['l3_bytes'] >> 10} KiB; "
+        f"oneDNN {machine['onednn']}, {machine['isa']}; plugin "
+        f"{machine['dnnl_dequant']}; {dates[0][:16]} to {dates[-1][:16]} UTC.\n"]
+    for title, command, text in (
+            ("Classes of rows", "kernels", lambda: against_the_limit(kernels)),
+            ("Rows above their target", "kernels", lambda: missed(kernels)),
+            ("Rows where another is faster", "kernels",
+             lambda: slower(kernels + beside + rows_of("replay"))),
+            ("What a call costs", "kernels", lambda: latencies(
+                next((run["latencies"] for run in runs
+                      if run.get("latencies")), []))),
+            ("Beside the peers", "peers", lambda: peers(beside)),
+            ("Graphs", "replay", lambda: replayed(rows_of("replay"))),
+            ("Under concurrency", "serve", lambda: served(rows_of("serve")))):
+        if any(run["command"] == command for run in runs):
+            parts.append(f"### {title}\n\n{text()}")
+    return "\n".join(parts)
+
+
+def main(path, *json_paths):
+    runs = []
+    for one in json_paths:
+        with open(one, encoding="utf-8") as file:
+            runs.append(json.load(file))
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"results.py: {path} lacks {BEGIN} or {END}")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}{BEGIN}\n{figures(runs)}{END}{after}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
