@@ -49,6 +49,9 @@ protected:
     using row_kernels_t
             = std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
     std::array<row_kernels_t, 2 * row_src_count> row_kernels_;
+    // Of row_of_src: pack rows of whole steps that begin at a byte of dst; null
+    // where the walk is to pack.
+    row_kernels_t packing_kernels_;
     // Of all row kernels, see jit_row_kernel_t.
     dim_t step_width_ = 1;
     bool paired_ = false;

@@ -160,7 +160,9 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     stage(rect);
     dim_t most = rect.rows;
     streams_at_once_ = can_stream_at_once(rect);
-    if (packs_dst_ || (plan_.streaming && !streams_at_once_))
+    packs_at_once_ = can_pack_at_once(rect);
+    if ((packs_dst_ && !packs_at_once_)
+            || (plan_.streaming && !streams_at_once_))
         most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
     if (plan_.path == jit_src_path_t::unaligned)
         most = std::min(most, jit_tile_bytes / rect.cols);
@@ -179,6 +181,18 @@ bool jit_walk_t::can_stream_at_once(const rect_t &rect) const {
     const dim_t pitch = plan_.strides[at(o)].row;
     return (place + first * dst_bytes_) % line == 0
            && pitch * dst_bytes_ % line == 0;
+}
+
+// Where the row kernel can, and every row of dst begins at a byte.
+bool jit_walk_t::can_pack_at_once(const rect_t &rect) const {
+    if (kernel_.packing_kernels_[two_part_] == nullptr
+            || plan_.path != jit_src_path_t::direct)
+        return false;
+    const int o = static_cast<int>(problem_.operands.size()) - 1;
+    const dim_t first = element(o, rect) + rect.col;
+    const dim_t per_byte = 8 / bits_of(problem_.dst().type);
+    return rect.cols % kernel_.step_width_ == 0 && first % per_byte == 0
+           && plan_.strides[at(o)].row % per_byte == 0;
 }
 
 // The element of the rectangle's first row and, unless it is of groups, column.
@@ -290,6 +304,14 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     chunk.rows = rows;
     const int o = static_cast<int>(problem_.operands.size()) - 1;
     const dim_t row_bytes = rect.cols * dst_bytes_;
+    if (packs_at_once_) {
+        const dim_t per_byte = 8 / bits_of(problem_.dst().type);
+        run_rows_of(rect, chunk,
+                static_cast<char *>(buffers_[o])
+                        + (element(o, chunk) + chunk.col) / per_byte,
+                plan_.strides[at(o)].row / per_byte);
+        return;
+    }
     if (packs_dst_) {
         run_rows_of(rect, chunk, scratch_.bounce, row_bytes);
         const dim_t first = element(o, chunk) + chunk.col;

@@ -59,6 +59,7 @@ private:
 
     dim_t element(int operand, const rect_t &rect) const;
     bool can_stream_at_once(const rect_t &rect) const;
+    bool can_pack_at_once(const rect_t &rect) const;
     dim_t padded(dim_t cols) const;
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
@@ -99,7 +100,8 @@ private:
     dim_t tile_row_ = 0;     // the row, of the axis, that the tile begins with
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
     bool two_part_ = false;
-    bool streams_at_once_ = false; // the row kernel does, no bounce buffer
+    // The row kernel does, no bounce buffer.
+    bool streams_at_once_ = false, packs_at_once_ = false;
     jit_scratch_t scratch_;
 };
 

@@ -86,7 +86,8 @@ void jit_walk_t::run_rows_of(
         [[fallthrough]];
     case jit_src_path_t::direct:
         call(rect, chunk, dst, dst_pitch,
-                {&kernel_.row_kernels_[k::row_of_src],
+                {packs_at_once_ ? &kernel_.packing_kernels_
+                                : &kernel_.row_kernels_[k::row_of_src],
                         static_cast<const char *>(buffers_[0])
                                 + first * src_bits_ / 8,
                         row_stride * src_bits_ / 8, 0, 1});

@@ -42,8 +42,9 @@ void jit_narrow_t<isa>::to_bytes(
     else h_.vpackuswb(to, low, high);
 }
 
+// All of them into the first.
 template <isa_t isa>
-void jit_narrow_t<isa>::store_group(const RegExp &dst, const vmm_t *vectors) {
+void jit_narrow_t<isa>::to_narrow(const vmm_t *vectors) {
     const vmm_t &first = vectors[0];
     if (bits_ < 32) to_words(first, first, vectors[1]);
     if (bits_ == 8) {
@@ -51,7 +52,54 @@ void jit_narrow_t<isa>::store_group(const RegExp &dst, const vmm_t *vectors) {
         to_bytes(first, first, vectors[2]);
     }
     if (bits_ < 32) h_.vpermd(first, vmm_order_, first);
-    h_.vmovups(h_.ptr[dst], first);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_group(const RegExp &dst, const vmm_t *vectors) {
+    to_narrow(vectors);
+    h_.vmovups(h_.ptr[dst], vectors[0]);
+}
+
+// Each two bytes to a word of low + 16 * high.
+template <isa_t isa>
+template <typename Reg>
+void jit_narrow_t<isa>::pair_nibbles(const Reg &bytes) {
+    if (is_signed_ && is_avx512)
+        h_.vpandd(bytes, bytes, h_.constant(0x0f0f0f0f));
+    else if (is_signed_) h_.vpand(bytes, bytes, h_.constant(0x0f0f0f0f));
+    h_.vpmaddubsw(bytes, bytes, h_.constant(0x10011001));
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_nibble_group(
+        const RegExp &dst, const vmm_t *vectors) {
+    const vmm_t &first = vectors[0];
+    to_narrow(vectors);
+    pair_nibbles(first);
+    if (is_avx512) {
+        h_.vpmovwb(h_.ptr[dst], Zmm(first.getIdx()));
+        return;
+    }
+    const Ymm y(first.getIdx());
+    h_.vpackuswb(y, y, y);
+    h_.vpermq(y, y, 0x08);
+    h_.vmovups(h_.ptr[dst], Xmm(y.getIdx()));
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_nibbles(const RegExp &dst, const vmm_t &vector) {
+    const Xmm x(vector.getIdx());
+    if (is_avx512) {
+        h_.vpmovdb(x, Zmm(vector.getIdx()));
+    } else {
+        to_words(vector, vector, vector);
+        h_.vpermq(Ymm(vector.getIdx()), Ymm(vector.getIdx()), 0x08);
+        to_bytes(vector, vector, vector);
+    }
+    pair_nibbles(x);
+    h_.vpackuswb(x, x, x);
+    if (is_avx512) h_.vmovq(h_.ptr[dst], x);
+    else h_.vmovd(h_.ptr[dst], x);
 }
 
 // Those of unsigned types may be negative, which the instructions take for

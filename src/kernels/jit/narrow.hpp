@@ -26,6 +26,10 @@ public:
     /// group() vectors in a row, which die.
     void store_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
 
+    /// The same of group() vectors, and of one, that fit 4 bits, two a byte.
+    void store_nibble_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
+    void store_nibbles(const Xbyak::RegExp &dst, const vmm_t &vector);
+
     /// One vector, which dies; `tail` (AVX-512 only) of the lanes in `mask`.
     void store(const Xbyak::RegExp &dst, const vmm_t &vector, bool tail,
             const Xbyak::Opmask &mask);
@@ -36,6 +40,9 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
+    void to_narrow(const vmm_t *vectors);
+    template <typename Reg>
+    void pair_nibbles(const Reg &bytes);
     void to_words(const vmm_t &to, const vmm_t &low, const vmm_t &high);
     void to_bytes(const vmm_t &to, const vmm_t &low, const vmm_t &high);
     void store_lanes(const Xbyak::Address &to, const vmm_t &vector);

@@ -128,8 +128,19 @@ private:
                     = make_jit_quantize_row(desc_, isa_, name_, made);
             if (!result.ok()) return result;
             step_width_ = made->width();
+            if (result_t packing = make_packing_kernel(src); !packing.ok())
+                return packing;
         }
         return {};
+    }
+
+    // Writes dst of 4 bits itself, where all rows are whole bytes and vectors.
+    result_t make_packing_kernel(row_src_t src) {
+        if (desc_.bits() != 4 || src != row_of_src) return {};
+        jit_quantize_desc_t packing = desc_;
+        packing.packs = true;
+        return make_jit_quantize_row(
+                packing, isa_, name_, packing_kernels_[desc_.true_division]);
     }
 
     jit_quantize_desc_t desc_;

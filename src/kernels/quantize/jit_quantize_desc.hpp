@@ -14,6 +14,8 @@ struct jit_quantize_desc_t {
     bool true_division = false; // else by the scales' reciprocals
     bool prefetching = false;
     dim_t cols = 0; // of every call; 0: each says how many
+    // Two elements of 4 bits to a byte of dst; cols are whole vectors.
+    bool packs = false;
     // What values are held to; of integers dst's range or narrower.
     bool saturates = false;
     float lower = 0, upper = 0;
@@ -22,8 +24,10 @@ struct jit_quantize_desc_t {
     bool to_integers() const { return is_integer(dst); }
     bool to_small_floats() const { return is_floating(dst) && bits() <= 8; }
     int bits() const { return bits_of(dst); }
-    /// Elements below a byte are stored in bytes of their own.
-    int container_bits() const { return bits() < 8 ? 8 : bits(); }
+    /// Elements below a byte are stored in bytes of their own, or packed.
+    int container_bits() const {
+        return packs ? bits() : bits() < 8 ? 8 : bits();
+    }
     /// Sums may go beyond 32 bits.
     bool is_wide() const {
         return to_integers()

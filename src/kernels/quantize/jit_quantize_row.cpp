@@ -54,7 +54,7 @@ public:
                   is_result_type(desc.dst) ? desc.dst : data_type_t::f32,
                   first_io_vmm)
         , quantizer_(*this, desc, vmm_scratch_at)
-        , narrow_(*this, desc.container_bits(),
+        , narrow_(*this, desc.packs ? 8 : desc.container_bits(),
                   family_of(desc.dst) == type_family_t::signed_int,
                   vmm_t(vmm_order_at)) {}
 
@@ -157,6 +157,7 @@ private:
         steps_while(most_vectors, true);
         if (narrow_.group() == 2) steps_while(2, false);
         steps_while(1, true);
+        if (desc_.packs) return;
         if (is_avx512) masked_tail();
         else scalar_tail();
     }
@@ -201,10 +202,17 @@ private:
             quantize(values[v], at);
         }
         const RegExp to = reg_dst + dst_bytes(offset);
-        if (stays_float()) store_float(to, values[0], extent_t::full);
+        if (desc_.packs) store_packed(to, values, count);
+        else if (stays_float()) store_float(to, values[0], extent_t::full);
         else if (static_cast<int>(count) == narrow_.group())
             narrow_.store_group(to, values);
         else narrow_.store(to, values[0], false, load_.k_dst_tail());
+    }
+
+    void store_packed(const RegExp &to, const vmm_t *values, uint32_t count) {
+        if (static_cast<int>(count) == narrow_.group())
+            narrow_.store_nibble_group(to, values);
+        else narrow_.store_nibbles(to, values[0]);
     }
 
     void store_float(const RegExp &to, const vmm_t &value, extent_t extent) {
