@@ -17,6 +17,8 @@ constexpr dim_t f32_bytes = 4;
 // short ones that follow each other, what is so many bytes further.
 constexpr dim_t long_row = 512;
 constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
+// Of a src that is wider than dst, where a row is not so far from the next.
+constexpr dim_t wide_src_bytes_ahead = 4096, far_row_bytes = 64 * 1024;
 
 dim_t ahead_of(const jit_row_args_t &args, dim_t pitch, dim_t otherwise) {
     return args.rows > 1 && args.cols >= long_row ? pitch : otherwise;
@@ -341,6 +343,17 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
                 row_bytes);
 }
 
+void jit_walk_t::look_ahead(jit_row_args_t &args) const {
+    args.src_ahead = ahead_of(args, args.src_pitch, src_bytes_ahead);
+    args.dst_ahead = ahead_of(args, args.dst_pitch, dst_bytes_ahead);
+    const bool next_row = args.rows > 1 && args.cols >= long_row
+                          && args.src_pitch <= far_row_bytes;
+    if (!plan_.params.divides || next_row) return;
+    args.src_ahead = wide_src_bytes_ahead;
+    args.dst_ahead
+            = wide_src_bytes_ahead * bits_of(problem_.dst().type) / src_bits_;
+}
+
 // Runs every `src.step`th row of a chunk, from `src.first` on.
 void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
         dim_t dst_pitch, const src_rows_t &src) {
@@ -366,8 +379,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.dst_pitch = dst_pitch * src.step;
     args.scales_pitch = scales_pitch * src.step;
     args.zps_pitch = zps_pitch * src.step;
-    args.src_ahead = ahead_of(args, args.src_pitch, src_bytes_ahead);
-    args.dst_ahead = ahead_of(args, args.dst_pitch, dst_bytes_ahead);
+    look_ahead(args);
     (*(*src.kernels)[two_part_])(args);
 }
 

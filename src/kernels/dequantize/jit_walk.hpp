@@ -80,6 +80,7 @@ private:
             dim_t dst_pitch);
     void call(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch, const src_rows_t &src);
+    void look_ahead(jit_row_args_t &args) const;
 
     const jit_rows_t &kernel_;
     const problem_t &problem_;
