@@ -17,12 +17,9 @@ void append(composition_t &composition, const composition_t &other) {
         if (source.constant >= 0) source.constant += constants;
         composition.sources.push_back(source);
     }
-    const auto join = [](auto &to, const auto &from) {
-        to.insert(to.end(), from.begin(), from.end());
-    };
-    join(composition.constants, other.constants);
-    join(composition.ops, other.ops);
-    join(composition.must_be_zero, other.must_be_zero);
+    composition.constants.insert(composition.constants.end(),
+            other.constants.begin(), other.constants.end());
+    append_ops(composition, other);
 }
 
 } // namespace
@@ -39,7 +36,8 @@ result_t compose_add(const scope_t &scope, const op_record_t &op,
         return apply_tensor(
                 step_kind_t::add, scope, op, has_first ? 1 : 0, composition);
     // A sum is the same either way round.
-    if (second.chain.holds()) std::swap(composition, second);
+    if (second.chain.holds() || second.product) std::swap(composition, second);
+    if (second.product) return refuse(op, "both values are products");
     if (second.chain.holds()) return refuse(op, "both values are sums of two");
     if (result_t result = composition.chain.add(second.chain); !result.ok())
         return refuse(op, result.reason, result.status);

@@ -90,8 +90,9 @@ result_t match_at(
     result_t composed = compose(scope, root, composition);
     if (composed.ok()) composed = check_problem(root, composition.chain);
     if (composed.ok() && composition.ops.size() > 1) {
-        match = {partition_kind_t::chain, composition.ops,
-                composition.dequantizes};
+        match = {composition.product ? partition_kind_t::matmul
+                                     : partition_kind_t::chain,
+                composition.ops, composition.dequantizes};
         return {};
     }
     const bool quantizes = is_quantize(root) || is_range_quantize(root);

@@ -118,16 +118,17 @@ dnnl_status_t compile(compiled_partition_t &compiled,
     const double start = now_ms();
     const partition_t &partition = *compiled.partition;
     const isa_t isa = effective_isa();
+    const int threads = available_threads();
     const auto make = [&]() -> compile_result_t {
         lowered_t lowered;
-        const result_t result = lower(partition, inputs, outputs, isa, lowered);
+        const result_t result
+                = lower(partition, inputs, outputs, isa, threads, lowered);
         if (!result.ok()) return {result, nullptr};
         return {result, std::make_shared<executable_t>(std::move(lowered))};
     };
     bool hit = false;
     const compile_result_t made = find_or_make(
-            cache_key(partition, inputs, outputs, available_threads(), isa),
-            make, hit);
+            cache_key(partition, inputs, outputs, threads, isa), make, hit);
     compiled.executable = made.executable;
     compiled.upstream.reset();
     if (made.result.status == status_t::unimplemented

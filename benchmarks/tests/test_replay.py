@@ -64,7 +64,13 @@ class Replays(Folder):
         self.assertGreaterEqual(len(rows), len(paths))
         dequantize = [row for row in rows if len(row["ops"]) == 1
                       and "Dequantize" in row["ops"][0]]
-        self.assertGreaterEqual(len(dequantize), 12)
+        self.assertGreaterEqual(len(dequantize), 9)
+        products = [row for row in rows if "MatMul" in row["ops"]
+                    and "DynamicDequantize" in row["ops"]
+                    and row["owner"] == "plugin"]
+        self.assertGreaterEqual(len(products), 3)
+        for row in products:
+            self.assertIn("matmul", row["plugin"]["kernel"])
         for row in dequantize:
             with self.subTest(row["name"]):
                 self.assertEqual(row["owner"], "plugin")

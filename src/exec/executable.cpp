@@ -69,7 +69,7 @@ result_t executable_t::execute(const buffer_list_t &given) const {
             return refuse(text("has ", found->count, " elements; compiled for ",
                     expected));
         const bool is_read
-                = !empty_ || (lowered_.implementation.dynamic && expected > 0);
+                = expected > 0 && (!empty_ || lowered_.implementation.dynamic);
         if (found->data == nullptr && is_read)
             return refuse("has no data (a null handle)");
         buffers[i] = found->data;
@@ -90,6 +90,8 @@ result_t executable_t::execute(const buffer_list_t &given) const {
         run_parallel(*implementation.kernel, buffers.data(), bytes_);
         return {};
     }
+    if (implementation.matmul)
+        return run_matmul(*implementation.matmul, buffers.data());
     const status_t status = implementation.primitive->execute(buffers.data());
     if (status == status_t::success) return {};
     return {status, "oneDNN's primitive failed"};

@@ -1,6 +1,9 @@
 #include "exec/parallel.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include <omp.h>
@@ -16,6 +19,18 @@ namespace {
 // A parallel region costs a few microseconds, in which one core moves about
 // this much within its caches.
 constexpr dim_t bytes_per_thread = 64 * 1024;
+
+// The same of multiplications.
+constexpr dim_t products_per_thread = 256 * 1024;
+
+constexpr size_t max_src_buffers = 16;
+constexpr size_t scratch_alignment = 64;
+
+struct aligned_delete_t {
+    void operator()(float *floats) const {
+        ::operator delete[](floats, std::align_val_t(scratch_alignment));
+    }
+};
 
 // The first unit of thread `index` of `count`; shares differ by one at most.
 dim_t split(dim_t amount, dim_t index, dim_t count) {
@@ -41,13 +56,14 @@ int available_threads() {
     return omp_in_parallel() ? 1 : omp_get_max_threads();
 }
 
-void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
-    const dim_t amount = kernel.work_amount();
-    const dim_t useful = std::min(amount, bytes / bytes_per_thread);
-    const int threads
-            = static_cast<int>(std::min<dim_t>(available_threads(), useful));
+namespace {
+
+// Calls share(index, begin, end) on up to `threads` threads, which part
+// `amount` units evenly.
+template <typename share_t>
+void split_over(int threads, dim_t amount, share_t &&share) {
     if (threads <= 1) {
-        kernel.run(buffers, 0, amount);
+        share(0, dim_t(0), amount);
         return;
     }
     barrier_t begin, end;
@@ -58,11 +74,25 @@ void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
         // The runtime may give fewer threads than asked for.
         const dim_t index = omp_get_thread_num();
         const dim_t count = omp_get_num_threads();
-        kernel.run(buffers, split(amount, index, count),
+        share(static_cast<int>(index), split(amount, index, count),
                 split(amount, index + 1, count));
         end.reached();
     }
     end.passed();
+}
+
+int useful_threads(dim_t most) {
+    return static_cast<int>(std::min<dim_t>(available_threads(), most));
+}
+
+} // namespace
+
+void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
+    const dim_t amount = kernel.work_amount();
+    split_over(useful_threads(std::min(amount, bytes / bytes_per_thread)),
+            amount, [&](int, dim_t begin, dim_t end) {
+        kernel.run(buffers, begin, end);
+    });
 }
 
 void run_dynamic(
@@ -86,6 +116,32 @@ void run_dynamic(
     run_parallel(*whole.ranges, of_ranges, bytes);
     kernel.finish(ranges, buffers);
     run_parallel(*whole.quantize, buffers, bytes);
+}
+
+result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
+    const matmul_plan_t &plan = matmul.plan();
+    const dim_t shared = matmul.shared_floats();
+    const dim_t own = matmul.thread_floats();
+    const dim_t work = plan.rows * plan.depth * matmul.cols();
+    const int threads = useful_threads(
+            std::min(matmul.work_amount(), work / products_per_thread));
+    const std::unique_ptr<float[], aligned_delete_t> scratch(
+            new (std::align_val_t(scratch_alignment), std::nothrow) float
+                    [static_cast<size_t>(shared + own * std::max(threads, 1))]);
+    if (!scratch)
+        return {status_t::out_of_memory, "no memory for blocks of a product"};
+    if (plan.src) {
+        std::array<void *, max_src_buffers> of_src {};
+        std::copy(buffers, buffers + plan.src_operands, of_src.begin());
+        of_src[plan.src_operands] = scratch.get();
+        run_parallel(*plan.src, of_src.data(), shared * 4);
+    }
+    split_over(threads, matmul.work_amount(),
+            [&](int index, dim_t begin, dim_t end) {
+        matmul.run(buffers, begin, end, scratch.get(),
+                scratch.get() + shared + own * index);
+    });
+    return {};
 }
 
 } // namespace dnnl_dequant

@@ -2,6 +2,7 @@
 #define EXEC_PARALLEL_HPP
 
 #include "kernels/kernel.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/quantize/dynamic_quantize.hpp"
 
 namespace dnnl_dequant {
@@ -18,6 +19,10 @@ void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes);
 /// Runs a dynamic quantize: slab by slab, or one pass after the other.
 void run_dynamic(
         const dynamic_quantize_t &kernel, void *const *buffers, dim_t bytes);
+
+/// Runs a product, in memory that it takes for the time.
+/// @returns out_of_memory where there is none; then nothing is written.
+result_t run_matmul(const matmul_t &matmul, void *const *buffers);
 
 } // namespace dnnl_dequant
 

@@ -28,33 +28,49 @@ void log_not_taken(const char *name, const std::string &reason) {
             log_dispatch, "implementation", std::string(name) + ": " + reason);
 }
 
-} // namespace
-
-result_t choose_implementation(
-        const problem_t &problem, isa_t isa, implementation_t &implementation) {
+// `before_portable` is tried just before the first portable kernel.
+template <typename before_portable_t>
+result_t choose(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel,
+        before_portable_t &&before_portable) {
     result_t last;
-    bool tried_primitive = false;
+    bool tried = false;
     for (const candidate_t &candidate : candidates) {
-        // oneDNN's primitive is better than plain C++ and no better than the
-        // kernels above: its turn comes just before the first portable one.
-        if (candidate.isa == isa_none && !tried_primitive) {
-            tried_primitive = true;
-            const result_t made
-                    = make_reorder(problem, implementation.primitive);
+        if (candidate.isa == isa_none && !tried) {
+            tried = true;
+            const result_t made = before_portable();
             if (made.ok() || made.status == status_t::out_of_memory)
                 return made;
-            log_not_taken(reorder_name, made.reason);
         }
         if (!has(isa, candidate.isa)) {
             log_not_taken(candidate.name, "its instructions are not available");
             continue;
         }
-        last = candidate.make(problem, isa, implementation.kernel);
+        last = candidate.make(problem, isa, kernel);
         // A slower kernel would stay in the cache when memory is back.
         if (last.ok() || last.status == status_t::out_of_memory) return last;
         log_not_taken(candidate.name, last.reason);
     }
     return last;
+}
+
+} // namespace
+
+result_t choose_kernel(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    return choose(problem, isa, kernel,
+            [] { return result_t(status_t::unimplemented, ""); });
+}
+
+result_t choose_implementation(
+        const problem_t &problem, isa_t isa, implementation_t &implementation) {
+    // oneDNN's primitive is better than plain C++ and no better than generated
+    // code.
+    return choose(problem, isa, implementation.kernel, [&] {
+        result_t made = make_reorder(problem, implementation.primitive);
+        if (!made.ok()) log_not_taken(reorder_name, made.reason);
+        return made;
+    });
 }
 
 } // namespace dnnl_dequant

@@ -6,6 +6,7 @@
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/dynamic_quantize.hpp"
+#include "lower/matmul.hpp"
 #include "lower/ports.hpp"
 #include "patterns/patterns.hpp"
 
@@ -55,11 +56,11 @@ std::vector<dnnl_graph_inplace_pair_t> inplace_pairs(const lowered_t &lowered) {
     return pairs;
 }
 
-// The problem of the whole partition, and dst's shape and layout.
-result_t compose_problem(const partition_t &partition, lowered_t &lowered) {
+// The ops of the whole partition, with shapes.
+result_t compose_partition(const partition_t &partition,
+        const lowered_t &lowered, composition_t &composition) {
     const partition_scope_t scope(partition, lowered);
     const op_record_t &root = partition.ops.back();
-    composition_t composition;
     result_t result = compose(scope, root, composition);
     if (!result.ok()) return result;
     // Where the shapes of compile are others than those that the graph was
@@ -70,34 +71,44 @@ result_t compose_problem(const partition_t &partition, lowered_t &lowered) {
                         " ops, of which ", composition.ops.size(),
                         " compose with the shapes given"),
                 status_t::invalid_shape);
+    return {};
+}
+
+// The problem of the whole partition, and dst's shape and layout.
+result_t lower_chain(const partition_t &partition, composition_t &composition,
+        isa_t isa, lowered_t &lowered) {
     const chain_t &chain = composition.chain;
     logical_tensor_t &dst = lowered.outputs.front();
-    result = infer_output(partition, chain.shape(),
+    result_t result = infer_output(partition, chain.shape(),
             dense_strides_like(chain.shape(), chain.preferred_order()), dst);
     if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
     if (!result.ok()) return result;
     lowered.operands = composition.sources;
     lowered.operands.push_back({dst.id, -1});
     lowered.constants = std::move(composition.constants);
-    for (const size_t tensor : composition.must_be_zero)
-        lowered.must_be_zero.push_back(*find_port(lowered.inputs, tensor));
-    return {};
+    lowered.inplace = inplace_pairs(lowered);
+    return choose_implementation(lowered.problem, isa, lowered.implementation);
 }
 
 } // namespace
 
 result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
-        const std::vector<logical_tensor_t> &outputs, isa_t isa,
+        const std::vector<logical_tensor_t> &outputs, isa_t isa, int threads,
         lowered_t &lowered) {
     lowered = lowered_t();
     result_t result = resolve_ports(partition, inputs, outputs, lowered);
     if (result.ok() && is_range_quantize(partition.ops.front()))
         return lower_dynamic_quantize(partition, isa, lowered);
-    if (result.ok()) result = compose_problem(partition, lowered);
+    composition_t composition;
+    if (result.ok())
+        result = compose_partition(partition, lowered, composition);
     if (!result.ok()) return result;
-    lowered.inplace = inplace_pairs(lowered);
-    return choose_implementation(lowered.problem, isa, lowered.implementation);
+    for (const size_t tensor : composition.must_be_zero)
+        lowered.must_be_zero.push_back(*find_port(lowered.inputs, tensor));
+    if (composition.product)
+        return lower_matmul(partition, composition, isa, threads, lowered);
+    return lower_chain(partition, composition, isa, lowered);
 }
 
 } // namespace dnnl_dequant

@@ -7,6 +7,7 @@
 #include "base/isa.hpp"
 #include "base/status.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/quantize/dynamic_quantize.hpp"
 #include "partition/partition.hpp"
 #include "primitives/reorder.hpp"
@@ -14,13 +15,16 @@
 namespace dnnl_dequant {
 
 /// What carries a problem out: one of our kernels, one that finds its
-/// parameters first, or a primitive of oneDNN's. Exactly one is set.
+/// parameters first, a product whose elements the problem begins with, or a
+/// primitive of oneDNN's. Exactly one is set.
 struct implementation_t {
     std::shared_ptr<const kernel_t> kernel;
     std::shared_ptr<const dynamic_quantize_t> dynamic;
+    std::shared_ptr<const matmul_t> matmul;
     std::shared_ptr<const reorder_t> primitive;
 
     const char *name() const {
+        if (matmul) return matmul->name();
         if (dynamic) return dynamic->name();
         return kernel ? kernel->name() : primitive->name();
     }
@@ -31,7 +35,9 @@ struct lowered_t {
     std::vector<logical_tensor_t> inputs;  // ports, with shapes and strides
     std::vector<logical_tensor_t> outputs; // inferred where they were not told
     problem_t problem;
-    std::vector<source_t> operands;    // where each operand comes from
+    /// Where each operand comes from; of a product, those of src and of the
+    /// weights come first, and the problem's first is none.
+    std::vector<source_t> operands;
     std::vector<constant_t> constants; // those that no tensor holds
     /// Inputs that must hold zeros only (ONNX: zero points of small floats);
     /// looked at when executed, before anything is written.
@@ -45,14 +51,19 @@ struct lowered_t {
 /// @param inputs, outputs Logical tensors as the user gave them to compile,
 ///     in any order, found by id.
 /// @param isa What kernels may use.
+/// @param threads What it will run on, most likely.
 /// @returns invalid_arguments where a port is missing or its layout unknown,
 ///     invalid_data_type, invalid_shape or invalid_graph_op where they do not
 ///     fit the partition or each other, unimplemented for what only oneDNN
 ///     can serve (opaque layouts); always with a sentence.
 result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
-        const std::vector<logical_tensor_t> &outputs, isa_t isa,
+        const std::vector<logical_tensor_t> &outputs, isa_t isa, int threads,
         lowered_t &lowered);
+
+/// The first kernel of ours, best first, that takes the problem.
+result_t choose_kernel(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel);
 
 /// The first implementation, best first, that takes the problem; why those
 /// before it did not is logged.

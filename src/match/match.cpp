@@ -11,6 +11,7 @@ const char *to_string(partition_kind_t kind) {
     case partition_kind_t::dequantize: return "dequantize";
     case partition_kind_t::quantize: return "quantize";
     case partition_kind_t::chain: return "chain";
+    case partition_kind_t::matmul: return "matmul";
     }
     return "unknown";
 }
@@ -23,6 +24,22 @@ result_t refuse(
 dims_t strides_or_dense(const logical_tensor_t &tensor) {
     return has_strides(tensor) ? strides_of(tensor)
                                : dense_strides(dims_of(tensor));
+}
+
+size_t tensor_count(const composition_t &composition) {
+    size_t count = composition.sources.size();
+    if (composition.product)
+        count += tensor_count(composition.product->src)
+                 + tensor_count(composition.product->weights);
+    return count;
+}
+
+void append_ops(composition_t &composition, const composition_t &other) {
+    const auto join = [](auto &to, const auto &from) {
+        to.insert(to.end(), from.begin(), from.end());
+    };
+    join(composition.ops, other.ops);
+    join(composition.must_be_zero, other.must_be_zero);
 }
 
 void compose_outside(const scope_t &scope, const op_record_t &op, size_t index,
@@ -47,7 +64,7 @@ result_t finish_op(const scope_t &scope, const op_record_t &op,
         composition_t &composition) {
     const logical_tensor_t output = scope.known(op.outputs[0]);
     chain_t &chain = composition.chain;
-    if (chain.operand_count() > max_chain_operands)
+    if (tensor_count(composition) > max_chain_operands)
         return refuse(op, "too many tensors for one kernel");
     if (type_of(output) != chain.type()) {
         if (!is_result_type(type_of(output)))

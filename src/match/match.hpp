@@ -1,6 +1,7 @@
 #ifndef MATCH_MATCH_HPP
 #define MATCH_MATCH_HPP
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ enum class partition_kind_t {
     dequantize, // one dequantize op
     quantize,   // one quantize op
     chain,      // a dequantize and ops around it, or a copy
+    matmul,     // a product with dequantized weights, and ops behind it
 };
 
 const char *to_string(partition_kind_t kind);
@@ -39,12 +41,17 @@ using constant_t = std::vector<unsigned char>;
 
 /// Where an operand of a problem comes from: a logical tensor or a constant.
 struct source_t {
-    size_t tensor = 0; // logical tensor id
+    size_t tensor = 0; // logical tensor id, or product_source
     int constant = -1; // index into composition_t::constants; -1: the tensor
 };
 
+/// What stands for a tensor where a value begins with a product.
+constexpr size_t product_source = static_cast<size_t>(-1);
+
 /// Tensors that a value may be made of.
 constexpr size_t max_chain_operands = 12;
+
+struct product_t;
 
 /// A value, and everything that it is made of.
 struct composition_t {
@@ -57,7 +64,22 @@ struct composition_t {
     /// One of the ops is a dequantize, or a quantize that oneDNN lacks.
     bool dequantizes = false;
     int depth = 0; // ops on the way here from the last one
+    /// Where the value begins with a product: what is multiplied. The chain's
+    /// operand 0 is the product, and sources[0] product_source.
+    std::shared_ptr<const product_t> product;
 };
+
+/// The rows of src, [..., rows, depth], times weights, [..., depth, columns],
+/// in f32. Dimensions before the last two are alike, or 1 in the weights.
+struct product_t {
+    composition_t src, weights;
+};
+
+/// Tensors that a value is made of, those of its product among them.
+size_t tensor_count(const composition_t &composition);
+
+/// Appends the ops and inputs of a composition to those of another.
+void append_ops(composition_t &composition, const composition_t &other);
 
 /// Continues a composition by one op: composes the op's input values and
 /// applies what the op does. Refuses with a sentence that names the op, and

@@ -64,6 +64,21 @@ public:
     /// dimension: a dst in the same order is written fastest.
     dims_t preferred_order() const;
 
+    /// True where blocks of `size` indices along dimension `d`, which begin at
+    /// its multiples, look alike to every operand; a last one may be short.
+    bool cuts_evenly(size_t d, dim_t size) const;
+    /// The value's first sizes[d] indices along each dimension: a block that
+    /// cuts_evenly(), or what a last, short one has.
+    chain_t block(const dims_t &sizes) const;
+    /// The same value where operand 0 has these strides over its dimensions,
+    /// which no layout op has touched.
+    void lay_first(const dims_t &strides);
+    /// Elements of an operand from index 0 of dimension `d` to `index`.
+    dim_t offset_of(size_t operand, size_t d, dim_t index) const;
+    data_type_t operand_type(size_t operand) const {
+        return operands_[operand];
+    }
+
     /// The problem that stores the value to a dst of these strides and of the
     /// value's type and shape.
     result_t finish(const dims_t &dst_strides, problem_t &problem) const;

@@ -61,6 +61,10 @@ void set_node_attributes(op &result, const chain_node_t &node) {
         result.set_attr<float>(op::attr::min, node.lower);
         result.set_attr<float>(op::attr::max, node.upper);
         break;
+    case op::kind::MatMul:
+        result.set_attr<bool>(op::attr::transpose_a, node.transpose_a);
+        result.set_attr<bool>(op::attr::transpose_b, node.transpose_b);
+        break;
     case op::kind::SoftMax: result.set_attr<int64_t>(op::attr::axis, -1); break;
     default:
         if (dequantizes(node)) e2e::set_attributes(result, node.dequantize);

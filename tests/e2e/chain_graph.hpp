@@ -13,9 +13,10 @@ struct chain_node_t {
     std::vector<size_t> inputs;  // indices of tensors
     std::vector<size_t> outputs; // one, or none (End)
 
-    std::vector<int64_t> order = {}; // StaticTranspose
-    dims_t shape = {};               // StaticReshape
-    float lower = 0, upper = 0;      // Clamp
+    std::vector<int64_t> order = {};               // StaticTranspose
+    dims_t shape = {};                             // StaticReshape
+    float lower = 0, upper = 0;                    // Clamp
+    bool transpose_a = false, transpose_b = false; // MatMul
     // Dequantize: one scale and zero point, or one a channel along `axis`.
     std::vector<float> scales = {};
     std::vector<int64_t> zps = {};

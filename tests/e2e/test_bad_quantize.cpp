@@ -9,6 +9,7 @@
 
 #include "dnnl_dequant/dnnl_dequant.hpp"
 #include "e2e/bad_input.hpp"
+#include "e2e/plugin.hpp"
 
 namespace dnnl_dequant {
 namespace e2e {
@@ -101,7 +102,7 @@ std::vector<int> quantized(quantize_t op, float scale) {
     const auto dst = strided(dst_id, c.dst);
     const auto &cpu = cpu_engine();
     const auto compiled = partition_of(op_of(c)).compile(inputs, {dst}, cpu);
-    EXPECT_NE(impl_info(compiled), "");
+    EXPECT_NE(kernel_of(compiled), "");
     compiled.execute(cpu_stream(),
             {{inputs[0], cpu, x.data()}, {inputs[1], cpu, &scale},
                     {inputs[2], cpu, &zero}},

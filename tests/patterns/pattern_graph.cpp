@@ -246,7 +246,7 @@ lowered_t pattern_graph_t::lowered(size_t op) const {
         output.layout_type = dnnl_graph_layout_type_any;
     lowered_t result;
     const result_t done
-            = lower(*partition, tensors_, outputs, isa_none, result);
+            = lower(*partition, tensors_, outputs, isa_none, 1, result);
     if (!done.ok()) throw std::runtime_error(done.reason);
     return result;
 }

@@ -1,0 +1,117 @@
+// A product with weights that are dequantized:
+//
+//   [... ->] src, [... ->] weights[, bias] -> MatMul -> dst
+//
+// What follows goes on with the product as the value.
+
+#include "base/convert.hpp"
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
+#include "patterns/patterns.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+bool flag(const op_record_t &op, int name) {
+    const auto *value = find_attribute<std::vector<uint8_t>>(op, name);
+    return value != nullptr && !value->empty() && value->front() != 0;
+}
+
+// Swaps the last two dimensions.
+void transpose(chain_t &chain) {
+    std::vector<size_t> order(chain.shape().size());
+    for (size_t d = 0; d < order.size(); ++d)
+        order[d] = d;
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    chain.transpose(order);
+}
+
+// A value of the op's, its last two dimensions as the product has them.
+result_t compose_factor(const scope_t &scope, const op_record_t &op,
+        size_t index, composition_t &factor) {
+    const bool dequantized = compose_dequantized(scope, op, index, factor);
+    if (index == 1 && !dequantized)
+        return refuse(op, "its weights are not dequantized");
+    if (!dequantized || factor.product) {
+        factor = composition_t();
+        compose_outside(scope, op, index, factor);
+    }
+    if (index == 1 && !factor.dequantizes)
+        return refuse(op, "its weights are a product themselves");
+    chain_t &chain = factor.chain;
+    const char *const name = index == 0 ? "src" : "weights";
+    if (!chain.has_shape())
+        return refuse(op, text("the shape of ", name, " is not known yet"));
+    if (chain.shape().size() < 2)
+        return refuse(op, text(name, " has shape ", dims_string(chain.shape()),
+                                  "; expected two dimensions or more"));
+    if (!is_result_type(chain.type()))
+        return refuse(op, text(name, " is of type ", to_string(chain.type()),
+                                  "; expected f32, bf16 or f16"));
+    if (flag(op, index == 0 ? dnnl_graph_op_attr_transpose_a
+                            : dnnl_graph_op_attr_transpose_b))
+        transpose(chain);
+    // What is multiplied is f32, of what the graph has rounded.
+    chain.set_type(data_type_t::f32);
+    problem_t problem;
+    const result_t result = chain.finish(dense_strides(chain.shape()), problem);
+    return result.ok() ? result : refuse(op, result.reason, result.status);
+}
+
+result_t product_shape(const op_record_t &op, const dims_t &src,
+        const dims_t &weights, dims_t &shape) {
+    const auto wrong = [&](const char *expected) {
+        return refuse(op,
+                text("src has shape ", dims_string(src), " and weights ",
+                        dims_string(weights), "; expected ", expected),
+                status_t::invalid_shape);
+    };
+    if (src.back() != weights[weights.size() - 2])
+        return wrong("as many columns of src as rows of weights");
+    if (weights.size() > src.size())
+        return refuse(op, "weights have more dimensions than src");
+    const size_t more = src.size() - weights.size();
+    for (size_t d = 0; d + 2 < weights.size(); ++d)
+        if (weights[d] != 1 && weights[d] != src[more + d]) {
+            if (src[more + d] == 1) return refuse(op, "src broadcasts");
+            return wrong("batches that broadcast");
+        }
+    shape = src;
+    shape.back() = weights.back();
+    return {};
+}
+
+} // namespace
+
+result_t compose_matmul(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    auto product = std::make_shared<product_t>();
+    product->src.depth = product->weights.depth = composition.depth;
+    result_t result = compose_factor(scope, op, 1, product->weights);
+    if (result.ok()) result = compose_factor(scope, op, 0, product->src);
+    dims_t shape;
+    if (result.ok())
+        result = product_shape(op, product->src.chain.shape(),
+                product->weights.chain.shape(), shape);
+    if (!result.ok()) return result;
+
+    composition.chain.begin(data_type_t::f32, shape, dense_strides(shape));
+    composition.sources = {{product_source, -1}};
+    append_ops(composition, product->src);
+    append_ops(composition, product->weights);
+    composition.dequantizes = true;
+    composition.product = std::move(product);
+    if (op.inputs.size() > 2) {
+        chain_t::view_t view;
+        result = broadcast_view(
+                op, 2, scope.known(op.inputs[2]), composition.chain, view);
+        if (result.ok())
+            result = apply_input(step_kind_t::add, op, 2, view, composition);
+        if (!result.ok()) return result;
+    }
+    composition.chain.set_type(type_of(op.outputs[0]));
+    return finish_op(scope, op, composition);
+}
+
+} // namespace dnnl_dequant

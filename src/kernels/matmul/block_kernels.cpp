@@ -1,0 +1,65 @@
+#include "kernels/matmul/block_kernels.hpp"
+
+#include <algorithm>
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr size_t max_buffers = 16;
+
+dim_t elements_per_byte(data_type_t type) {
+    return std::max<dim_t>(8 / bits_of(type), 1);
+}
+
+} // namespace
+
+block_kernels_t::block_kernels_t(
+        std::vector<data_type_t> types, std::array<axis_t, axes> grid)
+    : types_(std::move(types))
+    , grid_(std::move(grid)) {
+    size_t slots = 1;
+    for (const axis_t &axis : grid_)
+        slots *= axis.shape_count;
+    for (const data_type_t type : types_)
+        slots *= static_cast<size_t>(elements_per_byte(type));
+    kernels_.resize(slots);
+}
+
+dim_t block_kernels_t::offset_of(const index_t &block, size_t operand) const {
+    dim_t offset = 0;
+    for (size_t a = 0; a < axes; ++a)
+        offset += grid_[a].offsets[block[a] * types_.size() + operand];
+    return offset;
+}
+
+dim_t block_kernels_t::phase_of(const index_t &block, size_t operand) const {
+    return offset_of(block, operand) % elements_per_byte(types_[operand]);
+}
+
+size_t block_kernels_t::slot_of(const index_t &block) const {
+    size_t slot = 0;
+    for (size_t a = 0; a < axes; ++a)
+        slot = slot * grid_[a].shape_count + grid_[a].shapes[block[a]];
+    for (size_t o = 0; o < types_.size(); ++o)
+        slot = slot * static_cast<size_t>(elements_per_byte(types_[o]))
+               + static_cast<size_t>(phase_of(block, o));
+    return slot;
+}
+
+std::shared_ptr<const kernel_t> &block_kernels_t::kernel_of(
+        const index_t &block) {
+    return kernels_[slot_of(block)];
+}
+
+void block_kernels_t::run(
+        const index_t &block, void *const *buffers) const noexcept {
+    std::array<void *, max_buffers> at {};
+    for (size_t o = 0; o < types_.size(); ++o)
+        at[o] = static_cast<char *>(buffers[o])
+                + offset_of(block, o) * bits_of(types_[o]) / 8;
+    const kernel_t &kernel = *kernels_[slot_of(block)];
+    kernel.run(at.data(), 0, kernel.work_amount());
+}
+
+} // namespace dnnl_dequant

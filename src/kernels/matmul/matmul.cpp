@@ -1,0 +1,102 @@
+#include "kernels/matmul/matmul.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr size_t max_buffers = 16;
+
+} // namespace
+
+matmul_t::matmul_t(matmul_plan_t plan)
+    : plan_(std::move(plan)) {
+    dim_t depth = 0, rows = 0;
+    for (const dim_t block : plan_.depth_blocks)
+        depth = std::max(depth, block);
+    for (const auto &block : plan_.row_blocks)
+        rows = std::max(rows, block.rows);
+    if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
+    // gemv takes as much again as the sums.
+    thread_floats_
+            = weights_floats_ + rows * plan_.pitch * (plan_.gemv ? 2 : 1);
+}
+
+dim_t matmul_t::work_amount() const {
+    return static_cast<dim_t>(
+            plan_.row_blocks.size() * plan_.col_blocks.size());
+}
+
+dim_t matmul_t::cols() const {
+    return std::accumulate(
+            plan_.col_blocks.begin(), plan_.col_blocks.end(), dim_t(0));
+}
+
+dim_t matmul_t::shared_floats() const {
+    return plan_.src ? plan_.rows * plan_.src_pitch : 0;
+}
+
+void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
+        const float *shared, float *own) const noexcept {
+    const float *src
+            = plan_.src ? shared : static_cast<const float *>(buffers[0]);
+    const auto cols = static_cast<dim_t>(plan_.col_blocks.size());
+    for (dim_t unit = begin; unit < end; ++unit)
+        run_unit(buffers, static_cast<size_t>(unit / cols),
+                static_cast<size_t>(unit % cols), src, own);
+}
+
+void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
+        size_t col_block, const float *src, float *own) const noexcept {
+    const auto &rows = plan_.row_blocks[row_block];
+    std::array<void *, max_buffers> at {};
+    std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
+            at.begin());
+    at[plan_.weights_operands] = own;
+
+    gemm_block_t block;
+    block.a = src + rows.first * plan_.src_pitch;
+    block.b = own;
+    block.c = own + weights_floats_;
+    block.lda = plan_.src_pitch;
+    block.ldb = block.ldc = plan_.pitch;
+    block.rows = rows.rows;
+    const dim_t panel = plan_.gemm->panel();
+    block.cols = (plan_.col_blocks[col_block] + panel - 1) / panel * panel;
+    block.accumulates = false;
+    for (size_t k = 0; k < plan_.depth_blocks.size(); ++k) {
+        block.depth = plan_.depth_blocks[k];
+        plan_.weights.run({rows.outer, k, col_block}, at.data());
+        plan_.gemm->run(block);
+        block.a += block.depth;
+        block.accumulates = true;
+    }
+    if (plan_.depth_blocks.empty())
+        std::fill_n(block.c, rows.rows * plan_.pitch, 0.f);
+}
+
+void matmul_t::run_unit(void *const *buffers, size_t row_block,
+        size_t col_block, const float *src, float *own) const noexcept {
+    const auto &rows = plan_.row_blocks[row_block];
+    void *const *const of_weights = buffers + plan_.src_operands;
+    float *const sums = own + weights_floats_;
+    if (plan_.gemv)
+        plan_.gemv->run(of_weights,
+                {src + rows.first * plan_.src_pitch, sums,
+                        sums + rows.rows * plan_.pitch, plan_.src_pitch,
+                        plan_.pitch, rows.rows,
+                        static_cast<dim_t>(col_block) * plan_.col_blocks[0],
+                        plan_.col_blocks[col_block]});
+    else multiply(of_weights, row_block, col_block, src, own);
+
+    // The result's buffers are the last ones; the sums come before them.
+    std::array<void *, max_buffers> at {sums};
+    void *const *const rest = of_weights + plan_.weights_operands;
+    std::copy(rest, rest + plan_.result.operand_count() - 1, at.begin() + 1);
+    plan_.result.run({row_block, col_block, 0}, at.data());
+}
+
+} // namespace dnnl_dequant

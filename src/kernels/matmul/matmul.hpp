@@ -1,0 +1,76 @@
+#ifndef KERNELS_MATMUL_MATMUL_HPP
+#define KERNELS_MATMUL_MATMUL_HPP
+
+#include "kernels/matmul/block_kernels.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/gemv.hpp"
+
+namespace dnnl_dequant {
+
+/// How a product is cut up. Everything is f32 in scratch memory: src, once for
+/// all; a block of weights (its rows along depth), and the sums of a block of
+/// rows by one of columns, each thread its own.
+struct matmul_plan_t {
+    /// Rows of src that are multiplied by the same weights.
+    struct row_block_t {
+        dim_t first, rows;
+        size_t outer; // index of the weights' outer axis
+    };
+
+    dim_t rows = 0, depth = 0;
+    /// Makes f32 rows of src; null where it has them already, src_pitch
+    /// elements apart.
+    std::shared_ptr<const kernel_t> src;
+    dim_t src_pitch = 0;
+    /// How many of the buffers are src's; the weights' come after them, and
+    /// the rest is the result's.
+    size_t src_operands = 0, weights_operands = 0;
+
+    std::vector<row_block_t> row_blocks;
+    std::vector<dim_t> depth_blocks, col_blocks; // sizes
+    dim_t pitch = 0;                             // of both blocks
+    block_kernels_t weights;                     // outer, depth, columns
+    block_kernels_t result;                      // row block, columns
+    std::shared_ptr<const gemm_t> gemm;
+    /// Does without blocks of weights; null where it does not take them, or
+    /// there are more rows.
+    std::shared_ptr<const gemv_t> gemv;
+};
+
+/// dst = steps(src * weights), the weights never whole in memory as floats.
+/// Units of work are blocks of dst; each element is summed by one thread, over
+/// depth in order, whatever the split.
+class matmul_t {
+public:
+    explicit matmul_t(matmul_plan_t plan);
+
+    const char *name() const {
+        return plan_.gemv ? plan_.gemv->name() : plan_.gemm->name();
+    }
+    const matmul_plan_t &plan() const { return plan_; }
+
+    dim_t work_amount() const;
+    dim_t cols() const;
+    /// Floats that all threads share: src's rows.
+    dim_t shared_floats() const;
+    /// Floats that each thread needs for itself.
+    dim_t thread_floats() const { return thread_floats_; }
+
+    /// Runs the units [begin, end). `shared` has src's rows where plan().src
+    /// makes them. Allocates nothing.
+    void run(void *const *buffers, dim_t begin, dim_t end, const float *shared,
+            float *own) const noexcept;
+
+private:
+    void multiply(void *const *weights_buffers, size_t row_block,
+            size_t col_block, const float *src, float *own) const noexcept;
+    void run_unit(void *const *buffers, size_t row_block, size_t col_block,
+            const float *src, float *own) const noexcept;
+
+    const matmul_plan_t plan_;
+    dim_t weights_floats_ = 0, thread_floats_ = 0;
+};
+
+} // namespace dnnl_dequant
+
+#endif

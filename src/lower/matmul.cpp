@@ -1,0 +1,381 @@
+// dst = steps(src * weights): how the product is cut into blocks, and the
+// kernels of each. What a block of weights is, or of dst, is a problem like any
+// other, of the same composition.
+
+#include "lower/matmul.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/log.hpp"
+#include "graph/logical_tensor.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "lower/ports.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Vectors are as many floats at most, and so are panels of the product.
+constexpr dim_t panel = 64;
+// Floats between rows of src in scratch memory beside its own: rows of a power
+// of two would meet in the same sets of the cache.
+constexpr dim_t src_pad = 16;
+// Rows whose sums fit a core's second cache beside a block of weights.
+constexpr dim_t most_rows = 512;
+// Up to so many rows the weights are what costs: their blocks stay in the first
+// cache, and their rows are long, as memory likes it.
+constexpr dim_t few_rows = 8;
+
+struct block_sizes_t {
+    dim_t depth, cols;
+};
+constexpr block_sizes_t sizes_of_few = {32, 1024}, sizes_of_many = {256, 128};
+
+// Rows of weights this long are read as streams.
+constexpr dim_t most_gemv_cols = 2048;
+
+dim_t round_up(dim_t value, dim_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+// The largest size up to `most` that `fits` and divides by `unit`; else the
+// next larger one that fits, which the whole extent does.
+template <typename fits_t>
+dim_t pick_size(dim_t extent, dim_t most, dim_t unit, fits_t &&fits) {
+    if (extent <= most) return std::max<dim_t>(extent, 1);
+    for (dim_t size = most / unit * unit; size > 0; size -= unit)
+        if (fits(size)) return size;
+    for (dim_t size = most; size < extent; ++size)
+        if (fits(size)) return size;
+    return extent;
+}
+
+class lowering_t {
+public:
+    lowering_t(const composition_t &composition, isa_t isa, int threads,
+            lowered_t &lowered)
+        : src_(composition.product->src)
+        , weights_(composition.product->weights)
+        , result_(composition)
+        , isa_(isa)
+        , threads_(std::max(threads, 1))
+        , lowered_(lowered)
+        , dst_(lowered.outputs.front())
+        , shape_(composition.chain.shape())
+        , rank_(shape_.size()) {}
+
+    result_t run() {
+        note_operands();
+        const dims_t &weights = weights_.chain.shape();
+        plan_.depth = weights[weights.size() - 2];
+        plan_.rows = std::accumulate(shape_.begin(), shape_.end() - 1, dim_t(1),
+                std::multiplies<dim_t>());
+        batched_ = std::any_of(weights.begin(), weights.end() - 2,
+                [](dim_t dim) { return dim != 1; });
+        result_t result = make_gemm(isa_, plan_.gemm);
+        if (result.ok()) result = make_src();
+        if (!result.ok()) return result;
+        cut_rows();
+        choose_gemv();
+        cut_depth_and_cols();
+        if (plan_.rows > 0 && shape_.back() > 0) {
+            result = make_weights();
+            if (result.ok()) result = make_result();
+            if (!result.ok()) return result;
+        }
+        lowered_.implementation.matmul
+                = std::make_shared<const matmul_t>(std::move(plan_));
+        return {};
+    }
+
+private:
+    void note_operands() {
+        plan_.src_operands = add_sources(src_);
+        plan_.weights_operands = add_sources(weights_);
+        add_sources(result_);
+        lowered_.operands.push_back({dst_.id, -1});
+    }
+
+    size_t add_sources(const composition_t &composition) {
+        const auto before = static_cast<int>(lowered_.constants.size());
+        size_t count = 0;
+        for (source_t source : composition.sources) {
+            if (source.tensor == product_source) continue;
+            if (source.constant >= 0) source.constant += before;
+            lowered_.operands.push_back(source);
+            ++count;
+        }
+        lowered_.constants.insert(lowered_.constants.end(),
+                composition.constants.begin(), composition.constants.end());
+        return count;
+    }
+
+    // src where it lies, if that is in f32 rows of one pitch; else a kernel.
+    result_t make_src() {
+        const dims_t &shape = src_.chain.shape();
+        problem_t problem;
+        plan_.src_pitch = plan_.depth;
+        dims_t dense = dense_strides(shape);
+        result_t result = src_.chain.finish(dense, problem);
+        if (!result.ok() || plan_.depth == 0) return result;
+        const operand_t &src = problem.src();
+        if (src.type == data_type_t::f32 && problem.steps.empty()
+                && src.offset == 0 && is_rows(problem, src))
+            return {};
+        plan_.src_pitch = round_up(plan_.depth, panel) + src_pad;
+        for (size_t d = 0; d + 1 < dense.size(); ++d)
+            dense[d] = dense[d] / plan_.depth * plan_.src_pitch;
+        result = src_.chain.finish(dense, problem);
+        return result.ok() ? choose_kernel(problem, isa_, plan_.src) : result;
+    }
+
+    // Loops are merged: there is one, or one of rows and one along them.
+    bool is_rows(const problem_t &problem, const operand_t &src) {
+        const auto &loops = problem.loops;
+        if (loops.empty()) return true;
+        if (loops.size() > 2 || src.strides.back() != 1
+                || problem.dst().strides.back() != 1)
+            return false;
+        if (loops.size() == 1) return true;
+        if (loops[1].extent != plan_.depth) return plan_.depth == 1;
+        plan_.src_pitch = src.strides[0];
+        return true;
+    }
+
+    // From the innermost dimension of rows outwards, while they are few enough
+    // and are multiplied by the same weights.
+    void cut_rows() {
+        row_sizes_.assign(rank_ - 1, 1);
+        dim_t rows = 1;
+        for (size_t d = rank_ - 1; d-- > 0;) {
+            if (batched_ && d + 2 < rank_) break;
+            const chain_t &chain = result_.chain;
+            row_sizes_[d] = pick_size(shape_[d],
+                    std::max<dim_t>(most_rows / rows, 1), 1,
+                    [&](dim_t size) { return chain.cuts_evenly(d, size); });
+            rows *= row_sizes_[d];
+            if (row_sizes_[d] < shape_[d]) break;
+        }
+        block_rows_ = rows;
+    }
+
+    // Where it refuses, blocks serve, and the log says why.
+    void choose_gemv() {
+        const dims_t &shape = weights_.chain.shape();
+        if (batched_ || block_rows_ > gemv_t::most_rows || plan_.depth == 0)
+            return;
+        dims_t strides(shape.size(), 0);
+        strides[shape.size() - 2] = shape.back() + panel;
+        strides.back() = 1;
+        problem_t problem;
+        gemv_weights_t weights;
+        result_t result = weights_.chain.finish(strides, problem);
+        if (result.ok())
+            result = describe_weights(
+                    problem, plan_.depth, shape.back(), weights);
+        if (result.ok()) result = make_gemv(weights, isa_, plan_.gemv);
+        if (!result.ok())
+            log_refusal(log_dispatch, "implementation",
+                    "jit_matmul_few_rows_avx512_core: " + result.reason);
+    }
+
+    void cut_depth_and_cols() {
+        block_sizes_t most
+                = block_rows_ <= few_rows ? sizes_of_few : sizes_of_many;
+        if (plan_.gemv)
+            most.cols = std::min(most_gemv_cols,
+                    round_up((shape_.back() + threads_ - 1) / threads_,
+                            gemv_t::panel));
+        const size_t k = weights_.chain.shape().size() - 2;
+        cols_ = pick_size(shape_.back(), most.cols, panel, [&](dim_t size) {
+            return size % (plan_.gemv ? gemv_t::panel : 1) == 0
+                   && weights_.chain.cuts_evenly(k + 1, size)
+                   && result_.chain.cuts_evenly(rank_ - 1, size);
+        });
+        const dim_t depth = most.depth * most.cols / round_up(cols_, panel);
+        depth_ = pick_size(plan_.depth, depth, 16, [&](dim_t size) {
+            return weights_.chain.cuts_evenly(k, size);
+        });
+        plan_.pitch = round_up(cols_, panel);
+        for (dim_t at = 0; at < plan_.depth; at += depth_)
+            plan_.depth_blocks.push_back(std::min(depth_, plan_.depth - at));
+        for (dim_t at = 0; at < shape_.back(); at += cols_)
+            plan_.col_blocks.push_back(std::min(cols_, shape_.back() - at));
+    }
+
+    // Blocks of `size` along dimension d: where operands lie, and which of two
+    // shapes a block has.
+    static block_kernels_t::axis_t make_axis(const chain_t &chain,
+            const std::vector<dim_t> &dst_strides, size_t d, dim_t size) {
+        block_kernels_t::axis_t axis;
+        const dim_t extent = chain.shape()[d];
+        for (dim_t at = 0; at < extent; at += size) {
+            for (size_t o = 0; o < chain.operand_count(); ++o)
+                axis.offsets.push_back(chain.offset_of(o, d, at));
+            axis.offsets.push_back(dst_strides[d] * at);
+            axis.shapes.push_back(extent - at < size);
+        }
+        axis.shape_count = extent % size == 0 ? 1 : 2;
+        // Where it is the only one, the short shape is the first.
+        if (extent < size) axis.shapes.assign(1, 0);
+        return axis;
+    }
+
+    // An axis of several dimensions, the outermost first.
+    static block_kernels_t::axis_t combine(const block_kernels_t::axis_t &outer,
+            const block_kernels_t::axis_t &inner) {
+        block_kernels_t::axis_t axis;
+        const size_t operands = outer.offsets.size() / outer.shapes.size();
+        for (size_t i = 0; i < outer.shapes.size(); ++i)
+            for (size_t j = 0; j < inner.shapes.size(); ++j) {
+                axis.shapes.push_back(
+                        outer.shapes[i] * inner.shape_count + inner.shapes[j]);
+                for (size_t o = 0; o < operands; ++o)
+                    axis.offsets.push_back(outer.offsets[i * operands + o]
+                                           + inner.offsets[j * operands + o]);
+            }
+        axis.shape_count = outer.shape_count * inner.shape_count;
+        return axis;
+    }
+
+    static block_kernels_t::axis_t single(size_t operands) {
+        return {std::vector<dim_t>(operands, 0), {0}, 1};
+    }
+
+    static std::vector<data_type_t> types_of(
+            const chain_t &chain, data_type_t dst) {
+        std::vector<data_type_t> types;
+        for (size_t o = 0; o < chain.operand_count(); ++o)
+            types.push_back(chain.operand_type(o));
+        types.push_back(dst);
+        return types;
+    }
+
+    // A kernel for every block that looks like no other before it.
+    template <typename make_t>
+    result_t make_kernels(block_kernels_t &blocks, make_t &&make) {
+        for (size_t i = 0; i < blocks.block_count(0); ++i)
+            for (size_t j = 0; j < blocks.block_count(1); ++j)
+                for (size_t k = 0; k < blocks.block_count(2); ++k) {
+                    auto &kernel = blocks.kernel_of({i, j, k});
+                    if (kernel) continue;
+                    problem_t problem;
+                    result_t result = make(i, j, k, problem);
+                    for (size_t o = 0; o < problem.operands.size(); ++o)
+                        problem.operands[o].offset
+                                += blocks.phase_of({i, j, k}, o);
+                    if (result.ok())
+                        result = choose_kernel(problem, isa_, kernel);
+                    if (!result.ok()) return result;
+                }
+        return {};
+    }
+
+    result_t make_weights() {
+        const chain_t &chain = weights_.chain;
+        const size_t rank = chain.shape().size(), k = rank - 2;
+        const dims_t none(rank, 0);
+        const auto types = types_of(chain, data_type_t::f32);
+        auto outer = single(types.size());
+        for (size_t d = 0; d < k; ++d)
+            outer = combine(outer, make_axis(chain, none, d, 1));
+        const auto &rows = plan_.depth_blocks;
+        if (rows.empty() || plan_.gemv) return {};
+        plan_.weights = block_kernels_t(
+                types, {outer, make_axis(chain, none, k, depth_),
+                               make_axis(chain, none, k + 1, cols_)});
+        dims_t sizes(rank, 1), strides(rank, 0);
+        strides[k] = plan_.pitch;
+        strides[k + 1] = 1;
+        return make_kernels(plan_.weights,
+                [&](size_t, size_t row, size_t col, problem_t &problem) {
+            sizes[k] = plan_.depth_blocks[row];
+            sizes[k + 1] = plan_.col_blocks[col];
+            return chain.block(sizes).finish(strides, problem);
+        });
+    }
+
+    result_t make_result() {
+        chain_t chain = result_.chain;
+        // The sums are a block's own.
+        chain.lay_first(dims_t(rank_, 0));
+        const dims_t strides = strides_of(dst_);
+        const auto types = types_of(chain, chain.type());
+        auto rows = single(types.size());
+        for (size_t d = 0; d + 1 < rank_; ++d)
+            rows = combine(rows, make_axis(chain, strides, d, row_sizes_[d]));
+        note_row_blocks();
+        plan_.result = block_kernels_t(
+                types, {rows, make_axis(chain, strides, rank_ - 1, cols_),
+                               single(types.size())});
+        return make_kernels(plan_.result,
+                [&](size_t row, size_t col, size_t, problem_t &problem) {
+            dims_t sizes = row_block_dims_[row];
+            sizes.push_back(plan_.col_blocks[col]);
+            chain_t block = chain.block(sizes);
+            dims_t sums = dense_strides(sizes);
+            for (size_t d = 0; d + 1 < rank_; ++d)
+                sums[d] = sums[d] / sizes.back() * plan_.pitch;
+            block.lay_first(sums);
+            return block.finish(strides, problem);
+        });
+    }
+
+    // Every block of rows, in the order of make_result()'s axis.
+    void note_row_blocks() {
+        const dims_t &weights = weights_.chain.shape();
+        dims_t at(rank_ - 1, 0);
+        for (bool more = true; more;) {
+            dims_t sizes;
+            dim_t first = 0, rows = 1, outer = 0;
+            for (size_t d = 0; d + 1 < rank_; ++d) {
+                sizes.push_back(std::min(row_sizes_[d], shape_[d] - at[d]));
+                first = first * shape_[d] + at[d];
+                rows *= sizes.back();
+                const size_t more_dims = rank_ - weights.size();
+                if (d + 2 < rank_ && d >= more_dims
+                        && weights[d - more_dims] != 1)
+                    outer = outer * weights[d - more_dims] + at[d];
+            }
+            row_block_dims_.push_back(sizes);
+            plan_.row_blocks.push_back(
+                    {first, rows, static_cast<size_t>(outer)});
+            more = false;
+            for (size_t d = rank_ - 1; d-- > 0 && !more;) {
+                at[d] += row_sizes_[d];
+                more = at[d] < shape_[d];
+                if (!more) at[d] = 0;
+            }
+        }
+    }
+
+    const composition_t &src_, &weights_, &result_;
+    const isa_t isa_;
+    const dim_t threads_;
+    lowered_t &lowered_;
+    const logical_tensor_t &dst_;
+    const dims_t shape_;
+    const size_t rank_;
+    bool batched_ = false;
+    dims_t row_sizes_; // of a block, one a dimension of rows
+    std::vector<dims_t> row_block_dims_;
+    dim_t block_rows_ = 1, cols_ = 1, depth_ = 1;
+    matmul_plan_t plan_;
+};
+
+} // namespace
+
+result_t lower_matmul(const partition_t &partition,
+        const composition_t &composition, isa_t isa, int threads,
+        lowered_t &lowered) {
+    const chain_t &chain = composition.chain;
+    logical_tensor_t &dst = lowered.outputs.front();
+    result_t result = infer_output(
+            partition, chain.shape(), dense_strides(chain.shape()), dst);
+    if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
+    if (!result.ok()) return result;
+    return lowering_t(composition, isa, threads, lowered).run();
+}
+
+} // namespace dnnl_dequant

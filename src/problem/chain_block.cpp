@@ -1,0 +1,70 @@
+// Blocks of a chain's value: what a kernel that works in blocks has of each.
+
+#include "problem/chain.hpp"
+
+#include <algorithm>
+
+namespace dnnl_dequant {
+
+bool chain_t::cuts_evenly(size_t d, dim_t size) const {
+    const dim_axes_t &axes = dims_[d];
+    dim_t inner = 1; // indices of the axes that are whole in a block
+    for (size_t i = axes.size(); i-- > 0; inner *= axes[i].extent) {
+        if (size % inner != 0) return false;
+        const dim_t part = size / inner;
+        if (part >= axes[i].extent) {
+            if (part % axes[i].extent != 0) return false;
+            continue;
+        }
+        if (i != 0 && axes[i].extent % part != 0) return false;
+        return std::all_of(axes[i].along.begin(), axes[i].along.end(),
+                [part](const along_t &a) {
+            return a.stride == 0 || part % a.group == 0 || a.group % part == 0;
+        });
+    }
+    return true;
+}
+
+chain_t chain_t::block(const dims_t &sizes) const {
+    chain_t part = *this;
+    part.shape_ = sizes;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+        dim_axes_t &axes = part.dims_[d];
+        dim_t left = sizes[d];
+        for (size_t i = axes.size(); i-- > 0;) {
+            axis_t &axis = axes[i];
+            axis.extent = std::min(axis.extent, left);
+            left /= std::max<dim_t>(axis.extent, 1);
+            for (along_t &a : axis.along)
+                if (a.group >= axis.extent) a = {};
+        }
+        axes.erase(std::remove_if(axes.begin(), axes.end(),
+                           [](const axis_t &axis) { return axis.extent == 1; }),
+                axes.end());
+    }
+    return part;
+}
+
+void chain_t::lay_first(const dims_t &strides) {
+    for (size_t d = 0; d < dims_.size(); ++d) {
+        dim_t stride = strides[d];
+        for (size_t i = dims_[d].size(); i-- > 0;) {
+            dims_[d][i].along[0] = {stride, 1};
+            stride *= dims_[d][i].extent;
+        }
+    }
+}
+
+dim_t chain_t::offset_of(size_t operand, size_t d, dim_t index) const {
+    const dim_axes_t &axes = dims_[d];
+    dim_t offset = 0;
+    for (size_t i = axes.size(); i-- > 0;) {
+        const along_t &a = axes[i].along[operand];
+        const dim_t at = i == 0 ? index : index % axes[i].extent;
+        offset += a.stride * (at / a.group);
+        index /= axes[i].extent;
+    }
+    return offset;
+}
+
+} // namespace dnnl_dequant

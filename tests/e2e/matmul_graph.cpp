@@ -1,0 +1,185 @@
+#include "e2e/matmul_graph.hpp"
+
+#include <cmath>
+#include <sstream>
+
+#include "support/numbers.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+
+using support::tensor_t;
+
+namespace {
+
+dims_t swapped(dims_t dims, bool swaps) {
+    if (swaps) std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+    return dims;
+}
+
+dims_t ones_but_last(const dims_t &dims) {
+    return {dims.back()};
+}
+
+// Where the point of a product lies in a tensor that broadcasts to it: the
+// batch of `index`, then row and column.
+dim_t element_of(const tensor_t &t, const dims_t &index, dim_t row, dim_t col,
+        bool transposed) {
+    const size_t rank = t.dims.size(), more = index.size() - rank;
+    dim_t element = t.offset;
+    for (size_t d = 0; d + 2 < rank; ++d)
+        if (t.dims[d] != 1) element += index[more + d] * t.strides[d];
+    if (transposed) std::swap(row, col);
+    return element + row * t.strides[rank - 2] + col * t.strides[rank - 1];
+}
+
+} // namespace
+
+std::string to_string(const matmul_case_t &c) {
+    std::ostringstream out;
+    const auto print = [&out](const char *name, const dims_t &dims) {
+        out << name;
+        for (const dim_t dim : dims)
+            out << ' ' << dim;
+    };
+    print("src", c.src);
+    print(", weights", c.weights);
+    out << ", " << to_string(c.quantized) << ", zps " << to_string(c.zps)
+        << ", " << to_string(c.type) << ", group " << c.group
+        << (c.transpose_a ? ", a transposed" : "")
+        << (c.transpose_b ? ", b transposed" : "")
+        << (c.dense ? "" : ", padded") << (c.bias ? ", bias" : "") << ", seed "
+        << c.seed;
+    return out.str();
+}
+
+size_t add_tensor(
+        chain_graph_t &g, data_type_t type, const dims_t &dims, bool dense) {
+    tensor_t t;
+    t.type = type;
+    t.dims = dims;
+    t.strides = dense ? support::dense_strides(dims)
+                      : support::padded_strides(dims, 3);
+    g.tensors.push_back(t);
+    return g.tensors.size() - 1;
+}
+
+chain_graph_t graph_of(const matmul_case_t &c) {
+    chain_graph_t g;
+    const dims_t stored = swapped(c.weights, c.transpose_b);
+    const size_t rank = stored.size();
+    const size_t depth_at = rank - (c.transpose_b ? 1 : 2);
+    const size_t col_at = rank - (c.transpose_b ? 2 : 1);
+
+    chain_node_t dequantize {op::kind::DynamicDequantize, {}, {}};
+    dequantize_case_t &how = dequantize.dequantize;
+    how.seed = c.seed;
+    how.src.dims = stored;
+    how.qtype = c.group == 0    ? support::qtype_t::per_tensor
+                : c.group == -1 ? support::qtype_t::per_channel
+                                : support::qtype_t::per_group;
+    how.axis = static_cast<dim_t>(col_at);
+    if (c.group > 0) {
+        how.group_shape.assign(rank, 1);
+        how.group_shape[depth_at] = c.group;
+    }
+    const dims_t grid = support::scales_dims_of(how);
+    dequantize.inputs = {add_tensor(g, c.quantized, stored, c.dense),
+            add_tensor(g, c.type, grid)};
+    if (c.zps != data_type_t::undef)
+        dequantize.inputs.push_back(add_tensor(g, c.zps, grid));
+    dequantize.outputs = {add_tensor(g, c.type, stored)};
+
+    chain_node_t matmul {op::kind::MatMul, {}, {}};
+    matmul.transpose_a = c.transpose_a;
+    matmul.transpose_b = c.transpose_b;
+    matmul.inputs
+            = {add_tensor(g, c.type, swapped(c.src, c.transpose_a), c.dense),
+                    dequantize.outputs[0]};
+    if (c.bias)
+        matmul.inputs.push_back(
+                add_tensor(g, c.type, ones_but_last(c.weights)));
+    dims_t shape = c.src;
+    shape.back() = c.weights.back();
+    matmul.outputs = {add_tensor(g, c.type, shape, c.dense)};
+    g.nodes = {dequantize, matmul};
+    return g;
+}
+
+chain_values_t exact_values(const chain_graph_t &g, uint64_t seed) {
+    chain_values_t values
+            = initial_values(g, support::values_t::ordinary, seed);
+    support::random_t random(seed);
+    std::vector<bool> is_scale(g.tensors.size(), false);
+    for (const chain_node_t &node : g.nodes)
+        if (dequantizes(node)) is_scale[node.inputs[1]] = true;
+    for (size_t t = 0; t < g.tensors.size(); ++t) {
+        const tensor_t &tensor = g.tensors[t];
+        if (!is_floating(tensor.type)) continue;
+        for (dim_t i = 0; i < tensor.span(); ++i) {
+            const auto any = static_cast<double>(random.between(-4, 4));
+            const double value
+                    = is_scale[t] ? std::exp2(std::fmod(any, 2)) : any;
+            support::put_bits(tensor.type, values[t].data(), i,
+                    support::round_to(support::format_of(tensor.type), value));
+        }
+    }
+    return values;
+}
+
+void for_each_product(const chain_graph_t &g, size_t id,
+        const chain_values_t &values,
+        const std::function<void(const sum_t &)> &point) {
+    const chain_node_t &node = g.nodes[id];
+    const tensor_t &a = g.tensors[node.inputs[0]];
+    const tensor_t &b = g.tensors[node.inputs[1]];
+    const tensor_t &dst = g.tensors[node.outputs[0]];
+    const void *of_a = values[node.inputs[0]].data();
+    const void *of_b = values[node.inputs[1]].data();
+    const size_t rank = dst.dims.size();
+    const dim_t depth = a.dims[rank - (node.transpose_a ? 2 : 1)];
+    dims_t index(rank, 0);
+    for (dim_t i = 0; i < dst.count(); ++i) {
+        dim_t left = i;
+        for (size_t d = rank; d-- > 0; left /= dst.dims[d])
+            index[d] = left % dst.dims[d];
+        sum_t sum;
+        sum.element = element_of(
+                dst, index, index[rank - 2], index[rank - 1], false);
+        sum.column = index[rank - 1];
+        for (dim_t k = 0; k < depth; ++k) {
+            const double product
+                    = support::float_at(a.type, of_a,
+                              element_of(a, index, index[rank - 2], k,
+                                      node.transpose_a))
+                      * support::float_at(b.type, of_b,
+                              element_of(b, index, k, index[rank - 1],
+                                      node.transpose_b));
+            sum.sum += product;
+            sum.magnitude += std::fabs(product);
+        }
+        point(sum);
+    }
+}
+
+void compute_exactly(const chain_graph_t &g, const chain_values_t &values) {
+    for (size_t id = 0; id < g.nodes.size(); ++id) {
+        const chain_node_t &node = g.nodes[id];
+        if (node.kind != op::kind::MatMul) {
+            compute(g, id, values);
+            continue;
+        }
+        const auto type = g.tensors[node.outputs[0]].type;
+        for_each_product(g, id, values, [&](const sum_t &sum) {
+            double value = sum.sum;
+            if (node.inputs.size() > 2)
+                value += support::float_at(g.tensors[node.inputs[2]].type,
+                        values[node.inputs[2]].data(), sum.column);
+            support::put_bits(type, values[node.outputs[0]].data(), sum.element,
+                    support::round_to(support::format_of(type), value));
+        });
+    }
+}
+
+} // namespace e2e
+} // namespace dnnl_dequant

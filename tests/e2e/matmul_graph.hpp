@@ -1,0 +1,56 @@
+#ifndef E2E_MATMUL_GRAPH_HPP
+#define E2E_MATMUL_GRAPH_HPP
+
+#include "e2e/chain_graph.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+
+/// dequantize(weights) -> MatMul, as data. Dimensions before the last two are
+/// batches.
+struct matmul_case_t {
+    dims_t src = {3, 8};     // rows, depth
+    dims_t weights = {8, 5}; // depth, columns
+    data_type_t quantized = data_type_t::u4;
+    data_type_t zps = data_type_t::u4;   // undef: none
+    data_type_t type = data_type_t::f32; // of src and dst
+    dim_t group = 0; // along depth; 0: one for all, -1: one a column
+    bool transpose_a = false, transpose_b = false;
+    bool dense = true; // no gaps between rows
+    bool bias = false;
+    uint64_t seed = 1;
+};
+
+std::string to_string(const matmul_case_t &c);
+
+/// The tensors and the two ops of a case; the MatMul is op 1, its output the
+/// last tensor. More ops may be added behind it.
+chain_graph_t graph_of(const matmul_case_t &c);
+
+/// Adds a tensor; returns its index.
+size_t add_tensor(chain_graph_t &g, data_type_t type, const dims_t &dims,
+        bool dense = true);
+
+/// Values whose products and sums are exact in f32, whatever their order:
+/// small integers, scales that are powers of two.
+chain_values_t exact_values(const chain_graph_t &g, uint64_t seed);
+
+/// A MatMul's point: the sum of its products in double, and that of their
+/// magnitudes.
+struct sum_t {
+    dim_t element = 0; // of dst
+    dim_t column = 0;
+    double sum = 0, magnitude = 0;
+};
+/// Calls point(sum) for each point of MatMul `id`.
+void for_each_product(const chain_graph_t &g, size_t id,
+        const chain_values_t &values,
+        const std::function<void(const sum_t &)> &point);
+
+/// Computes all ops by their formulas; products are to be exact.
+void compute_exactly(const chain_graph_t &g, const chain_values_t &values);
+
+} // namespace e2e
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,60 @@
+// patterns/matmul.cpp
+
+#include <gtest/gtest.h>
+
+#include "patterns/pattern_graph.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using t = data_type_t;
+
+size_t matmul(pattern_graph_t &g, const std::vector<size_t> &inputs,
+        const dims_t &shape, bool transpose_b = false) {
+    return g.op(dnnl_graph_op_matmul, inputs, t::f32, shape,
+            {{dnnl_graph_op_attr_transpose_b,
+                    std::vector<uint8_t> {uint8_t(transpose_b)}}});
+}
+
+TEST(matmul, takes_its_weights_and_what_follows) {
+    pattern_graph_t g;
+    const size_t weights = g.dequantized({6, 4});
+    const size_t product
+            = matmul(g, {g.tensor(t::f32, {3, 6}), weights}, {3, 4});
+    g.relu(g.binary(dnnl_graph_op_add, product, g.tensor(t::f32, {4})));
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3"});
+}
+
+TEST(matmul, takes_both_factors) {
+    pattern_graph_t g;
+    const size_t src = g.dequantized({3, 6}), weights = g.dequantized({4, 6});
+    matmul(g, {src, weights}, {3, 4}, true);
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
+}
+
+TEST(matmul, leaves_a_product_of_plain_tensors) {
+    pattern_graph_t g;
+    matmul(g, {g.tensor(t::f32, {3, 6}), g.tensor(t::f32, {6, 4})}, {3, 4});
+    EXPECT_EQ(g.partitions(), parts_t {"0"});
+}
+
+TEST(matmul, leaves_weights_of_two_products_alone) {
+    pattern_graph_t g;
+    const size_t weights = g.dequantized({6, 4});
+    matmul(g, {g.tensor(t::f32, {3, 6}), weights}, {3, 4});
+    matmul(g, {g.tensor(t::f32, {2, 6}), weights}, {2, 4});
+    EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1", "2"}));
+}
+
+// oneDNN's partition of both is not cut up for the product alone.
+TEST(matmul, is_not_what_is_moved) {
+    pattern_graph_t g;
+    const size_t product = matmul(
+            g, {g.tensor(t::f32, {3, 6}), g.dequantized({6, 4})}, {3, 4});
+    g.transpose(product, {1, 0});
+    EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1 2"}));
+    EXPECT_TRUE(logs(g, {"StaticTranspose", "it moves a product's elements"}));
+}
+
+} // namespace
+} // namespace dnnl_dequant
