@@ -23,14 +23,17 @@ constexpr dim_t panel = 64;
 constexpr dim_t src_pad = 16;
 // Rows whose sums fit a core's second cache beside a block of weights.
 constexpr dim_t most_rows = 512;
-// Up to so many rows the weights are what costs: their blocks stay in the first
-// cache, and their rows are long, as memory likes it.
+// Up to so many rows the weights are what costs.
 constexpr dim_t few_rows = 8;
 
 struct block_sizes_t {
     dim_t depth, cols;
 };
-constexpr block_sizes_t sizes_of_few = {32, 1024}, sizes_of_many = {256, 128};
+// Blocks that are read in long stretches. 4096 x 4096 u4 in groups of 128, one
+// thread of a Cascade Lake, ms: columns side by side, 1 row, 32 x 1024 take 5.6
+// and 512 x 64 11; depth side by side, 1 row, 32 x 1024 take 20 and 512 x 64
+// 4.7; 512 rows either way 144 to 155, 128 x 256 175 to 184.
+constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {512, 64};
 
 // Rows of weights this long are read as streams.
 constexpr dim_t most_gemv_cols = 2048;
@@ -181,8 +184,10 @@ private:
     }
 
     void cut_depth_and_cols() {
-        block_sizes_t most
-                = block_rows_ <= few_rows ? sizes_of_few : sizes_of_many;
+        const bool by_columns = weights_.chain.preferred_order().back() == 1;
+        block_sizes_t most = block_rows_ <= few_rows && by_columns
+                                     ? wide_blocks
+                                     : deep_blocks;
         if (plan_.gemv)
             most.cols = std::min(most_gemv_cols,
                     round_up((shape_.back() + threads_ - 1) / threads_,
