@@ -42,6 +42,19 @@ def check_needed(dynamic):
     return complaints if needed else ["no NEEDED entry was found"]
 
 
+def check_cet(machine, notes, code):
+    """readelf -hW and -nW, and the disassembly of an exported function."""
+    if "X86-64" not in machine:
+        return []
+    complaints = []
+    if not re.search(r"x86 feature:.*\bSHSTK\b", notes):
+        complaints.append("is not marked for shadow stacks (-z shstk)")
+    first = re.search(r"^\s+[0-9a-f]+:\s(.*)$", code, re.M)
+    if not first or "endbr64" not in first.group(1):
+        complaints.append("has no landing pads (-fcf-protection)")
+    return complaints
+
+
 def check_hardening(dynamic, segments, symbols):
     """readelf -dW, readelf -lW and `nm -D` of the library."""
     complaints = []
@@ -74,7 +87,11 @@ def check(what, root, library):
     if what == "needed":
         return check_needed(dynamic), 1
     return check_hardening(dynamic, output("readelf", "-lW", library),
-                           output("nm", "-D", library)), 1
+                           output("nm", "-D", library)) \
+        + check_cet(output("readelf", "-hW", library),
+                    output("readelf", "-nW", library),
+                    output("objdump", "-d",
+                           "--disassemble=dnnl_dequant_version", library)), 1
 
 
 if __name__ == "__main__":

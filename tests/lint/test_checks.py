@@ -116,6 +116,19 @@ class LibraryTest(unittest.TestCase):
             wrong[place] = right[place].replace(old, new)
             self.assertTrue(check_library.check_hardening(*wrong), (old, new))
 
+    def test_cet(self):
+        machine = "  Machine:   Advanced Micro Devices X86-64\n"
+        notes = "      Properties: x86 feature: SHSTK\n"
+        code = ("00000000000018f0 <f>:\n"
+                "    18f0:\tf3 0f 1e fa          \tendbr64\n"
+                "    18f4:\tc3                   \tret\n")
+        self.assertFalse(check_library.check_cet(machine, notes, code))
+        self.assertTrue(check_library.check_cet(machine, "", code))
+        self.assertTrue(check_library.check_cet(
+            machine, notes, code.replace("endbr64", "nop")))
+        self.assertTrue(check_library.check_cet(machine, notes, ""))
+        self.assertFalse(check_library.check_cet("Machine: AArch64", "", ""))
+
 
 class EntryPointsTest(unittest.TestCase):
     def test_unknown_function(self):

@@ -60,6 +60,7 @@ Xbyak::Address jit_generator_t::constant(uint32_t lane) {
 }
 
 void jit_generator_t::create() {
+    endbr64(); // it is called through a pointer
     generate();
     write_constants();
     if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
