@@ -1,0 +1,232 @@
+// What no program should do, and what must not become of it: sizes that wrap,
+// ranks that nothing has, names of a megabyte, buffers that overlap.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+#include "e2e/bad_input.hpp"
+#include "support/guarded_buffer.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+namespace {
+
+using support::guarded_buffer_t;
+
+constexpr dim_t most = std::numeric_limits<dim_t>::max();
+constexpr dim_t least = std::numeric_limits<dim_t>::min();
+
+// What only we take, its op named as the test wants.
+op named(const dequantize_case_t &c, const std::string &name) {
+    op dequantize(0, op::kind::DynamicDequantize, inputs_of(c),
+            {strided(dst_id, c.dst)}, name);
+    set_attributes(dequantize, c);
+    return dequantize;
+}
+
+// Our own lines of what the call prints.
+std::vector<std::string> lines_of(const std::function<void()> &call) {
+    ::testing::internal::CaptureStdout();
+    call();
+    std::istringstream printed(::testing::internal::GetCapturedStdout());
+    std::vector<std::string> ours;
+    for (std::string line; std::getline(printed, line);)
+        if (line.find("dequant_backend") != std::string::npos)
+            ours.push_back(line);
+    return ours;
+}
+
+void expect_harmless(const std::vector<std::string> &lines) {
+    for (const auto &line : lines) {
+        EXPECT_LT(line.size(), 2000u) << line.substr(0, 2000);
+        for (const char c : line)
+            EXPECT_TRUE(c >= 0x20 && c < 0x7f) << line.substr(0, 2000);
+    }
+    const char *const wanted = std::getenv("ONEDNN_VERBOSE");
+    if (wanted && *wanted) {
+        EXPECT_FALSE(lines.empty());
+    }
+}
+
+std::string every_byte() {
+    std::string bytes;
+    for (int byte = 1; byte < 256; ++byte)
+        bytes += static_cast<char>(byte);
+    return bytes;
+}
+
+TEST(abuse, names_of_any_bytes_and_length) {
+    for (const std::string &name :
+            {std::string("\n\x1b[2J\\x,\"\x9b"), every_byte(),
+                    std::string(1 << 20, 'x'), std::string(1 << 20, '\n')})
+        expect_harmless(lines_of([&] {
+            const auto c = grouped();
+            const auto compiled = compile_or_throw(partition_of(named(c, name)),
+                    inputs_of(c), {strided(dst_id, c.dst)});
+            EXPECT_EQ(check_execution(c, compiled), "");
+            auto wrong = grouped();
+            wrong.scales.dims = {4, 4};
+            EXPECT_NE(status_of([&] {
+                compile_or_throw(partition_of(named(c, name)), inputs_of(wrong),
+                        {strided(dst_id, c.dst)});
+            }),
+                    dnnl_success);
+        }));
+}
+
+TEST(abuse, attributes_of_any_bytes_length_and_size) {
+    const auto refused = [](const std::function<void(op &)> &set) {
+        expect_harmless(lines_of([&] {
+            EXPECT_NE(status_of([&] {
+                const auto c = grouped();
+                auto dequantize = named(c, "dequantize");
+                set(dequantize);
+                compile_or_throw(partition_of(dequantize), inputs_of(c),
+                        {strided(dst_id, c.dst)});
+            }),
+                    dnnl_success);
+        }));
+    };
+    const auto text = [&](const std::string &value) {
+        refused([&](op &o) {
+            o.set_attr<std::string>(op::attr::qtype, value);
+        });
+    };
+    const auto groups = [&](const std::vector<int64_t> &value) {
+        refused([&](op &o) {
+            o.set_attr<std::vector<int64_t>>(op::attr::group_shape, value);
+        });
+    };
+    text(every_byte());
+    text(std::string(1 << 20, '\n'));
+    groups(std::vector<int64_t>(100000, 8));
+    groups({least, least});
+    groups({0, most});
+    for (const int64_t axis : {least, most, dim_t {2}, dim_t {-3}})
+        refused([&](op &o) {
+            o.set_attr<std::string>(op::attr::qtype, "per_channel");
+            o.set_attr<int64_t>(op::attr::axis, axis);
+        });
+}
+
+TEST(abuse, sizes_that_wrap) {
+    const dim_t half = dim_t {1} << 32;
+    const std::vector<dims_t> shapes {{half, half}, {half, half, 4}, {most, 2},
+            {2, most}, {most, most}, {dim_t {1} << 62, 2},
+            {(dim_t {1} << 61) + 1, 8}, {half, half, half, half}};
+    for (const auto &dims : shapes)
+        for (const dim_t stride : {dim_t {1}, most, dim_t {1} << 62, least})
+            for (const data_type_t src : {data_type_t::u4, data_type_t::s8}) {
+                auto c = dense_case({2, 2}, src, data_type_t::f32);
+                c.src.dims = c.dst.dims = dims;
+                c.src.strides = c.dst.strides = dims_t(dims.size(), stride);
+                EXPECT_NE(status_of([&] {
+                    compile_or_throw(partition_of(op_of(c)), inputs_of(c),
+                            {strided(dst_id, c.dst)});
+                }),
+                        dnnl_success)
+                        << to_string(c);
+            }
+}
+
+// INT64_MIN itself says that a stride is not known.
+TEST(abuse, strides_that_wrap) {
+    for (const dim_t stride :
+            {most, most / 2, most / 4 + 1, least + 1, dim_t {-1}})
+        for (const bool of_src : {false, true}) {
+            auto c = grouped();
+            (of_src ? c.src : c.dst).strides = {stride, 1};
+            EXPECT_NE(status_of([&] {
+                compile_or_throw(partition_of(op_of(grouped())), inputs_of(c),
+                        {strided(dst_id, c.dst)});
+            }),
+                    dnnl_success)
+                    << to_string(c);
+        }
+}
+
+// Every buffer at an odd address, and at the end of its pages.
+TEST(abuse, buffers_at_any_byte) {
+    for (const data_type_t dst :
+            {data_type_t::f32, data_type_t::bf16, data_type_t::f16})
+        for (const dim_t width : {5, 67, 1030}) {
+            const auto c = per_group(dense_case({3, width}, data_type_t::s8,
+                                             dst, data_type_t::s32),
+                    {1, 8});
+            std::vector<char> src(c.src.bytes()), scales(c.scales.bytes()),
+                    zps(c.zps.bytes()), expected(c.dst.bytes()),
+                    actual(c.dst.bytes());
+            support::fill(c, src.data(), scales.data(), zps.data());
+            support::reference(
+                    c, src.data(), scales.data(), zps.data(), expected.data());
+            const auto compiled = compile_or_throw(partition_of(op_of(c)),
+                    inputs_of(c), {strided(dst_id, c.dst)});
+            for (const size_t slack : {1u, 2u, 3u}) {
+                const auto copy = [&](const std::vector<char> &from) {
+                    guarded_buffer_t to(
+                            from.size(), guarded_buffer_t::edge_t::end, slack);
+                    std::memcpy(to.data(), from.data(), from.size());
+                    return to;
+                };
+                const auto a = copy(src), b = copy(scales), z = copy(zps),
+                           out = copy(expected);
+                std::memset(out.data(), 0x5a, out.size());
+                compiled.execute(cpu_stream(),
+                        {{strided(src_id, c.src), cpu_engine(), a.data()},
+                                {strided(scales_id, c.scales), cpu_engine(),
+                                        b.data()},
+                                {strided(zps_id, c.zps), cpu_engine(),
+                                        z.data()}},
+                        {{strided(dst_id, c.dst), cpu_engine(), out.data()}});
+                cpu_stream().wait();
+                std::memcpy(actual.data(), out.data(), out.size());
+                EXPECT_EQ(support::difference(dst, expected.data(),
+                                  actual.data(), c.dst.span()),
+                        "")
+                        << to_string(c) << ", " << slack << " bytes";
+                EXPECT_TRUE(
+                        a.intact() && b.intact() && z.intact() && out.intact());
+            }
+        }
+}
+
+// No in-place ports: dst has no meaning then, and all else stays as it was.
+TEST(abuse, inputs_that_overlap_dst) {
+    for (const dim_t width : {20, 67, 1030, 70000}) {
+        const auto c = per_group(dense_case({3, width}, data_type_t::u8,
+                                         data_type_t::f32, data_type_t::u8),
+                {1, 8});
+        const auto compiled = compile_or_throw(
+                partition_of(op_of(c)), inputs_of(c), {strided(dst_id, c.dst)});
+        const guarded_buffer_t dst(
+                c.dst.bytes(), guarded_buffer_t::edge_t::end, 3);
+        char *const begin = static_cast<char *>(dst.data());
+        for (const size_t shift : {size_t {0}, size_t {1}, c.src.bytes(),
+                     c.dst.bytes() - c.src.bytes()})
+            for (const bool scales_too : {false, true}) {
+                std::memset(begin, 0x41, dst.size());
+                std::vector<char> scales(c.scales.bytes(), 0x3f),
+                        zps(c.zps.bytes(), 1);
+                const size_t last = dst.size() - scales.size();
+                compiled.execute(cpu_stream(),
+                        {{strided(src_id, c.src), cpu_engine(), begin + shift},
+                                {strided(scales_id, c.scales), cpu_engine(),
+                                        scales_too ? begin + last
+                                                   : scales.data()},
+                                {strided(zps_id, c.zps), cpu_engine(),
+                                        zps.data()}},
+                        {{strided(dst_id, c.dst), cpu_engine(), begin}});
+                cpu_stream().wait();
+                EXPECT_TRUE(dst.intact());
+            }
+        EXPECT_EQ(check_execution(c, compiled), "");
+    }
+}
+
+} // namespace
+} // namespace e2e
+} // namespace dnnl_dequant
