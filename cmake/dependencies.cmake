@@ -11,10 +11,14 @@ dnnl_dequant_require(dnnl_FOUND "oneDNN 3.7 or later, with CMake files" libdnnl-
 find_package(OpenMP COMPONENTS CXX)
 dnnl_dequant_require(OpenMP_CXX_FOUND "OpenMP for the C++ compiler"
     "g++, or libomp-dev for clang")
-find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
-dnnl_dequant_require(XBYAK_INCLUDE_DIR "Xbyak 6.68 or later" libxbyak-dev)
+# Code is generated for x86-64 only; elsewhere the portable kernels serve.
 add_library(dnnl_dequant_xbyak INTERFACE)
-target_include_directories(dnnl_dequant_xbyak SYSTEM INTERFACE ${XBYAK_INCLUDE_DIR})
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
+    dnnl_dequant_require(XBYAK_INCLUDE_DIR "Xbyak 6.68 or later" libxbyak-dev)
+    target_include_directories(dnnl_dequant_xbyak SYSTEM INTERFACE
+        ${XBYAK_INCLUDE_DIR})
+endif()
 if(DNNL_DEQUANT_BUILD_TESTS)
     find_package(GTest QUIET)
     dnnl_dequant_require(GTest_FOUND "GoogleTest" "libgtest-dev libgmock-dev")

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include "support/numbers.hpp"
 #include "support/random.hpp"
@@ -123,6 +125,7 @@ INSTANTIATE_TEST_SUITE_P(convert, narrow_format,
             return std::string(to_string(param_info.param.type));
         });
 
+#if defined(__x86_64__)
 __attribute__((target("f16c"))) uint16_t f16_of_processor(float value) {
     const __m128i bits = _mm_cvtps_ph(_mm_set_ss(value), 0);
     return static_cast<uint16_t>(_mm_extract_epi16(bits, 0));
@@ -140,6 +143,7 @@ TEST(convert, agrees_with_the_processor_on_f16) {
                 << std::hex << bits_of_float(value);
     }
 }
+#endif
 
 TEST(convert, reads_nibbles_low_half_first) {
     const unsigned char bytes[] = {0x8f, 0x70, 0x1e};

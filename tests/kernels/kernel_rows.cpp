@@ -32,6 +32,7 @@ const std::vector<kernel_row_t> &quantize_rows() {
 }
 
 isa_t isa_of_machine() {
+#if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")
             || !__builtin_cpu_supports("f16c"))
         return isa_none;
@@ -40,6 +41,9 @@ isa_t isa_of_machine() {
                              && __builtin_cpu_supports("avx512vl")
                              && __builtin_cpu_supports("avx512dq");
     return avx512_core ? isa_avx512_core : isa_avx2;
+#else
+    return isa_none;
+#endif
 }
 
 namespace {

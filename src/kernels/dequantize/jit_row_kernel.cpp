@@ -18,9 +18,9 @@
 //
 // Registers: jit_row_registers.hpp.
 
-#include "kernels/dequantize/jit_row_kernel.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_row_kernel.hpp"
 
 #include <cstddef>
 

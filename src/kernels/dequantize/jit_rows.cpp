@@ -1,6 +1,6 @@
-#include "kernels/dequantize/jit_rows.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_rows.hpp"
 
 #include "kernels/dequantize/jit_stream.hpp"
 #include "kernels/dequantize/jit_walk.hpp"

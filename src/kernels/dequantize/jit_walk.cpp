@@ -1,6 +1,6 @@
-#include "kernels/dequantize/jit_walk.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
 

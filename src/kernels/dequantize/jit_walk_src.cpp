@@ -1,8 +1,8 @@
 // The walk's way to src: rows as they are, or a tile of them.
 
-#include "kernels/dequantize/jit_walk.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
 

@@ -17,9 +17,9 @@
 //   rax             scratch
 //   vmm             jit_chain_steps.hpp
 
-#include "kernels/elementwise/jit_chain_steps.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include <cstddef>
 

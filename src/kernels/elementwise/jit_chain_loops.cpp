@@ -1,6 +1,6 @@
-#include "kernels/elementwise/jit_chain_plan.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/elementwise/jit_chain_plan.hpp"
 
 namespace dnnl_dequant {
 

@@ -1,8 +1,8 @@
 // The walk's way to inputs that generated code cannot read where they stand.
 
-#include "kernels/elementwise/jit_chain_walk.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/elementwise/jit_chain_walk.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
+#if defined(__x86_64__)
+
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include "base/convert.hpp"
-
-#if defined(__x86_64__)
 
 #include <cstring>
 

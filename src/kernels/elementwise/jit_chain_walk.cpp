@@ -1,6 +1,6 @@
-#include "kernels/elementwise/jit_chain_walk.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/elementwise/jit_chain_walk.hpp"
 
 #include <algorithm>
 

@@ -20,9 +20,9 @@
 //   11       order of narrowing
 // and from io's first on those of rounding to bf16.
 
-#include "kernels/quantize/jit_quantize_desc.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/quantize/jit_quantize_desc.hpp"
 
 #include <cstddef>
 

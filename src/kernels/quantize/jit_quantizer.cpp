@@ -1,6 +1,6 @@
-#include "kernels/quantize/jit_quantizer.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/quantize/jit_quantizer.hpp"
 
 #include <cstring>
 

@@ -1,0 +1,17 @@
+# Debian's cross compiler, the libraries that cmake/setup/aarch64.sh unpacked,
+# and QEMU's user mode for what is built.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(root ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root)
+cmake_path(NORMAL_PATH root)
+set(CMAKE_SYSROOT ${root})
+set(libraries ${root}/usr/lib/aarch64-linux-gnu)
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${libraries} -Wl,-rpath-link,${libraries}")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT ${CMAKE_EXE_LINKER_FLAGS_INIT})
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;${root})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
