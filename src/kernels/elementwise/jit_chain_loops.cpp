@@ -78,18 +78,27 @@ private:
     // another one than the columns; -1 for none.
     int transposed_loop() const {
         int found = -1;
-        dim_t bits = 0;
+        double most = 0;
         for (int o = 0; o < inputs(); ++o) {
             const auto &from = operand(o);
-            if (stride(from, plan_.cols) <= 1 || bits_of(from.type) <= bits)
-                continue;
+            const double bits = bits_to_read(from);
+            if (stride(from, plan_.cols) <= 1 || bits <= most) continue;
             for (int l = 0; l < loop_count(); ++l)
                 if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
                     found = l;
-                    bits = bits_of(from.type);
+                    most = bits;
                 }
         }
         return found;
+    }
+
+    // Scales of groups are wider than what they scale, but fewer.
+    double bits_to_read(const operand_t &from) const {
+        double bits = bits_of(from.type);
+        for (int l = 0; l < loop_count(); ++l)
+            if (stride(from, l) != 0)
+                bits *= static_cast<double>(loop(l).extent);
+        return bits;
     }
 
     void choose_rows() {
