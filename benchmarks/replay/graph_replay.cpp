@@ -146,6 +146,19 @@ graph_replay_t::bound_t graph_replay_t::bind(
     return bound;
 }
 
+// Into the plugin's memory, which is compared by then.
+graph_replay_t::bound_t graph_replay_t::bind_apart(
+        const part_group_t &group, replay_row_t &row) {
+    const bool fused = group.plugin.size() == 1 && group.ops.size() > 1
+                       && group.plugin.front()->ours();
+    if (!fused) return {};
+    if (apart_.empty()) apart_ = single_ops_of(file_);
+    parts_t parts;
+    for (auto &part : apart_)
+        if (group.ops.count(part.ops.front()) != 0) parts.push_back(&part);
+    return bind(parts, owner_t::plugin, row.apart);
+}
+
 void graph_replay_t::execute(bound_t &parts) {
     for (auto &part : parts)
         part.compiled.execute(stream_, part.inputs, part.outputs);
@@ -261,6 +274,9 @@ replay_row_t graph_replay_t::run(size_t at, const replay_options_t &options) {
     const double once = try_out(stock, row.stock, options.cpu_time);
     check(group, row);
     publish(group, row);
+    bound_t apart = bind_apart(group, row);
+    const double by_ops
+            = apart.empty() ? 0 : try_out(apart, row.apart, options.cpu_time);
 
     contest_t contest;
     const auto enter = [&](bound_t &parts, contender_t &side, double seconds,
@@ -274,6 +290,7 @@ replay_row_t graph_replay_t::run(size_t at, const replay_options_t &options) {
     };
     enter(plugin, row.plugin, ours, 0);
     enter(stock, row.stock, once, ours);
+    if (!apart.empty()) enter(apart, row.apart, by_ops, ours);
     if (row.plugin.refusal.empty() || row.stock.refusal.empty())
         enter_loops(group, row, contest);
     sampling_t sampling;

@@ -38,6 +38,8 @@ private:
 
     replay_row_t describe(size_t group) const;
     bound_t bind(const parts_t &parts, owner_t owner, contender_t &contender);
+    /// The ops one by one, where the plugin has fused several.
+    bound_t bind_apart(const part_group_t &group, replay_row_t &row);
     void execute(bound_t &parts);
     double try_out(bound_t &parts, contender_t &contender, bool cpu_time);
     std::vector<size_t> inputs_of(const part_group_t &group) const;
@@ -50,7 +52,7 @@ private:
 
     graph_file_t file_;
     std::map<size_t, graph_value_t> values_; // file_'s, with inferred shapes
-    std::vector<part_t> stock_, plugin_;
+    std::vector<part_t> stock_, plugin_, apart_;
     std::vector<part_group_t> groups_;
     value_memory_t memory_;
     dnnl::stream stream_;

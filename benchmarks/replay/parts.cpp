@@ -128,7 +128,8 @@ private:
 
 } // namespace
 
-std::vector<part_t> partition_graph(const graph_file_t &file) {
+std::vector<part_t> partition_graph(
+        const graph_file_t &file, dnnl::graph::partition::policy policy) {
     std::map<size_t, std::string> refused;
     std::vector<part_t> parts;
     try {
@@ -139,7 +140,7 @@ std::vector<part_t> partition_graph(const graph_file_t &file) {
             if (!why.empty()) refused[op.id] = why;
         }
         built.finalize();
-        for (const auto &partition : built.get_partitions())
+        for (const auto &partition : built.get_partitions(policy))
             parts.push_back(as_part(partition, refused));
     } catch (const dnnl::error &e) {
         throw file_error_t(std::string("oneDNN refuses the graph: ")
@@ -157,6 +158,10 @@ std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner) {
     };
     const switched_t switched(owner == owner_t::plugin);
     return partition_graph(file);
+}
+
+std::vector<part_t> single_ops_of(const graph_file_t &file) {
+    return partition_graph(file, dnnl::graph::partition::policy::debug);
 }
 
 void compile(part_t &part, std::map<size_t, graph_value_t> &values) {

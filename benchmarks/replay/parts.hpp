@@ -28,11 +28,17 @@ struct part_t {
 /// order, by whoever is enabled. An op that is not taken stands there as a
 /// Wildcard, its partition refused. Throws file_error_t where the graph cannot
 /// be built.
-std::vector<part_t> partition_graph(const graph_file_t &file);
+std::vector<part_t> partition_graph(
+        const graph_file_t &file, dnnl::graph::partition::policy policy
+                                  = dnnl::graph::partition::policy::fusion);
 
 /// The same by this owner: switches the plugin, for the whole process, and on
 /// again.
 std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner);
+
+/// With the plugin, each op a partition of its own (policy debug): what
+/// fusing is held against.
+std::vector<part_t> single_ops_of(const graph_file_t &file);
 
 /// Compiles for these shapes and adds to them what oneDNN infers of the
 /// outputs'. Where it cannot, the part has a refusal.

@@ -59,7 +59,8 @@ table_t replay_printer_t::make_table() {
     return table_t({{"partition", ops_width}, {"types", types_width},
             {"owner", 6}, {"stock", 8, true}, {"plugin", 8, true},
             {"limit", 8, true}, {"ratio", 5, true}, {"GB/s", 5, true},
-            {"gain", 6, true}, {"check", 9}, {"kernel", 10}});
+            {"gain", 6, true}, {"apart", 8, true}, {"fused", 5, true},
+            {"check", 9}, {"kernel", 10}});
 }
 
 void replay_printer_t::print_legend() {
@@ -68,6 +69,8 @@ void replay_printer_t::print_legend() {
             "limit  a plain loop that moves the bytes of the partition's "
             "inputs and outputs\n"
             "ratio  plugin / limit; gain: stock / plugin\n"
+            "apart  the plugin, each op a partition of its own; fused: apart / "
+            "plugin\n"
             "check  equal: bit for bit with stock, and with the formula where "
             "it is one dequantize;\n"
             "       formula: with that alone; within E: sums are inside, E is "
@@ -84,7 +87,7 @@ void replay_printer_t::print_graph(const graph_file_t &file) const {
 
 void replay_printer_t::print_row(const replay_row_t &row) const {
     const bool limited = row.has_limit() && row.plugin.ran();
-    const auto gain = row.gain();
+    const auto gain = row.gain(), fusing = row.gain_of_fusing();
     const std::string count = ".. (" + std::to_string(row.ops.size()) + " ops)";
     table_.print_row({cut(ops_text(row.ops), ops_width, count),
             cut(joined(row.types), types_width, ".."), row.owner,
@@ -92,7 +95,10 @@ void replay_printer_t::print_row(const replay_row_t &row) const {
             row.has_limit() ? time_text(row.limit().median()) : "",
             limited ? number_text(row.ratio().median(), 2) : "",
             limited ? number_text(row.gigabytes_per_second(), 1) : "",
-            gain ? times_text(*gain) : "", row.check.text(), kernel_text(row)});
+            gain ? times_text(*gain) : "",
+            fusing ? time_text(row.apart.time.median()) : "",
+            fusing ? times_text(*fusing) : "", row.check.text(),
+            kernel_text(row)});
 }
 
 void replay_printer_t::print_sum(const std::vector<replay_row_t> &rows) const {
@@ -124,11 +130,13 @@ json_t replay_row_json(const graph_file_t &file, const replay_row_t &row) {
             {"check", row.check.text()},
             {"wrong", row.check.verdict == verdict_t::wrong},
             {"bound", row.check.bound}, {"limit", nullptr}, {"ratio", nullptr},
-            {"gain", nullptr}};
+            {"gain", nullptr}, {"apart", nullptr}, {"fusing", nullptr}};
     if (row.has_limit())
         j["limit"] = limit_json(row.ordinary, row.streaming, row.prefetched);
     if (limited) j["ratio"] = to_json(row.ratio());
     if (row.gain()) j["gain"] = *row.gain();
+    if (row.apart.ran()) j["apart"] = to_json(row.apart);
+    if (row.gain_of_fusing()) j["fusing"] = *row.gain_of_fusing();
     return j;
 }
 

@@ -39,5 +39,10 @@ std::optional<double> replay_row_t::gain() const {
     return stock.time.median() / plugin.time.median();
 }
 
+std::optional<double> replay_row_t::gain_of_fusing() const {
+    if (!plugin.ran() || !apart.ran()) return std::nullopt;
+    return apart.time.median() / plugin.time.median();
+}
+
 } // namespace bench
 } // namespace dnnl_dequant

@@ -40,6 +40,7 @@ struct replay_row_t {
     std::vector<std::string> types; // of inputs and outputs, "u4 f16 u8 -> f16"
     std::string owner;              // "plugin", "oneDNN" or "plugin+oneDNN"
     contender_t plugin, stock;
+    contender_t apart; // the plugin's ops one by one, where it fuses several
     samples_t ordinary, streaming, prefetched;
     replay_check_t check;
     size_t bytes = 0;
@@ -50,6 +51,7 @@ struct replay_row_t {
     samples_t ratio() const { return ratio_of(plugin.time, limit()); }
     double gigabytes_per_second() const;
     std::optional<double> gain() const; // stock's median over the plugin's
+    std::optional<double> gain_of_fusing() const; // that of the ops apart
 };
 
 struct replay_options_t {
