@@ -155,7 +155,7 @@ def figures(runs):
     for title, command, text in (
             ("Classes of rows", "kernels", lambda: against_the_limit(kernels)),
             ("Rows above their target", "kernels", lambda: missed(kernels)),
-            ("Rows where another is faster", "kernels",
+            ("Rows where another is faster, by more than a twentieth", "kernels",
              lambda: slower(kernels + beside + rows_of("replay"))),
             ("What a call costs", "kernels", lambda: latencies(
                 next((run["latencies"] for run in runs
