@@ -15,6 +15,10 @@ bool is_extension_kind(int kind);
 /// oneDNN refuses even that.
 std::shared_ptr<dnnl_graph_op> make_twin(const op_record_t &op);
 
+/// A fresh op of oneDNN's that is the recorded one. An op must not be in two
+/// graphs. Null where oneDNN refuses it.
+std::shared_ptr<dnnl_graph_op> make_copy(const op_record_t &op);
+
 } // namespace dnnl_dequant
 
 #endif

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "base/log.hpp"
+#include "partition/break_up.hpp"
+#include "partition/graph_scope.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 
@@ -13,43 +15,6 @@ namespace dnnl_dequant {
 namespace {
 
 using upstream::api_t;
-
-// The graph as it was built, less what is claimed already.
-class graph_scope_t : public scope_t {
-public:
-    explicit graph_scope_t(const graph_record_t &graph)
-        : fusing_(graph.fusing) {
-        for (const op_record_t &op : graph.ops) {
-            for (const logical_tensor_t &output : op.outputs)
-                producers_[output.id] = &op;
-            for (const logical_tensor_t &input : op.inputs)
-                ++uses_[input.id];
-        }
-    }
-
-    const op_record_t *producer(size_t tensor) const override {
-        const auto found = producers_.find(tensor);
-        if (!fusing_ || found == producers_.end()) return nullptr;
-        const op_record_t *op = found->second;
-        const bool inner = op->outputs.size() == 1 && uses_.at(tensor) == 1;
-        return inner && claimed_.count(op->id) == 0 ? op : nullptr;
-    }
-
-    logical_tensor_t known(const logical_tensor_t &named) const override {
-        return named;
-    }
-
-    void take(const std::vector<const op_record_t *> &ops) {
-        for (const op_record_t *op : ops)
-            claimed_.insert(op->id);
-    }
-
-private:
-    const bool fusing_;
-    std::map<size_t, const op_record_t *> producers_;
-    std::map<size_t, int> uses_;
-    std::set<size_t> claimed_;
-};
 
 struct candidate_t {
     upstream_partition_t handle;
@@ -97,10 +62,17 @@ public:
                 if (const op_record_t *root = find_op(graph_, *id))
                     try_root(*root, i);
         std::vector<listed_t> list;
-        for (candidate_t &candidate : candidates_)
-            if (candidate.claim || !candidate.covered)
-                list.push_back({std::move(candidate.handle),
+        for (candidate_t &candidate : candidates_) {
+            if (!candidate.claim && candidate.covered) continue;
+            std::vector<listed_t> parts;
+            if (!candidate.covered && candidate.ops.size() > 1)
+                parts = break_up(graph_, candidate.ops);
+            if (parts.empty())
+                parts.push_back({std::move(candidate.handle),
                         std::move(candidate.claim)});
+            for (listed_t &part : parts)
+                list.push_back(std::move(part));
+        }
         return list;
     }
 

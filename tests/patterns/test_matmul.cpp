@@ -56,5 +56,29 @@ TEST(matmul, is_not_what_is_moved) {
     EXPECT_TRUE(logs(g, {"StaticTranspose", "it moves a product's elements"}));
 }
 
+// A gated MLP, which is one partition of oneDNN's.
+TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
+    pattern_graph_t g;
+    const auto weights = [&](const dims_t &dims) {
+        const size_t src = g.tensor(t::u4, dims);
+        const size_t scales = g.tensor(t::f32, {dims[0] / 2, dims[1]});
+        return g.op(dnnl_graph_op_dynamic_dequantize, {src, scales}, t::f32,
+                dims,
+                {{dnnl_graph_op_attr_qtype, std::string("per_group")},
+                        {dnnl_graph_op_attr_group_shape, dims_t {2, 1}}});
+    };
+    const size_t x = g.tensor(t::f32, {3, 8});
+    const size_t gate = matmul(g, {x, weights({8, 6})}, {3, 6});
+    const size_t up = matmul(g, {x, weights({8, 6})}, {3, 6});
+    const size_t sigmoid
+            = g.op(dnnl_graph_op_sigmoid, {gate}, t::f32, {3, 6}, {});
+    const size_t silu = g.binary(dnnl_graph_op_multiply, gate, sigmoid);
+    const size_t gated = g.binary(dnnl_graph_op_multiply, silu, up);
+    matmul(g, {gated, weights({6, 8})}, {3, 8});
+    EXPECT_EQ(g.partitions(),
+            (parts_t {"ours: 0 1", "ours: 2 3 6", "4", "5", "ours: 7 8"}));
+    EXPECT_TRUE(g.claim(1)->upstream.empty());
+}
+
 } // namespace
 } // namespace dnnl_dequant
