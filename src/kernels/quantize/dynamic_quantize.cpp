@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/convert.hpp"
-
 namespace dnnl_dequant {
 
 namespace {
@@ -13,25 +11,30 @@ constexpr size_t max_buffers = 4;
 
 struct parameters_t {
     float scale;
-    int64_t zp;
+    int zp;
 };
 
 float clip(float value, float lower, float upper) {
     return std::min(std::max(value, lower), upper);
 }
 
-parameters_t parameters_of(
-        const range_t &range, data_type_t type, bool has_zps) {
+// To nearest, even at ties, of what is at most 2^22; without a call, which is
+// dear where there is a scale for every hundred elements.
+int nearest_small_int(float value) {
+    constexpr float ulp_is_one = 0x1.8p23f;
+    return static_cast<int>((value + ulp_is_one) - ulp_is_one);
+}
+
+parameters_t parameters_of(const range_t &range, bool is_u8, bool has_zps) {
     if (!has_zps) {
         const float most = std::max(range.above, range.below);
         return {most == 0.f ? 1.f : most / 127.f, 0};
     }
-    const bool is_u8 = type == data_type_t::u8;
     const float lowest = is_u8 ? 0.f : -127.f, highest = is_u8 ? 255.f : 127.f;
     const float width = range.above + range.below;
     const float scale = width == 0.f ? 1.f : width / (highest - lowest);
     const float zp = lowest + range.below / scale;
-    return {scale, zp != zp ? 0 : nearest_int(clip(zp, lowest, highest))};
+    return {scale, zp != zp ? 0 : nearest_small_int(clip(zp, lowest, highest))};
 }
 
 // "jit_quantize_avx2" -> "jit_dynamic_quantize_avx2"
@@ -52,7 +55,16 @@ dim_t range_parameters_t::count() const {
 
 void range_parameters_t::finish(
         const range_t *ranges, float *scales, void *zps) const {
+    const bool is_u8 = type == data_type_t::u8;
+    auto *const bytes = static_cast<unsigned char *>(zps);
+    const size_t last = grid.size() - (grid.empty() ? 0 : 1);
+    const dim_t row = grid.empty() ? 1 : grid[last];
     const dim_t groups = count();
+    const auto stride = [last](const dims_t &strides) {
+        return strides.empty() ? 0 : strides[last];
+    };
+    const dim_t scale_step = stride(scale_strides);
+    const dim_t zp_step = has_zps ? stride(zps_strides) : 0;
     dims_t index(grid.size(), 0);
     dim_t scale_at = 0, zp_at = 0;
     const auto step = [&](size_t d, dim_t iterations) {
@@ -60,11 +72,15 @@ void range_parameters_t::finish(
         scale_at += iterations * scale_strides[d];
         if (has_zps) zp_at += iterations * zps_strides[d];
     };
-    for (dim_t g = 0; g < groups; ++g) {
-        const parameters_t made = parameters_of(ranges[g], type, has_zps);
-        scales[scale_at] = made.scale;
-        if (has_zps) store_int(type, zps, zp_at, made.zp);
-        for (size_t d = grid.size(); d-- > 0;) {
+    for (dim_t g = 0; g < groups; g += row) {
+        for (dim_t i = 0; i < row; ++i) {
+            const auto made = parameters_of(ranges[g + i], is_u8, has_zps);
+            scales[scale_at + i * scale_step] = made.scale;
+            if (has_zps)
+                bytes[zp_at + i * zp_step]
+                        = static_cast<unsigned char>(made.zp);
+        }
+        for (size_t d = last; d-- > 0;) {
             step(d, 1);
             if (index[d] < grid[d]) break;
             step(d, -index[d]);
