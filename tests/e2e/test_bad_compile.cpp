@@ -110,6 +110,13 @@ TEST(bad_input_compile, sizes_that_no_memory_has) {
     expect_compile_fails(c, dnnl_invalid_shape, {"dst", "too large"});
 }
 
+// oneDNN gives such a tensor no memory at all.
+TEST(bad_input_compile, strides_that_are_all_zero) {
+    auto c = grouped();
+    c.scales.strides = {0, 0};
+    expect_compile_fails(c, dnnl_invalid_shape, {"scales", "beyond the 0"});
+}
+
 TEST(bad_input_compile, group_shape_of_another_rank_than_the_shape_given) {
     auto c = grouped();
     set_dims(c.src, {2, 2, 20});
