@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -38,8 +39,23 @@ const json_t &at(const json_t &object, const char *key, const char *whose) {
     return *found;
 }
 
+// Whether every number of the value, one or a list, can become an integer.
+bool holds_integers(const json_t &value, double least) {
+    if (value.is_array())
+        return std::all_of(value.begin(), value.end(),
+                [&](const json_t &one) { return holds_integers(one, least); });
+    if (!value.is_number_float()) return true;
+    const double number = value.get<double>();
+    return number >= least && number < 0x1p63;
+}
+
 template <typename T>
 T as(const json_t &value, const std::string &what) {
+    constexpr bool integers
+            = std::is_integral_v<T> || std::is_same_v<T, dims_t>;
+    if (integers
+            && !holds_integers(value, std::is_same_v<T, size_t> ? 0 : -0x1p63))
+        refuse(what + " has a number that no integer holds");
     try {
         return value.get<T>();
     } catch (const json_t::exception &) {
