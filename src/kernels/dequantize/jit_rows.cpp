@@ -50,8 +50,9 @@ void jit_rows_t::run(
     if (plan_.streaming) stream_fence();
 }
 
-// On a stack frame of its own: what is small should not reach for so much.
-void jit_rows_t::run_panels(
+// On a stack frame of its own, never inlined: hardened code touches every page
+// of a frame that it enters, which took 130 ns of each small execution.
+[[gnu::noinline]] void jit_rows_t::run_panels(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
     jit_tile_t<jit_panel_rows *(jit_panel_cols + jit_panel_gap)> tile;
     run_pieces(buffers, begin, end, tile.bytes);
