@@ -8,8 +8,9 @@ namespace dnnl_dequant {
 /// upstream/mapping.hpp. Tiers are nested: avx512_core implies avx2.
 enum isa_t : unsigned {
     isa_none = 0,
-    isa_avx2 = 1u << 0,                   // AVX2 with FMA and F16C
-    isa_avx512_core = isa_avx2 | 1u << 1, // AVX-512 F, BW, VL, DQ
+    isa_avx2 = 1u << 0,                               // AVX2 with FMA and F16C
+    isa_avx512_core = isa_avx2 | 1u << 1,             // AVX-512 F, BW, VL, DQ
+    isa_avx512_core_vnni = isa_avx512_core | 1u << 2, // and VNNI
 };
 
 inline bool has(isa_t available, isa_t wanted) {

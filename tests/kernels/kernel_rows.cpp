@@ -18,7 +18,8 @@ const std::vector<kernel_row_t> &dequantize_rows() {
 #define X(name, isa, factory) {#name, isa, factory},
 #include "kernels/dequantize/kernels.def"
 #undef X
-    };
+            {"jit_dequantize_avx512_core_vnni", isa_avx512_core_vnni,
+                    make_jit_dequantize_avx512_core}};
     return rows;
 }
 
@@ -40,7 +41,9 @@ isa_t isa_of_machine() {
                              && __builtin_cpu_supports("avx512bw")
                              && __builtin_cpu_supports("avx512vl")
                              && __builtin_cpu_supports("avx512dq");
-    return avx512_core ? isa_avx512_core : isa_avx2;
+    if (!avx512_core) return isa_avx2;
+    return __builtin_cpu_supports("avx512vnni") ? isa_avx512_core_vnni
+                                                : isa_avx512_core;
 #else
     return isa_none;
 #endif

@@ -15,7 +15,8 @@ struct kernel_row_t {
     kernel_factory_t factory;
 };
 
-/// The rows of the dequantize family, best first.
+/// The rows of the dequantize family, best first, then what they do beyond the
+/// least that they need.
 const std::vector<kernel_row_t> &dequantize_rows();
 
 /// Those of the quantize family, and the plain C++ of the elementwise family

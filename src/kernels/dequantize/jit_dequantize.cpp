@@ -117,6 +117,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.streaming = streams;
     desc.prefetching = plan_.prefetching && (src == row_of_src || plan_.panels);
     desc.cols = plan_.fixed_cols;
+    desc.dot_products = has(isa_, isa_avx512_core_vnni);
     for (const bool two_part : {false, true}) {
         if (two_part ? !may_be_two_part : always_two_part_) continue;
         desc.two_part_zps = two_part;
@@ -143,7 +144,7 @@ result_t make_jit_dequantize_avx512_core(const problem_t &problem, isa_t isa,
     if (!has(isa, isa_avx512_core))
         return {status_t::unimplemented,
                 std::string(name) + ": the instruction set is less"};
-    return jit_dequantize_t::make(problem, isa_avx512_core, name, kernel);
+    return jit_dequantize_t::make(problem, isa, name, kernel);
 }
 
 result_t make_jit_dequantize_avx2(const problem_t &problem, isa_t isa,

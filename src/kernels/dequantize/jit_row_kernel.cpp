@@ -50,10 +50,12 @@ public:
                   jit_isa_t<isa>::vmm_count - io_t::vmm_needed)
         , params_(*this, desc_, io_) {
         io_.set_streaming(desc.streaming);
+        io_.set_dot_products(desc.dot_products);
         if constexpr (isa == isa_avx512_core) {
             if (desc.src.container_bits == 4 && !params_.vary())
                 table_ = std::make_unique<jit_nibble_table_t>(
                         *this, io_, desc.src.type, desc.dst, vmm_table_at);
+            io_.set_nibbles_in_place(!table_);
         }
     }
 

@@ -28,6 +28,7 @@ struct jit_row_desc_t {
     bool prefetching;
     // Of every call; 0: each says how many.
     dim_t cols;
+    bool dot_products; // the machine has VNNI
 
     /// Short rows known beforehand need no loops: 1.2 times as fast at 32.
     bool is_unrolled(dim_t step) const {

@@ -1,8 +1,6 @@
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
 #define KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
 
-#include <cstring>
-
 #include "kernels/dequantize/jit_row_kernel.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
 
@@ -18,7 +16,7 @@ public:
     using io_t = jit_io_t<isa>;
 
     jit_row_params_t(
-            jit_generator_t &host, const jit_row_desc_t &desc, const io_t &io)
+            jit_generator_t &host, const jit_row_desc_t &desc, io_t &io)
         : h_(host)
         , desc_(desc)
         , io_(io) {}
@@ -38,7 +36,8 @@ public:
     void load_bias() {
         if (desc_.has_zps) return;
         for (int f = 0; f < io_.fields(); ++f)
-            h_.vmovups(vmm_zps(f), h_.constant(bits_of_bias(f)));
+            if (io_.has_bias()) h_.vmovups(vmm_zps(f), io_.bias(f));
+            else h_.vxorps(vmm_zps(f), vmm_zps(f), vmm_zps(f));
         const vmm_t high = vmm_zps_high(0);
         if (desc_.src.is_wide()) h_.vxorps(high, high, high);
     }
@@ -92,7 +91,7 @@ public:
 
     /// What io_.extract() left in `value` becomes the result.
     void apply(const vmm_t &value, int field) {
-        if (desc_.has_zps || bits_of_bias(field) != 0)
+        if (desc_.has_zps || io_.has_bias())
             h_.vsubps(value, value, vmm_zps(field));
         // The first difference is exact; this one rounds. What does not vary
         // is the same in both fields, its bias aside.
@@ -102,23 +101,15 @@ public:
     }
 
 private:
-    uint32_t bits_of_bias(int field) const {
-        const float value = io_.field_bias(field);
-        uint32_t bits;
-        std::memcpy(&bits, &value, sizeof(bits));
-        return bits;
-    }
-
     // Floats have no bias, and adding zero would lose the sign of another.
     void add_bias(const Xbyak::Xmm &to, const Xbyak::Xmm &zps, int field) {
-        const uint32_t bits = bits_of_bias(field);
-        if (bits != 0) h_.vaddps(to, zps, h_.constant(bits));
+        if (io_.has_bias()) h_.vaddps(to, zps, io_.bias(field));
         else if (to.getIdx() != zps.getIdx()) h_.vmovaps(to, zps);
     }
 
     jit_generator_t &h_;
     const jit_row_desc_t &desc_;
-    const io_t &io_;
+    io_t &io_;
 };
 
 } // namespace dnnl_dequant

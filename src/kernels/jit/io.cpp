@@ -2,6 +2,8 @@
 
 #include "kernels/jit/io.hpp"
 
+#include <cstring>
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -68,25 +70,44 @@ int jit_io_t<isa>::position(int field) const {
 }
 
 template <isa_t isa>
-uint32_t jit_io_t<isa>::field_mask(int field) const {
-    return ((1u << src_.bits) - 1u) << position(field);
+uint32_t jit_io_t<isa>::mask_at(int position) const {
+    return ((1u << src_.bits) - 1u) << position;
 }
 
-// 2^k such that the field's lowest bit has the weight 1. Flipping the sign bit
-// adds half the range.
+// 2^k such that the lowest bit has the weight 1. Flipping the sign bit adds
+// half the range.
 template <isa_t isa>
-uint32_t jit_io_t<isa>::field_magic(int field) const {
+uint32_t jit_io_t<isa>::magic_at(int position) const {
     const uint32_t sign
-            = src_.is_signed() ? 1u << (position(field) + src_.bits - 1) : 0u;
-    return power_of_two(significand_bits - position(field)) ^ sign;
+            = src_.is_signed() ? 1u << (position + src_.bits - 1) : 0u;
+    return power_of_two(significand_bits - position) ^ sign;
 }
 
 template <isa_t isa>
-float jit_io_t<isa>::field_bias(int field) const {
-    if (src_.is_floating() || src_.is_wide()) return 0.f;
-    const int power = significand_bits - position(field);
+uint32_t jit_io_t<isa>::bias_at(int position) const {
+    const int power = significand_bits - position;
     const int half_range = src_.is_signed() ? 1 << (src_.bits - 1) : 0;
-    return static_cast<float>((1 << power) + half_range);
+    const auto value = static_cast<float>((1 << power) + half_range);
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+// Nibbles that stay in place are in the low half in even lanes.
+template <isa_t isa>
+typename jit_io_t<isa>::lanes_t jit_io_t<isa>::lanes_of(
+        uint32_t (jit_io_t::*each)(int position) const, int field) const {
+    lanes_t lanes;
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = (this->*each)(
+                in_place_ ? static_cast<int>(i % 2 * 4) : position(field));
+    return lanes;
+}
+
+template <isa_t isa>
+Address jit_io_t<isa>::bias(int field) {
+    if (src_.is_wide()) return h_.constant(power_of_two(significand_bits));
+    return h_.constant(lanes_of(&jit_io_t::bias_at, field));
 }
 
 template <isa_t isa>
@@ -94,8 +115,9 @@ void jit_io_t<isa>::load_constants() {
     if (is_small_float()) small_float_.load_constants();
     if (!src_.is_floating()) load_integer_constants();
     if (dst_ == data_type_t::bf16) load_rounding_constants();
+    else if (in_place_) h_.vmovups(vmm_shifts_, bytes_of_nibbles());
     else if (src_.container_bits < 8) h_.vmovups(vmm_shifts_, shifts());
-    if (is_avx512 && src_.container_bits * fields_ == 4) {
+    if (is_avx512 && !in_place_ && src_.container_bits * fields_ == 4) {
         h_.mov(h_.eax, 0xff00);
         h_.kmovd(k_upper_, h_.eax);
     }
@@ -105,21 +127,37 @@ template <isa_t isa>
 void jit_io_t<isa>::load_integer_constants() {
     if (src_.is_wide()) {
         h_.vmovups(vmm_mask_[0], h_.constant(low_part));
-        h_.vmovups(vmm_magic_[0], h_.constant(power_of_two(low_part_bits)));
+        h_.vmovups(vmm_mask_[1], h_.constant(~low_part));
+        h_.vmovups(vmm_magic_[0],
+                h_.constant(power_of_two(
+                        is_avx512 ? significand_bits : low_part_bits)));
         return;
     }
     for (int f = 0; f < fields_; ++f) {
-        h_.vmovups(vmm_mask_[f], h_.constant(field_mask(f)));
-        h_.vmovups(vmm_magic_[f], h_.constant(field_magic(f)));
+        h_.vmovups(vmm_mask_[f], h_.constant(lanes_of(&jit_io_t::mask_at, f)));
+        h_.vmovups(
+                vmm_magic_[f], h_.constant(lanes_of(&jit_io_t::magic_at, f)));
     }
 }
 
 template <isa_t isa>
 void jit_io_t<isa>::load_rounding_constants() {
+    if (dot_products_) {
+        h_.vmovups(vmm_odd_bit_, h_.constant(0x10000u));
+        h_.vmovups(vmm_one_, h_.constant(0x80000000u));
+        h_.vmovups(vmm_half_, h_.constant(0xffff0000u));
+        set_odd_mask();
+        return;
+    }
     h_.vmovups(vmm_one_, h_.constant(1u));
     h_.vmovups(vmm_half_, h_.constant(0x7fffu));
     if (!is_avx512) return;
     h_.vmovups(vmm_odd_bit_, h_.constant(0x10000u));
+    set_odd_mask();
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::set_odd_mask() {
     h_.mov(h_.eax, 0xaaaaaaaau);
     h_.kmovd(k_odd_, h_.eax);
 }
@@ -131,6 +169,16 @@ Address jit_io_t<isa>::shifts() {
     jit_generator_t::lanes_t lanes;
     for (uint32_t i = 0; i < lanes.size(); ++i)
         lanes[i] = i * bits % 32;
+    return h_.constant(lanes);
+}
+
+// For vpshufb of eight bytes in each 128-bit lane: a lane's own one.
+template <isa_t isa>
+Address jit_io_t<isa>::bytes_of_nibbles() {
+    constexpr uint32_t nothing_above = 0x80808000u;
+    lanes_t lanes;
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = nothing_above | i / 2;
     return h_.constant(lanes);
 }
 

@@ -42,10 +42,10 @@ src_format_t dense_format(data_type_t type);
 ///
 /// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
 /// type's range) by putting its bits into the significand of 2^k: one logic
-/// instruction and no conversion. field_bias() is what must be subtracted
+/// instruction and no conversion. bias() is what must be subtracted
 /// beside the zero point; both subtractions are one, and exact, for
 /// |zp| <= 2^22. Floats are their value and have no bias. Integers of 32 bits
-/// are split into two parts.
+/// are split into two parts, of which with AVX-512 the lower has a bias.
 template <isa_t isa>
 class jit_io_t {
 public:
@@ -76,6 +76,17 @@ public:
     /// multiple of its size.
     void set_streaming(bool streaming) { streaming_ = streaming; }
 
+    /// Rounds to bf16 by VNNI, two instructions instead of three.
+    void set_dot_products(bool has_them) { dot_products_ = has_them; }
+
+    /// Integers of 4 bits, one to a lane: those of odd lanes stay in the upper
+    /// half of their byte, which saves a shift; extract() has masks to suit.
+    /// AVX-512 only.
+    void set_nibbles_in_place(bool in_place) {
+        in_place_ = in_place && src_.container_bits * fields_ == 4
+                    && src_.bits == 4 && !src_.is_floating();
+    }
+
     /// For steps cut short: `reg_count` (below width()) elements. Clobbers
     /// rcx, `reg_tmp` and the opmasks. AVX-512 only.
     void load_tail_masks(
@@ -93,7 +104,11 @@ public:
     /// Vector `field` of the step; `raw` dies with the last field.
     void extract(const vmm_t &value, const vmm_t &raw, int field,
             const vmm_t &tmp_a, const vmm_t &tmp_b);
-    float field_bias(int field) const;
+    bool has_bias() const {
+        return !src_.is_floating() && (is_avx512 || !src_.is_wide());
+    }
+    /// A vector of what must be subtracted, where there is something.
+    Xbyak::Address bias(int field);
 
     /// Instead of extract() for wide integers: `raw` becomes x - zp, rounded
     /// once, of a zero point in the two parts that jit_params.hpp has.
@@ -119,6 +134,10 @@ public:
     void round_to_bf16_pairs(
             const vmm_t &pairs, const vmm_t &values, const vmm_t &tmp);
 
+    /// Two vectors of f32, which die, to bf16, those of `first` in the even
+    /// words and in its place.
+    void join_bf16(const vmm_t &first, const vmm_t &second, const vmm_t &tmp);
+
     const Xbyak::Opmask &k_src_tail() const { return k_src_tail_; }
     const Xbyak::Opmask &k_dst_tail() const { return k_dst_tail_; }
 
@@ -137,11 +156,19 @@ private:
     }
     bool is_shifted(int field) const;
     int position(int field) const;
-    uint32_t field_mask(int field) const;
-    uint32_t field_magic(int field) const;
+    using lanes_t = jit_generator_t::lanes_t;
+    lanes_t lanes_of(
+            uint32_t (jit_io_t::*each)(int position) const, int field) const;
+    uint32_t mask_at(int position) const;
+    uint32_t magic_at(int position) const;
+    uint32_t bias_at(int position) const;
     void load_integer_constants();
     void load_rounding_constants();
+    void set_odd_mask();
+    void spread_nibbles_in_place(
+            const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     Xbyak::Address shifts();
+    Xbyak::Address bytes_of_nibbles();
     void spread_bits(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void load_f8(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void load_f16(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
@@ -160,10 +187,12 @@ private:
     const src_format_t src_;
     const data_type_t dst_;
     const int fields_;
-    bool streaming_ = false;
-    // Wide integers: the low part's mask and the high part's weight.
+    bool streaming_ = false, dot_products_ = false, in_place_ = false;
+    // Wide integers: the parts' masks, the low part's bits of 2^23 or the high
+    // part's weight.
     const vmm_t vmm_mask_[2], vmm_magic_[2];
-    // Nibbles one to a lane: the lanes' shifts. bf16: the rounding's constants.
+    // Nibbles one to a lane: the lanes' shifts or bytes. bf16: the rounding's
+    // constants.
     const vmm_t vmm_shifts_, vmm_one_, vmm_half_, vmm_odd_bit_;
     jit_small_float_t<isa> small_float_; // has k6 and k7
     const Xbyak::Opmask k_src_tail_ {1}, k_dst_tail_ {2}, k_upper_ {3},

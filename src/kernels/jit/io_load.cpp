@@ -8,6 +8,12 @@ namespace dnnl_dequant {
 
 using namespace Xbyak;
 
+namespace {
+
+constexpr uint8_t masked_bits_of = 0x6a; // (value & mask) ^ magic
+
+} // namespace
+
 template <isa_t isa>
 uint32_t jit_io_t<isa>::singles() const {
     return std::max(elements_per_byte(), static_cast<uint32_t>(fields_));
@@ -41,6 +47,16 @@ void jit_io_t<isa>::spread_bits(
     else h_.vpsrlvd(raw, raw, vmm_shifts_);
 }
 
+template <isa_t isa>
+void jit_io_t<isa>::spread_nibbles_in_place(
+        const vmm_t &raw, const RegExp &src, bool tail) {
+    const Xmm x(raw.getIdx());
+    if (tail) h_.vmovdqu8(x | k_src_tail_ | util::T_z, h_.ptr[src]);
+    if (tail) h_.vpbroadcastq(raw, x);
+    else h_.vpbroadcastq(raw, h_.ptr[src]);
+    h_.vpshufb(raw, raw, vmm_shifts_);
+}
+
 // As that of f16.
 template <isa_t isa>
 void jit_io_t<isa>::load_f8(const vmm_t &raw, const RegExp &src, bool tail) {
@@ -68,6 +84,7 @@ void jit_io_t<isa>::load_raw(const vmm_t &raw, const RegExp &src, bool tail) {
     if (is_by_halves()) return load_f8(raw, src, tail);
     // Two elements a lane, or one.
     const int lane_bits = src_.container_bits * fields_;
+    if (in_place_) return spread_nibbles_in_place(raw, src, tail);
     if (lane_bits < 8) return spread_bits(raw, src, tail);
 
     const bool masked = is_avx512 && tail;
@@ -139,24 +156,35 @@ void jit_io_t<isa>::extract_integer(
         h_.vpsrld(value, raw, static_cast<uint8_t>(src_.container_bits));
     if (is_avx512) {
         if (value.getIdx() != from.getIdx()) h_.vmovdqa32(value, from);
-        // (value & mask) ^ magic
-        h_.vpternlogd(value, vmm_mask_[field], vmm_magic_[field], 0x6a);
+        h_.vpternlogd(
+                value, vmm_mask_[field], vmm_magic_[field], masked_bits_of);
     } else {
         h_.vpand(value, from, vmm_mask_[field]);
         h_.vpxor(value, value, vmm_magic_[field]);
     }
 }
 
-// x is 1024 * high + low. The differences of either part are exact, that of
-// high being a multiple of 1024 of 23 bits; only their sum rounds.
+// x is 1024 * high + low; with AVX-512 high is converted where it stands, and
+// low by its bits, as what is shorter is. The differences of either part are
+// exact, that of high being a multiple of 1024 of 23 bits; only their sum
+// rounds.
 template <isa_t isa>
 void jit_io_t<isa>::subtract_wide(const vmm_t &raw, const vmm_t &zps,
         const vmm_t &zps_high, const vmm_t &tmp) {
+    if (is_avx512) {
+        h_.vpandd(tmp, raw, vmm_mask_[1]);
+        h_.vpternlogd(raw, vmm_mask_[0], vmm_magic_[0], masked_bits_of);
+        if (src_.is_signed()) h_.vcvtdq2ps(tmp, tmp);
+        else h_.vcvtudq2ps(tmp, tmp);
+        h_.vsubps(tmp, tmp, zps_high);
+        h_.vsubps(raw, raw, zps);
+        h_.vaddps(raw, raw, tmp);
+        return;
+    }
     constexpr uint8_t low_bits = 10;
     if (src_.is_signed()) h_.vpsrad(tmp, raw, low_bits);
     else h_.vpsrld(tmp, raw, low_bits);
-    if (is_avx512) h_.vpandd(raw, raw, vmm_mask_[0]);
-    else h_.vpand(raw, raw, vmm_mask_[0]);
+    h_.vpand(raw, raw, vmm_mask_[0]);
     h_.vcvtdq2ps(tmp, tmp);
     h_.vcvtdq2ps(raw, raw);
     h_.vfmsub132ps(tmp, zps_high, vmm_magic_[0]);

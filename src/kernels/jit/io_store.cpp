@@ -13,7 +13,14 @@ using namespace Xbyak;
 // hardware's conversion would turn subnormals to zero.
 template <isa_t isa>
 void jit_io_t<isa>::round_to_bf16(const vmm_t &value, const vmm_t &tmp) {
-    if (is_avx512) {
+    if (is_avx512 && dot_products_) {
+        // The upper half of tmp: -(0x7fff + the lowest bit that stays), which
+        // is multiplied by -1 and added. That of a lower half is by 0.
+        constexpr uint8_t not_a_and_b_or_c = 0xae;
+        h_.vmovdqa32(tmp, value);
+        h_.vpternlogd(tmp, vmm_odd_bit_, vmm_one_, not_a_and_b_or_c);
+        h_.vpdpwssd(value, tmp, vmm_half_);
+    } else if (is_avx512) {
         h_.vptestmd(k_round_up_, value, vmm_odd_bit_);
         h_.vpaddd(value, value, vmm_half_);
         h_.vpaddd(value | k_round_up_, value, vmm_one_);
@@ -49,6 +56,16 @@ void jit_io_t<isa>::round_to_bf16_pairs(
     round_to_bf16(values, tmp);
     h_.vpsrld(pairs, values, 16);
     h_.vmovdqu16(pairs | k_odd_, values);
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::join_bf16(
+        const vmm_t &first, const vmm_t &second, const vmm_t &tmp) {
+    round_to_bf16(first, tmp);
+    h_.vpsrld(first, first, 16);
+    round_to_bf16(second, tmp);
+    if (is_avx512) h_.vpblendmw(first | k_odd_, first, second);
+    else h_.vpblendw(first, first, second, 0xaa);
 }
 
 template <isa_t isa>
@@ -127,15 +144,11 @@ void jit_io_t<isa>::store(const RegExp &dst, const vmm_t &first,
     default: break;
     }
     clear_payload(first, tmp);
-    round_to_bf16(first, tmp);
-    h_.vpsrld(first, first, 16);
     if (fields_ == 2 && extent != extent_t::single) {
-        round_to_bf16(second, tmp);
-        if (is_avx512) {
-            h_.vpblendmw(first | k_odd_, first, second);
-        } else {
-            h_.vpblendw(first, first, second, 0xaa);
-        }
+        join_bf16(first, second, tmp);
+    } else {
+        round_to_bf16(first, tmp);
+        h_.vpsrld(first, first, 16);
     }
     if (fields_ == 2) store_bf16(dst, first, extent);
     else store_bf16_lanes(dst, first, extent);
