@@ -70,6 +70,40 @@ TEST_P(every_value, of_at_most_16_bits_is_itself) {
         }
 }
 
+// Kernels may take a zero point of +0 for none.
+TEST_P(every_value, of_8_bit_floats_less_any_zero) {
+    using t = data_type_t;
+    constexpr uint8_t zps[] = {0x00, 0x80, 0x3a};
+    const float scale = -0.7f;
+    for (const auto type : {t::f8_e4m3, t::f8_e5m2, t::f8_e4m3fnuz})
+        for (const auto to : {t::f32, t::bf16, t::f16})
+            for (const uint8_t code : zps) {
+                auto src = codes_of(type);
+                // Two rows and a rest of a vector.
+                constexpr dim_t rows = 2, cols = 123, count = rows * cols;
+                std::vector<float> want(count), got(count);
+                uint8_t zp[rows] = {0, code};
+                float scales[rows] = {scale, -scale};
+                run({{{rows, -1, 0}, {cols, -1, 0}},
+                            {{type, 0, {cols, 1}}, {type, 0, {1, 0}},
+                                    {t::f32, 0, {1, 0}}, {to, 0, {cols, 1}}},
+                            {{step_kind_t::subtract, 1},
+                                    {step_kind_t::multiply, 2}}},
+                        {src.data(), zp, scales, got.data()});
+                for (dim_t i = 0; i < count; ++i) {
+                    const float x = load_f32(type, src.data(), i);
+                    const float difference = x - load_f32(type, zp, i / cols);
+                    store_f32(
+                            to, want.data(), i, difference * scales[i / cols]);
+                }
+                EXPECT_EQ(
+                        support::difference(to, want.data(), got.data(), count),
+                        "")
+                        << to_string(type) << " to " << to_string(to)
+                        << " less " << int {code};
+            }
+}
+
 template <typename T>
 std::vector<T> ends_of() {
     std::vector<T> values;

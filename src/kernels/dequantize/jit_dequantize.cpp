@@ -119,8 +119,13 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.cols = plan_.fixed_cols;
     desc.dot_products = has(isa_, isa_avx512_core_vnni);
     for (const bool two_part : {false, true}) {
-        if (two_part ? !may_be_two_part : always_two_part_) continue;
-        desc.two_part_zps = two_part;
+        const bool has_another = may_be_two_part || zps_may_be_zero();
+        if (two_part ? !has_another : always_two_part_) continue;
+        desc.two_part_zps = two_part && may_be_two_part;
+        if (zps_may_be_zero()) {
+            desc.has_zps = two_part;
+            desc.zps_vary = two_part && plan_.zps_vary;
+        }
         auto &made = row_kernels_[static_cast<size_t>(
                 streams ? streaming + src : src)][two_part];
         const result_t result = make_jit_row_kernel(desc, isa_, name_, made);
@@ -136,6 +141,14 @@ bool jit_dequantize_t::zps_may_be_wide() const {
     const auto type
             = problem_.operands[static_cast<size_t>(plan_.params.zps)].type;
     return is_integer(type) && bits_of(type) > 16;
+}
+
+// Those of small floats, which ONNX wants to be so.
+bool jit_dequantize_t::zps_may_be_zero() const {
+    if (plan_.params.zps < 0) return false;
+    const auto type
+            = problem_.operands[static_cast<size_t>(plan_.params.zps)].type;
+    return is_floating(type) && bits_of(type) <= 8;
 }
 
 result_t make_jit_dequantize_avx512_core(const problem_t &problem, isa_t isa,

@@ -16,6 +16,7 @@ private:
 
     result_t make_row_kernel(row_src_t src, bool streams) override;
     bool zps_may_be_wide() const;
+    bool zps_may_be_zero() const;
 };
 
 } // namespace dnnl_dequant

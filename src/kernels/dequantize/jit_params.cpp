@@ -3,6 +3,7 @@
 #if defined(__x86_64__)
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "kernels/dequantize/jit_loaders.hpp"
@@ -134,6 +135,24 @@ template <data_type_t type>
 constexpr zps_stages_t integer_stages
         = {stage_integers<type>, stage_low<type>, stage_high<type>};
 
+// True where not all are +0, the one zero that changes nothing.
+template <data_type_t type>
+bool stage_small_floats(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    stage_floats<type>(to, base, first, stride, count);
+    uint32_t seen = 0;
+    for (dim_t i = 0; i < count; ++i) {
+        uint32_t bits;
+        std::memcpy(&bits, to + i, sizeof(bits));
+        seen |= bits;
+    }
+    return seen != 0;
+}
+
+template <data_type_t type>
+constexpr zps_stages_t small_float_stages {
+        stage_small_floats<type>, nullptr, nullptr};
+
 } // namespace
 
 stage_t stage_floats_of(data_type_t type) {
@@ -165,6 +184,11 @@ zps_stages_t stages_of_zps(data_type_t type) {
     case t::s16: return integer_stages<t::s16>;
     case t::u32: return integer_stages<t::u32>;
     case t::s32: return integer_stages<t::s32>;
+    case t::f8_e4m3: return small_float_stages<t::f8_e4m3>;
+    case t::f8_e5m2: return small_float_stages<t::f8_e5m2>;
+    case t::f8_e4m3fnuz: return small_float_stages<t::f8_e4m3fnuz>;
+    case t::f8_e5m2fnuz: return small_float_stages<t::f8_e5m2fnuz>;
+    case t::f4_e2m1: return small_float_stages<t::f4_e2m1>;
     default: return {stage_floats_of(type), nullptr, nullptr};
     }
 }

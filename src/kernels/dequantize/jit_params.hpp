@@ -25,7 +25,8 @@ stage_t stage_floats_of(data_type_t type);
 /// Zero points: as one f32 each; or, since 32 bits make no f32, in two parts.
 /// The low part is the lowest ten bits, so that subtracting it is exact;
 /// subtracting the high part then rounds once. Floating zero points have one
-/// part only; `whole` is null for types that are none of these.
+/// part only; of floats of 8 bits and fewer `whole` is true where some are not
+/// +0. It is null for types that are none of these.
 struct zps_stages_t {
     stage_t whole, low, high;
 };

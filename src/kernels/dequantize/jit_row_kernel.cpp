@@ -14,7 +14,8 @@
 // A source of 32-bit integers is split, as zero points of 32 bits are, into
 // parts of which each is an f32. A dense nibble with one scale and zero point a
 // row is looked up among its 16 results instead where there is AVX-512
-// (kernels/jit/nibble_table.hpp).
+// (kernels/jit/nibble_table.hpp), an f8 in long rows among those of its
+// magnitudes (f8_table.hpp).
 //
 // Registers: jit_row_registers.hpp.
 
@@ -26,6 +27,7 @@
 
 #include "kernels/dequantize/jit_row_params.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
+#include "kernels/jit/f8_table.hpp"
 #include "kernels/jit/nibble_table.hpp"
 
 namespace dnnl_dequant {
@@ -56,6 +58,9 @@ public:
                 table_ = std::make_unique<jit_nibble_table_t>(
                         *this, io_, desc.src.type, desc.dst, vmm_table_at);
             io_.set_nibbles_in_place(!table_);
+            if (looks_up_f8())
+                f8_table_ = std::make_unique<jit_f8_table_t>(
+                        *this, io_, desc.src.type, desc.dst, vmm_f8_table_at);
         }
     }
 
@@ -70,7 +75,17 @@ private:
     static constexpr uint32_t f32_bytes = params_t::f32_bytes,
                               vmm_bytes = params_t::vmm_bytes;
 
+    bool looks_up_f8() const {
+        const dim_t least
+                = jit_f8_table_t::least_elements(desc_.src.type, desc_.dst);
+        return least > 0 && !params_.vary() && !desc_.has_zps
+               && !desc_.streaming && desc_.block_rows == 1
+               && (desc_.cols == 0 || desc_.cols >= least);
+    }
+    bool looks_up() const { return table_ || f8_table_; }
+
     uint32_t step_width() const {
+        if (f8_table_) return jit_f8_table_t::width;
         return table_ ? table_->width() : io_.width();
     }
     // The last field may destroy the containers.
@@ -82,7 +97,7 @@ private:
         preamble();
         load_pitches();
         load_constants();
-        if (!table_) params_.load_bias();
+        if (!looks_up()) params_.load_bias();
         load_rows();
         if (desc_.block_rows > 1) rows_loop(desc_.block_rows);
         rows_loop(1);
@@ -108,6 +123,7 @@ private:
         and_(reg_count, step_width() - 1);
         io_.load_tail_masks(reg_count, rax);
         if (table_) table_->load_constants();
+        if (f8_table_) f8_table_->load_constants();
     }
 
     void load_rows() {
@@ -134,7 +150,7 @@ private:
             mov(reg_dst, reg_dst_row);
             mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
         }
-        if (table_) set_table();
+        if (looks_up()) set_table();
         else params_.load_row();
         columns_loop(rows);
         next_rows(rows);
@@ -146,6 +162,8 @@ private:
 
     void set_table() {
         if constexpr (isa == isa_avx512_core) {
+            if (f8_table_)
+                return f8_table_->set(reg_scales, vmm_raw, vmm_tmp, vmm_tmp2);
             vmm_t numbers = table_->vmm_numbers();
             const auto subtract = [&](const Reg64 &reg) {
                 vsubps(vmm_raw, numbers, ptr_b[reg]);
@@ -214,14 +232,14 @@ private:
 
     // One step of each row, `offset` elements from the cursors on.
     void step(uint32_t rows, uint32_t offset, extent_t extent) {
-        if (!table_) params_.load_step(offset);
+        if (!looks_up()) params_.load_step(offset);
         for (uint32_t r = 0; r < rows; ++r) {
             const RegExp src
                     = src_row(r, is_unrolled()) + io_.src_bytes(offset);
             const RegExp dst
                     = dst_row(r, is_unrolled()) + io_.dst_bytes(offset);
             const bool tail = extent == extent_t::tail;
-            if (table_) {
+            if (looks_up()) {
                 look_up(dst, src, tail);
                 continue;
             }
@@ -232,8 +250,10 @@ private:
     }
 
     void look_up(const RegExp &dst, const RegExp &src, bool tail) {
-        if constexpr (isa == isa_avx512_core)
-            table_->convert(dst, src, vmm_raw, tail);
+        if constexpr (isa == isa_avx512_core) {
+            if (table_) return table_->convert(dst, src, vmm_raw, tail);
+            f8_table_->convert(dst, src, vmm_raw, vmm_tmp, vmm_tmp2, tail);
+        }
     }
 
     void compute(int fields) {
@@ -318,6 +338,7 @@ private:
     io_t io_;
     params_t params_;
     std::unique_ptr<jit_nibble_table_t> table_;
+    std::unique_ptr<jit_f8_table_t> f8_table_;
     const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at},
             vmm_tmp2 {vmm_tmp2_at};
 };

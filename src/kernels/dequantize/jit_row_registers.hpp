@@ -9,7 +9,7 @@
 //   rax                scratch
 //   vmm0 - vmm3        a step's containers, values and scratch
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
-//   vmm10 - vmm13      the nibble table
+//   vmm10 - vmm13      the nibble table; that of f8 instead of all these
 
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
 #define KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
@@ -41,6 +41,7 @@ struct jit_row_registers_t {
                          vmm_tmp_at = 3;
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
+    static constexpr int vmm_f8_table_at = vmm_scales_at;
 
     // Row `r` (0 to 3) of a block: the bases are those of row 0, at the current
     // step or `at_begin`.

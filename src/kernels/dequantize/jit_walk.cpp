@@ -238,7 +238,7 @@ void jit_walk_t::stage(const rect_t &rect) {
     }
     if (params.zps < 0) return;
     if (!two_part_) two_part_ = stage_operand(zps, rect);
-    if (!two_part_) return;
+    if (!two_part_ || params.stages_of_zps.low == nullptr) return;
     zps.stage = params.stages_of_zps.low;
     stage_operand(zps, rect);
     zps.stage = params.stages_of_zps.high;
