@@ -1,9 +1,9 @@
 // Panels of several groups: a call takes those of one row as its rows, so that
 // the row of dst is written from end to end.
 
-#include "kernels/dequantize/jit_walk.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_walk.hpp"
 
 namespace dnnl_dequant {
 
