@@ -1,6 +1,7 @@
 #include "graph/logical_tensor.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace dnnl_dequant {
@@ -20,9 +21,18 @@ bool has_strides(const logical_tensor_t &tensor) {
             [](dim_t stride) { return stride == DNNL_GRAPH_UNKNOWN_DIM; });
 }
 
+// Sizes may be any: what no integer holds becomes the largest, which every
+// check of an extent refuses.
+static dim_t saturated_product(dim_t a, dim_t b) {
+    dim_t product = 0;
+    return __builtin_mul_overflow(a, b, &product)
+                   ? std::numeric_limits<dim_t>::max()
+                   : product;
+}
+
 dim_t element_count(const logical_tensor_t &tensor) {
     return std::accumulate(tensor.dims, tensor.dims + tensor.ndims, dim_t(1),
-            [](dim_t product, dim_t dim) { return product * dim; });
+            saturated_product);
 }
 
 dims_t dense_strides(const dims_t &dims) {
@@ -30,7 +40,7 @@ dims_t dense_strides(const dims_t &dims) {
     dim_t stride = 1;
     for (size_t d = dims.size(); d-- > 0;) {
         strides[d] = stride;
-        stride *= std::max<dim_t>(dims[d], 1);
+        stride = saturated_product(stride, std::max<dim_t>(dims[d], 1));
     }
     return strides;
 }
@@ -44,7 +54,7 @@ dims_t dense_strides_like(const dims_t &dims, const dims_t &like) {
     dim_t stride = 1;
     for (size_t i = order.size(); i-- > 0;) {
         strides[order[i]] = stride;
-        stride *= std::max<dim_t>(dims[order[i]], 1);
+        stride = saturated_product(stride, std::max<dim_t>(dims[order[i]], 1));
     }
     return strides;
 }
