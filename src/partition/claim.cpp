@@ -122,7 +122,28 @@ private:
             return false;
         }
         if (!match.dequantizes) return !supported;
+        if (match.kind == partition_kind_t::matmul
+                && std::any_of(homes.begin(), homes.end(),
+                        [this](size_t home) { return is_integers(home); })) {
+            log_refusal(log_dispatch, "claim",
+                    describe(*match.ops.back())
+                            + ": oneDNN multiplies its integers as such");
+            return false;
+        }
         return homes.size() > 1 || ops == 1;
+    }
+
+    // oneDNN's product of two statically quantized tensors.
+    bool is_integers(size_t home) const {
+        const auto has = [&](int kind) {
+            const auto &ops = candidates_[home].ops;
+            return std::any_of(ops.begin(), ops.end(), [&](size_t id) {
+                const op_record_t *op = find_op(graph_, id);
+                return op != nullptr && op->kind == kind;
+            });
+        };
+        return candidates_[home].supported && has(dnnl_graph_op_matmul)
+               && has(dnnl_graph_op_dequantize);
     }
 
     const graph_record_t &graph_;

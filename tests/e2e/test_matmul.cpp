@@ -51,6 +51,8 @@ struct shapes_t {
 const std::vector<shapes_t> &all_shapes() {
     static const std::vector<shapes_t> shapes {
             {{1, 1}, {1, 1}},
+            {{3, 0}, {0, 5}},
+            {{0, 4}, {4, 5}},
             {{3, 8}, {8, 5}},
             {{1, 64}, {64, 130}},
             {{7, 33}, {33, 65}},

@@ -56,6 +56,25 @@ TEST(matmul, is_not_what_is_moved) {
     EXPECT_TRUE(logs(g, {"StaticTranspose", "it moves a product's elements"}));
 }
 
+// oneDNN multiplies integers there; what follows is no reason to take it.
+TEST(matmul, leaves_a_product_of_integers) {
+    pattern_graph_t g;
+    const auto dequantized = [&](t type, const dims_t &dims) {
+        return g.op(dnnl_graph_op_dequantize, {g.tensor(type, dims)}, t::f32,
+                dims,
+                {{dnnl_graph_op_attr_scales, std::vector<float> {0.5f}},
+                        {dnnl_graph_op_attr_zps, dims_t {0}},
+                        {dnnl_graph_op_attr_qtype, std::string("per_tensor")},
+                        {dnnl_graph_op_attr_axis, dims_t {1}}});
+    };
+    const size_t src = dequantized(t::u8, {3, 8});
+    const size_t product = matmul(g, {src, dequantized(t::s8, {8, 6})}, {3, 6});
+    g.clamp(g.cast(product, t::bf16), 0, 1);
+    const parts_t parts = g.partitions();
+    EXPECT_EQ(parts[0].find("ours"), std::string::npos) << parts[0];
+    EXPECT_EQ(parts[0].find("0 1 2"), 0u) << parts[0];
+}
+
 // A gated MLP, which is one partition of oneDNN's.
 TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
     pattern_graph_t g;
