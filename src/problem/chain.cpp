@@ -281,7 +281,8 @@ std::vector<chain_t::axis_t> chain_t::even_axes(
         dim_t stride = dst_strides[d];
         for (size_t i = axes.size(); i-- > 0;) {
             axes[i].along.push_back({stride, 1});
-            stride *= axes[i].extent;
+            // Of the outermost axis it might not be a number.
+            if (i > 0) stride *= axes[i].extent;
         }
         for (size_t i = 0; i < axes.size(); ++i) {
             dim_t group = 1; // the largest that can be cut off

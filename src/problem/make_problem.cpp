@@ -66,8 +66,14 @@ bool composes(const draft_loop_t &outer, const draft_loop_t &inner) {
     // child may absorb what is inside it: both its extents multiply.
     if (outer.is_parent || inner.is_parent || inner.parent_id >= 0)
         return false;
+    // Sizes that no memory has are looked at too, before they are refused.
+    dim_t extent = 0, stride = 0;
+    if (__builtin_mul_overflow(outer.extent, inner.extent, &extent))
+        return false;
     for (size_t o = 0; o < outer.strides.size(); ++o)
-        if (outer.strides[o] != inner.strides[o] * inner.extent) return false;
+        if (__builtin_mul_overflow(inner.strides[o], inner.extent, &stride)
+                || outer.strides[o] != stride)
+            return false;
     return true;
 }
 
