@@ -49,15 +49,24 @@ dnnl_stream_t stream() {
 }
 
 attempt_t::attempt_t(const scenario_t &scenario)
-    : scenario_(scenario) {
+    : attempt_t(scenario, nullptr, nullptr) {}
+
+attempt_t::attempt_t(
+        const scenario_t &scenario, dnnl_engine_t engine, dnnl_stream_t stream)
+    : scenario_(scenario)
+    , engine_(engine ? engine : faults::engine())
+    , stream_(stream ? stream : faults::stream())
+    , allocated_(engine != nullptr) {
     // Enough for any of them, whatever its type.
     for (const lt_t &lt : scenario.tensors) {
         size_t elements = 1;
         for (int d = 0; d < lt.ndims; ++d)
             elements *= static_cast<size_t>(lt.dims[d]);
-        const bool is_dst = lt.id == scenario.output;
-        buffers_.emplace_back(
-                elements * 4 + 64, is_dst ? untouched : scenario.fill);
+        buffers_.emplace_back(elements * 4 + 64, untouched);
+        auto &buffer = buffers_.back();
+        if (lt.id == scenario.output) continue;
+        for (size_t byte = 0; byte < buffer.size(); byte += 4)
+            std::memcpy(&buffer[byte], &scenario.fill, 4);
     }
     tensors_.assign(scenario.inputs.size() + 1, nullptr);
     ops_.reserve(scenario.ops.size());
@@ -131,7 +140,7 @@ bool attempt_t::compile() {
                 dnnl_graph_compiled_partition_create, compiled_, partition_)
             || !call("compile", dnnl_graph_partition_compile, partition_,
                     compiled_, inputs.size(), inputs.data(), size_t(1), &output,
-                    engine()))
+                    engine_))
         return false;
     if (!call("impl_info", dnnl_dequant_impl_info, compiled_, &kernel_))
         return false;
@@ -140,19 +149,43 @@ bool attempt_t::compile() {
     return true;
 }
 
+bool attempt_t::make_tensor(size_t position, size_t id) {
+    dnnl_graph_tensor_t &made = tensors_[position];
+    auto &buffer = buffers_[id];
+    void *data = allocated_ ? DNNL_MEMORY_ALLOCATE : buffer.data();
+    if (!create("tensor_create", dnnl_graph_tensor_create, made,
+                &scenario_.tensors[id], engine_, data))
+        return false;
+    if (!allocated_) return true;
+    size_t bytes = 0;
+    if (!call("get_mem_size", dnnl_graph_logical_tensor_get_mem_size,
+                &scenario_.tensors[id], &bytes)
+            || !call("get_data_handle", dnnl_graph_tensor_get_data_handle, made,
+                    &data))
+        return false;
+    if (data) std::memcpy(data, buffer.data(), bytes);
+    return true;
+}
+
 bool attempt_t::execute() {
     std::vector<const_dnnl_graph_tensor_t> given;
     auto ids = scenario_.inputs;
     ids.push_back(scenario_.output);
     for (size_t i = 0; i < ids.size(); ++i) {
-        if (!create("tensor_create", dnnl_graph_tensor_create, tensors_[i],
-                    &scenario_.tensors[ids[i]], engine(),
-                    static_cast<void *>(buffers_[ids[i]].data())))
-            return false;
+        if (!make_tensor(i, ids[i])) return false;
         given.push_back(tensors_[i]);
     }
-    return call("execute", dnnl_graph_compiled_partition_execute, compiled_,
-            stream(), given.size() - 1, given.data(), size_t(1), &given.back());
+    if (!call("execute", dnnl_graph_compiled_partition_execute, compiled_,
+                stream_, given.size() - 1, given.data(), size_t(1),
+                &given.back()))
+        return false;
+    void *dst = nullptr;
+    if (allocated_) {
+        dnnl_graph_tensor_get_data_handle(tensors_.back(), &dst);
+        std::memcpy(buffers_[scenario_.output].data(), dst,
+                scenario_.expected.size());
+    }
+    return true;
 }
 
 dnnl_status_t attempt_t::run() {

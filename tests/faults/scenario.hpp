@@ -2,6 +2,7 @@
 #define FAULTS_SCENARIO_HPP
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "oneapi/dnnl/dnnl_graph.h"
@@ -29,20 +30,28 @@ struct scenario_t {
     const char *name;
     std::vector<lt_t> tensors; // by id
     std::vector<op_spec_t> ops;
-    std::vector<size_t> inputs; // ids; each is filled with `fill` bytes
+    std::vector<size_t> inputs; // ids; each is filled with the word `fill`
     size_t output;
-    unsigned char fill;
+    uint32_t fill;
     std::vector<unsigned char> expected; // the first bytes of dst
     dnnl_status_t compile_status = dnnl_success;
 };
 
 const std::vector<scenario_t> &scenarios();
 
+/// The process's engine and stream. Made at the first call.
+dnnl_engine_t engine();
+dnnl_stream_t stream();
+
 /// One way through the C API, from ops to dst. Goes on to the end, or to the
 /// first call that fails; whatever was made is destroyed.
 class attempt_t {
 public:
     explicit attempt_t(const scenario_t &scenario);
+    /// On an engine and a stream of the caller's, every tensor's memory taken
+    /// from the engine's allocator.
+    attempt_t(const scenario_t &scenario, dnnl_engine_t engine,
+            dnnl_stream_t stream);
     ~attempt_t();
     attempt_t(const attempt_t &) = delete;
     attempt_t &operator=(const attempt_t &) = delete;
@@ -73,9 +82,13 @@ private:
     bool make_ops();
     bool make_partition();
     bool compile();
+    bool make_tensor(size_t position, size_t id);
     bool execute();
 
     const scenario_t &scenario_;
+    const dnnl_engine_t engine_;
+    const dnnl_stream_t stream_;
+    const bool allocated_;
     std::vector<std::vector<unsigned char>> buffers_; // by id
     dnnl_status_t status_ = dnnl_success;
     const char *last_call_ = "", *kernel_ = "";
@@ -86,10 +99,6 @@ private:
     dnnl_graph_compiled_partition_t compiled_ = nullptr;
     std::vector<dnnl_graph_tensor_t> tensors_;
 };
-
-/// The process's engine and stream. Made at the first call.
-dnnl_engine_t engine();
-dnnl_stream_t stream();
 
 } // namespace faults
 } // namespace dnnl_dequant

@@ -11,6 +11,10 @@ constexpr int u16 = dnnl_dequant_data_type_u16;
 
 // Bytes of 0x40 make scales of 3.0039215 (0x40404040), 4-bit values of 0 and
 // 4, s8 of 64, u16 of 0x4040; 0x40404040 * 4 is 0x41404040.
+constexpr uint32_t sixty_fours = 0x40404040;
+
+// 1 in f32; the 4-bit values 0, 0, 0, 0, 0, 8, 15, 3.
+constexpr uint32_t ones = 0x3f800000;
 
 scenario_t grouped() {
     return {"grouped",
@@ -18,7 +22,7 @@ scenario_t grouped() {
                     dense(2, f32, {3, 20})},
             {{dnnl_graph_op_dynamic_dequantize, {0, 1}, {2}, "per_group",
                     dnnl_graph_op_attr_group_shape, {1, 8}}},
-            {0, 1}, 2, 0x40, {0, 0, 0, 0, 0x40, 0x40, 0x40, 0x41}};
+            {0, 1}, 2, sixty_fours, {0, 0, 0, 0, 0x40, 0x40, 0x40, 0x41}};
 }
 
 scenario_t transposed() {
@@ -37,7 +41,7 @@ scenario_t extension() {
                     dense(3, f32, {4, 6})},
             {{dnnl_dequant_op_DequantizeLinear, {0, 1, 2}, {3}, nullptr,
                     dnnl_graph_op_attr_axis, {1}}},
-            {0, 1, 2}, 3, 0x40, {0, 0, 0, 0, 0, 0, 0, 0}};
+            {0, 1, 2}, 3, sixty_fours, {0, 0, 0, 0, 0, 0, 0, 0}};
 }
 
 // 0x40 is 64; 64 * 0x40404040 is 0x43404040, in bf16 0x4340.
@@ -48,7 +52,38 @@ scenario_t chain() {
             {{dnnl_graph_op_dynamic_dequantize, {0, 1}, {2}, "per_tensor", 0,
                      {}},
                     {dnnl_graph_op_type_cast, {2}, {3}, nullptr, 0, {}}},
-            {0, 1}, 3, 0x40, {0x40, 0x43, 0x40, 0x43}};
+            {0, 1}, 3, sixty_fours, {0x40, 0x43, 0x40, 0x43}};
+}
+
+op_spec_t weights_in_groups_of(dnnl_dim_t group) {
+    return {dnnl_graph_op_dynamic_dequantize, {1, 2}, {3}, "per_group",
+            dnnl_graph_op_attr_group_shape, {group, 1}};
+}
+
+// Sums of 8 * 3 * 12, 12 being the scale times 4 rounded to bf16: 0x4390. Its
+// blocks of either factor are made in memory of the execution.
+scenario_t product() {
+    return {"product",
+            {dense(0, bf16, {14, 8}), dense(1, u4, {8, 6}),
+                    dense(2, f32, {2, 6}), dense(3, bf16, {8, 6}),
+                    dense(4, bf16, {14, 6})},
+            {weights_in_groups_of(4),
+                    {dnnl_graph_op_matmul, {0, 3}, {4}, nullptr, 0, {}}},
+            {0, 1, 2}, 4, sixty_fours, {0, 0, 0x90, 0x43, 0, 0, 0x90, 0x43}};
+}
+
+// One row, for which AVX-512 streams the weights: sums of sixteen zeros and,
+// in column 5, of sixteen eights: 128 is 0x43000000.
+scenario_t row() {
+    return {"row",
+            {dense(0, f32, {1, 16}), dense(1, u4, {16, 128}),
+                    dense(2, f32, {2, 128}), dense(3, f32, {16, 128}),
+                    dense(4, f32, {1, 128})},
+            {weights_in_groups_of(8),
+                    {dnnl_graph_op_matmul, {0, 3}, {4}, nullptr, 0, {}}},
+            {0, 1, 2}, 4, ones,
+            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                    0, 0x43}};
 }
 
 // dst overlaps itself: refused with a sentence at compile.
@@ -63,8 +98,8 @@ scenario_t refused() {
 } // namespace
 
 const std::vector<scenario_t> &scenarios() {
-    static const std::vector<scenario_t> all {
-            grouped(), transposed(), extension(), chain(), refused()};
+    static const std::vector<scenario_t> all {grouped(), transposed(),
+            extension(), chain(), product(), row(), refused()};
     return all;
 }
 
