@@ -48,6 +48,13 @@ dnnl_stream_t stream() {
     return made;
 }
 
+void clear_caches() {
+    int capacity = 0;
+    dnnl_graph_get_compiled_partition_cache_capacity(&capacity);
+    dnnl_graph_set_compiled_partition_cache_capacity(0);
+    dnnl_graph_set_compiled_partition_cache_capacity(capacity);
+}
+
 attempt_t::attempt_t(const scenario_t &scenario)
     : attempt_t(scenario, nullptr, nullptr) {}
 

@@ -43,6 +43,9 @@ const std::vector<scenario_t> &scenarios();
 dnnl_engine_t engine();
 dnnl_stream_t stream();
 
+/// Forgets every compiled partition that nobody uses.
+void clear_caches();
+
 /// One way through the C API, from ops to dst. Goes on to the end, or to the
 /// first call that fails; whatever was made is destroyed.
 class attempt_t {

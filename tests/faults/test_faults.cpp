@@ -48,13 +48,6 @@ bool attempt(const scenario_t &scenario, int n, report_t &report,
     return reached;
 }
 
-void clear_caches() {
-    int capacity = 0;
-    dnnl_graph_get_compiled_partition_cache_capacity(&capacity);
-    dnnl_graph_set_compiled_partition_cache_capacity(0);
-    dnnl_graph_set_compiled_partition_cache_capacity(capacity);
-}
-
 held_t held_after_one(const scenario_t &scenario, report_t &report) {
     attempt(scenario, 0, report);
     clear_caches();
