@@ -5,7 +5,9 @@
 #include <omp.h>
 
 #include "e2e/dequantize_graph.hpp"
+#include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
+#include "e2e/range_case.hpp"
 
 namespace dnnl_dequant {
 namespace stress {
@@ -66,6 +68,55 @@ TEST(stress_one_answer, compiled_for_some_threads_and_executed_by_others) {
             EXPECT_EQ(check_execution(c, compiled), "")
                     << to_string(c) << ", " << count << " threads";
         }
+    }
+}
+
+// Of the whole, by rows and by columns: ranges found by several threads.
+TEST(stress_one_answer, of_ranges_for_1_2_3_7_and_16_threads) {
+    for (const auto &groups :
+            std::vector<dims_t> {{700, 1031}, {1, 1031}, {700, 1}})
+        for (const int count : {1, 2, 3, 7, 16}) {
+            const thread_count_scope_t threads(count);
+            EXPECT_EQ(check(make_case({700, 1031}, groups, data_type_t::f32,
+                              data_type_t::u8, false)),
+                    "")
+                    << count << " threads";
+        }
+}
+
+// A product whose sums are rounded, made on so many threads.
+chain_values_t product_of(const chain_graph_t &g, int thread_count) {
+    const thread_count_scope_t threads(thread_count);
+    graph built(dnnl::engine::kind::cpu);
+    build(g, built);
+    const auto partitions = built.get_partitions();
+    EXPECT_EQ(partitions.size(), 1u);
+    auto values = initial_values(g, support::values_t::ordinary, 5);
+    EXPECT_NE(run(g, partitions.front(), values).find("matmul"),
+            std::string::npos);
+    return values;
+}
+
+// A row and few rows streamed; blocks of rows and columns; batches; a product
+// of bf16, and weights by column.
+TEST(stress_one_answer, of_products_for_1_2_3_7_and_16_threads) {
+    std::vector<matmul_case_t> cases(6);
+    cases[0].src = {1, 2048}, cases[0].weights = {2048, 2176};
+    cases[1].src = {7, 1024}, cases[1].weights = {1024, 1152};
+    cases[2].src = {133, 301}, cases[2].weights = {301, 205};
+    cases[3].src = {11, 9, 300}, cases[3].weights = {11, 300, 150};
+    cases[4] = cases[2], cases[4].type = data_type_t::bf16;
+    cases[5] = cases[1], cases[5].transpose_b = true;
+    for (auto &c : cases) {
+        c.group = 64;
+        const chain_graph_t g = graph_of(c);
+        const auto &dst = g.tensors.back();
+        const auto expected = product_of(g, 1);
+        for (const int count : {2, 3, 7, 16})
+            EXPECT_EQ(support::difference(dst.type, expected.back().data(),
+                              product_of(g, count).back().data(), dst.span()),
+                    "")
+                    << to_string(c) << ", " << count << " threads";
     }
 }
 
