@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/logical_tensor.hpp"
@@ -192,11 +192,10 @@ TEST(claims, of_a_thousand_sums_take_no_time) {
             value = chain_is_second ? g.binary(dnnl_graph_op_add, side, value)
                                     : g.binary(dnnl_graph_op_add, value, side);
         }
-        const auto start = std::chrono::steady_clock::now();
+        // CPU time, which other work on the machine does not lengthen.
+        const std::clock_t start = std::clock();
         g.partitions();
-        const std::chrono::duration<double> seconds
-                = std::chrono::steady_clock::now() - start;
-        EXPECT_LT(seconds.count(), 10.);
+        EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 10);
     }
 }
 

@@ -32,10 +32,12 @@ dims_t dense_strides(const dims_t &dims) {
 
 dims_t padded_strides(const dims_t &dims, dim_t gap) {
     dims_t strides(dims.size());
-    dim_t next = 1;
+    // Unsigned: some tests want sizes that wrap.
+    uint64_t next = 1;
     for (size_t d = dims.size(); d-- > 0;) {
-        strides[d] = next;
-        next = next * std::max<dim_t>(dims[d], 1) + gap;
+        strides[d] = static_cast<dim_t>(next);
+        next = next * static_cast<uint64_t>(std::max<dim_t>(dims[d], 1))
+               + static_cast<uint64_t>(gap);
     }
     return strides;
 }
