@@ -97,7 +97,7 @@ result_t compose_matmul(const scope_t &scope, const op_record_t &op,
     if (!result.ok()) return result;
 
     composition.chain.begin(data_type_t::f32, shape, dense_strides(shape));
-    composition.sources = {{product_source, -1}};
+    composition.sources = {source_t()};
     append_ops(composition, product->src);
     append_ops(composition, product->weights);
     composition.dequantizes = true;

@@ -102,16 +102,16 @@ private:
 
     size_t add_sources(const composition_t &composition) {
         const auto before = static_cast<int>(lowered_.constants.size());
-        size_t count = 0;
-        for (source_t source : composition.sources) {
-            if (source.tensor == product_source) continue;
+        // A product has no buffer of the user's.
+        const size_t first = composition.product ? 1 : 0;
+        for (size_t i = first; i < composition.sources.size(); ++i) {
+            source_t source = composition.sources[i];
             if (source.constant >= 0) source.constant += before;
             lowered_.operands.push_back(source);
-            ++count;
         }
         lowered_.constants.insert(lowered_.constants.end(),
                 composition.constants.begin(), composition.constants.end());
-        return count;
+        return composition.sources.size() - first;
     }
 
     // src where it lies, if that is in f32 rows of one pitch; else a kernel.

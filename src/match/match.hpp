@@ -41,12 +41,9 @@ using constant_t = std::vector<unsigned char>;
 
 /// Where an operand of a problem comes from: a logical tensor or a constant.
 struct source_t {
-    size_t tensor = 0; // logical tensor id, or product_source
+    size_t tensor = 0; // logical tensor id: any
     int constant = -1; // index into composition_t::constants; -1: the tensor
 };
-
-/// What stands for a tensor where a value begins with a product.
-constexpr size_t product_source = static_cast<size_t>(-1);
 
 /// Tensors that a value may be made of.
 constexpr size_t max_chain_operands = 12;
@@ -65,7 +62,7 @@ struct composition_t {
     bool dequantizes = false;
     int depth = 0; // ops on the way here from the last one
     /// Where the value begins with a product: what is multiplied. The chain's
-    /// operand 0 is the product, and sources[0] product_source.
+    /// operand 0 is the product, and sources[0] stands for no tensor.
     std::shared_ptr<const product_t> product;
 };
 

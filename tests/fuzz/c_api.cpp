@@ -2,82 +2,18 @@
 // query and execute, plausible ones with anything spoiled. Whatever status
 // the calls return is right, as long as nothing breaks.
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
-#include <vector>
 
-#include "dnnl_dequant/dnnl_dequant.h"
-#include "fuzz/bytes.hpp"
-#include "oneapi/dnnl/dnnl_graph.h"
+#include "fuzz/c_api_values.hpp"
 #include "support/guarded_buffer.hpp"
 
-using dnnl_dequant::fuzz::bytes_t;
+using namespace dnnl_dequant::fuzz;
 using dnnl_dequant::support::guarded_buffer_t;
-using lt_t = dnnl_graph_logical_tensor_t;
 
 namespace {
 
-constexpr int types[] = {dnnl_u4, dnnl_s8, dnnl_f32, dnnl_u8, dnnl_s4,
-        dnnl_bf16, dnnl_f16, dnnl_s32, dnnl_dequant_data_type_u16,
-        dnnl_dequant_data_type_s16, dnnl_dequant_data_type_u32,
-        dnnl_dequant_data_type_u2, dnnl_dequant_data_type_f4_e2m1,
-        dnnl_dequant_data_type_e8m0, dnnl_f8_e4m3, dnnl_f8_e5m2,
-        dnnl_dequant_data_type_f8_e4m3fnuz, dnnl_dequant_data_type_s64,
-        dnnl_data_type_undef, 0x7abc};
-constexpr int kinds[] = {dnnl_graph_op_dynamic_dequantize,
-        dnnl_dequant_op_DequantizeLinear,
-        dnnl_dequant_op_ExtendedDequantizeLinear,
-        dnnl_dequant_op_QuantizeLinear, dnnl_dequant_op_ExtendedQuantizeLinear,
-        dnnl_dequant_op_DynamicQuantizeLinear, dnnl_graph_op_wildcard};
-constexpr int next_kinds[] = {dnnl_graph_op_type_cast,
-        dnnl_graph_op_static_transpose, dnnl_graph_op_static_reshape,
-        dnnl_graph_op_relu, dnnl_graph_op_reorder};
-constexpr const char *qtypes[]
-        = {"per_tensor", "per_channel", "per_group", "per_anything", ""};
-
 constexpr size_t most_bytes = 1 << 20;
-
-template <typename T, size_t count>
-T pick(bytes_t &bytes, const T (&from)[count]) {
-    return from[bytes.below(count)];
-}
-
-lt_t dense(size_t id, int type, const std::vector<int64_t> &dims) {
-    lt_t lt;
-    std::memset(&lt, 0, sizeof(lt));
-    lt.id = id;
-    lt.data_type = static_cast<dnnl_data_type_t>(type);
-    lt.ndims = static_cast<int>(dims.size());
-    lt.layout_type = dnnl_graph_layout_type_strided;
-    int64_t stride = 1;
-    for (size_t d = dims.size(); d-- > 0;) {
-        lt.dims[d] = dims[d];
-        lt.layout.strides[d] = stride;
-        stride *= dims[d];
-    }
-    return lt;
-}
-
-void spoil(bytes_t &bytes, lt_t &lt) {
-    switch (bytes.below(7)) {
-    case 0: lt.dims[bytes.below(4)] = bytes.number(); break;
-    case 1: lt.layout.strides[bytes.below(4)] = bytes.number(); break;
-    case 2:
-        // -1 is unknown; the struct has room for DNNL_MAX_NDIMS.
-        lt.ndims = static_cast<int>(bytes.below(DNNL_MAX_NDIMS + 2)) - 1;
-        break;
-    case 3:
-        lt.data_type = static_cast<dnnl_data_type_t>(pick(bytes, types));
-        break;
-    case 4:
-        lt.layout_type = static_cast<dnnl_graph_layout_type_t>(bytes.below(4));
-        break;
-    case 5: lt.id = static_cast<size_t>(bytes.number()); break;
-    default:
-        for (int64_t &dim : lt.dims)
-            dim = bytes.number();
-    }
-}
 
 class session_t {
 public:
@@ -115,8 +51,11 @@ public:
 private:
     void make_tensors() {
         std::vector<int64_t> dims(bytes_.below(4)), groups;
-        for (int64_t &dim : dims)
-            dim = static_cast<int64_t>(bytes_.below(24)) + 1;
+        // 128 columns are what a product of few rows streams.
+        for (int64_t &dim : dims) {
+            const uint8_t byte = bytes_.byte();
+            dim = byte >= 252 ? 128 : byte % 24 + 1;
+        }
         group_ = static_cast<int64_t>(bytes_.below(9)) + 1;
         granularity_ = bytes_.below(3);
         for (size_t d = 0; d < dims.size(); ++d)
@@ -203,9 +142,50 @@ private:
     void make_ops() {
         const int kind = pick(bytes_, kinds);
         if (const auto op = new_op(kind)) make_first_op(op, kind);
-        if (!bytes_.flag()) return;
-        const int next = pick(bytes_, next_kinds);
-        if (const auto op = new_op(next)) make_next_op(op, next);
+        size_t last = 3;
+        if (bytes_.flag()) {
+            const int next = pick(bytes_, next_kinds);
+            if (const auto op = new_op(next)) make_next_op(op, next);
+            last = 4;
+        }
+        if (bytes_.flag()) make_product(last);
+    }
+
+    // A product with the tensor as weights, and perhaps one op behind it.
+    void make_product(size_t weights) {
+        const bool transposes = bytes_.flag();
+        const auto rows = static_cast<int64_t>(bytes_.below(20));
+        std::vector<int64_t> dims(pool_[weights].dims,
+                pool_[weights].dims + std::max<size_t>(rank_, 2));
+        auto src = dims;
+        src[src.size() - 2] = rows;
+        src.back() = transposes ? dims.back() : dims[dims.size() - 2];
+        auto product = src;
+        product.back() = transposes ? dims[dims.size() - 2] : dims.back();
+        const int type = pool_[weights].data_type;
+        pool_.push_back(dense(6, type, src));
+        pool_.push_back(dense(7, type, product));
+        pool_.push_back(dense(8, type, product));
+        if (bytes_.one_in_eight())
+            spoil(bytes_, pool_[6 + bytes_.below(pool_.size() - 6)]);
+        if (const auto op = new_op(dnnl_graph_op_matmul)) {
+            const uint8_t flag = transposes;
+            dnnl_graph_op_set_attr_bool(
+                    op, dnnl_graph_op_attr_transpose_b, &flag, 1);
+            dnnl_graph_op_add_input(op, &pool_[6]);
+            dnnl_graph_op_add_input(op, &pool_[weights]);
+            dnnl_graph_op_add_output(op, &pool_[7]);
+        }
+        const int behind[] = {dnnl_graph_op_wildcard, dnnl_graph_op_relu,
+                dnnl_graph_op_add, dnnl_graph_op_type_cast};
+        const int kind = pick(bytes_, behind);
+        if (kind == dnnl_graph_op_wildcard) return;
+        if (const auto op = new_op(kind)) {
+            dnnl_graph_op_add_input(op, &pool_[7]);
+            if (kind == dnnl_graph_op_add)
+                dnnl_graph_op_add_input(op, &pool_[5]);
+            dnnl_graph_op_add_output(op, &pool_[8]);
+        }
     }
 
     bool make_graph() {
