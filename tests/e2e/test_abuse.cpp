@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "e2e/bad_input.hpp"
+#include "e2e/matmul_graph.hpp"
 #include "support/guarded_buffer.hpp"
 
 namespace dnnl_dequant {
@@ -192,6 +193,42 @@ TEST(abuse, buffers_at_any_byte) {
                         a.intact() && b.intact() && z.intact() && out.intact());
             }
         }
+}
+
+// A product's, too.
+TEST(abuse, buffers_of_a_product_at_any_byte) {
+    for (const data_type_t type : {data_type_t::f32, data_type_t::bf16})
+        for (const dim_t rows : {1, 5, 30})
+            for (const size_t slack : {1u, 2u, 3u}) {
+                matmul_case_t c;
+                c.src = {rows, 40};
+                c.weights = {40, 128};
+                c.type = type;
+                c.group = 8;
+                c.bias = true;
+                const chain_graph_t g = graph_of(c);
+                const auto expected = exact_values(g, 1);
+                chain_values_t odd;
+                for (const auto &buffer : expected) {
+                    odd.emplace_back(buffer.size(),
+                            guarded_buffer_t::edge_t::end, slack);
+                    std::memcpy(
+                            odd.back().data(), buffer.data(), buffer.size());
+                }
+                compute_exactly(g, expected);
+                graph built(dnnl::engine::kind::cpu);
+                build(g, built);
+                const auto partitions = built.get_partitions();
+                ASSERT_EQ(partitions.size(), 1u);
+                EXPECT_NE(run(g, partitions[0], odd).find("matmul"),
+                        std::string::npos);
+                EXPECT_EQ(support::difference(type, expected.back().data(),
+                                  odd.back().data(), g.tensors.back().span()),
+                        "")
+                        << to_string(c) << ", " << slack << " bytes";
+                for (const auto &buffer : odd)
+                    EXPECT_TRUE(buffer.intact());
+            }
 }
 
 // No in-place ports: dst has no meaning then, and all else stays as it was.
