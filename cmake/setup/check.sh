@@ -1,0 +1,102 @@
+# shellcheck shell=sh
+# Sourced by ./dev. What ./dev test leaves out, because it needs a build of its
+# own or minutes. Each is a verb; ./dev check takes a portion of every one.
+# shellcheck disable=SC2034,SC2119,SC2120 # ./dev reads and calls more
+
+# run_tsan [CTEST-ARGUMENT...]; parallel regions of a test's own are not visible
+# to the sanitizer.
+run_tsan() {
+    targets='test_e2e test_stress'
+    run_tests tsan -R 'concurrency|stress_threads|stress_one_answer' \
+        -E inside_a_parallel_region "$@"
+}
+
+# Generated code must be of instructions that valgrind knows: AVX2. OpenMP's
+# threads wait actively, which valgrind makes endless.
+run_valgrind() {
+    command -v valgrind >/dev/null || setup_packages valgrind
+    build_target release test_e2e
+    ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=1 DNNL_DEQUANT_TEST_EVERY=997 \
+        valgrind --error-exitcode=1 --quiet \
+        build/release/tests/e2e/test_e2e --gtest_brief=1 \
+        --gtest_filter='plugin*:bad*:abuse*:matmul*'
+}
+
+run_soak() {
+    build_target release soak
+    build/release/tests/stress/soak "$1"
+}
+
+# fuzz_target TARGET SECONDS: the log has what libFuzzer says, line by line.
+fuzz_target() {
+    log=build/fuzz/$1.log
+    say "fuzzing $1 for $2 seconds"
+    mkdir -p "build/fuzz/grown/$1" build/fuzz/found
+    "build/fuzz/tests/fuzz/fuzz_$1" -max_total_time="$2" -max_len=1024 \
+        -print_final_stats=1 -artifact_prefix="build/fuzz/found/$1-" \
+        "build/fuzz/grown/$1" "tests/fuzz/corpus/$1" >"$log" 2>&1 || {
+        tail -n 60 "$log"
+        die "fuzzing $1: a finding, in build/fuzz/found"
+    }
+    say "fuzzing $1: $(awk '
+        /^stat::number_of_executed_units/ { executions = $2 }
+        /DONE/ { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
+        END { print executions " executions, " edges " edges" }' "$log")"
+}
+
+# fuzz SECONDS: what was found is a file there, and the exit status 1
+fuzz() {
+    command -v clang++ >/dev/null || setup_packages clang libclang-rt-dev \
+        libomp-dev
+    cmake --preset fuzz
+    build fuzz --target fuzz_c_api fuzz_chain fuzz_graph_file
+    # One copy of oneDNN's header leaks; see cmake/lsan.supp.
+    ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
+    export ASAN_OPTIONS
+    for target in c_api chain graph_file; do
+        fuzz_target "$target" "$1"
+    done
+}
+
+# check_part PART: as much of it as fits beside the others into CI's time.
+check_part() {
+    case $1 in
+    asan)
+        targets='test_e2e test_stress fuzz_c_api fuzz_chain fuzz_graph_file'
+        export DNNL_DEQUANT_TEST_EVERY=101
+        run_tests asan -R '^(e2e|stress|fuzz)\.' -E '\.run\.|soak' ;;
+    tsan) run_tsan ;;
+    valgrind) run_valgrind ;;
+    fuzz) fuzz 30 ;;
+    soak) run_soak 120 ;;
+    *) die "check has no part '$1'" ;;
+    esac
+}
+
+# check [PART...]: every part, whatever becomes of the ones before; then what
+# was done, how long it took and how it ended.
+check() {
+    folder=build/check
+    [ $# -gt 0 ] || set -- asan tsan valgrind fuzz soak
+    mkdir -p $folder
+    : >$folder/summary
+    for part in "$@"; do
+        say "check: $part"
+        begin=$(date +%s)
+        # Not the condition of an `if`, which would switch `set -e` off inside.
+        {
+            set +e
+            (set -e; check_part "$part")
+            echo $? >$folder/status
+        } 2>&1 | tee "$folder/$part.log"
+        result=passed
+        [ "$(cat $folder/status)" -eq 0 ] || result=FAILED
+        printf '%-9s %-6s %3d s\n' "$part" "$result" \
+            $(($(date +%s) - begin)) >>$folder/summary
+        grep -hE 'tests passed|  PASSED  |executions|^flat' \
+            "$folder/$part.log" | sed 's/^/          /' >>$folder/summary
+    done
+    say "check:"
+    cat $folder/summary
+    ! grep -q FAILED $folder/summary
+}
