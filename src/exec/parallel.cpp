@@ -135,6 +135,7 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
         std::copy(buffers, buffers + plan.src_operands, of_src.begin());
         of_src[plan.src_operands] = scratch.get();
         run_parallel(*plan.src, of_src.data(), shared * 4);
+        matmul.arrange(scratch.get());
     }
     split_over(threads, matmul.work_amount(),
             [&](int index, dim_t begin, dim_t end) {

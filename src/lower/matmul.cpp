@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "graph/logical_tensor.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "lower/blocks.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -21,6 +22,8 @@ constexpr dim_t panel = 64;
 // Floats between rows of src in scratch memory beside its own: rows of a power
 // of two would meet in the same sets of the cache.
 constexpr dim_t src_pad = 16;
+// So do rows of src where they lie, this many floats apart or a multiple.
+constexpr dim_t meeting_pitch = 512;
 // Rows whose sums fit a core's second cache beside a block of weights.
 constexpr dim_t most_rows = 512;
 // Up to so many rows the weights are what costs.
@@ -29,14 +32,17 @@ constexpr dim_t few_rows = 8;
 struct block_sizes_t {
     dim_t depth, cols;
 };
-// Blocks that are read in long stretches. 4096 x 4096 u4 in groups of 128, one
-// thread of a Cascade Lake, ms: columns side by side, 1 row, 32 x 1024 take 5.6
-// and 512 x 64 11; depth side by side, 1 row, 32 x 1024 take 20 and 512 x 64
-// 4.7; 512 rows either way 144 to 155, 128 x 256 175 to 184.
-constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {512, 64};
+// Blocks that are read in long stretches, for few rows, where columns lie side
+// by side; and those that leave room for src and the sums in a core's second
+// cache. 4096 x 4096 u4 in groups of 128, one thread of a Cascade Lake, 1 row,
+// ms: columns side by side, 32 x 1024 take 5.6 and 512 x 64 11; depth side by
+// side, 32 x 1024 take 20 and 512 x 64 4.7.
+constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256};
 
 // Rows of weights this long are read as streams.
 constexpr dim_t most_gemv_cols = 2048;
+// Columns whose scales and zero points stay in a core's first cache.
+constexpr dim_t most_dot_cols = 64;
 
 dim_t round_up(dim_t value, dim_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -77,13 +83,14 @@ public:
         batched_ = std::any_of(weights.begin(), weights.end() - 2,
                 [](dim_t dim) { return dim != 1; });
         result_t result = make_gemm(isa_, plan_.gemm);
-        if (result.ok()) result = make_src();
-        if (!result.ok()) return result;
         cut_rows();
         choose_gemv();
+        if (result.ok()) result = make_src();
+        if (!result.ok()) return result;
         cut_depth_and_cols();
         if (plan_.rows > 0 && shape_.back() > 0) {
             result = make_weights();
+            if (result.ok()) result = make_parameters();
             if (result.ok()) result = make_result();
             if (!result.ok()) return result;
         }
@@ -123,10 +130,14 @@ private:
         result_t result = src_.chain.finish(dense, problem);
         if (!result.ok() || plan_.depth == 0) return result;
         const operand_t &src = problem.src();
+        const dim_t unit = plan_.gemv ? plan_.gemv->src_unit() : 1;
         if (src.type == data_type_t::f32 && problem.steps.empty()
-                && src.offset == 0 && is_rows(problem, src))
+                && src.offset == 0 && unit == 1 && is_rows(problem, src)
+                && (block_rows_ < few_rows
+                        || plan_.src_pitch % meeting_pitch != 0))
             return {};
-        plan_.src_pitch = round_up(plan_.depth, panel) + src_pad;
+        plan_.src_pitch
+                = round_up(plan_.depth, std::max(panel, unit)) + src_pad;
         for (size_t d = 0; d + 1 < dense.size(); ++d)
             dense[d] = dense[d] / plan_.depth * plan_.src_pitch;
         result = src_.chain.finish(dense, problem);
@@ -172,12 +183,13 @@ private:
         strides[shape.size() - 2] = shape.back() + panel;
         strides.back() = 1;
         problem_t problem;
-        gemv_weights_t weights;
+        gemv_weights_t &weights = few_weights_;
         result_t result = weights_.chain.finish(strides, problem);
         if (result.ok())
             result = describe_weights(
                     problem, plan_.depth, shape.back(), weights);
-        if (result.ok()) result = make_gemv(weights, isa_, plan_.gemv);
+        if (result.ok())
+            result = make_gemv(weights, block_rows_, isa_, plan_.gemv);
         if (!result.ok())
             log_refusal(log_dispatch, "implementation",
                     "jit_matmul_few_rows_avx512_core: " + result.reason);
@@ -188,13 +200,17 @@ private:
         block_sizes_t most = block_rows_ <= few_rows && by_columns
                                      ? wide_blocks
                                      : deep_blocks;
+        most.cols = std::min(most.cols,
+                round_up((shape_.back() + threads_ - 1) / threads_, panel));
+        const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
         if (plan_.gemv)
-            most.cols = std::min(most_gemv_cols,
+            most.cols = std::min(
+                    few_weights_.by_column ? most_dot_cols : most_gemv_cols,
                     round_up((shape_.back() + threads_ - 1) / threads_,
-                            gemv_t::panel));
+                            few_panel));
         const size_t k = weights_.chain.shape().size() - 2;
         cols_ = pick_size(shape_.back(), most.cols, panel, [&](dim_t size) {
-            return size % (plan_.gemv ? gemv_t::panel : 1) == 0
+            return size % few_panel == 0
                    && weights_.chain.cuts_evenly(k + 1, size)
                    && result_.chain.cuts_evenly(rank_ - 1, size);
         });
@@ -209,95 +225,60 @@ private:
             plan_.col_blocks.push_back(std::min(cols_, shape_.back() - at));
     }
 
-    // Blocks of `size` along dimension d: where operands lie, and which of two
-    // shapes a block has.
-    static block_kernels_t::axis_t make_axis(const chain_t &chain,
-            const std::vector<dim_t> &dst_strides, size_t d, dim_t size) {
-        block_kernels_t::axis_t axis;
-        const dim_t extent = chain.shape()[d];
-        for (dim_t at = 0; at < extent; at += size) {
-            for (size_t o = 0; o < chain.operand_count(); ++o)
-                axis.offsets.push_back(chain.offset_of(o, d, at));
-            axis.offsets.push_back(dst_strides[d] * at);
-            axis.shapes.push_back(extent - at < size);
-        }
-        axis.shape_count = extent % size == 0 ? 1 : 2;
-        // Where it is the only one, the short shape is the first.
-        if (extent < size) axis.shapes.assign(1, 0);
-        return axis;
-    }
-
-    // An axis of several dimensions, the outermost first.
-    static block_kernels_t::axis_t combine(const block_kernels_t::axis_t &outer,
-            const block_kernels_t::axis_t &inner) {
-        block_kernels_t::axis_t axis;
-        const size_t operands = outer.offsets.size() / outer.shapes.size();
-        for (size_t i = 0; i < outer.shapes.size(); ++i)
-            for (size_t j = 0; j < inner.shapes.size(); ++j) {
-                axis.shapes.push_back(
-                        outer.shapes[i] * inner.shape_count + inner.shapes[j]);
-                for (size_t o = 0; o < operands; ++o)
-                    axis.offsets.push_back(outer.offsets[i * operands + o]
-                                           + inner.offsets[j * operands + o]);
-            }
-        axis.shape_count = outer.shape_count * inner.shape_count;
-        return axis;
-    }
-
-    static block_kernels_t::axis_t single(size_t operands) {
-        return {std::vector<dim_t>(operands, 0), {0}, 1};
-    }
-
-    static std::vector<data_type_t> types_of(
-            const chain_t &chain, data_type_t dst) {
-        std::vector<data_type_t> types;
-        for (size_t o = 0; o < chain.operand_count(); ++o)
-            types.push_back(chain.operand_type(o));
-        types.push_back(dst);
-        return types;
-    }
-
-    // A kernel for every block that looks like no other before it.
-    template <typename make_t>
-    result_t make_kernels(block_kernels_t &blocks, make_t &&make) {
-        for (size_t i = 0; i < blocks.block_count(0); ++i)
-            for (size_t j = 0; j < blocks.block_count(1); ++j)
-                for (size_t k = 0; k < blocks.block_count(2); ++k) {
-                    auto &kernel = blocks.kernel_of({i, j, k});
-                    if (kernel) continue;
-                    problem_t problem;
-                    result_t result = make(i, j, k, problem);
-                    for (size_t o = 0; o < problem.operands.size(); ++o)
-                        problem.operands[o].offset
-                                += blocks.phase_of({i, j, k}, o);
-                    if (result.ok())
-                        result = choose_kernel(problem, isa_, kernel);
-                    if (!result.ok()) return result;
-                }
-        return {};
-    }
-
     result_t make_weights() {
         const chain_t &chain = weights_.chain;
         const size_t rank = chain.shape().size(), k = rank - 2;
         const dims_t none(rank, 0);
-        const auto types = types_of(chain, data_type_t::f32);
-        auto outer = single(types.size());
+        const auto types = operand_types(chain, data_type_t::f32);
+        auto outer = whole_axis(types.size());
         for (size_t d = 0; d < k; ++d)
-            outer = combine(outer, make_axis(chain, none, d, 1));
+            outer = combined_axis(outer, block_axis(chain, none, d, 1));
         const auto &rows = plan_.depth_blocks;
         if (rows.empty() || plan_.gemv) return {};
         plan_.weights = block_kernels_t(
-                types, {outer, make_axis(chain, none, k, depth_),
-                               make_axis(chain, none, k + 1, cols_)});
+                types, {outer, block_axis(chain, none, k, depth_),
+                               block_axis(chain, none, k + 1, cols_)});
         dims_t sizes(rank, 1), strides(rank, 0);
         strides[k] = plan_.pitch;
         strides[k + 1] = 1;
-        return make_kernels(plan_.weights,
+        return make_kernels(plan_.weights, isa_,
                 [&](size_t, size_t row, size_t col, problem_t &problem) {
             sizes[k] = plan_.depth_blocks[row];
             sizes[k + 1] = plan_.col_blocks[col];
             return chain.block(sizes).finish(strides, problem);
+        });
+    }
+
+    // The few rows' scales and zero points.
+    result_t make_parameters() {
+        if (!plan_.gemv) return {};
+        plan_.groups = few_weights_.groups();
+        const gemv_parameters_t *const places[]
+                = {&few_weights_.scales, &few_weights_.zps};
+        result_t result;
+        for (size_t p = 0; p < plan_.parameters.size() && result.ok(); ++p)
+            if (places[p]->type != data_type_t::undef)
+                result = make_parameters(*places[p], plan_.parameters[p]);
+        return result;
+    }
+
+    result_t make_parameters(const gemv_parameters_t &place,
+            matmul_plan_t::parameters_t &parameters) {
+        chain_t chain;
+        chain.begin(place.type, {few_weights_.cols, plan_.groups},
+                {place.column_stride, place.group_stride});
+        chain.set_type(data_type_t::f32);
+        const dims_t strides = plan_.gemv->parameters_by_column()
+                                       ? dims_t {plan_.groups, 1}
+                                       : dims_t {1, plan_.pitch};
+        parameters.operand = place.operand;
+        parameters.kernels = block_kernels_t({place.type, data_type_t::f32},
+                {block_axis(chain, {0, 0}, 0, cols_), whole_axis(2),
+                        whole_axis(2)});
+        return make_kernels(parameters.kernels, isa_,
+                [&](size_t block, size_t, size_t, problem_t &problem) {
+            return chain.block({plan_.col_blocks[block], plan_.groups})
+                    .finish(strides, problem);
         });
     }
 
@@ -306,15 +287,16 @@ private:
         // The sums are a block's own.
         chain.lay_first(dims_t(rank_, 0));
         const dims_t strides = strides_of(dst_);
-        const auto types = types_of(chain, chain.type());
-        auto rows = single(types.size());
+        const auto types = operand_types(chain, chain.type());
+        auto rows = whole_axis(types.size());
         for (size_t d = 0; d + 1 < rank_; ++d)
-            rows = combine(rows, make_axis(chain, strides, d, row_sizes_[d]));
+            rows = combined_axis(
+                    rows, block_axis(chain, strides, d, row_sizes_[d]));
         note_row_blocks();
         plan_.result = block_kernels_t(
-                types, {rows, make_axis(chain, strides, rank_ - 1, cols_),
-                               single(types.size())});
-        return make_kernels(plan_.result,
+                types, {rows, block_axis(chain, strides, rank_ - 1, cols_),
+                               whole_axis(types.size())});
+        return make_kernels(plan_.result, isa_,
                 [&](size_t row, size_t col, size_t, problem_t &problem) {
             dims_t sizes = row_block_dims_[row];
             sizes.push_back(plan_.col_blocks[col]);
@@ -365,6 +347,7 @@ private:
     bool batched_ = false;
     dims_t row_sizes_; // of a block, one a dimension of rows
     std::vector<dims_t> row_block_dims_;
+    gemv_weights_t few_weights_; // where plan_.gemv serves
     dim_t block_rows_ = 1, cols_ = 1, depth_ = 1;
     matmul_plan_t plan_;
 };

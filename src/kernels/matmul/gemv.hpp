@@ -16,14 +16,19 @@ struct gemv_parameters_t {
     dim_t group_stride = 0, column_stride = 0; // elements
 };
 
-/// Weights of 4 or 8 bits whose columns lie side by side:
+/// Weights of 4 or 8 bits whose columns lie side by side, or one after the
+/// other:
 ///   (weight - zp) * scale      the difference exact, in f32
 struct gemv_weights_t {
     data_type_t type = data_type_t::undef;
-    dim_t pitch = 0;           // elements from one row to the next
+    bool by_column = false;    // a column's elements lie side by side
+    dim_t pitch = 0;           // elements from a row, or column, to the next
     dim_t depth = 0, cols = 0; // of all
     dim_t group = 0;           // rows that share a scale and a zero point
     gemv_parameters_t scales, zps;
+    data_type_t rounded = data_type_t::f32; // what they are rounded to
+
+    dim_t groups() const { return (depth + group - 1) / group; }
 };
 
 /// The weights as a problem's loops have them; unimplemented with a reason for
@@ -38,26 +43,42 @@ public:
     static constexpr dim_t most_rows = 12;
 
     struct block_t {
-        const float *a; // rows x depth
+        const float *a; // rows x depth, arranged
         float *c;       // rows x cols, c_pitch elements apart
         float *partial; // the same, scratch
         dim_t a_pitch, c_pitch, rows;
         dim_t first_col, cols; // in panels
+        // Of the block's columns, as parameters_by_column()
+        // says; scratch.
+        float *scales, *zps;
     };
 
     virtual ~gemv_t() = default;
     virtual const char *name() const = 0;
-    /// Columns that are done together.
-    static constexpr dim_t panel = 128;
+    /// Columns that are done together; blocks are of whole panels.
+    virtual dim_t panel() const = 0;
+
+    /// Scales and zero points are f32: by column, groups() each; or by group,
+    /// c_pitch apart.
+    virtual bool parameters_by_column() const = 0;
+    /// How rows of src lie: elements of each are put in an order of its own by
+    /// arrange() where the unit is more than 1, in as many whole units.
+    virtual dim_t src_unit() const = 0;
+    virtual void arrange(float *row) const noexcept = 0;
 
     /// @param buffers of the weights' problem
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
 };
 
-/// unimplemented with a reason where no generated code takes the weights.
-result_t make_gemv(const gemv_weights_t &weights, isa_t isa,
+/// For up to `rows` rows at a time; unimplemented with a reason where no
+/// generated code takes the weights.
+result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         std::shared_ptr<const gemv_t> &gemv);
+
+/// The same, of weights by column, on AVX-512.
+result_t make_dot(
+        const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv);
 
 } // namespace dnnl_dequant
 

@@ -1,9 +1,10 @@
-// The generated code that multiplies blocks: panels of c, a few rows by a few
-// vectors, stay in registers while it goes down the depth.
+// The generated code that multiplies blocks: tiles of c, rows by a few vectors,
+// stay in registers while it goes down the depth. Of AVX-512, many rows by two
+// vectors: then b, which comes from a core's second cache, is asked for least.
 //
-// Registers: rdi the arguments; rax rbx a of the first three rows and the rest;
-// rcx b; rdx c; rsi r8 r9 pitches of a, b, c; r10 depth; the last vectors of
-// the set are b and a's broadcast, the first ones c.
+// Registers: rdi the arguments; rax rbx rbp r12 r13 a of three rows each; rcx
+// b; rdx c; rsi r8 r9 pitches of a, b, c; r10 depth; the first vectors are the
+// sums, the last ones b and a's broadcast.
 
 #include "kernels/matmul/gemm.hpp"
 
@@ -20,9 +21,6 @@ using namespace Xbyak;
 
 namespace {
 
-// Rows of c in registers at once, at most.
-constexpr int most_rows = 6;
-
 struct arguments_t {
     const float *a, *b;
     float *c;
@@ -36,9 +34,16 @@ template <isa_t isa>
 class jit_gemm_t : public jit_generator_t {
 public:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
-    // As many as leave registers for b and a: 24 sums of 32, or 12 of 16.
-    static constexpr int panel_vectors = isa == isa_avx512_core ? 4 : 2;
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
+    // Rows of c in registers at once, at most.
+    static constexpr int most_rows = is_avx512 ? 14 : 6;
+    // Vectors of c that are done together, in one tile or more.
+    static constexpr int panel_vectors = is_avx512 ? 4 : 2;
+
+    static constexpr dim_t tile_cols(int rows) {
+        return vectors_of(rows) * dim_t(simd_w);
+    }
 
     jit_gemm_t()
         : jit_generator_t("jit_gemm") {}
@@ -48,12 +53,18 @@ public:
     }
 
 private:
-    static constexpr size_t vmm_bytes = simd_w * 4;
     static constexpr int last = jit_isa_t<isa>::vmm_count - 1;
 
-    vmm_t sum(int row, int v) const { return vmm_t(row * panel_vectors + v); }
+    // As many as leave registers for b and a: 28 or 24 sums of 32, 12 of 16.
+    static constexpr int vectors_of(int rows) {
+        return is_avx512 && rows > 6 ? 2 : panel_vectors;
+    }
+    vmm_t sum(int i) const { return vmm_t(i); }
     vmm_t vmm_b(int v) const { return vmm_t(last - v); }
-    vmm_t vmm_a() const { return vmm_t(last - panel_vectors); }
+    // Two in turns where there is room.
+    vmm_t vmm_a(int row, int vectors) const {
+        return vmm_t(last - vectors - (is_avx512 ? row % 2 : 0));
+    }
     Address arg(size_t offset) { return qword[rdi + offset]; }
 
     void generate() override {
@@ -65,14 +76,16 @@ private:
         mov(r8, arg(offsetof(arguments_t, b_pitch)));
         mov(r9, arg(offsetof(arguments_t, c_pitch)));
         mov(r10, arg(offsetof(arguments_t, depth)));
-        lea(rbx, ptr[rsi + rsi * 2]);
-        add(rbx, rax);
+        for (int i = 1; i * 3 < most_rows; ++i) {
+            lea(base_of_a(i), ptr[rsi + rsi * 2]);
+            add(base_of_a(i), base_of_a(i - 1));
+        }
         Label l_end;
         for (int rows = most_rows; rows > 0; --rows) {
             Label l_next;
             cmp(arg(offsetof(arguments_t, rows)), static_cast<uint32_t>(rows));
             jne(l_next, T_NEAR);
-            block(rows);
+            tile(rows);
             jmp(l_end, T_NEAR);
             L(l_next);
         }
@@ -80,48 +93,72 @@ private:
         postamble();
     }
 
-    void block(int rows) {
-        Label l_zero, l_begin, l_depth;
+    void tile(int rows) {
+        const int vectors = vectors_of(rows);
+        Label l_zero, l_begin, l_single, l_depth, l_end;
         cmp(arg(offsetof(arguments_t, accumulates)), 0);
         je(l_zero, T_NEAR);
         move_sums(rows, true);
         jmp(l_begin, T_NEAR);
         L(l_zero);
-        for (int r = 0; r < rows; ++r)
-            for (int v = 0; v < panel_vectors; ++v)
-                vxorps(sum(r, v), sum(r, v), sum(r, v));
+        for (int i = 0; i < rows * vectors; ++i)
+            vxorps(sum(i), sum(i), sum(i));
         L(l_begin);
+        sub(r10, 2);
+        jl(l_single, T_NEAR);
         align(32);
         L(l_depth);
-        for (int v = 0; v < panel_vectors; ++v)
-            vmovups(vmm_b(v), ptr[rcx + static_cast<size_t>(v) * vmm_bytes]);
-        for (int r = 0; r < rows; ++r) {
-            vbroadcastss(vmm_a(), ptr[row_of_a(r)]);
-            for (int v = 0; v < panel_vectors; ++v)
-                vfmadd231ps(sum(r, v), vmm_a(), vmm_b(v));
-        }
-        add(rcx, r8);
-        add(rax, 4);
-        if (rows > 3) add(rbx, 4);
-        dec(r10);
-        jnz(l_depth, T_NEAR);
+        multiply(rows, 2);
+        sub(r10, 2);
+        jge(l_depth, T_NEAR);
+        L(l_single);
+        add(r10, 2);
+        jz(l_end, T_NEAR);
+        multiply(rows, 1);
+        L(l_end);
         move_sums(rows, false);
     }
 
+    void multiply(int rows, int depth) {
+        const int vectors = vectors_of(rows);
+        for (int k = 0; k < depth; ++k) {
+            for (int v = 0; v < vectors; ++v)
+                vmovups(vmm_b(v), ptr[rcx + bytes(v)]);
+            add(rcx, r8);
+            for (int r = 0; r < rows; ++r) {
+                vbroadcastss(vmm_a(r, vectors),
+                        ptr[row_of_a(r) + static_cast<size_t>(k) * 4]);
+                for (int v = 0; v < vectors; ++v)
+                    vfmadd231ps(
+                            sum(r * vectors + v), vmm_a(r, vectors), vmm_b(v));
+            }
+        }
+        for (int r = 0; r < rows; r += 3)
+            add(base_of_a(r / 3), static_cast<uint32_t>(depth) * 4);
+    }
+
+    static Reg64 base_of_a(int i) {
+        const Reg64 bases[] = {Reg64(Operand::RAX), Reg64(Operand::RBX),
+                Reg64(Operand::RBP), Reg64(Operand::R12), Reg64(Operand::R13)};
+        return bases[i];
+    }
     RegExp row_of_a(int row) const {
-        const Reg64 &base = row < 3 ? rax : rbx;
-        return row % 3 == 0 ? RegExp(base) : base + rsi * (row % 3);
+        const RegExp base(base_of_a(row / 3));
+        return row % 3 == 0 ? base : base + rsi * (row % 3);
+    }
+    static constexpr size_t bytes(int vectors) {
+        return static_cast<size_t>(vectors) * simd_w * 4;
     }
 
     // The sums from c, or to it.
     void move_sums(int rows, bool loads) {
+        const int vectors = vectors_of(rows);
         mov(r11, rdx);
         for (int r = 0; r < rows; ++r) {
-            for (int v = 0; v < panel_vectors; ++v) {
-                const Address at
-                        = ptr[r11 + static_cast<size_t>(v) * vmm_bytes];
-                if (loads) vmovups(sum(r, v), at);
-                else vmovups(at, sum(r, v));
+            for (int v = 0; v < vectors; ++v) {
+                const Address at = ptr[r11 + bytes(v)];
+                if (loads) vmovups(sum(r * vectors + v), at);
+                else vmovups(at, sum(r * vectors + v));
             }
             if (r + 1 < rows) add(r11, r9);
         }
@@ -142,30 +179,38 @@ public:
         return jit_gemm_t<isa>::panel_vectors * jit_gemm_t<isa>::simd_w;
     }
 
+    // A few rows of a stay in the first cache for all columns of b.
     void run(const gemm_block_t &block) const noexcept override {
-        // Rows in even parts: two of 4 take less than one of 6 and one of 2.
-        const dim_t parts = (block.rows + most_rows - 1) / most_rows;
-        for (dim_t n = 0; n < block.cols; n += panel()) {
-            dim_t row = 0;
-            for (dim_t p = 0; p < parts; ++p) {
-                const dim_t rows = (block.rows - row) / (parts - p);
-                arguments_t args;
-                args.a = block.a + row * block.lda;
-                args.b = block.b + n;
-                args.c = block.c + row * block.ldc + n;
-                args.a_pitch = block.lda * 4;
-                args.b_pitch = block.ldb * 4;
-                args.c_pitch = block.ldc * 4;
-                args.depth = block.depth;
-                args.rows = rows;
-                args.accumulates = block.accumulates;
-                (*code_)(args);
-                row += rows;
-            }
+        // In even parts: two of 8 rows take less than one of 14 and one of 2.
+        constexpr dim_t most = jit_gemm_t<isa>::most_rows;
+        const dim_t parts = (block.rows + most - 1) / most;
+        dim_t row = 0;
+        for (dim_t p = 0; p < parts; ++p) {
+            const dim_t rows = (block.rows - row) / (parts - p);
+            run_rows(block, row, rows);
+            row += rows;
         }
     }
 
 private:
+    void run_rows(
+            const gemm_block_t &block, dim_t row, dim_t rows) const noexcept {
+        arguments_t args;
+        args.a_pitch = block.lda * 4;
+        args.b_pitch = block.ldb * 4;
+        args.c_pitch = block.ldc * 4;
+        args.rows = rows;
+        args.accumulates = block.accumulates;
+        const dim_t tile = jit_gemm_t<isa>::tile_cols(static_cast<int>(rows));
+        for (dim_t n = 0; n < block.cols; n += tile) {
+            args.a = block.a + row * block.lda;
+            args.b = block.b + n;
+            args.c = block.c + row * block.ldc + n;
+            args.depth = block.depth;
+            (*code_)(args);
+        }
+    }
+
     const std::unique_ptr<jit_gemm_t<isa>> code_;
 };
 

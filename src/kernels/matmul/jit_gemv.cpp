@@ -8,8 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/convert.hpp"
-#include "kernels/jit/lanes.hpp"
+#include "kernels/matmul/jit_apart.hpp"
 #include "kernels/matmul/jit_gemv_code.hpp"
 
 namespace dnnl_dequant {
@@ -22,64 +21,72 @@ constexpr dim_t strip_rows = 32;
 
 class jit_gemv_t : public gemv_t {
 public:
-    explicit jit_gemv_t(const gemv_weights_t &weights)
-        : weights_(weights) {}
+    jit_gemv_t(const gemv_weights_t &weights, const jit_gemv_panel_t &panel)
+        : weights_(weights)
+        , panel_(panel) {}
 
     const char *name() const override {
         return "jit_matmul_few_rows_avx512_core";
     }
+    dim_t panel() const override { return panel_.cols(); }
+    bool parameters_by_column() const override { return false; }
+    dim_t src_unit() const override { return 1; }
+    void arrange(float *) const noexcept override {}
 
-    result_t make() {
-        for (int rows = 1; rows <= most_jit_rows; ++rows) {
-            auto &code = code_[static_cast<size_t>(rows)];
-            if (result_t made = make_jit_gemv_code(weights_, rows, code);
-                    !made.ok())
-                return made;
-        }
-        return {};
+    result_t make(dim_t rows) {
+        std::vector<float> biases;
+        for (int v = 0; v < panel_.vectors; ++v)
+            biases.push_back(gemv_zp_bias(weights_, v));
+        const int apart = panel_.apart ? panel_.vectors : 1;
+        if (!panel_.apart) biases.resize(1);
+        result_t made = make_jit_apart(apart, {}, scales_apart_);
+        if (made.ok()) made = make_jit_apart(apart, biases, zps_apart_);
+        for (dim_t r = 1; r <= rows && made.ok(); ++r)
+            made = make_jit_gemv_code(weights_, panel_, static_cast<int>(r),
+                    code_[static_cast<size_t>(r)]);
+        return made;
     }
 
     void run(
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    // A panel's parameters of a group, where code can read them.
-    const void *place(void *const *buffers, const gemv_parameters_t &parameters,
-            dim_t group, dim_t col, float *copies) const;
-    void put_right(const block_t &block) const;
+    void arrange_parameters(const block_t &block) const noexcept;
+    void put_right(const block_t &block) const noexcept;
 
     const gemv_weights_t weights_;
-    std::array<std::unique_ptr<jit_gemv_code_t>, most_jit_rows + 1> code_;
+    const jit_gemv_panel_t panel_;
+    std::unique_ptr<jit_apart_t> scales_apart_, zps_apart_;
+    std::array<std::unique_ptr<jit_gemv_code_t>, most_rows + 1> code_;
 };
 
-const void *jit_gemv_t::place(void *const *buffers,
-        const gemv_parameters_t &parameters, dim_t group, dim_t col,
-        float *copies) const {
-    if (parameters.type == data_type_t::undef) return nullptr;
-    const void *const buffer = buffers[parameters.operand];
-    const dim_t at
-            = group * parameters.group_stride + col * parameters.column_stride;
-    if (parameters.column_stride != 0)
-        return static_cast<const char *>(buffer)
-               + at * bits_of(parameters.type) / 8;
-    const float value = is_integer(parameters.type)
-                                ? static_cast<float>(
-                                          load_int(parameters.type, buffer, at))
-                                : load_f32(parameters.type, buffer, at);
-    std::fill_n(copies, panel, value);
-    return copies;
+void jit_gemv_t::arrange_parameters(const block_t &block) const noexcept {
+    const dim_t unit = panel_.apart ? panel_.cols() : 16;
+    for (dim_t g = 0; g < weights_.groups(); ++g) {
+        float *const zps = block.zps + g * block.c_pitch;
+        if (weights_.zps.type == data_type_t::undef)
+            std::fill_n(zps, block.cols, 0.f);
+        (*zps_apart_)(zps, block.cols / unit);
+        if (panel_.apart)
+            (*scales_apart_)(
+                    block.scales + g * block.c_pitch, block.cols / unit);
+    }
 }
 
 void jit_gemv_t::run(
         void *const *buffers, const block_t &block) const noexcept {
-    alignas(64) float scales[panel], zps[panel];
     for (dim_t r = 0; r < block.rows; ++r)
         std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
-    const dim_t parts = (block.rows + most_jit_rows - 1) / most_jit_rows;
+    arrange_parameters(block);
     jit_gemv_args_t args;
     args.a_pitch = block.a_pitch * 4;
     args.c_pitch = block.c_pitch * 4;
     args.weights_pitch = bytes_of(weights_.type, weights_.pitch);
+    args.ahead = args.weights_pitch * strip_rows;
+    args.c = block.c;
+    args.partial = block.partial;
+    args.panels = block.cols / panel_.cols();
+    const jit_gemv_code_t &code = *code_[static_cast<size_t>(block.rows)];
     for (dim_t k = 0; k < weights_.depth; k += args.depth) {
         const dim_t group = k / weights_.group, within = k % weights_.group;
         const dim_t left
@@ -87,77 +94,48 @@ void jit_gemv_t::run(
         args.depth = std::min(left, strip_rows);
         args.continues = within != 0;
         args.ends = args.depth == left;
-        dim_t row = 0;
-        for (dim_t p = 0; p < parts; ++p) {
-            const dim_t rows = (block.rows - row) / (parts - p);
-            const jit_gemv_code_t &code = *code_[static_cast<size_t>(rows)];
-            for (dim_t n = 0; n < block.cols; n += code.cols()) {
-                const dim_t col = block.first_col + n;
-                args.a = block.a + row * block.a_pitch + k;
-                args.weights
-                        = static_cast<const char *>(buffers[0])
-                          + bytes_of(weights_.type, k * weights_.pitch + col);
-                args.scales
-                        = place(buffers, weights_.scales, group, col, scales);
-                args.zps = place(buffers, weights_.zps, group, col, zps);
-                args.c = block.c + row * block.c_pitch + n;
-                args.partial = block.partial + row * block.c_pitch + n;
-                code(args);
-            }
-            row += rows;
-        }
+        args.a = block.a + k;
+        args.weights = static_cast<const char *>(buffers[0])
+                       + bytes_of(weights_.type,
+                               k * weights_.pitch + block.first_col);
+        args.scales = block.scales + group * block.c_pitch;
+        args.zps = block.zps + group * block.c_pitch;
+        code(args);
     }
-    if (bits_of(weights_.type) == 4) put_right(block);
+    if (panel_.apart) put_right(block);
 }
 
-// Sixteen even columns and as many odd ones, side by side again.
-void jit_gemv_t::put_right(const block_t &block) const {
-    constexpr dim_t half = 16;
+// A panel's columns side by side again.
+void jit_gemv_t::put_right(const block_t &block) const noexcept {
+    const dim_t cols = panel_.cols(), vectors = panel_.vectors;
+    float apart[8 * 16];
     for (dim_t r = 0; r < block.rows; ++r)
-        for (dim_t n = 0; n < block.cols; n += 2 * half) {
+        for (dim_t n = 0; n < block.cols; n += cols) {
             float *const c = block.c + r * block.c_pitch + n;
-            float parted[2 * half];
-            std::copy_n(c, 2 * half, parted);
-            for (dim_t i = 0; i < half; ++i) {
-                c[2 * i] = parted[i];
-                c[2 * i + 1] = parted[half + i];
-            }
+            std::copy_n(c, cols, apart);
+            for (dim_t i = 0; i < cols; ++i)
+                c[i] = apart[i % vectors * 16 + i / vectors];
         }
-}
-
-bool is_readable(const gemv_parameters_t &parameters) {
-    // An integer that is no f32.
-    if (is_integer(parameters.type) && bits_of(parameters.type) > 16)
-        return false;
-    if (parameters.type == data_type_t::undef || parameters.column_stride == 0)
-        return true;
-    return parameters.column_stride == 1
-           && jit_lanes_t<isa_avx512_core>::is_loadable(parameters.type)
-           && bits_of(parameters.type) >= 4
-           && (!is_floating(parameters.type) || bits_of(parameters.type) >= 16);
-}
-
-bool is_whole_bytes(data_type_t type, dim_t elements) {
-    return elements * bits_of(type) % 8 == 0;
 }
 
 } // namespace
 
-result_t make_gemv(const gemv_weights_t &weights, isa_t isa,
+result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         std::shared_ptr<const gemv_t> &gemv) {
     const auto refuse = [](const char *why) {
         return result_t(status_t::unimplemented, why);
     };
     if (!has(isa, isa_avx512_core)) return refuse("there is no AVX-512");
-    if (weights.cols % gemv_t::panel != 0)
-        return refuse("columns are not in whole panels");
-    if (!is_readable(weights.scales) || !is_readable(weights.zps))
-        return refuse("scales or zero points do not lie side by side");
-    if (!is_whole_bytes(weights.type, weights.pitch)
-            || !is_whole_bytes(weights.zps.type, weights.zps.group_stride))
-        return refuse("a row begins within a byte");
-    auto made = std::make_shared<jit_gemv_t>(weights);
-    const result_t result = made->make();
+    const data_type_t zps = weights.zps.type;
+    if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))
+        return refuse("zero points are no integers of 16 bits");
+    if (weights.pitch * bits_of(weights.type) % 8 != 0)
+        return refuse("a row or column begins within a byte");
+    if (weights.by_column) return make_dot(weights, gemv);
+    const jit_gemv_panel_t panel = gemv_panel_of(weights, rows);
+    if (panel.vectors == 0) return refuse("columns are not in whole panels");
+    auto made = std::make_shared<jit_gemv_t>(weights, panel);
+    const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);
     return result;
 }
@@ -169,7 +147,7 @@ result_t make_gemv(const gemv_weights_t &weights, isa_t isa,
 namespace dnnl_dequant {
 
 result_t make_gemv(
-        const gemv_weights_t &, isa_t, std::shared_ptr<const gemv_t> &) {
+        const gemv_weights_t &, dim_t, isa_t, std::shared_ptr<const gemv_t> &) {
     return {status_t::unimplemented, "the machine is no x86-64"};
 }
 

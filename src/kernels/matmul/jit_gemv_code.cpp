@@ -1,19 +1,27 @@
-// A few rows times weights of 4 or 8 bits whose columns lie side by side: a
-// panel of columns goes down one group of rows at a time, the sums in
-// registers, and is scaled once at its end.
+// A few rows times weights of 4 or 8 bits whose columns lie side by side: panel
+// after panel of columns goes down some rows of one group, the sums in
+// registers, and is scaled once at the group's end.
 //
-// Of 4 bits, a vector has the even columns of a panel's 32 and the next the odd
-// ones: so a byte's halves need no shuffle. Zero points, scales and sums are in
-// that order too; the sums are put right when all groups are done.
+// A nibble at bit b of a lane, in the mantissa of 2^(23 - b), is the number
+// 2^(23 - b) + nibble; so one operation cuts it out and makes it a float, and
+// one subtracts the zero point, to which 2^(23 - b) was added before. Both are
+// exact. Of a signed one the sign is turned over, which adds 8. Of 8 bits the
+// same serves, with b = 0 and 128.
+// A lane has as many nibbles as a panel has vectors: vector j has the j-th of
+// each lane. Scales, zero points and sums are in that order too.
 //
-// Registers: rdi the arguments; rax a; rcx the weights; rdx c; rsi r8 r9 the
-// pitches of a, weights, c; r10 depth; rbx and r11 scratch. The first vectors
-// are the sums, then come the zero points; the last four are scratch.
+// Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
+// weights; rdx c; rsi r8 r9 the pitches of a, weights, c; r10 depth to go; r11
+// r13 zero points and scales; r14 panels to go; r15 partial sums. The first 24
+// vectors are sums, the next what was loaded, then the masks; two take turns as
+// weights.
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
 #if defined(__x86_64__)
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -25,87 +33,113 @@ using namespace Xbyak;
 
 namespace {
 
-// The parameters of a panel as code reads them: in memory side by side.
-lane_format_t format_of(const gemv_parameters_t &parameters) {
-    const data_type_t type = parameters.column_stride == 0 ? data_type_t::f32
-                                                           : parameters.type;
-    return {type, bits_of(type)};
+constexpr int simd_w = 16, most_sums = 24;
+
+bool is_nibble(const gemv_weights_t &w) {
+    return bits_of(w.type) == 4;
+}
+
+bool is_signed(const gemv_weights_t &w) {
+    return family_of(w.type) == type_family_t::signed_int;
+}
+
+// Where a vector's nibbles lie once those that are too high for a mantissa are
+// shifted.
+constexpr int high_shift = 12, first_high = 5;
+int bit_of(const gemv_weights_t &w, int vector) {
+    if (!is_nibble(w)) return 0;
+    return 4 * vector - (vector >= first_high ? high_shift : 0);
+}
+
+float unit_number(int bit) {
+    return std::ldexp(1.f, 23 - bit);
 }
 
 class jit_gemv_generator_t : public jit_generator_t, public jit_gemv_code_t {
 public:
-    static constexpr int simd_w = 16;
-
-    jit_gemv_generator_t(const gemv_weights_t &weights, int rows)
+    jit_gemv_generator_t(const gemv_weights_t &weights,
+            const jit_gemv_panel_t &panel, int rows)
         : jit_generator_t("jit_gemv")
+        , w_(weights)
         , rows_(rows)
-        , vectors_(rows > 2 ? 4 : 8)
-        , type_(weights.type)
-        , scales_(format_of(weights.scales))
-        , zps_(format_of(weights.zps))
-        , has_zps_(weights.zps.type != data_type_t::undef)
+        , vectors_(panel.vectors)
+        , rounds_(weights.rounded != data_type_t::f32)
         , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
                   data_type_t::undef) {}
-
-    dim_t cols() const override { return vectors_ * simd_w; }
 
     void operator()(const jit_gemv_args_t &args) const override {
         getCode<void (*)(const jit_gemv_args_t *)>()(&args);
     }
 
 private:
-    bool is_nibble() const { return bits_of(type_) == 4; }
-    bool is_signed() const {
-        return family_of(type_) == type_family_t::signed_int;
-    }
     Zmm sum(int row, int v) const { return Zmm(row * vectors_ + v); }
-    Zmm zp(int v) const { return Zmm(rows_ * vectors_ + v); }
-    Zmm scratch(int i) const { return Zmm(28 + i); }
+    const Zmm raw_ {24};
+    Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
+    Zmm weight(int v) const { return Zmm(30 + v % 2); }
     Address arg(size_t offset) { return qword[rdi + offset]; }
-    static size_t bytes(int vectors) {
-        return static_cast<size_t>(vectors) * simd_w * 4;
+    static uint32_t bytes(int vectors) {
+        return static_cast<uint32_t>(vectors) * simd_w * 4;
+    }
+    uint32_t weights_bytes(int vectors) const {
+        return static_cast<uint32_t>(
+                bytes_of(w_.type, vectors * dim_t(simd_w)));
     }
 
     void generate() override {
-        // What loading needs is known when all else is generated.
+        // What rounding needs is known when all else is generated.
         Label l_constants, l_begin;
         preamble();
         jmp(l_constants, T_NEAR);
         L(l_begin);
-        product();
+        all_panels();
         postamble();
         L(l_constants);
         lanes_.load_constants();
         jmp(l_begin, T_NEAR);
     }
 
-    void product() {
+    void all_panels() {
         mov(rcx, arg(offsetof(jit_gemv_args_t, weights)));
         mov(rdx, arg(offsetof(jit_gemv_args_t, c)));
         mov(rsi, arg(offsetof(jit_gemv_args_t, a_pitch)));
         mov(r8, arg(offsetof(jit_gemv_args_t, weights_pitch)));
         mov(r9, arg(offsetof(jit_gemv_args_t, c_pitch)));
+        mov(r11, arg(offsetof(jit_gemv_args_t, zps)));
+        mov(r13, arg(offsetof(jit_gemv_args_t, scales)));
+        mov(r14, arg(offsetof(jit_gemv_args_t, panels)));
+        mov(r15, arg(offsetof(jit_gemv_args_t, partial)));
+        for (int v = 0; is_nibble(w_) && v < std::min(vectors_, first_high);
+                ++v)
+            vmovups(mask(4 * v), constant(0xfu << (4 * v)));
+        Label l_panel;
+        L(l_panel);
+        panel();
+        add(rcx, weights_bytes(vectors_));
+        for (const Reg64 &at : {rdx, r11, r13, r15})
+            add(at, bytes(vectors_));
+        dec(r14);
+        jnz(l_panel, T_NEAR);
+    }
+
+    void panel() {
         mov(r10, arg(offsetof(jit_gemv_args_t, depth)));
-        if (has_zps_) {
-            mov(r11, arg(offsetof(jit_gemv_args_t, zps)));
-            for (int v = 0; v < vectors_; v += 2)
-                load_pair(zp(v), zp(v + 1), zps_, v, scratch(0));
-        }
         mov(rax, arg(offsetof(jit_gemv_args_t, a)));
-        lea(rbx, ptr[rsi + rsi * 2]);
-        add(rbx, rax);
+        for (int i = 1; i * 3 < rows_; ++i) {
+            lea(base_of_a(i), ptr[rsi + rsi * 2]);
+            add(base_of_a(i), base_of_a(i - 1));
+        }
         begin_sums();
-        if (is_nibble()) vmovups(scratch(3), constant(numbers()));
-        Label l_depth;
+        Label l_depth, l_scale, l_end;
+        push(rcx);
         align(32);
         L(l_depth);
         row_of_weights();
         add(rcx, r8);
-        add(rax, 4);
-        if (rows_ > 3) add(rbx, 4);
+        for (int i = 0; i * 3 < rows_; ++i)
+            add(base_of_a(i), 4);
         dec(r10);
         jnz(l_depth, T_NEAR);
-        Label l_scale, l_end;
+        pop(rcx);
         cmp(arg(offsetof(jit_gemv_args_t, ends)), 0);
         jne(l_scale, T_NEAR);
         move_partial(false);
@@ -122,129 +156,126 @@ private:
         move_partial(true);
         jmp(l_end, T_NEAR);
         L(l_zero);
-        for (int r = 0; r < rows_; ++r)
-            for (int v = 0; v < vectors_; ++v)
-                vpxord(sum(r, v), sum(r, v), sum(r, v));
+        for (int i = 0; i < rows_ * vectors_; ++i)
+            vpxord(Zmm(i), Zmm(i), Zmm(i));
         L(l_end);
     }
 
     // The sums of a group that is not done, from memory or to it.
     void move_partial(bool loads) {
-        mov(r11, arg(offsetof(jit_gemv_args_t, partial)));
+        mov(r10, r15);
         for (int r = 0; r < rows_; ++r) {
             for (int v = 0; v < vectors_; ++v) {
-                if (loads) vmovups(sum(r, v), ptr[r11 + bytes(v)]);
-                else vmovups(ptr[r11 + bytes(v)], sum(r, v));
+                if (loads) vmovups(sum(r, v), ptr[r10 + bytes(v)]);
+                else vmovups(ptr[r10 + bytes(v)], sum(r, v));
             }
-            if (r + 1 < rows_) add(r11, r9);
+            if (r + 1 < rows_) add(r10, r9);
         }
-    }
-
-    // What a nibble stands for.
-    lanes_t numbers() const {
-        lanes_t lanes;
-        for (size_t i = 0; i < 16; ++i) {
-            const int n = static_cast<int>(i);
-            const float value
-                    = static_cast<float>(is_signed() && n > 7 ? n - 16 : n);
-            std::memcpy(&lanes[i], &value, sizeof(value));
-        }
-        return lanes;
-    }
-
-    // Vectors v and v + 1 of a panel's parameters, in the order of the sums.
-    void load_pair(const Zmm &first, const Zmm &second,
-            const lane_format_t &format, int v, const Zmm &natural) {
-        const auto at = [&](int i) {
-            return r11 + static_cast<size_t>(bytes_of(format.type, i * simd_w));
-        };
-        const Zmm next(natural.getIdx() + 1);
-        const Zmm a = Zmm(natural.getIdx() < 28 ? 28 : 30), b(a.getIdx() + 1);
-        if (!is_nibble()) {
-            lanes_.load(first, format, at(v), false, a, b);
-            lanes_.load(second, format, at(v + 1), false, a, b);
-            return;
-        }
-        lanes_.load(natural, format, at(v), false, a, b);
-        lanes_.load(next, format, at(v + 1), false, a, b);
-        lanes_t even, odd;
-        for (uint32_t i = 0; i < simd_w; ++i) {
-            even[i] = 2 * i;
-            odd[i] = 2 * i + 1;
-        }
-        vmovups(first, constant(even));
-        vpermi2ps(first, natural, next);
-        vmovups(second, constant(odd));
-        vpermi2ps(second, natural, next);
+        if (loads) mov(r10, arg(offsetof(jit_gemv_args_t, depth)));
     }
 
     void row_of_weights() {
-        // Panels of the same rows come next.
-        prefetcht0(ptr[rcx + 4 * static_cast<size_t>(bytes_of(type_, cols()))]);
-        if (is_nibble()) {
-            for (int v = 0; v < vectors_; v += 2) {
-                const Zmm even = scratch(0), odd = scratch(1), raw = scratch(2);
-                vpmovzxbd(raw, ptr[rcx + bytes(v) / 8]);
-                vpermps(even, raw, scratch(3));
-                vpsrld(raw, raw, 4);
-                vpermps(odd, raw, scratch(3));
-                multiply(even, v);
-                multiply(odd, v + 1);
-            }
-            return;
+        // Rows of the same panel come next.
+        add(rcx, arg(offsetof(jit_gemv_args_t, ahead)));
+        prefetcht0(ptr[rcx]);
+        sub(rcx, arg(offsetof(jit_gemv_args_t, ahead)));
+        if (is_nibble(w_)) {
+            if (vectors_ == 8) vmovdqu32(raw_, ptr[rcx]);
+            else if (vectors_ == 4) vpmovzxwd(raw_, ptr[rcx]);
+            else vpmovzxbd(raw_, ptr[rcx]);
         }
         for (int v = 0; v < vectors_; ++v) {
-            const Zmm value = scratch(v % 3);
-            if (is_signed()) vpmovsxbd(value, ptr[rcx + bytes(v) / 4]);
-            else vpmovzxbd(value, ptr[rcx + bytes(v) / 4]);
-            vcvtdq2ps(value, value);
-            multiply(value, v);
+            make_number(v);
+            multiply(weight(v), v);
         }
     }
 
+    // A number that is more than the weight by unit_number(), and more.
+    void make_number(int v) {
+        const Zmm w = weight(v);
+        const int bit = bit_of(w_, v);
+        uint32_t turned;
+        const float number = unit_number(bit);
+        std::memcpy(&turned, &number, sizeof(turned));
+        if (!is_nibble(w_)) {
+            if (is_signed(w_)) turned |= 0x80;
+            vpmovzxbd(w, ptr[rcx + weights_bytes(v)]);
+            vpxord(w, w, constant(turned));
+            return;
+        }
+        if (is_signed(w_)) turned |= 8u << bit;
+        if (v == first_high) vpsrld(raw_, raw_, high_shift);
+        vmovdqa32(w, raw_);
+        constexpr uint8_t masked_and_turned = 0x6a; // (w & mask) ^ turned
+        vpternlogd(w, mask(bit), constant(turned), masked_and_turned);
+    }
+
     void multiply(const Zmm &value, int v) {
-        if (has_zps_) vsubps(value, value, zp(v));
+        vsubps(value, value, ptr[r11 + bytes(v)]);
+        if (rounds_) {
+            vmulps(value, value, ptr[r13 + bytes(v)]);
+            lanes_.round(value, w_.rounded, bf16_rounding_t::with_nan,
+                    weight(v + 1));
+        }
         for (int r = 0; r < rows_; ++r)
             vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
     }
 
+    static Reg64 base_of_a(int i) {
+        const Reg64 bases[] = {Reg64(Operand::RAX), Reg64(Operand::RBX),
+                Reg64(Operand::RBP), Reg64(Operand::R12)};
+        return bases[i];
+    }
     RegExp row_of_a(int row) const {
-        const Reg64 &base = row < 3 ? rax : rbx;
-        return row % 3 == 0 ? RegExp(base) : base + rsi * (row % 3);
+        const RegExp base(base_of_a(row / 3));
+        return row % 3 == 0 ? base : base + rsi * (row % 3);
     }
 
     // c += sums * scales
     void scale_sums() {
-        mov(r11, arg(offsetof(jit_gemv_args_t, scales)));
-        // The zero points are no longer needed.
-        const Zmm first(24), second(25), natural(26), c = scratch(2);
-        for (int v = 0; v < vectors_; v += 2) {
-            load_pair(first, second, scales_, v, natural);
-            mov(rbx, rdx);
-            for (int r = 0; r < rows_; ++r) {
-                for (int i = 0; i < 2; ++i) {
-                    vmovups(c, ptr[rbx + bytes(v + i)]);
-                    vfmadd231ps(c, sum(r, v + i), i == 0 ? first : second);
-                    vmovups(ptr[rbx + bytes(v + i)], c);
+        const Zmm c = raw_;
+        mov(r10, rdx);
+        for (int r = 0; r < rows_; ++r) {
+            for (int v = 0; v < vectors_; ++v) {
+                const Address at = ptr[r10 + bytes(v)];
+                if (rounds_) {
+                    vaddps(c, sum(r, v), at);
+                } else {
+                    vmovups(c, at);
+                    vfmadd231ps(c, sum(r, v), ptr[r13 + bytes(v)]);
                 }
-                if (r + 1 < rows_) add(rbx, r9);
+                vmovups(at, c);
             }
+            if (r + 1 < rows_) add(r10, r9);
         }
     }
 
+    const gemv_weights_t w_;
     const int rows_, vectors_;
-    const data_type_t type_;
-    const lane_format_t scales_, zps_;
-    const bool has_zps_;
+    const bool rounds_;
     jit_lanes_t<isa_avx512_core> lanes_;
 };
 
 } // namespace
 
-result_t make_jit_gemv_code(const gemv_weights_t &weights, int rows,
+jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows) {
+    for (int vectors = 8; vectors > 1; vectors /= 2)
+        if (rows * vectors <= most_sums
+                && weights.cols % (vectors * simd_w) == 0)
+            return {vectors, is_nibble(weights)};
+    return {};
+}
+
+float gemv_zp_bias(const gemv_weights_t &weights, int vector) {
+    const int half = !is_signed(weights) ? 0 : is_nibble(weights) ? 8 : 128;
+    return unit_number(bit_of(weights, vector)) + static_cast<float>(half);
+}
+
+result_t make_jit_gemv_code(const gemv_weights_t &weights,
+        const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code) {
     std::unique_ptr<jit_gemv_generator_t> made;
-    result_t result = make_jit(made, weights, rows);
+    result_t result = make_jit(made, weights, panel, rows);
     if (result.ok()) code = std::move(made);
     return result;
 }

@@ -1,32 +1,48 @@
 #ifndef KERNELS_MATMUL_JIT_GEMV_CODE_HPP
 #define KERNELS_MATMUL_JIT_GEMV_CODE_HPP
 
+#include <array>
+
 #include "kernels/matmul/gemv.hpp"
 
 namespace dnnl_dequant {
 
-/// Some rows by a panel of columns, down some rows of weights of one group.
+/// Some rows by panels of columns, down some rows of weights of one group.
+/// Scales, zero points and sums are in the order of jit_gemv_code_t::order().
 struct jit_gemv_args_t {
     const float *a;
-    const void *weights, *scales, *zps;
+    const void *weights;
+    const float *scales, *zps;
     float *c, *partial;
     dim_t a_pitch, weights_pitch, c_pitch; // bytes
-    dim_t depth;
+    dim_t depth, panels;
+    dim_t ahead;           // bytes to the weights read next
     dim_t continues, ends; // a group's sums: begun before, scaled here
 };
 
-/// Rows that one piece of code does, at most.
-constexpr int most_jit_rows = 6;
+/// Columns of a panel: `vectors` of sixteen, each of every `vectors`-th column
+/// where `apart`, else one after the other.
+struct jit_gemv_panel_t {
+    int vectors = 0;
+    bool apart = false;
+    dim_t cols() const { return vectors * dim_t(16); }
+};
+
+/// The widest that leaves registers for `rows` of sums; 0 vectors where none
+/// divides the columns or there are too many rows.
+jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows);
+
+/// What is added to the zero points of a panel's vector before they are given.
+float gemv_zp_bias(const gemv_weights_t &weights, int vector);
 
 class jit_gemv_code_t {
 public:
     virtual ~jit_gemv_code_t() = default;
-    /// A panel's: 64 or 128.
-    virtual dim_t cols() const = 0;
     virtual void operator()(const jit_gemv_args_t &args) const = 0;
 };
 
-result_t make_jit_gemv_code(const gemv_weights_t &weights, int rows,
+result_t make_jit_gemv_code(const gemv_weights_t &weights,
+        const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code);
 
 } // namespace dnnl_dequant

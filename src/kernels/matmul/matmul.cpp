@@ -20,9 +20,17 @@ matmul_t::matmul_t(matmul_plan_t plan)
     for (const auto &block : plan_.row_blocks)
         rows = std::max(rows, block.rows);
     if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
+    parameters_floats_ = plan_.groups * plan_.pitch;
     // gemv takes as much again as the sums.
-    thread_floats_
-            = weights_floats_ + rows * plan_.pitch * (plan_.gemv ? 2 : 1);
+    thread_floats_ = weights_floats_ + rows * plan_.pitch * (plan_.gemv ? 2 : 1)
+                     + parameters_floats_
+                               * static_cast<dim_t>(plan_.parameters.size());
+}
+
+void matmul_t::arrange(float *shared) const noexcept {
+    if (!plan_.gemv || plan_.gemv->src_unit() == 1) return;
+    for (dim_t r = 0; r < plan_.rows; ++r)
+        plan_.gemv->arrange(shared + r * plan_.src_pitch);
 }
 
 dim_t matmul_t::work_amount() const {
@@ -78,18 +86,33 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
         std::fill_n(block.c, rows.rows * plan_.pitch, 0.f);
 }
 
+// The sums, as much again, and the parameters.
+void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
+        size_t col_block, const float *src, float *sums) const noexcept {
+    const auto &rows = plan_.row_blocks[row_block];
+    const dim_t floats = rows.rows * plan_.pitch;
+    gemv_t::block_t block {src + rows.first * plan_.src_pitch, sums,
+            sums + floats, plan_.src_pitch, plan_.pitch, rows.rows,
+            static_cast<dim_t>(col_block) * plan_.col_blocks[0],
+            plan_.col_blocks[col_block], nullptr, nullptr};
+    std::array<float *, 2> at {};
+    for (size_t p = 0; p < plan_.parameters.size(); ++p) {
+        const auto &parameters = plan_.parameters[p];
+        at[p] = sums + 2 * floats + static_cast<dim_t>(p) * parameters_floats_;
+        if (parameters.kernels.operand_count() == 0) continue;
+        void *const buffers[] = {weights_buffers[parameters.operand], at[p]};
+        parameters.kernels.run({col_block, 0, 0}, buffers);
+    }
+    block.scales = at[0];
+    block.zps = at[1];
+    plan_.gemv->run(weights_buffers, block);
+}
+
 void matmul_t::run_unit(void *const *buffers, size_t row_block,
         size_t col_block, const float *src, float *own) const noexcept {
-    const auto &rows = plan_.row_blocks[row_block];
     void *const *const of_weights = buffers + plan_.src_operands;
     float *const sums = own + weights_floats_;
-    if (plan_.gemv)
-        plan_.gemv->run(of_weights,
-                {src + rows.first * plan_.src_pitch, sums,
-                        sums + rows.rows * plan_.pitch, plan_.src_pitch,
-                        plan_.pitch, rows.rows,
-                        static_cast<dim_t>(col_block) * plan_.col_blocks[0],
-                        plan_.col_blocks[col_block]});
+    if (plan_.gemv) multiply_few(of_weights, row_block, col_block, src, sums);
     else multiply(of_weights, row_block, col_block, src, own);
 
     // The result's buffers are the last ones; the sums come before them.

@@ -1,6 +1,8 @@
 #ifndef KERNELS_MATMUL_MATMUL_HPP
 #define KERNELS_MATMUL_MATMUL_HPP
 
+#include <array>
+
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
@@ -35,6 +37,14 @@ struct matmul_plan_t {
     /// Does without blocks of weights; null where it does not take them, or
     /// there are more rows.
     std::shared_ptr<const gemv_t> gemv;
+    /// Makes its scales and zero points, of a block of columns. Without
+    /// operands there are none.
+    struct parameters_t {
+        block_kernels_t kernels; // columns
+        size_t operand = 0;      // of the weights
+    };
+    std::array<parameters_t, 2> parameters; // scales, zero points
+    dim_t groups = 0;
 };
 
 /// dst = steps(src * weights), the weights never whole in memory as floats.
@@ -53,6 +63,8 @@ public:
     dim_t cols() const;
     /// Floats that all threads share: src's rows.
     dim_t shared_floats() const;
+    /// Puts src's rows, made in shared memory, in the order that is wanted.
+    void arrange(float *shared) const noexcept;
     /// Floats that each thread needs for itself.
     dim_t thread_floats() const { return thread_floats_; }
 
@@ -64,11 +76,13 @@ public:
 private:
     void multiply(void *const *weights_buffers, size_t row_block,
             size_t col_block, const float *src, float *own) const noexcept;
+    void multiply_few(void *const *weights_buffers, size_t row_block,
+            size_t col_block, const float *src, float *sums) const noexcept;
     void run_unit(void *const *buffers, size_t row_block, size_t col_block,
             const float *src, float *own) const noexcept;
 
     const matmul_plan_t plan_;
-    dim_t weights_floats_ = 0, thread_floats_ = 0;
+    dim_t weights_floats_ = 0, parameters_floats_ = 0, thread_floats_ = 0;
 };
 
 } // namespace dnnl_dequant

@@ -1,0 +1,125 @@
+// A few rows times weights of 4 or 8 bits whose columns lie one after the
+// other.
+
+#include "kernels/matmul/gemv.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/matmul/jit_dot_code.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Rows that one piece of code does, at most.
+constexpr int most_code_rows = 8;
+
+// As many sums stay in registers beside what the columns need.
+constexpr int cols_of(int rows) {
+    return rows <= 4 ? most_dot_cols : rows <= 6 ? 3 : 2;
+}
+
+class jit_dot_t : public gemv_t {
+public:
+    explicit jit_dot_t(const gemv_weights_t &weights)
+        : weights_(weights)
+        , shape_(dot_shape_of(weights)) {}
+
+    const char *name() const override { return "jit_matmul_dot_avx512_core"; }
+    dim_t panel() const override { return 1; }
+    bool parameters_by_column() const override { return true; }
+    dim_t src_unit() const override {
+        return bits_of(weights_.type) == 4 ? shape_.step() : 1;
+    }
+    void arrange(float *row) const noexcept override;
+
+    result_t make() {
+        for (int rows = 1; rows <= most_code_rows; ++rows) {
+            auto &code = code_[static_cast<size_t>(rows)];
+            if (result_t made
+                    = make_jit_dot_code(weights_, rows, cols_of(rows), code);
+                    !made.ok())
+                return made;
+        }
+        return {};
+    }
+
+    void run(
+            void *const *buffers, const block_t &block) const noexcept override;
+
+private:
+    void run_rows(void *const *buffers, const block_t &block, dim_t row,
+            int rows) const noexcept;
+
+    const gemv_weights_t weights_;
+    const jit_dot_shape_t shape_;
+    std::array<std::unique_ptr<jit_dot_code_t>, most_code_rows + 1> code_;
+};
+
+// Vector j of a step gets every vectors-th element, from j on.
+void jit_dot_t::arrange(float *row) const noexcept {
+    const dim_t step = shape_.step(), vectors = shape_.vectors;
+    float natural[8 * 16];
+    for (dim_t k = 0; k < weights_.depth; k += step) {
+        std::copy_n(row + k, step, natural);
+        for (dim_t j = 0; j < vectors; ++j)
+            for (dim_t i = 0; i < 16; ++i)
+                row[k + j * 16 + i] = natural[i * vectors + j];
+    }
+}
+
+void jit_dot_t::run_rows(void *const *buffers, const block_t &block, dim_t row,
+        int rows) const noexcept {
+    const jit_dot_code_t &code = *code_[static_cast<size_t>(rows)];
+    const dim_t cols = cols_of(rows), groups = weights_.groups();
+    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    float sums[most_code_rows * most_dot_cols];
+    jit_dot_args_t args;
+    args.a = block.a + row * block.a_pitch;
+    args.a_pitch = block.a_pitch * 4;
+    args.ahead = cols * pitch;
+    args.sums = sums;
+    for (dim_t n = 0; n < block.cols; n += cols) {
+        const dim_t here = std::min(cols, block.cols - n);
+        // What is too much does the last column again.
+        for (dim_t c = 0; c < cols; ++c)
+            args.weights[c]
+                    = static_cast<const char *>(buffers[0])
+                      + (block.first_col + n + std::min(c, here - 1)) * pitch;
+        args.scales = block.scales + n * groups;
+        args.zps = block.zps + n * groups;
+        code(args);
+        float *const c = block.c + row * block.c_pitch + n;
+        for (dim_t r = 0; r < rows; ++r)
+            std::copy_n(sums + r * cols, here, c + r * block.c_pitch);
+    }
+}
+
+void jit_dot_t::run(void *const *buffers, const block_t &block) const noexcept {
+    const dim_t parts = (block.rows + most_code_rows - 1) / most_code_rows;
+    dim_t row = 0;
+    for (dim_t p = 0; p < parts; ++p) {
+        const dim_t rows = (block.rows - row) / (parts - p);
+        run_rows(buffers, block, row, static_cast<int>(rows));
+        row += rows;
+    }
+}
+
+} // namespace
+
+result_t make_dot(
+        const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv) {
+    if (dot_shape_of(weights).vectors == 0)
+        return {status_t::unimplemented, "groups are not in whole vectors"};
+    auto made = std::make_shared<jit_dot_t>(weights);
+    const result_t result = made->make();
+    if (result.ok()) gemv = std::move(made);
+    return result;
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,303 @@
+// A few rows times a few columns of weights of 4 or 8 bits, whose elements lie
+// one after the other along the depth.
+//
+// A group's 4-bit weights are looked up in a table of the 16 numbers they stand
+// for, (weight - zp) * scale, rounded as the graph says. A 32-bit lane of what
+// is loaded holds eight of them (or four, or two, spread out): vector j of a
+// step has the j-th of each lane, and src is arranged likewise. So a vector of
+// weights costs a shift and a permutation. The sums stay in registers down the
+// whole depth, sixteen partial ones each.
+//
+// Registers: rax rcx rdx rbx the columns of weights, rbp the offset there; rsi
+// r9 r10 three rows of a each; r8 a's pitch; r11 r12 scales and zero points;
+// r13 where the weights read next begin; r14 r15 steps and groups to go; rdi
+// the arguments. The first vectors are the sums; then each column's weights as
+// they lie, its table (of 8 bits: scale and zero point) and a vector of
+// weights; then one of a; the last are the numbers of a nibble and scratch.
+
+#include "kernels/matmul/jit_dot_code.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "kernels/jit/lanes.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int simd_w = 16;
+
+class jit_dot_generator_t : public jit_generator_t, public jit_dot_code_t {
+public:
+    jit_dot_generator_t(const gemv_weights_t &weights, int rows, int cols)
+        : jit_generator_t("jit_dot")
+        , w_(weights)
+        , rows_(rows)
+        , cols_(cols)
+        , vectors_(dot_shape_of(weights).vectors)
+        , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
+                  data_type_t::undef) {}
+
+    void operator()(const jit_dot_args_t &args) const override {
+        getCode<void (*)(const jit_dot_args_t *)>()(&args);
+    }
+
+private:
+    bool is_nibble() const { return bits_of(w_.type) == 4; }
+    bool is_signed() const {
+        return family_of(w_.type) == type_family_t::signed_int;
+    }
+    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
+    uint32_t step_bytes() const {
+        return static_cast<uint32_t>(
+                bytes_of(w_.type, vectors_ * dim_t(simd_w)));
+    }
+    // Of so many vectors of f32.
+    static constexpr uint32_t bytes(int vectors) {
+        return static_cast<uint32_t>(vectors) * simd_w * 4;
+    }
+
+    Zmm sum(int row, int col) const { return Zmm(row * cols_ + col); }
+    Zmm of_column(int i, int col) const {
+        return Zmm((rows_ + i) * cols_ + col);
+    }
+    // Of 4 bits, and of 8.
+    Zmm raw(int col) const { return of_column(0, col); }
+    Zmm table(int col) const { return of_column(1, col); }
+    Zmm scale(int col) const { return of_column(0, col); }
+    Zmm zp(int col) const { return of_column(1, col); }
+    Zmm weight(int col) const { return of_column(2, col); }
+    Zmm vmm_a() const { return of_column(3, 0); }
+    const Zmm numbers_ {30}, scratch_ {31};
+    const Opmask k_tail_ {1}, k_bytes_ {2};
+
+    Reg64 weights(int col) const {
+        const Reg64 columns[] = {rax, rcx, rdx, rbx};
+        return columns[col];
+    }
+    RegExp row_of_a(int row) const {
+        const Reg64 bases[] = {rsi, r9, r10};
+        const RegExp base(bases[row / 3]);
+        return row % 3 == 0 ? base : base + r8 * (row % 3);
+    }
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    void generate() override {
+        // What rounding needs is known when all else is generated.
+        Label l_constants, l_begin;
+        preamble();
+        jmp(l_constants, T_NEAR);
+        L(l_begin);
+        load_arguments();
+        for (int i = 0; i < rows_ * cols_; ++i)
+            vpxord(Zmm(i), Zmm(i), Zmm(i));
+        if (is_nibble()) vmovups(numbers_, constant(numbers()));
+        all_groups();
+        store_sums();
+        postamble();
+        L(l_constants);
+        lanes_.load_constants();
+        jmp(l_begin, T_NEAR);
+    }
+
+    void load_arguments() {
+        for (int c = 0; c < cols_; ++c)
+            mov(weights(c), arg(offsetof(jit_dot_args_t, weights)
+                                    + static_cast<size_t>(c) * 8));
+        mov(rsi, arg(offsetof(jit_dot_args_t, a)));
+        mov(r8, arg(offsetof(jit_dot_args_t, a_pitch)));
+        mov(r11, arg(offsetof(jit_dot_args_t, scales)));
+        mov(r12, arg(offsetof(jit_dot_args_t, zps)));
+        mov(r13, arg(offsetof(jit_dot_args_t, ahead)));
+        if (rows_ > 3) {
+            lea(r9, ptr[r8 + r8 * 2]);
+            lea(r10, ptr[rsi + r9 * 2]);
+            add(r9, rsi);
+        }
+        xor_(ebp, ebp);
+    }
+
+    void all_groups() {
+        const dim_t full = w_.depth / w_.group, rest = w_.depth % w_.group;
+        if (full > 0) {
+            Label l_group;
+            mov(r15, static_cast<uint64_t>(full));
+            L(l_group);
+            group(w_.group);
+            dec(r15);
+            jnz(l_group, T_NEAR);
+        }
+        if (rest > 0) group(rest);
+    }
+
+    void group(dim_t depth) {
+        load_parameters();
+        const dim_t step = vectors_ * simd_w, steps = depth / step;
+        if (steps > 1) {
+            Label l_step;
+            mov(r14, static_cast<uint64_t>(steps));
+            align(32);
+            L(l_step);
+            this->step(0);
+            dec(r14);
+            jnz(l_step, T_NEAR);
+        } else if (steps == 1) {
+            this->step(0);
+        }
+        if (depth % step != 0) this->step(static_cast<int>(depth % step));
+    }
+
+    void load_parameters() {
+        const auto of = [&](const Reg64 &base, int c) {
+            return base + static_cast<size_t>(c * w_.groups() * 4);
+        };
+        for (int c = 0; c < cols_; ++c) {
+            if (!is_nibble()) {
+                vbroadcastss(scale(c), ptr[of(r11, c)]);
+                if (has_zps()) vbroadcastss(zp(c), ptr[of(r12, c)]);
+                continue;
+            }
+            if (has_zps()) vsubps(table(c), numbers_, ptr_b[of(r12, c)]);
+            vmulps(table(c), has_zps() ? table(c) : numbers_,
+                    ptr_b[of(r11, c)]);
+            lanes_.round(
+                    table(c), w_.rounded, bf16_rounding_t::with_nan, scratch_);
+        }
+        add(r11, 4);
+        if (has_zps()) add(r12, 4);
+    }
+
+    // What a nibble stands for.
+    lanes_t numbers() const {
+        lanes_t lanes;
+        for (size_t i = 0; i < 16; ++i) {
+            const int n = static_cast<int>(i);
+            const float value
+                    = static_cast<float>(is_signed() && n > 7 ? n - 16 : n);
+            std::memcpy(&lanes[i], &value, sizeof(value));
+        }
+        return lanes;
+    }
+
+    // `tail` elements, or all where that is 0.
+    void step(int tail) {
+        for (int c = 0; c < cols_; ++c) {
+            prefetcht0(ptr[weights(c) + r13]);
+            if (is_nibble()) load_nibbles(c, tail);
+        }
+        for (int j = 0; j < vectors_; ++j) {
+            const int lanes = tail == 0 ? simd_w : lanes_of(j, tail);
+            if (lanes == 0) continue;
+            const bool masked = lanes < simd_w;
+            if (masked) {
+                mov(r14d, (1u << lanes) - 1);
+                kmovw(k_tail_, r14d);
+            }
+            for (int c = 0; c < cols_; ++c)
+                make_weights(c, j, masked);
+            for (int r = 0; r < rows_; ++r) {
+                vmovups(masked ? vmm_a() | k_tail_ | T_z : vmm_a(),
+                        ptr[row_of_a(r) + bytes(j)]);
+                for (int c = 0; c < cols_; ++c)
+                    vfmadd231ps(masked ? sum(r, c) | k_tail_ : sum(r, c),
+                            weight(c), vmm_a());
+            }
+        }
+        if (tail != 0) return;
+        add(rbp, step_bytes());
+        add(r13, step_bytes());
+        for (int r = 0; r < rows_; r += 3)
+            add(r == 0 ? rsi : r == 3 ? r9 : r10, bytes(vectors_));
+    }
+
+    // Of the first `tail` elements, those in vector j.
+    int lanes_of(int j, int tail) const {
+        if (is_nibble()) return (tail - j + vectors_ - 1) / vectors_;
+        return std::min(std::max(tail - j * simd_w, 0), simd_w);
+    }
+
+    // Each lane has `vectors_` of them, from its lowest bits on.
+    void load_nibbles(int c, int tail) {
+        const Address at = ptr[weights(c) + rbp];
+        if (tail == 0) {
+            if (vectors_ == 8) vmovdqu32(raw(c), at);
+            else if (vectors_ == 4) vpmovzxwd(raw(c), at);
+            else vpmovzxbd(raw(c), at);
+            return;
+        }
+        const int n = raw(c).getIdx(), bytes = (tail + 1) / 2;
+        mov(r14, (uint64_t(1) << bytes) - 1);
+        kmovq(k_bytes_, r14);
+        vmovdqu8(raw(c) | k_bytes_ | T_z, at);
+        if (vectors_ == 4) vpmovzxwd(raw(c), Ymm(n));
+        else if (vectors_ == 2) vpmovzxbd(raw(c), Xmm(n));
+    }
+
+    void make_weights(int c, int j, bool masked) {
+        const Zmm w = weight(c);
+        if (is_nibble()) {
+            if (j == 0) return vpermps(w, raw(c), table(c));
+            vpsrld(w, raw(c), static_cast<uint8_t>(4 * j));
+            return vpermps(w, w, table(c));
+        }
+        const Address at = ptr[weights(c) + rbp + bytes(j) / 4];
+        const Zmm loaded = masked ? w | k_tail_ | T_z : w;
+        if (is_signed()) vpmovsxbd(loaded, at);
+        else vpmovzxbd(loaded, at);
+        vcvtdq2ps(w, w);
+        if (has_zps()) vsubps(w, w, zp(c));
+        vmulps(w, w, scale(c));
+        lanes_.round(w, w_.rounded, bf16_rounding_t::with_nan, scratch_);
+    }
+
+    void store_sums() {
+        mov(rax, arg(offsetof(jit_dot_args_t, sums)));
+        for (int i = 0; i < rows_ * cols_; ++i) {
+            const Ymm half(i);
+            const Xmm quarter(i), x(scratch_.getIdx());
+            vextractf64x4(Ymm(scratch_.getIdx()), Zmm(i), 1);
+            vaddps(half, half, Ymm(scratch_.getIdx()));
+            vextractf32x4(x, half, 1);
+            vaddps(quarter, quarter, x);
+            vpermilps(x, quarter, 0x4e);
+            vaddps(quarter, quarter, x);
+            vpermilps(x, quarter, 0xb1);
+            vaddps(quarter, quarter, x);
+            vmovss(ptr[rax + static_cast<size_t>(i) * 4], quarter);
+        }
+    }
+
+    const gemv_weights_t w_;
+    const int rows_, cols_, vectors_;
+    jit_lanes_t<isa_avx512_core> lanes_;
+};
+
+} // namespace
+
+jit_dot_shape_t dot_shape_of(const gemv_weights_t &weights) {
+    const int most = bits_of(weights.type) == 4 ? 8 : 4;
+    const int least = bits_of(weights.type) == 4 ? 2 : 1;
+    for (int vectors = most; vectors >= least; vectors /= 2)
+        if (weights.group >= weights.depth
+                || weights.group % (vectors * simd_w) == 0)
+            return {vectors};
+    return {};
+}
+
+result_t make_jit_dot_code(const gemv_weights_t &weights, int rows, int cols,
+        std::unique_ptr<jit_dot_code_t> &code) {
+    std::unique_ptr<jit_dot_generator_t> made;
+    result_t result = make_jit(made, weights, rows, cols);
+    if (result.ok()) code = std::move(made);
+    return result;
+}
+
+} // namespace dnnl_dequant
+
+#endif

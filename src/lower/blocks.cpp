@@ -1,0 +1,70 @@
+#include "lower/blocks.hpp"
+
+#include "lower/lower.hpp"
+
+namespace dnnl_dequant {
+
+using axis_t = block_kernels_t::axis_t;
+
+axis_t block_axis(
+        const chain_t &chain, const dims_t &dst_strides, size_t d, dim_t size) {
+    axis_t axis;
+    const dim_t extent = chain.shape()[d];
+    for (dim_t at = 0; at < extent; at += size) {
+        for (size_t o = 0; o < chain.operand_count(); ++o)
+            axis.offsets.push_back(chain.offset_of(o, d, at));
+        axis.offsets.push_back(dst_strides[d] * at);
+        axis.shapes.push_back(extent - at < size);
+    }
+    axis.shape_count = extent % size == 0 ? 1 : 2;
+    // Where it is the only one, the short shape is the first.
+    if (extent < size) axis.shapes.assign(1, 0);
+    return axis;
+}
+
+axis_t combined_axis(const axis_t &outer, const axis_t &inner) {
+    axis_t axis;
+    const size_t operands = outer.offsets.size() / outer.shapes.size();
+    for (size_t i = 0; i < outer.shapes.size(); ++i)
+        for (size_t j = 0; j < inner.shapes.size(); ++j) {
+            axis.shapes.push_back(
+                    outer.shapes[i] * inner.shape_count + inner.shapes[j]);
+            for (size_t o = 0; o < operands; ++o)
+                axis.offsets.push_back(outer.offsets[i * operands + o]
+                                       + inner.offsets[j * operands + o]);
+        }
+    axis.shape_count = outer.shape_count * inner.shape_count;
+    return axis;
+}
+
+axis_t whole_axis(size_t operands) {
+    return {std::vector<dim_t>(operands, 0), {0}, 1};
+}
+
+std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst) {
+    std::vector<data_type_t> types;
+    for (size_t o = 0; o < chain.operand_count(); ++o)
+        types.push_back(chain.operand_type(o));
+    types.push_back(dst);
+    return types;
+}
+
+result_t make_kernels(block_kernels_t &blocks, isa_t isa,
+        const std::function<result_t(size_t, size_t, size_t, problem_t &)>
+                &make) {
+    for (size_t i = 0; i < blocks.block_count(0); ++i)
+        for (size_t j = 0; j < blocks.block_count(1); ++j)
+            for (size_t k = 0; k < blocks.block_count(2); ++k) {
+                auto &kernel = blocks.kernel_of({i, j, k});
+                if (kernel) continue;
+                problem_t problem;
+                result_t result = make(i, j, k, problem);
+                for (size_t o = 0; o < problem.operands.size(); ++o)
+                    problem.operands[o].offset += blocks.phase_of({i, j, k}, o);
+                if (result.ok()) result = choose_kernel(problem, isa, kernel);
+                if (!result.ok()) return result;
+            }
+    return {};
+}
+
+} // namespace dnnl_dequant

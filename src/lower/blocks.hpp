@@ -1,0 +1,33 @@
+#ifndef LOWER_BLOCKS_HPP
+#define LOWER_BLOCKS_HPP
+
+#include <functional>
+
+#include "kernels/matmul/block_kernels.hpp"
+#include "problem/chain.hpp"
+
+namespace dnnl_dequant {
+
+/// Blocks of `size` indices along dimension d of a chain's value: where its
+/// operands lie, dst with these strides, and which of two shapes a block has.
+block_kernels_t::axis_t block_axis(
+        const chain_t &chain, const dims_t &dst_strides, size_t d, dim_t size);
+
+/// An axis of several dimensions, the outermost first.
+block_kernels_t::axis_t combined_axis(const block_kernels_t::axis_t &outer,
+        const block_kernels_t::axis_t &inner);
+
+/// An axis that is not cut.
+block_kernels_t::axis_t whole_axis(size_t operands);
+
+std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst);
+
+/// A kernel for every block that looks like no other before it; make(i, j, k,
+/// problem) says what is to be done there.
+result_t make_kernels(block_kernels_t &blocks, isa_t isa,
+        const std::function<result_t(size_t, size_t, size_t, problem_t &)>
+                &make);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,234 @@
+// kernels/matmul: blocks and few rows, on values whose sums are exact.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/isa.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/gemv.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/numbers.hpp"
+#include "support/random.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using t = data_type_t;
+using support::guarded_buffer_t;
+using support::random_t;
+
+struct floats_t {
+    explicit floats_t(dim_t count)
+        : buffer(static_cast<size_t>(count) * 4) {
+        std::fill_n(data(), count, std::nanf(""));
+    }
+    float *data() const { return static_cast<float *>(buffer.data()); }
+    guarded_buffer_t buffer;
+};
+
+void fill_small(float *to, dim_t count, random_t &random) {
+    for (dim_t i = 0; i < count; ++i)
+        to[i] = static_cast<float>(random.between(-4, 4));
+}
+
+void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
+    random_t random(static_cast<uint64_t>(rows * 1000 + depth));
+    const dim_t lda = depth + 3;
+    // The last rows have no gap behind them.
+    const floats_t a((rows - 1) * lda + depth), b(depth * cols), c(rows * cols);
+    fill_small(a.data(), (rows - 1) * lda + depth, random);
+    fill_small(b.data(), depth * cols, random);
+    gemm_block_t block {a.data(), b.data(), c.data(), lda, cols, cols, rows,
+            cols, depth, false};
+    for (const float times : {1.f, 2.f}) {
+        gemm.run(block);
+        block.accumulates = true;
+        for (dim_t r = 0; r < rows; ++r)
+            for (dim_t n = 0; n < cols; ++n) {
+                float sum = 0;
+                for (dim_t k = 0; k < depth; ++k)
+                    sum += a.data()[r * lda + k] * b.data()[k * cols + n];
+                ASSERT_EQ(c.data()[r * cols + n], times * sum)
+                        << rows << " rows, depth " << depth << ", at " << r
+                        << ", " << n;
+            }
+    }
+}
+
+TEST(gemm, is_the_product) {
+    for (const isa_t isa : {isa_none, isa_avx2, isa_avx512_core}) {
+        if (!has(isa_of_machine(), isa)) continue;
+        std::shared_ptr<const gemm_t> gemm;
+        ASSERT_TRUE(make_gemm(isa, gemm).ok());
+        SCOPED_TRACE(gemm->name());
+        for (dim_t rows = 1; rows <= 30; ++rows)
+            for (const dim_t depth : {1, 2, 3, 20})
+                check_gemm(*gemm, rows, 3 * gemm->panel(), depth);
+    }
+}
+
+struct gemv_case_t {
+    gemv_weights_t weights;
+    dim_t rows = 1;
+};
+
+// Operands of the weights' problem: weights, scales, zero points; these as
+// f32 are made here.
+class gemv_case_run_t {
+public:
+    explicit gemv_case_run_t(const gemv_case_t &c)
+        : w_(c.weights)
+        , rows_(c.rows)
+        , stored_(static_cast<size_t>(bytes_of(w_.type,
+                  (w_.by_column ? w_.cols - 1 : w_.depth - 1) * w_.pitch
+                          + (w_.by_column ? w_.depth : w_.cols)))) {
+        support::fill_integers(
+                w_.type, stored_.data(), stored_.size(), random_);
+    }
+
+    void check(const gemv_t &gemv) {
+        make_values();
+        const dim_t pitch = (w_.depth + 255) / 128 * 128;
+        // The last row, where it is not arranged, ends at a guard page.
+        const dim_t last = gemv.src_unit() != 1 ? pitch : w_.depth;
+        const floats_t a((rows_ - 1) * pitch + last);
+        for (dim_t r = 0; r < rows_; ++r) {
+            std::copy_n(
+                    &src_[at(r * w_.depth)], w_.depth, a.data() + r * pitch);
+            if (gemv.src_unit() != 1) gemv.arrange(a.data() + r * pitch);
+        }
+        const dim_t c_pitch = w_.cols + 64;
+        std::vector<float> c(at(rows_ * c_pitch)), partial(c);
+        std::vector<float> scales(at((w_.groups() + 4) * c_pitch) * 4);
+        std::vector<float> zps(scales);
+        place(gemv, c_pitch, scales, zps);
+        void *const buffers[] = {stored_.data()};
+        gemv.run(
+                buffers, {a.data(), c.data(), partial.data(), pitch, c_pitch,
+                                 rows_, 0, w_.cols, scales.data(), zps.data()});
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n)
+                ASSERT_EQ(c[at(r * c_pitch + n)], expected(r, n))
+                        << "at " << r << ", " << n;
+    }
+
+private:
+    static size_t at(dim_t i) { return static_cast<size_t>(i); }
+
+    void make_values() {
+        src_.resize(at(rows_ * w_.depth));
+        fill_small(src_.data(), rows_ * w_.depth, random_);
+        scales_.resize(at(w_.groups() * w_.cols));
+        zps_.resize(scales_.size());
+        fill_small(zps_.data(), w_.groups() * w_.cols, random_);
+        for (float &scale : scales_)
+            scale = static_cast<float>(
+                    std::exp2(static_cast<double>(random_.between(-2, 1))));
+        if (w_.zps.type == t::undef) std::fill(zps_.begin(), zps_.end(), 0.f);
+    }
+
+    void place(const gemv_t &gemv, dim_t c_pitch, std::vector<float> &scales,
+            std::vector<float> &zps) const {
+        for (dim_t g = 0; g < w_.groups(); ++g)
+            for (dim_t n = 0; n < w_.cols; ++n) {
+                const dim_t to = gemv.parameters_by_column()
+                                         ? n * w_.groups() + g
+                                         : g * c_pitch + n;
+                scales[at(to)] = scales_[at(g * w_.cols + n)];
+                zps[at(to)] = zps_[at(g * w_.cols + n)];
+            }
+    }
+
+    float expected(dim_t r, dim_t n) const {
+        double sum = 0;
+        for (dim_t k = 0; k < w_.depth; ++k) {
+            const size_t p = at(k / w_.group * w_.cols + n);
+            const auto q = static_cast<double>(support::integer_at(w_.type,
+                    stored_.data(),
+                    w_.by_column ? n * w_.pitch + k : k * w_.pitch + n));
+            const double weight = (q - static_cast<double>(zps_[p]))
+                                  * static_cast<double>(scales_[p]);
+            const auto &format = support::format_of(w_.rounded);
+            sum += support::value_of(format, support::round_to(format, weight))
+                   * static_cast<double>(src_[at(r * w_.depth + k)]);
+        }
+        return static_cast<float>(sum);
+    }
+
+    const gemv_weights_t w_;
+    const dim_t rows_;
+    random_t random_ {7};
+    guarded_buffer_t stored_;
+    std::vector<float> src_, scales_, zps_;
+};
+
+void check_gemv(const gemv_case_t &c) {
+    std::shared_ptr<const gemv_t> gemv;
+    const result_t made = make_gemv(c.weights, c.rows, isa_of_machine(), gemv);
+    ASSERT_TRUE(made.ok()) << made.reason;
+    SCOPED_TRACE(testing::Message()
+                 << to_string(c.weights.type) << ", rounded to "
+                 << to_string(c.weights.rounded) << ", zps "
+                 << to_string(c.weights.zps.type) << ", by column "
+                 << c.weights.by_column << ", " << c.rows << " rows, "
+                 << c.weights.depth << " x " << c.weights.cols << ", groups of "
+                 << c.weights.group);
+    gemv_case_run_t(c).check(*gemv);
+}
+
+class gemv : public testing::TestWithParam<t> {
+protected:
+    void SetUp() override {
+        if (!has(isa_of_machine(), isa_avx512_core))
+            GTEST_SKIP() << "this machine lacks AVX-512";
+    }
+
+    // Of every number of rows, with and without zero points and rounding.
+    void check(bool by_column, dim_t depth, dim_t cols, dim_t group) {
+        for (dim_t rows = 1; rows <= gemv_t::most_rows; ++rows) {
+            gemv_case_t c;
+            c.rows = rows;
+            gemv_weights_t &w = c.weights;
+            w.type = GetParam();
+            w.by_column = by_column;
+            w.depth = depth;
+            w.cols = cols;
+            w.pitch = (by_column ? depth + depth % 2 : cols) + 2 * (rows % 3);
+            w.group = std::min(group, depth);
+            w.scales.type = t::f32;
+            w.zps.type = rows % 4 == 0 ? t::undef : t::s8;
+            w.rounded = rows % 3 == 0   ? t::bf16
+                        : rows % 3 == 1 ? t::f32
+                                        : t::f16;
+            check_gemv(c);
+            if (HasFatalFailure()) return;
+        }
+    }
+};
+
+TEST_P(gemv, multiplies_columns_side_by_side) {
+    for (const dim_t depth : {1, 100})
+        for (const dim_t cols : {32, 64, 128, 192, 256})
+            for (const dim_t group : {1000, 48, 8})
+                check(false, depth, cols, group);
+}
+
+TEST_P(gemv, multiplies_columns_one_after_the_other) {
+    for (const dim_t depth : {1, 40, 130, 300})
+        for (const dim_t cols : {1, 3, 9})
+            for (const dim_t group : {1000, 128, 64, 32})
+                check(true, depth, cols, group);
+}
+
+INSTANTIATE_TEST_SUITE_P(every, gemv,
+        testing::Values(t::u4, t::s4, t::u8, t::s8),
+        [](const testing::TestParamInfo<data_type_t> &tested) {
+            return to_string(tested.param);
+        });
+
+} // namespace
+} // namespace dnnl_dequant
