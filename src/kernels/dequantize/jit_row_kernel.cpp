@@ -12,8 +12,8 @@
 //       for each row of the block: load, subtract, multiply, round, store
 //
 // A source of 32-bit integers is split, as zero points of 32 bits are, into
-// parts of which each is an f32. A dense nibble with one scale and zero point a
-// row is looked up among its 16 results instead where there is AVX-512
+// parts of which each is an f32. A nibble with one scale and zero point a row
+// is looked up among its 16 results instead where there is AVX-512
 // (kernels/jit/nibble_table.hpp), an f8 in long rows among those of its
 // magnitudes (f8_table.hpp).
 //
@@ -54,9 +54,9 @@ public:
         io_.set_streaming(desc.streaming);
         io_.set_dot_products(desc.dot_products);
         if constexpr (isa == isa_avx512_core) {
-            if (desc.src.container_bits == 4 && !params_.vary())
+            if (desc.src.bits == 4 && !params_.vary() && !desc.streaming)
                 table_ = std::make_unique<jit_nibble_table_t>(
-                        *this, io_, desc.src.type, desc.dst, vmm_table_at);
+                        *this, io_, desc.src, desc.dst, vmm_table_at);
             io_.set_nibbles_in_place(!table_);
             if (looks_up_f8())
                 f8_table_ = std::make_unique<jit_f8_table_t>(

@@ -36,7 +36,7 @@ lanes_t word_spread() {
 } // namespace
 
 jit_nibble_table_t::jit_nibble_table_t(jit_generator_t &host, io_t &io,
-        data_type_t src, data_type_t dst, int first_vmm)
+        const src_format_t &src, data_type_t dst, int first_vmm)
     : h_(host)
     , io_(io)
     , src_(src)
@@ -47,8 +47,8 @@ jit_nibble_table_t::jit_nibble_table_t(jit_generator_t &host, io_t &io,
     , vmm_shifts_(first_vmm + 3) {}
 
 void jit_nibble_table_t::load_constants() {
-    h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(src_)));
-    if (dst_ == data_type_t::f32) return;
+    h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(src_.type)));
+    if (dst_ == data_type_t::f32 || src_.container_bits == 8) return;
     h_.vmovups(vmm_spread_, h_.constant(word_spread()));
     // The even words' nibble is in the low half of their bytes. It goes to the
     // bottom of the word or, in pairs, one bit above it.
@@ -83,16 +83,31 @@ void jit_nibble_table_t::load_word_indices(
     h_.vpsrlvw(indices, indices, vmm_shifts_);
 }
 
+// Of a byte each: the nibble to where load_word_indices() has it.
+void jit_nibble_table_t::load_byte_indices(
+        const Zmm &indices, const RegExp &src, bool tail) {
+    const Ymm bytes(indices.getIdx());
+    if (tail) h_.vmovdqu8(bytes | io_.k_src_tail() | util::T_z, h_.ptr[src]);
+    if (tail) h_.vpmovzxbw(indices, bytes);
+    else h_.vpmovzxbw(indices, h_.ptr[src]);
+    const int right = src_.shift - (dst_ == data_type_t::bf16 ? 1 : 0);
+    if (right > 0) h_.vpsrlw(indices, indices, static_cast<uint8_t>(right));
+    if (right < 0) h_.vpsllw(indices, indices, static_cast<uint8_t>(-right));
+}
+
 void jit_nibble_table_t::convert(
         const RegExp &dst, const RegExp &src, const Zmm &tmp, bool tail) {
     if (dst_ == data_type_t::f32) {
         io_.load_raw(tmp, src, tail);
+        if (src_.shift > 0)
+            h_.vpsrld(tmp, tmp, static_cast<uint8_t>(src_.shift));
         h_.vpermps(tmp, tmp, vmm_table_);
         if (tail) h_.vmovups(h_.ptr[dst] | io_.k_dst_tail(), tmp);
         else h_.vmovups(h_.ptr[dst], tmp);
         return;
     }
-    load_word_indices(tmp, src, tail);
+    if (src_.container_bits == 8) load_byte_indices(tmp, src, tail);
+    else load_word_indices(tmp, src, tail);
     h_.vpermw(tmp, tmp, vmm_table_);
     if (tail) h_.vmovdqu16(h_.ptr[dst] | io_.k_dst_tail(), tmp);
     else h_.vmovups(h_.ptr[dst], tmp);

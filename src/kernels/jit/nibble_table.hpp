@@ -10,15 +10,16 @@ namespace dnnl_dequant {
 /// words, f16 one sixteen after the other, bf16 side by side, which is what
 /// costs each least, so that one bit above or below a nibble need not be
 /// cleared. A step (16 elements of f32, 32 of the others) is a load or two, a
-/// shift, a permutation and a store. AVX-512 only.
+/// shift, a permutation and a store, of nibbles two a byte and of those that
+/// have a byte each, in either half of it. AVX-512 only.
 class jit_nibble_table_t {
 public:
     using io_t = jit_io_t<isa_avx512_core>;
 
-    /// `io` is for dense `src` (of 4 bits) and `dst`, and its tail masks are
-    /// used; `first_vmm` is the lowest of vmm_needed registers of the table's
-    /// own.
-    jit_nibble_table_t(jit_generator_t &host, io_t &io, data_type_t src,
+    /// `io` is for `src` (of 4 bits, in containers of 4 or 8) and `dst`, and
+    /// its tail masks are used; `first_vmm` is the lowest of vmm_needed
+    /// registers of the table's own.
+    jit_nibble_table_t(jit_generator_t &host, io_t &io, const src_format_t &src,
             data_type_t dst, int first_vmm);
 
     static constexpr int vmm_needed = 4;
@@ -40,10 +41,13 @@ public:
 private:
     void load_word_indices(
             const Xbyak::Zmm &indices, const Xbyak::RegExp &src, bool tail);
+    void load_byte_indices(
+            const Xbyak::Zmm &indices, const Xbyak::RegExp &src, bool tail);
 
     jit_generator_t &h_;
     io_t &io_;
-    const data_type_t src_, dst_;
+    const src_format_t src_;
+    const data_type_t dst_;
     const Xbyak::Zmm vmm_numbers_, vmm_table_, vmm_spread_, vmm_shifts_;
 };
 
