@@ -162,6 +162,8 @@ cases_t make_vector_shapes() {
         append_transposed(cases, per_channel(dims, -1));
         append_transposed(cases, per_channel(dims, -2));
     }
+    // Short rows, four at a time and three left over.
+    append_transposed(cases, grouped_along({5, 96}, 2, 32));
     append_transposed(cases, per_group({1, 4, 32, 24}, {1, 1, 8, 1}));
     append_transposed(cases, per_group({2, 3, 40, 37}, {1, 1, 1, 32}));
     append_transposed(cases, per_group({6, 20, 50}, {4, 1, 16}));

@@ -95,11 +95,11 @@ private:
 
     void generate() override {
         preamble();
-        load_pitches();
         load_constants();
+        load_pitches();
         if (!looks_up()) params_.load_bias();
         load_rows();
-        if (desc_.block_rows > 1) rows_loop(desc_.block_rows);
+        if (rows_at_once() > 1) rows_loop(rows_at_once());
         rows_loop(1);
         postamble();
     }
@@ -114,6 +114,11 @@ private:
         }
         lea(reg_src_pitch3, ptr[reg_src_pitch + reg_src_pitch * 2]);
         lea(reg_dst_pitch3, ptr[reg_dst_pitch + reg_dst_pitch * 2]);
+        if (!each_by_itself()) return;
+        mov(reg_scales_pitch, arg(offsetof(jit_row_args_t, scales_pitch)));
+        mov(reg_zps_pitch, arg(offsetof(jit_row_args_t, zps_pitch)));
+        lea(reg_scales_pitch3, ptr[reg_scales_pitch + reg_scales_pitch * 2]);
+        lea(reg_zps_pitch3, ptr[reg_zps_pitch + reg_zps_pitch * 2]);
     }
 
     void load_constants() {
@@ -150,9 +155,10 @@ private:
             mov(reg_dst, reg_dst_row);
             mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
         }
-        if (looks_up()) set_table();
-        else params_.load_row();
-        columns_loop(rows);
+        if (each_by_itself()) {
+            for (uint32_t r = 0; r < rows; ++r)
+                short_row(r);
+        } else columns_loop(rows);
         next_rows(rows);
         sub(reg_rows, rows);
         cmp(reg_rows, rows);
@@ -160,25 +166,47 @@ private:
         L(l_end);
     }
 
-    void set_table() {
+    void short_row(uint32_t r) {
+        set_row(r);
+        for (uint32_t c = 0; c < desc_.cols; c += step_width())
+            step_of_row(r, c, extent_t::full);
+    }
+
+    void set_row(uint32_t r) {
+        if (looks_up()) set_table(r);
+        else params_.load_row(r);
+    }
+
+    void set_table(uint32_t r) {
         if constexpr (isa == isa_avx512_core) {
             if (f8_table_)
                 return f8_table_->set(reg_scales, vmm_raw, vmm_tmp, vmm_tmp2);
             vmm_t numbers = table_->vmm_numbers();
-            const auto subtract = [&](const Reg64 &reg) {
-                vsubps(vmm_raw, numbers, ptr_b[reg]);
+            const auto subtract = [&](const RegExp &zp) {
+                vsubps(vmm_raw, numbers, ptr_b[zp]);
                 numbers = vmm_raw;
             };
-            if (desc_.has_zps) subtract(reg_zps);
-            if (desc_.two_part_zps) subtract(reg_zps_high);
-            vmulps(vmm_raw, numbers, ptr_b[reg_scales]);
+            if (desc_.has_zps) subtract(zps_row(r));
+            if (desc_.two_part_zps) subtract(zps_high_row(r));
+            vmulps(vmm_raw, numbers, ptr_b[scales_row(r)]);
             table_->set(vmm_raw, vmm_tmp);
         }
     }
 
     bool is_unrolled() const { return desc_.is_unrolled(step_width()); }
+    // Short rows that share nothing: several to a round of the loop, whose own
+    // instructions are as many as a row's.
+    bool each_by_itself() const {
+        return is_unrolled() && !params_.vary() && !desc_.prefetching
+               && !f8_table_;
+    }
+    uint32_t rows_at_once() const {
+        constexpr uint32_t most = 4;
+        return each_by_itself() ? most : desc_.block_rows;
+    }
 
     void columns_loop(uint32_t rows) {
+        set_row(0);
         if (is_unrolled()) {
             for (uint32_t c = 0; c < desc_.cols; c += step_width())
                 step(rows, c, extent_t::full);
@@ -233,20 +261,18 @@ private:
     // One step of each row, `offset` elements from the cursors on.
     void step(uint32_t rows, uint32_t offset, extent_t extent) {
         if (!looks_up()) params_.load_step(offset);
-        for (uint32_t r = 0; r < rows; ++r) {
-            const RegExp src
-                    = src_row(r, is_unrolled()) + io_.src_bytes(offset);
-            const RegExp dst
-                    = dst_row(r, is_unrolled()) + io_.dst_bytes(offset);
-            const bool tail = extent == extent_t::tail;
-            if (looks_up()) {
-                look_up(dst, src, tail);
-                continue;
-            }
-            io_.load_raw(vmm_raw, src, tail);
-            compute(io_.fields());
-            io_.store(dst, vmm_value(0), vmm_raw, vmm_tmp, extent);
-        }
+        for (uint32_t r = 0; r < rows; ++r)
+            step_of_row(r, offset, extent);
+    }
+
+    void step_of_row(uint32_t r, uint32_t offset, extent_t extent) {
+        const RegExp src = src_row(r, is_unrolled()) + io_.src_bytes(offset);
+        const RegExp dst = dst_row(r, is_unrolled()) + io_.dst_bytes(offset);
+        const bool tail = extent == extent_t::tail;
+        if (looks_up()) return look_up(dst, src, tail);
+        io_.load_raw(vmm_raw, src, tail);
+        compute(io_.fields());
+        io_.store(dst, vmm_value(0), vmm_raw, vmm_tmp, extent);
     }
 
     void look_up(const RegExp &dst, const RegExp &src, bool tail) {
@@ -314,6 +340,12 @@ private:
         const auto scale = static_cast<int>(rows);
         lea(reg_src_row, ptr[reg_src_row + reg_src_pitch * scale]);
         lea(reg_dst_row, ptr[reg_dst_row + reg_dst_pitch * scale]);
+        if (each_by_itself()) {
+            lea(reg_scales, ptr[reg_scales + reg_scales_pitch * scale]);
+            lea(reg_zps, ptr[reg_zps + reg_zps_pitch * scale]);
+            lea(reg_zps_high, ptr[reg_zps_high + reg_zps_pitch * scale]);
+            return;
+        }
         if (!params_.vary()) {
             add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
             if (!desc_.has_zps) return;

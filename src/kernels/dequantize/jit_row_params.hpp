@@ -42,14 +42,14 @@ public:
         if (desc_.src.is_wide()) h_.vxorps(high, high, high);
     }
 
-    /// Those that a row has one of.
-    void load_row() {
+    /// Those that a row has one of: row `r` of a block.
+    void load_row(uint32_t r) {
         if (!desc_.scales_vary)
-            h_.vbroadcastss(vmm_scales(0), h_.ptr[reg_scales]);
+            h_.vbroadcastss(vmm_scales(0), h_.ptr[scales_row(r)]);
         if (!desc_.has_zps || desc_.zps_vary) return;
-        h_.vbroadcastss(vmm_zps(0), h_.ptr[reg_zps]);
+        h_.vbroadcastss(vmm_zps(0), h_.ptr[zps_row(r)]);
         if (desc_.two_part_zps)
-            h_.vbroadcastss(vmm_zps_high(0), h_.ptr[reg_zps_high]);
+            h_.vbroadcastss(vmm_zps_high(0), h_.ptr[zps_high_row(r)]);
         for (int f = io_.fields() - 1; f >= 0; --f)
             add_bias(vmm_zps(f), vmm_zps(0), f);
     }

@@ -7,6 +7,8 @@
 //   r13 r14, r15 rbp   src and dst pitch, and three times that or, where
 //                      prefetching, how far ahead
 //   rax                scratch
+//   r8 rbx, r9 rax     of short rows: the pitch, and three times that, of
+//                      scales and of zps
 //   vmm0 - vmm3        a step's containers, values and scratch
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
 //   vmm10 - vmm13      the nibble table; that of f8 instead of all these
@@ -37,6 +39,12 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_src_ahead = reg_src_pitch3;
     const Xbyak::Reg64 reg_dst_ahead = reg_dst_pitch3;
 
+    // Short rows have no use for cursors and counts.
+    const Xbyak::Reg64 reg_scales_pitch = reg_src;
+    const Xbyak::Reg64 reg_zps_pitch = reg_dst;
+    const Xbyak::Reg64 reg_scales_pitch3 = reg_count;
+    const Xbyak::Reg64 reg_zps_pitch3 = Xbyak::util::rax;
+
     static constexpr int vmm_raw_at = 0, vmm_value_at = 1, vmm_tmp2_at = 2,
                          vmm_tmp_at = 3;
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
@@ -52,6 +60,17 @@ struct jit_row_registers_t {
     Xbyak::RegExp dst_row(uint32_t r, bool at_begin = false) const {
         return row_address(at_begin ? reg_dst_row : reg_dst, reg_dst_pitch,
                 reg_dst_pitch3, r);
+    }
+
+    // What row `r` of a block of short rows has one of; where `r` is 0, of any.
+    Xbyak::RegExp scales_row(uint32_t r) const {
+        return row_address(reg_scales, reg_scales_pitch, reg_scales_pitch3, r);
+    }
+    Xbyak::RegExp zps_row(uint32_t r) const {
+        return row_address(reg_zps, reg_zps_pitch, reg_zps_pitch3, r);
+    }
+    Xbyak::RegExp zps_high_row(uint32_t r) const {
+        return row_address(reg_zps_high, reg_zps_pitch, reg_zps_pitch3, r);
     }
 
 private:
