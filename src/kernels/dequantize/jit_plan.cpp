@@ -16,7 +16,8 @@ constexpr dim_t short_row = 16;
 // Below this many rows a call of generated code is little but overhead.
 constexpr dim_t few_rows = 16;
 // What a tile should be wide, so that dst is written in long stretches.
-constexpr dim_t tile_cols = 128;
+constexpr dim_t tile_cols = jit_narrow_cols;
+constexpr dim_t wide_tile_cols = 256; // where they are in L2
 constexpr dim_t narrow_tile_cols = 32;
 // Whole cache lines of a source that is dense along the rows.
 constexpr dim_t tile_row_bytes = 64;
@@ -304,7 +305,10 @@ private:
 
     dim_t max_block_cols() const {
         if (plan_.panels) return jit_panel_cols;
-        if (is_packed()) return tile_cols;
+        if (is_packed())
+            return nominal_points() * dst_bytes_ <= in_cache_bytes
+                           ? wide_tile_cols
+                           : tile_cols;
         // Four rows of the bounce buffer, which share what varies.
         if (plan_.params_vary())
             return std::min(jit_bounce_bytes / dst_bytes_ / 4, jit_max_staged);

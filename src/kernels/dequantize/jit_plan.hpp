@@ -16,6 +16,10 @@ constexpr dim_t jit_max_staged = 2048; // scales or zero points
 constexpr dim_t jit_tile_bytes = 16 * 1024;
 constexpr dim_t jit_bounce_bytes = 16 * 1024;
 
+/// A tile of more columns is wide: 64 bytes of each, 256 bytes apart as they
+/// may be, would meet in a quarter of the sets of an L1 of eight ways.
+constexpr dim_t jit_narrow_cols = 128;
+
 /// Of a panel: columns, bytes of src's columns, and what keeps the rows of the
 /// tile out of each other's sets of the caches.
 constexpr dim_t jit_panel_cols = 1024, jit_panel_rows = 128, jit_panel_gap = 64;
@@ -98,6 +102,8 @@ struct jit_plan_t {
     bool streams_at_once() const {
         return streaming && path == jit_src_path_t::transposed;
     }
+    /// Too wide for the next lines of its source to be kept.
+    bool is_wide_tile() const { return panels || cols.block > jit_narrow_cols; }
     bool params_vary() const { return scales_vary || zps_vary; }
     dim_t panel_blocks() const {
         return (panel_extent + panel_groups - 1) / panel_groups;

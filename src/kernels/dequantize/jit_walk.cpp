@@ -204,102 +204,6 @@ dim_t jit_walk_t::element(int operand, const rect_t &rect) const {
            + rect.row * strides.row;
 }
 
-dim_t jit_walk_t::padded(dim_t cols) const {
-    const dim_t width = kernel_.step_width_;
-    return (cols + width - 1) / width * width;
-}
-
-// Other rows often have the same parameters.
-bool jit_walk_t::is_staged(const rect_t &rect) const {
-    if (staged_.rows == 0 || staged_.col != rect.col
-            || staged_.cols != rect.cols)
-        return false;
-    if (plan_.outer_rows && staged_.outer_row != rect.outer_row) return false;
-    const bool by_row = plan_.scales_rows || plan_.zps_rows;
-    return !by_row || (staged_.row == rect.row && staged_.rows == rect.rows);
-}
-
-void jit_walk_t::stage(const rect_t &rect) {
-    if (is_staged(rect)) return;
-    staged_ = rect;
-    const auto &params = plan_.params;
-    const bool odd = stage_operand(
-            {params.scales, plan_.scales_vary, plan_.scales_rows,
-                    params.stage_scales, scratch_.scales},
-            rect);
-    staging_t zps {params.zps, plan_.zps_vary, plan_.zps_rows,
-            params.stages_of_zps.whole, scratch_.zps};
-    two_part_ = kernel_.always_two_part_ || odd;
-    if (params.zps < 0) scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
-    if (params.divides) {
-        if (params.zps >= 0) stage_operand(zps, rect);
-        invert_scales(rect);
-        return;
-    }
-    if (params.zps < 0) return;
-    if (!two_part_) two_part_ = stage_operand(zps, rect);
-    if (!two_part_ || params.stages_of_zps.low == nullptr) return;
-    zps.stage = params.stages_of_zps.low;
-    stage_operand(zps, rect);
-    zps.stage = params.stages_of_zps.high;
-    zps.to = scratch_.zps_high;
-    stage_operand(zps, rect);
-}
-
-void jit_walk_t::invert_scales(const rect_t &rect) {
-    const dim_t rows = plan_.scales_rows ? rect.rows : 1;
-    const dim_t count = rows * (plan_.scales_vary ? padded(rect.cols) : 1);
-    for (dim_t i = 0; i < count; ++i)
-        scratch_.zps_high[i] = 1.f / scratch_.scales[i];
-}
-
-bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
-    if (plan_.panel_loop >= 0) return stage_panel_operand(staging, rect);
-    const int o = staging.operand;
-    const dim_t row_stride = plan_.strides[at(o)].row;
-    const dim_t rows = staging.by_row ? rect.rows : 1;
-    const dim_t first = element(o, rect);
-    if (!staging.varies)
-        return staging.stage(staging.to, buffers_[o], first, row_stride, rows);
-    bool wide = false;
-    for (dim_t r = 0; r < rows; ++r)
-        wide |= stage_cols(staging, first + r * row_stride,
-                staging.to + r * padded(rect.cols), rect);
-    return wide;
-}
-
-bool jit_walk_t::stage_cols(
-        const staging_t &staging, dim_t first, float *to, const rect_t &rect) {
-    const int o = staging.operand;
-    const auto &cols = plan_.cols;
-    const dim_t inner = plan_.strides[at(o)].col;
-    const dim_t outer = plan_.strides[at(o)].outer_col;
-    bool wide = false;
-    if (inner == 0) {
-        // One value a group (or for all columns), over and over.
-        const dim_t group = cols.inner_extent;
-        const dim_t skip = rect.col % group;
-        auto *values = reinterpret_cast<float *>(scratch_.bounce);
-        wide = staging.stage(values, buffers_[o],
-                first + rect.col / group * outer, outer,
-                (skip + rect.cols + group - 1) / group);
-        repeat_each(to, values, group, skip, rect.cols);
-    } else {
-        for (dim_t c = 0, count = 0; c < rect.cols; c += count) {
-            const dim_t skip = (rect.col + c) % cols.inner_extent;
-            const dim_t group = (rect.col + c) / cols.inner_extent;
-            count = std::min(rect.cols - c, cols.inner_extent - skip);
-            wide |= staging.stage(to + c, buffers_[o],
-                    first + group * outer + skip * inner, inner, count);
-        }
-    }
-    std::fill(to + rect.cols, to + padded(rect.cols), 1.f);
-    if (kernel_.paired_)
-        pair_blocks(to, padded(rect.cols),
-                static_cast<int>(kernel_.step_width_ / 2));
-    return wide;
-}
-
 void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     rect_t chunk = rect;
     chunk.row += row;
@@ -357,14 +261,19 @@ void jit_walk_t::look_ahead(jit_row_args_t &args) const {
 // Runs every `src.step`th row of a chunk, from `src.first` on.
 void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
         dim_t dst_pitch, const src_rows_t &src) {
-    const auto pitch_of = [&](bool varies, bool by_row) {
-        return by_row ? (varies ? padded(rect.cols) : 1) * f32_bytes : 0;
+    const auto pitch_of = [&](int operand, bool varies, bool by_row) {
+        if (!by_row) return dim_t(0);
+        return (varies ? padded(rect.cols) : staged_pitch(operand, rect))
+               * f32_bytes;
     };
-    const dim_t scales_pitch = pitch_of(plan_.scales_vary, plan_.scales_rows);
-    const dim_t zps_pitch = pitch_of(plan_.zps_vary, plan_.zps_rows);
+    const auto &params = plan_.params;
+    const dim_t scales_pitch
+            = pitch_of(params.scales, plan_.scales_vary, plan_.scales_rows);
+    const dim_t zps_pitch
+            = pitch_of(params.zps, plan_.zps_vary, plan_.zps_rows);
     const dim_t row = chunk.row - rect.row + src.first;
-    const auto shifted = [row](const float *params, dim_t pitch) {
-        return params + row * pitch / f32_bytes;
+    const auto shifted = [row](const float *staged, dim_t pitch) {
+        return staged + row * pitch / f32_bytes;
     };
     jit_row_args_t args;
     args.src = src.rows;
@@ -372,7 +281,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.scales = shifted(scratch_.scales, scales_pitch);
     args.zps = shifted(scratch_.zps, zps_pitch);
     args.zps_high = shifted(
-            scratch_.zps_high, plan_.params.divides ? scales_pitch : zps_pitch);
+            scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
     args.rows = (chunk.rows - src.first + src.step - 1) / src.step;
     args.cols = chunk.cols;
     args.src_pitch = src.pitch;

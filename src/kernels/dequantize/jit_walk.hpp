@@ -65,6 +65,8 @@ private:
     void stage(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
+    dim_t staged_pitch(int operand, const rect_t &rect) const;
+    bool stage_span(const staging_t &staging, dim_t first, dim_t count);
     bool stage_cols(const staging_t &staging, dim_t first, float *to,
             const rect_t &rect);
 

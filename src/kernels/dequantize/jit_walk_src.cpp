@@ -13,7 +13,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t panel_cols_ahead = 16;
+constexpr dim_t cols_ahead = 16;
 
 // As pack_gathered_wide.
 void pack_gathered_bytes(void *tile, dim_t pitch, const void *src, int bits,
@@ -36,9 +36,8 @@ void jit_walk_t::pack_transposed_rows(
                         + panel_group_ * plan_.panel_strides[0];
     tile_row_ = begin;
     const dim_t count = in_group * panel_count_;
-    // A panel is too wide for its next lines to be kept.
-    const dim_t ahead = plan_.panels
-                                ? panel_cols_ahead * col_stride * src_bits_ / 8
+    const dim_t ahead = plan_.is_wide_tile()
+                                ? cols_ahead * col_stride * src_bits_ / 8
                                 : next_line;
     if (src_bits_ > 8) {
         pack_transposed_wide(tile_, tile_pitch_,

@@ -1,0 +1,146 @@
+// The walk's way to scales and zero points: as f32 in the scratch, as a row
+// kernel wants them.
+
+#if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_walk.hpp"
+
+#include <algorithm>
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Elements, of parameters that are staged eight at a time.
+constexpr dim_t most_near = 8;
+
+size_t at(int index) {
+    return static_cast<size_t>(index);
+}
+
+} // namespace
+
+dim_t jit_walk_t::padded(dim_t cols) const {
+    const dim_t width = kernel_.step_width_;
+    return (cols + width - 1) / width * width;
+}
+
+// Other rows often have the same parameters.
+bool jit_walk_t::is_staged(const rect_t &rect) const {
+    if (staged_.rows == 0 || staged_.col != rect.col
+            || staged_.cols != rect.cols)
+        return false;
+    if (plan_.outer_rows && staged_.outer_row != rect.outer_row) return false;
+    const bool by_row = plan_.scales_rows || plan_.zps_rows;
+    return !by_row || (staged_.row == rect.row && staged_.rows == rect.rows);
+}
+
+void jit_walk_t::stage(const rect_t &rect) {
+    if (is_staged(rect)) return;
+    staged_ = rect;
+    const auto &params = plan_.params;
+    const bool odd = stage_operand(
+            {params.scales, plan_.scales_vary, plan_.scales_rows,
+                    params.stage_scales, scratch_.scales},
+            rect);
+    staging_t zps {params.zps, plan_.zps_vary, plan_.zps_rows,
+            params.stages_of_zps.whole, scratch_.zps};
+    two_part_ = kernel_.always_two_part_ || odd;
+    if (params.zps < 0) scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
+    if (params.divides) {
+        if (params.zps >= 0) stage_operand(zps, rect);
+        invert_scales(rect);
+        return;
+    }
+    if (params.zps < 0) return;
+    if (!two_part_) two_part_ = stage_operand(zps, rect);
+    if (!two_part_ || params.stages_of_zps.low == nullptr) return;
+    zps.stage = params.stages_of_zps.low;
+    stage_operand(zps, rect);
+    zps.stage = params.stages_of_zps.high;
+    zps.to = scratch_.zps_high;
+    stage_operand(zps, rect);
+}
+
+void jit_walk_t::invert_scales(const rect_t &rect) {
+    const dim_t rows = plan_.scales_rows ? rect.rows : 1;
+    const dim_t count = rows * (plan_.scales_vary ? padded(rect.cols) : 1);
+    for (dim_t i = 0; i < count; ++i)
+        scratch_.zps_high[i] = 1.f / scratch_.scales[i];
+}
+
+bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
+    if (plan_.panel_loop >= 0) return stage_panel_operand(staging, rect);
+    const int o = staging.operand;
+    const dim_t row_stride = plan_.strides[at(o)].row;
+    const dim_t rows = staging.by_row ? rect.rows : 1;
+    const dim_t first = element(o, rect);
+    if (!staging.varies && rows > 1 && staged_pitch(o, rect) > 1)
+        return stage_span(staging, first, (rows - 1) * row_stride + 1);
+    if (!staging.varies)
+        return staging.stage(staging.to, buffers_[o], first, row_stride, rows);
+    bool wide = false;
+    for (dim_t r = 0; r < rows; ++r)
+        wide |= stage_cols(staging, first + r * row_stride,
+                staging.to + r * padded(rect.cols), rect);
+    return wide;
+}
+
+// Floats from one row's parameter to the next one's. Those of rows that are
+// near each other are staged with what is between them, which no row reads.
+dim_t jit_walk_t::staged_pitch(int operand, const rect_t &rect) const {
+    const dim_t stride = operand < 0 ? 0 : plan_.strides[at(operand)].row;
+    const bool near = stride > 1 && stride <= most_near
+                      && rect.rows * stride <= jit_max_staged;
+    return near && !plan_.params.divides ? stride : 1;
+}
+
+bool jit_walk_t::stage_span(
+        const staging_t &staging, dim_t first, dim_t count) {
+    const int o = staging.operand;
+    // What begins within a byte cannot be read eight at a time.
+    const dim_t per_byte
+            = std::max(8 / bits_of(problem_.operands[at(o)].type), 1);
+    const dim_t head
+            = std::min(count, (per_byte - first % per_byte) % per_byte);
+    bool wide = staging.stage(staging.to, buffers_[o], first, 1, head);
+    wide |= staging.stage(
+            staging.to + head, buffers_[o], first + head, 1, count - head);
+    return wide;
+}
+
+bool jit_walk_t::stage_cols(
+        const staging_t &staging, dim_t first, float *to, const rect_t &rect) {
+    const int o = staging.operand;
+    const auto &cols = plan_.cols;
+    const dim_t inner = plan_.strides[at(o)].col;
+    const dim_t outer = plan_.strides[at(o)].outer_col;
+    bool wide = false;
+    if (inner == 0) {
+        // One value a group (or for all columns), over and over.
+        const dim_t group = cols.inner_extent;
+        const dim_t skip = rect.col % group;
+        auto *values = reinterpret_cast<float *>(scratch_.bounce);
+        wide = staging.stage(values, buffers_[o],
+                first + rect.col / group * outer, outer,
+                (skip + rect.cols + group - 1) / group);
+        repeat_each(to, values, group, skip, rect.cols);
+    } else {
+        for (dim_t c = 0, count = 0; c < rect.cols; c += count) {
+            const dim_t skip = (rect.col + c) % cols.inner_extent;
+            const dim_t group = (rect.col + c) / cols.inner_extent;
+            count = std::min(rect.cols - c, cols.inner_extent - skip);
+            wide |= staging.stage(to + c, buffers_[o],
+                    first + group * outer + skip * inner, inner, count);
+        }
+    }
+    std::fill(to + rect.cols, to + padded(rect.cols), 1.f);
+    if (kernel_.paired_)
+        pair_blocks(to, padded(rect.cols),
+                static_cast<int>(kernel_.step_width_ / 2));
+    return wide;
+}
+
+} // namespace dnnl_dequant
+
+#endif
