@@ -1,5 +1,7 @@
 #include "data_file.hpp"
 
+#include <filesystem>
+
 #include <unistd.h>
 
 namespace dnnl_dequant {
@@ -13,6 +15,12 @@ std::string data_file(const std::string &name) {
     const std::string built = folder + name;
     if (access(built.c_str(), R_OK) == 0) return built;
     return folder + "../share/dnnl_dequant/" + name;
+}
+
+std::ifstream readable_file(const std::string &path) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return {};
+    return std::ifstream(path);
 }
 
 } // namespace bench

@@ -1,6 +1,7 @@
 #ifndef BENCHMARKS_DATA_FILE_HPP
 #define BENCHMARKS_DATA_FILE_HPP
 
+#include <fstream>
 #include <string>
 
 namespace dnnl_dequant {
@@ -9,6 +10,10 @@ namespace bench {
 /// A file that comes with the program: beside it where it was built, in its
 /// data folder where it was installed.
 std::string data_file(const std::string &name);
+
+/// Not open where there is nothing to read: no file, or a folder, which the
+/// standard library opens and then fails to read.
+std::ifstream readable_file(const std::string &path);
 
 } // namespace bench
 } // namespace dnnl_dequant

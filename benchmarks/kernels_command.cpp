@@ -25,6 +25,8 @@ measure_options_t measuring(const kernels_options_t &options) {
     measure.budget = options.quick ? 0.2 : 0.5;
     if (options.budget > 0) measure.budget = options.budget;
     if (options.quick) measure.longest_stock = 0.2;
+    // CPU time is for comparing two runs, which takes more samples.
+    if (options.quick && !options.cpu_time) measure.min_rounds = 5;
     return measure;
 }
 

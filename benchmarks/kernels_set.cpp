@@ -70,7 +70,7 @@ bool has_groups(const bench_case_t &c, dim_t rows, dim_t cols) {
 
 // Unsigned src with zps of its type stands for all in every granularity; the
 // other types and zps are seen in groups of 128, the most used granularity.
-bool is_quick(const bench_case_t &c, int most_threads) {
+bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
     const bool common = has_groups(c, 1, 128);
     const bool is_unsigned = c.src == type_t::u4 || c.src == type_t::u8;
     const bool own_zps = c.zps == c.src;
@@ -83,8 +83,11 @@ bool is_quick(const bench_case_t &c, int most_threads) {
     if (c.transposed)
         return is_unsigned && own_zps
                && (common || c.granularity == granularity_t::per_tensor);
-    if (is_unsigned && own_zps) return true;
-    return common && c.dst != type_t::f16;
+    // More threads are seen in one set of types, and groups of 64 are between
+    // those of 32 and 128.
+    const bool more_threads = c.threads != fewest_threads;
+    if (is_unsigned && own_zps) return !more_threads || !has_groups(c, 1, 64);
+    return common && c.dst != type_t::f16 && !more_threads;
 }
 
 } // namespace
@@ -101,7 +104,8 @@ std::vector<bench_case_t> kernels_set(
                 for (const auto &c : section(shape, transposed, n)) {
                     // In cache one thread says it all.
                     if (is_in_cache(c) && n != threads.front()) continue;
-                    if (quick && !is_quick(c, most_threads)) continue;
+                    if (quick && !is_quick(c, threads.front(), most_threads))
+                        continue;
                     all.push_back(c);
                 }
     const auto linear = linear_set(threads, quick);

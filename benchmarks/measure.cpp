@@ -21,7 +21,7 @@ constexpr double too_slow_for_rounds = 20;
 
 // A case of this many elements is tried on a part of its rows first.
 constexpr dim_t large = 1 << 20;
-constexpr dim_t part = 16;
+constexpr dim_t part = 32;
 
 constexpr dim_t tiny = 1024; // elements; moving so few bytes costs nothing
 

@@ -129,7 +129,8 @@ def served(rows):
     return table(
         ["call", "a second", "p50", "p99", "p99.9"],
         [[f"{row['name']}, {side}", f"{row[side]['per_second']:.0f}"]
-         + [seconds(row[side][q]) for q in ("p50", "p99", "p999")]
+         + [seconds(row[side][q]) if row[side][q] else "-"
+            for q in ("p50", "p99", "p999")]
          for row in rows for side in ("plugin", "stock")])
 
 

@@ -16,12 +16,13 @@ namespace bench {
 void add_timing_options(CLI::App &command, timing_options_t &options) {
     command.add_option("--threads", options.threads,
                    "Thread counts, such as 1,2 (default: 1 and all)")
-            ->delimiter(',');
+            ->delimiter(',')
+            ->allow_extra_args(false); // or it would take the files behind it
     command.add_option("--isa", options.isa,
             "Cap the instruction set of oneDNN and the plugin, such as avx2");
     command.add_option("--budget", options.budget,
                    "Seconds to spend on a case (default: 0.5, quick 0.2)")
-            ->check(CLI::PositiveNumber);
+            ->check(CLI::Range(1e-3, 3600.));
     command.add_flag("--cpu-time", options.cpu_time,
             "One thread, by its CPU time: for a machine that others use too");
     add_output_options(command, options);

@@ -1,6 +1,5 @@
 #include "shapes_set.hpp"
 
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -34,9 +33,10 @@ dims_t parse_dims(const std::string &text) {
 }
 
 std::vector<dims_t> read_shapes(const std::string &file) {
-    std::ifstream stream(file);
-    if (!stream) stream.open(data_file("shapes/" + file + ".txt"));
-    if (!stream)
+    std::ifstream stream = readable_file(file);
+    if (!stream.is_open())
+        stream = readable_file(data_file("shapes/" + file + ".txt"));
+    if (!stream.is_open())
         throw usage_error_t("--shapes " + file
                             + " is no file, and none of language, vision and "
                               "speech");

@@ -17,18 +17,41 @@ double seconds_now(bool cpu_time) {
            + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Runs that make a sample long enough; also warms code and buffers up.
-int repeats_for(const contestant_t &run, const sampling_t &sampling) {
+constexpr double far_behind = 8; // times the fastest
+
+struct pace_t {
+    int repeats = 1;    // that make a sample long enough
+    double seconds = 0; // of one run
+};
+
+// Also warms code and buffers up.
+pace_t pace_of(const contestant_t &run, const sampling_t &sampling) {
     const double min_sample = sampling.min_sample;
-    int repeats = 1;
+    pace_t pace;
+    int &repeats = pace.repeats;
     while (repeats < (1 << 20)) {
-        const double took = run(repeats, sampling.cpu_time) * repeats;
+        pace.seconds = run(repeats, sampling.cpu_time);
+        const double took = pace.seconds * repeats;
         if (took >= min_sample) break;
         // The clock's own step makes tiny readings worthless: grow slowly.
         const double wanted = min_sample / std::max(took, 1e-9) * 1.1;
         repeats *= static_cast<int>(std::clamp(std::ceil(wanted), 2.0, 16.0));
     }
-    return repeats;
+    return pace;
+}
+
+// How many rounds each takes part in.
+std::vector<int> rounds_of(
+        const std::vector<pace_t> &paces, const sampling_t &sampling) {
+    double fastest = sampling.budget;
+    for (const auto &pace : paces)
+        fastest = std::min(fastest, pace.seconds);
+    const double slow = std::max(sampling.budget, far_behind * fastest);
+    std::vector<int> rounds;
+    for (const auto &pace : paces)
+        rounds.push_back(pace.seconds > slow ? sampling.slow_rounds
+                                             : sampling.max_rounds);
+    return rounds;
 }
 
 } // namespace
@@ -63,9 +86,10 @@ contestant_t timed_here(std::function<void()> run) {
 std::vector<samples_t> sample_side_by_side(
         const std::vector<contestant_t> &contestants,
         const sampling_t &sampling) {
-    std::vector<int> repeats;
+    std::vector<pace_t> paces;
     for (const auto &c : contestants)
-        repeats.push_back(repeats_for(c, sampling));
+        paces.push_back(pace_of(c, sampling));
+    const std::vector<int> rounds = rounds_of(paces, sampling);
     std::vector<samples_t> all(contestants.size());
     const double start = seconds_now(false);
     for (int round = 0; round < sampling.max_rounds; round++) {
@@ -73,8 +97,9 @@ std::vector<samples_t> sample_side_by_side(
                 && seconds_now(false) - start > sampling.budget)
             break;
         for (size_t i = 0; i < contestants.size(); i++)
-            all[i].seconds.push_back(
-                    contestants[i](repeats[i], sampling.cpu_time));
+            if (round < rounds[i])
+                all[i].seconds.push_back(
+                        contestants[i](paces[i].repeats, sampling.cpu_time));
     }
     return all;
 }

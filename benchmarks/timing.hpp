@@ -36,6 +36,9 @@ struct sampling_t {
     double min_sample = 20e-6;
     /// Rounds stop (after min_rounds) when this much time has been spent.
     double budget = 0.3;
+    /// Who takes the whole budget for one run, and far longer than the fastest,
+    /// leaves after so many rounds.
+    int slow_rounds = 3;
     /// Count the calling thread's CPU time, which leaves out what others took
     /// of the processor. Says nothing about work on several threads.
     bool cpu_time = false;

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "data_file.hpp"
 #include "document.hpp"
 #include "mann_whitney.hpp"
 #include "table.hpp"
@@ -41,8 +41,8 @@ void append(samples_t &to, const json_t &from, const char *key) {
 }
 
 json_t parse(const std::string &path) {
-    std::ifstream file(path);
-    if (!file) throw usage_error_t(path + " cannot be read");
+    std::ifstream file = readable_file(path);
+    if (!file.is_open()) throw usage_error_t(path + " cannot be read");
     const json_t document = json_t::parse(file, nullptr, false);
     if (document.is_discarded()) throw usage_error_t(path + " is no JSON");
     if (!document.is_object() || !document.contains("rows")

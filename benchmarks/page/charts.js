@@ -140,7 +140,7 @@ function latencyChart(rows) {
     const sides = [['plugin', '--plugin'], ['stock', '--stock']];
     const node = section('Latencies',
         'Of each call under load: the median, and what one of a hundred and ' +
-        'one of a thousand calls took longer than.');
+        'one of a thousand calls took longer than, where there were enough.');
     key(node, sides);
     const svg = chart(node, 'latencies');
     const all = rows.flatMap(row => sides.flatMap(([side]) =>
@@ -151,10 +151,12 @@ function latencyChart(rows) {
     rows.forEach((row, i) => quantiles.forEach(([q, label], j) => {
         const y = box.top + (i * quantiles.length + j + 0.5) * step;
         add(svg, 'text', {x: 4, y: y + 4}, `${row.name} ${label}`);
-        const ends = sides.map(([side]) => x(row[side][q]));
-        add(svg, 'line', {class: 'grid', x1: ends[0], x2: ends[1],
-                          y1: y, y2: y});
-        for (const [side, color] of sides) {
+        const known = sides.filter(([side]) => row[side][q] > 0);
+        const ends = known.map(([side]) => x(row[side][q]));
+        if (ends.length === 2)
+            add(svg, 'line', {class: 'grid', x1: ends[0], x2: ends[1],
+                              y1: y, y2: y});
+        for (const [side, color] of known) {
             const mark = add(svg, 'circle', {
                 cx: x(row[side][q]), cy: y, r: 6, fill: `var(${color})`,
                 'data-row': `${row.name} ${label}`});
@@ -169,13 +171,12 @@ function memoryChart(points) {
     const node = section('Resident memory over time',
         'Of the whole process; plugin and stock take turns.');
     const svg = chart(node, 'memory', 320);
-    const most = Math.max(...points.map(p => p.bytes)) * 1.1;
-    const last = Math.max(...points.map(p => p.seconds));
-    const x = t => box.left + t / last * (box.right - box.left);
-    const y = b => box.bottom - b / most * (box.bottom - box.top);
-    y.ticks = [0, 1, 2, 3, 4].map(i => most / 4.4 * i);
-    horizontalTicks(svg, y, tick => Math.round(tick / 1e6));
-    x.ticks = [0, 1, 2, 3, 4, 5].map(i => last / 5 * i);
+    const megabytes = Math.max(...points.map(p => p.bytes)) / 1e6;
+    const x = linearScale(Math.max(...points.map(p => p.seconds)), box.left,
+                          box.right);
+    const inMegabytes = linearScale(megabytes * 1.1, box.bottom, box.top);
+    const y = bytes => inMegabytes(bytes / 1e6);
+    horizontalTicks(svg, inMegabytes, digits);
     verticalTicks(svg, x, digits);
     add(svg, 'polyline', {
         fill: 'none', stroke: 'var(--quiet)', 'stroke-width': 2,

@@ -91,6 +91,17 @@ function logScale(values, from, to) {
     return scale;
 }
 
+// From 0 to `most`, with round ticks.
+function linearScale(most, from, to) {
+    const scale = value => from + value / most * (to - from);
+    const power = 10 ** Math.floor(Math.log10(most / 4));
+    const step = [1, 2, 5, 10].map(n => n * power)
+                              .find(width => most / width <= 6);
+    scale.ticks = [];
+    for (let i = 0; i * step <= most; i++) scale.ticks.push(i * step);
+    return scale;
+}
+
 // Charts are drawn at the size they are shown in, so that text stays legible on
 // a telephone; a page whose width changes is drawn again.
 const box = {left: 64, top: 12};

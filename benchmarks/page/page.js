@@ -41,7 +41,7 @@ function rowsTable(rows) {
         {title: 'limit', value: row => limitOf(row) || undefined,
          text: seconds},
         {title: 'ratio', value: row => row.ratio ? row.ratio.median : undefined,
-         text: digits},
+         text: ratio => ratio.toFixed(2)},
         {title: 'stock', value: row => time(row.stock), text: seconds},
         {title: 'gain', value: row => row.gain, text: times}];
     for (const name of peerNames(rows))
@@ -51,7 +51,10 @@ function rowsTable(rows) {
         columns.push({title: 'check', value: row => row.check});
     columns.push({title: 'kernel', value: row =>
         row.plugin.kernel || (row.plugin.refused ? 'refused' : 'oneDNN')});
-    table(section('All rows', 'Medians; a click on a title sorts.'),
+    const guessed = rows.some(row => row.stock && row.stock.estimated);
+    table(section('All rows', 'Medians; a click on a title sorts.' + (guessed
+              ? ' Where stock takes seconds, its time is estimated from the ' +
+                'first rows of the tensor.' : '')),
           columns, rows);
 }
 

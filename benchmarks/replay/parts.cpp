@@ -14,8 +14,19 @@ namespace {
 using dnnl::graph::graph;
 using dnnl::graph::op;
 
+// Later versions write attributes that earlier ones refuse, whatever their
+// value; what says nothing new is left out.
+bool is_default(const std::string &name, const graph_op_t::attribute_t &value) {
+    const auto is = [&](const char *text) {
+        return value == graph_op_t::attribute_t(std::string(text));
+    };
+    return (name == "accumulation_mode" && is("strict"))
+           || (name == "mode" && (is("none") || is("gelu_erf")));
+}
+
 void set_attributes(op &to, const graph_op_t &from) {
     for (const auto &item : from.attributes) {
+        if (is_default(item.first, item.second)) continue;
         const op_attr_t name = *attribute_named(item.first);
         std::visit([&](const auto &value) { to.set_attr(name, value); },
                 item.second);

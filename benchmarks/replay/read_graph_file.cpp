@@ -3,7 +3,6 @@
 // shape, stride, layout_type, property_type}.
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <type_traits>
 
@@ -11,6 +10,7 @@
 
 #include "oneapi/dnnl/dnnl.hpp"
 
+#include "data_file.hpp"
 #include "graph_file.hpp"
 
 namespace dnnl_dequant {
@@ -122,6 +122,10 @@ graph_value_t read_value(const json_t &tensor, const std::string &of) {
     const std::string name = "tensor " + std::to_string(value.id) + " of " + of;
     const std::string type = text_or(tensor, "dtype", "");
     const auto known = type_named(type);
+    if (type == "unknown data_type")
+        refuse(name
+                + " is of a type that this oneDNN could not name; the "
+                  "plugin's own dump beside it (graph-dnnl_dequant-...) does");
     if (!known) refuse(name + " has unknown type " + in_quotes(type));
     value.type = *known;
     value.dims = as<dims_t>(at(tensor, "shape", name.c_str()), name);
@@ -256,8 +260,8 @@ void settle_shapes(graph_file_t &file) {
 }
 
 json_t parse(const std::string &path) {
-    std::ifstream stream(path);
-    if (!stream) refuse("cannot be read");
+    std::ifstream stream = readable_file(path);
+    if (!stream.is_open()) refuse("cannot be read");
     json_t json;
     try {
         json = json_t::parse(stream);

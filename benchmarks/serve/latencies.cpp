@@ -37,5 +37,10 @@ double latencies_t::quantile(double q) const {
     return max_;
 }
 
+std::optional<double> latencies_t::tail(double q) const {
+    if (static_cast<double>(count_) * (1 - q) < 1 - 1e-9) return std::nullopt;
+    return quantile(q);
+}
+
 } // namespace bench
 } // namespace dnnl_dequant

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace dnnl_dequant {
 namespace bench {
@@ -21,6 +22,9 @@ public:
     double max() const { return max_; }
     /// q from 0 to 1, the middle of its bucket; 0 where nothing was counted.
     double quantile(double q) const;
+    /// The same; nothing where so few were counted that none is expected
+    /// beyond it: under 100 for the 99th percentile.
+    std::optional<double> tail(double q) const;
 
 private:
     static constexpr size_t an_octave = 64, octaves = 36;

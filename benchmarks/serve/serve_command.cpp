@@ -42,11 +42,20 @@ struct memory_point_t {
     const char *side; // who served until then
 };
 
+// null where there were too few calls to know.
 json_t to_json(const latencies_t &latencies, double seconds) {
-    return {{"count", latencies.count()},
+    json_t j {{"count", latencies.count()},
             {"per_second", static_cast<double>(latencies.count()) / seconds},
-            {"p50", latencies.quantile(0.5)}, {"p99", latencies.quantile(0.99)},
-            {"p999", latencies.quantile(0.999)}, {"max", latencies.max()}};
+            {"p50", latencies.quantile(0.5)}, {"p99", nullptr},
+            {"p999", nullptr}, {"max", latencies.max()}};
+    if (const auto p99 = latencies.tail(0.99)) j["p99"] = *p99;
+    if (const auto p999 = latencies.tail(0.999)) j["p999"] = *p999;
+    return j;
+}
+
+std::string tail_text(const latencies_t &latencies, double q) {
+    const auto tail = latencies.tail(q);
+    return tail ? time_text(*tail) : "-";
 }
 
 class serve_session_t {
@@ -150,7 +159,7 @@ private:
         print_calls(table, "execute", &served_calls_t::execute);
         print_calls(table, "compile, hit", &served_calls_t::hit);
         print_calls(table, "compile, miss", &served_calls_t::miss);
-        std::printf("\n");
+        std::printf("-: too few calls to know\n\n");
         for (const auto &side : sides_)
             std::printf("%-6s %6.1f GB/s in all, resident memory %+.1f MB "
                         "while it served%s\n",
@@ -175,9 +184,8 @@ private:
             const double own = l.quantile(0.5);
             const bool plugin = side.owner == owner_t::plugin;
             table.print_row({name, side.name, std::to_string(l.count()),
-                    number_text(rate, 0), time_text(own),
-                    time_text(l.quantile(0.99)), time_text(l.quantile(0.999)),
-                    time_text(l.max()),
+                    number_text(rate, 0), time_text(own), tail_text(l, 0.99),
+                    tail_text(l, 0.999), time_text(l.max()),
                     plugin && own > 0 ? times_text(stock / own) : ""});
         }
     }

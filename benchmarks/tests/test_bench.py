@@ -143,6 +143,7 @@ class Mistakes(unittest.TestCase):
         self.assertIn("0", self.refused("kernels", "--threads", "0"))
         self.refused("kernels", "--threads", "two")
         self.refused("kernels", "--threads", "99999")
+        self.refused("kernels", "--budget", "-1")
 
     def test_cpu_time_is_for_one_thread(self):
         self.refused("kernels", "--cpu-time", "--threads", "1,2")

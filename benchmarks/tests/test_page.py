@@ -84,7 +84,8 @@ class Page(unittest.TestCase):
     def test_serve(self):
         self.made("serve", "--seconds", "1")
         charts = self.charts(self.opened())
-        self.assertEqual(charts["latencies"], 3 * 3 * 2)
+        # The medians, and of percentiles those of which there are enough calls.
+        self.assertIn(charts["latencies"], range(3 * 2 + 1, 3 * 3 * 2 + 1))
         self.assertGreater(charts["memory"], 2)
 
     def test_names_cannot_break_out(self):

@@ -125,12 +125,33 @@ class Replays(Folder):
         noted["graph"][0]["inputs"][0]["layout_type"] = "any"
         self.assertEqual(self.rows(self.written(noted))[0]["check"], "equal")
 
+    def test_what_later_versions_write(self):
+        """3.12's dumps: ports, defaults that 3.7 lacks, host scalars."""
+        later = graph("attention-u8-group64-f32.json")
+        later.update(version="3.12.1", input_ports=[0, 1, 2],
+                     output_ports=[50])
+        for op in later["graph"]:
+            if op["kind"] == "MatMul":
+                op["attrs"]["accumulation_mode"] = {
+                    "type": "string", "value": "strict"}
+            if op["kind"] == "SoftMax":
+                op["attrs"]["mode"] = {"type": "string", "value": "none"}
+            if op["kind"] in ("Divide", "Multiply"):
+                op["inputs"][1].update(
+                    shape=[], stride=[], property_type="host_scalar")
+        for row in self.rows(self.written(later)):
+            self.assertNotIn("refused", row["plugin"], row["name"])
+
     def test_what_nobody_can_run_is_said(self):
         refused = graph("quark-s32-axis-f32.json")
         refused["graph"][0]["kind"] = "QuantizeLinear"
         done = replay(self.written(refused))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("refused", done.stdout)
+
+    def test_files_may_follow_any_option(self):
+        path = os.path.join(GRAPHS, "dequantize-s8-channel-f32.json")
+        self.assertEqual(len(self.rows("--threads", "1", path, path)), 2)
 
     def test_csv(self):
         path = os.path.join(self.folder, "rows.csv")
@@ -212,6 +233,7 @@ class BadFiles(Folder):
 
     def test_no_file(self):
         self.refused("/nonexistent/graph.json", "cannot be read")
+        self.refused(self.folder, "cannot be read")
 
     def test_no_json(self):
         self.refused("{\"graph\": [", "no JSON")
@@ -228,6 +250,8 @@ class BadFiles(Folder):
     def test_unknown_words(self):
         def kind(g): g["graph"][0]["kind"] = "Dequantise"
         def dtype(g): g["graph"][0]["inputs"][0]["dtype"] = "u3"
+        def nameless(g):
+            g["graph"][0]["inputs"][0]["dtype"] = "unknown data_type"
         def attribute(g): g["graph"][0]["attrs"]["colour"] = {
             "type": "s64", "value": 1}
         def typed(g): g["graph"][0]["attrs"]["axis"] = {
@@ -237,6 +261,7 @@ class BadFiles(Folder):
         def fpmath(g): g["fpmath_mode"] = "f7"
         self.refused(self.changed(kind), "Dequantise")
         self.refused(self.changed(dtype), "u3")
+        self.refused(self.changed(nameless), "graph-dnnl_dequant-")
         self.refused(self.changed(attribute), "colour")
         self.refused(self.changed(typed), "s65")
         self.refused(self.changed(value), "axis")

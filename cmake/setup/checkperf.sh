@@ -3,15 +3,16 @@
 
 checkperf_folder=$PWD/build/checkperf
 
-# checkout_base COMMIT: a work tree of it, kept for the next time.
-checkout_base() {
-    if [ -e "$checkperf_folder/base/.git" ]; then
-        git -C "$checkperf_folder/base" checkout -q --detach "$1"
-    else
-        rm -rf "$checkperf_folder/base"
-        git worktree prune
-        git worktree add -q --detach "$checkperf_folder/base" "$1"
-    fi
+# unpack_base COMMIT: its files, kept for the next time. No work tree of git's,
+# which an interrupt would leave behind. Files are as old as the unpacking, or an
+# older commit's would look built already; the mark comes last.
+unpack_base() {
+    mark=$checkperf_folder/base/.unpacked-$1
+    if [ -e "$mark" ]; then return 0; fi
+    rm -rf "$checkperf_folder/base"
+    mkdir -p "$checkperf_folder/base"
+    git archive "$1" | tar -x -m -C "$checkperf_folder/base"
+    : >"$mark"
 }
 
 # quick_run BUILD-FOLDER JSON [ARGUMENT...]: one thread, by its CPU time, which
@@ -34,7 +35,7 @@ checkperf() {
     base=$(git merge-base "$branch" HEAD) ||
         die "there is no common commit with '$branch'"
     say "comparing with $(git log -1 --format='%h %s' "$base")"
-    checkout_base "$base"
+    unpack_base "$base"
     for side in base work; do
         source=$checkperf_folder/base
         [ $side = base ] || source=$PWD
