@@ -83,11 +83,13 @@ bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
     if (c.transposed)
         return is_unsigned && own_zps
                && (common || c.granularity == granularity_t::per_tensor);
-    // More threads are seen in one set of types, and groups of 64 are between
-    // those of 32 and 128.
-    const bool more_threads = c.threads != fewest_threads;
-    if (is_unsigned && own_zps) return !more_threads || !has_groups(c, 1, 64);
-    return common && c.dst != type_t::f16 && !more_threads;
+    // Out of cache, groups of 64 are between those of 32 and 128, and the other
+    // types and zps are seen in f32 on one thread.
+    const bool in_cache = is_in_cache(c);
+    if (is_unsigned && own_zps) return in_cache || !has_groups(c, 1, 64);
+    return common
+           && (in_cache ? c.dst != type_t::f16
+                        : c.dst == type_t::f32 && c.threads == fewest_threads);
 }
 
 } // namespace

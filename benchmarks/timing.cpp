@@ -91,8 +91,16 @@ std::vector<samples_t> sample_side_by_side(
         paces.push_back(pace_of(c, sampling));
     const std::vector<int> rounds = rounds_of(paces, sampling);
     std::vector<samples_t> all(contestants.size());
+    int round = 0;
+    // Where every sample is one run, the first looks were a round.
+    if (std::all_of(paces.begin(), paces.end(),
+                [](const pace_t &pace) { return pace.repeats == 1; })) {
+        for (size_t i = 0; i < contestants.size(); i++)
+            all[i].seconds.push_back(paces[i].seconds);
+        round++;
+    }
     const double start = seconds_now(false);
-    for (int round = 0; round < sampling.max_rounds; round++) {
+    for (; round < sampling.max_rounds; round++) {
         if (round >= sampling.min_rounds
                 && seconds_now(false) - start > sampling.budget)
             break;
