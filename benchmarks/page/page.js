@@ -13,9 +13,12 @@ function table(node, columns, rows) {
                 const value = column.value(row);
                 const text = value === undefined || value === null ? ''
                     : column.text ? column.text(value) : value;
-                add(line, 'td', column.text ? {class: 'number'}
-                                             : {class: column.kind || ''},
-                    text);
+                const cell = add(line, 'td', {
+                    class: column.text ? 'number' : column.kind || ''});
+                // A long name breaks between its words.
+                String(text).split(/(?<=[/#+])/).forEach((word, i) =>
+                    cell.append(...(i ? [document.createElement('wbr')] : []),
+                                word));
             }
         }
     };
