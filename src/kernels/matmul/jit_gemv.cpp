@@ -18,6 +18,9 @@ namespace {
 // Rows of weights that are read side by side: few enough for the machine to see
 // each as a stream.
 constexpr dim_t strip_rows = 32;
+// Of each, what is read next is asked for: a strip of it stays in the first
+// cache until then.
+constexpr dim_t bytes_ahead = 256;
 
 class jit_gemv_t : public gemv_t {
 public:
@@ -82,10 +85,14 @@ void jit_gemv_t::run(
     args.a_pitch = block.a_pitch * 4;
     args.c_pitch = block.c_pitch * 4;
     args.weights_pitch = bytes_of(weights_.type, weights_.pitch);
-    args.ahead = args.weights_pitch * strip_rows;
+    args.panels = block.cols / panel_.cols();
+    const dim_t panel_bytes = bytes_of(weights_.type, panel_.cols());
+    args.ahead = std::max(bytes_ahead, panel_bytes);
+    args.last_panels = args.ahead / panel_bytes;
+    args.ahead_last = args.weights_pitch * strip_rows + args.ahead
+                      - bytes_of(weights_.type, block.cols);
     args.c = block.c;
     args.partial = block.partial;
-    args.panels = block.cols / panel_.cols();
     const jit_gemv_code_t &code = *code_[static_cast<size_t>(block.rows)];
     for (dim_t k = 0; k < weights_.depth; k += args.depth) {
         const dim_t group = k / weights_.group, within = k % weights_.group;

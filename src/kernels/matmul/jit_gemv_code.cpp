@@ -11,10 +11,10 @@
 // each lane. Scales, zero points and sums are in that order too.
 //
 // Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
-// weights; rdx c; rsi r8 r9 the pitches of a, weights, c; r10 depth to go; r11
-// r13 zero points and scales; r14 panels to go; r15 partial sums. The first 24
-// vectors are sums, the next what was loaded, then the masks; two take turns as
-// weights.
+// weights; rdx c; rsi r8 the pitches of a, weights; r9 how far ahead weights
+// are asked for; r10 depth to go; r11 r13 zero points and scales; r14 panels to
+// go; r15 partial sums. The first 24 vectors are sums, the next what was
+// loaded, then the masks; two take turns as weights.
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
@@ -103,7 +103,6 @@ private:
         mov(rdx, arg(offsetof(jit_gemv_args_t, c)));
         mov(rsi, arg(offsetof(jit_gemv_args_t, a_pitch)));
         mov(r8, arg(offsetof(jit_gemv_args_t, weights_pitch)));
-        mov(r9, arg(offsetof(jit_gemv_args_t, c_pitch)));
         mov(r11, arg(offsetof(jit_gemv_args_t, zps)));
         mov(r13, arg(offsetof(jit_gemv_args_t, scales)));
         mov(r14, arg(offsetof(jit_gemv_args_t, panels)));
@@ -122,6 +121,12 @@ private:
     }
 
     void panel() {
+        Label l_within;
+        mov(r9, arg(offsetof(jit_gemv_args_t, ahead)));
+        cmp(r14, arg(offsetof(jit_gemv_args_t, last_panels)));
+        jg(l_within);
+        mov(r9, arg(offsetof(jit_gemv_args_t, ahead_last)));
+        L(l_within);
         mov(r10, arg(offsetof(jit_gemv_args_t, depth)));
         mov(rax, arg(offsetof(jit_gemv_args_t, a)));
         for (int i = 1; i * 3 < rows_; ++i) {
@@ -169,16 +174,15 @@ private:
                 if (loads) vmovups(sum(r, v), ptr[r10 + bytes(v)]);
                 else vmovups(ptr[r10 + bytes(v)], sum(r, v));
             }
-            if (r + 1 < rows_) add(r10, r9);
+            if (r + 1 < rows_)
+                add(r10, arg(offsetof(jit_gemv_args_t, c_pitch)));
         }
         if (loads) mov(r10, arg(offsetof(jit_gemv_args_t, depth)));
     }
 
     void row_of_weights() {
-        // Rows of the same panel come next.
-        add(rcx, arg(offsetof(jit_gemv_args_t, ahead)));
-        prefetcht0(ptr[rcx]);
-        sub(rcx, arg(offsetof(jit_gemv_args_t, ahead)));
+        for (uint32_t at = 0; at < weights_bytes(vectors_); at += 64)
+            prefetcht0(ptr[rcx + r9 + at]);
         if (is_nibble(w_)) {
             if (vectors_ == 8) vmovdqu32(raw_, ptr[rcx]);
             else if (vectors_ == 4) vpmovzxwd(raw_, ptr[rcx]);
@@ -246,7 +250,8 @@ private:
                 }
                 vmovups(at, c);
             }
-            if (r + 1 < rows_) add(r10, r9);
+            if (r + 1 < rows_)
+                add(r10, arg(offsetof(jit_gemv_args_t, c_pitch)));
         }
     }
 
