@@ -40,7 +40,7 @@ struct block_sizes_t {
 constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256};
 
 // Rows of weights this long are read as streams.
-constexpr dim_t most_gemv_cols = 2048;
+constexpr dim_t most_gemv_cols = 4096;
 // Columns whose scales and zero points stay in a core's first cache.
 constexpr dim_t most_dot_cols = 64;
 

@@ -17,10 +17,10 @@ namespace {
 
 // Rows of weights that are read side by side: few enough for the machine to see
 // each as a stream.
-constexpr dim_t strip_rows = 32;
+constexpr dim_t strip_rows = 16;
 // Of each, what is read next is asked for: a strip of it stays in the first
 // cache until then.
-constexpr dim_t bytes_ahead = 256;
+constexpr dim_t bytes_ahead = 512;
 
 class jit_gemv_t : public gemv_t {
 public:

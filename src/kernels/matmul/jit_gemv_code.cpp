@@ -33,7 +33,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int simd_w = 16, most_sums = 24;
+constexpr int simd_w = 16, most_sums = 24, most_vectors = 8;
 
 bool is_nibble(const gemv_weights_t &w) {
     return bits_of(w.type) == 4;
@@ -73,7 +73,12 @@ public:
 
 private:
     Zmm sum(int row, int v) const { return Zmm(row * vectors_ + v); }
-    const Zmm raw_ {24};
+    // Where sums leave room: zero points, a row's one element of a, and what
+    // is turned over.
+    bool has_room() const { return rows_ == 1; }
+    Zmm zp(int v) const { return Zmm(vectors_ + v); }
+    Zmm turned(int bit) const { return Zmm(2 * most_vectors + bit / 4); }
+    const Zmm vmm_a_ {23}, raw_ {24};
     Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
     Zmm weight(int v) const { return Zmm(30 + v % 2); }
     Address arg(size_t offset) { return qword[rdi + offset]; }
@@ -107,9 +112,7 @@ private:
         mov(r13, arg(offsetof(jit_gemv_args_t, scales)));
         mov(r14, arg(offsetof(jit_gemv_args_t, panels)));
         mov(r15, arg(offsetof(jit_gemv_args_t, partial)));
-        for (int v = 0; is_nibble(w_) && v < std::min(vectors_, first_high);
-                ++v)
-            vmovups(mask(4 * v), constant(0xfu << (4 * v)));
+        load_masks();
         Label l_panel;
         L(l_panel);
         panel();
@@ -118,6 +121,15 @@ private:
             add(at, bytes(vectors_));
         dec(r14);
         jnz(l_panel, T_NEAR);
+    }
+
+    void load_masks() {
+        const int count = is_nibble(w_) ? std::min(vectors_, first_high) : 1;
+        for (int v = 0; v < count; ++v) {
+            if (is_nibble(w_)) vmovups(mask(4 * v), constant(0xfu << (4 * v)));
+            if (has_room())
+                vmovups(turned(4 * v), constant(turned_bits(4 * v)));
+        }
     }
 
     void panel() {
@@ -134,6 +146,8 @@ private:
             add(base_of_a(i), base_of_a(i - 1));
         }
         begin_sums();
+        for (int v = 0; has_room() && v < vectors_; ++v)
+            vmovups(zp(v), ptr[r11 + bytes(v)]);
         Label l_depth, l_scale, l_end;
         push(rcx);
         align(32);
@@ -188,39 +202,52 @@ private:
             else if (vectors_ == 4) vpmovzxwd(raw_, ptr[rcx]);
             else vpmovzxbd(raw_, ptr[rcx]);
         }
+        if (has_room()) vbroadcastss(vmm_a_, ptr[row_of_a(0)]);
         for (int v = 0; v < vectors_; ++v) {
             make_number(v);
             multiply(weight(v), v);
         }
     }
 
+    // What makes a number of a nibble at `bit`: unit_number(), and the bit that
+    // says its sign.
+    uint32_t turned_bits(int bit) const {
+        uint32_t bits;
+        const float number = unit_number(bit);
+        std::memcpy(&bits, &number, sizeof(bits));
+        if (!is_signed(w_)) return bits;
+        return bits | (is_nibble(w_) ? 8u << bit : 0x80u);
+    }
+
     // A number that is more than the weight by unit_number(), and more.
     void make_number(int v) {
         const Zmm w = weight(v);
         const int bit = bit_of(w_, v);
-        uint32_t turned;
-        const float number = unit_number(bit);
-        std::memcpy(&turned, &number, sizeof(turned));
+        const Address in_memory = constant(turned_bits(bit));
+        const Zmm in_register = turned(bit);
+        const Operand &turn
+                = has_room() ? static_cast<const Operand &>(in_register)
+                             : in_memory;
         if (!is_nibble(w_)) {
-            if (is_signed(w_)) turned |= 0x80;
             vpmovzxbd(w, ptr[rcx + weights_bytes(v)]);
-            vpxord(w, w, constant(turned));
+            vpxord(w, w, turn);
             return;
         }
-        if (is_signed(w_)) turned |= 8u << bit;
         if (v == first_high) vpsrld(raw_, raw_, high_shift);
         vmovdqa32(w, raw_);
         constexpr uint8_t masked_and_turned = 0x6a; // (w & mask) ^ turned
-        vpternlogd(w, mask(bit), constant(turned), masked_and_turned);
+        vpternlogd(w, mask(bit), turn, masked_and_turned);
     }
 
     void multiply(const Zmm &value, int v) {
-        vsubps(value, value, ptr[r11 + bytes(v)]);
+        if (has_room()) vsubps(value, value, zp(v));
+        else vsubps(value, value, ptr[r11 + bytes(v)]);
         if (rounds_) {
             vmulps(value, value, ptr[r13 + bytes(v)]);
             lanes_.round(value, w_.rounded, bf16_rounding_t::with_nan,
                     weight(v + 1));
         }
+        if (has_room()) return vfmadd231ps(sum(0, v), value, vmm_a_);
         for (int r = 0; r < rows_; ++r)
             vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
     }
@@ -264,7 +291,7 @@ private:
 } // namespace
 
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows) {
-    for (int vectors = 8; vectors > 1; vectors /= 2)
+    for (int vectors = most_vectors; vectors > 1; vectors /= 2)
         if (rows * vectors <= most_sums
                 && weights.cols % (vectors * simd_w) == 0)
             return {vectors, is_nibble(weights)};
