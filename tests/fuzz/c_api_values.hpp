@@ -47,11 +47,11 @@ inline lt_t dense(size_t id, int type, const std::vector<int64_t> &dims) {
     lt.data_type = static_cast<dnnl_data_type_t>(type);
     lt.ndims = static_cast<int>(dims.size());
     lt.layout_type = dnnl_graph_layout_type_strided;
-    int64_t stride = 1;
+    uint64_t stride = 1; // may wrap
     for (size_t d = dims.size(); d-- > 0;) {
         lt.dims[d] = dims[d];
-        lt.layout.strides[d] = stride;
-        stride *= dims[d];
+        lt.layout.strides[d] = static_cast<int64_t>(stride);
+        stride *= static_cast<uint64_t>(dims[d]);
     }
     return lt;
 }

@@ -14,12 +14,11 @@ namespace {
 // Floats from 0 on are ordered as their bits are.
 void raise(float &to, float value) {
     static_assert(sizeof(float) == sizeof(uint32_t), "f32");
-    uint32_t wanted, seen;
+    uint32_t wanted;
     std::memcpy(&wanted, &value, sizeof(wanted));
     auto *const bits = reinterpret_cast<unsigned char *>(&to);
-    std::memcpy(&seen, bits, sizeof(seen));
     auto *const word = reinterpret_cast<uint32_t *>(bits);
-    seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (wanted > seen
             && !__atomic_compare_exchange_n(word, &seen, wanted, true,
                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
