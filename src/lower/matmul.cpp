@@ -39,8 +39,9 @@ struct block_sizes_t {
 // side, 32 x 1024 take 20 and 512 x 64 4.7.
 constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256};
 
-// Rows of weights this long are read as streams.
-constexpr dim_t most_gemv_cols = 4096;
+// Rows of weights this long are read as streams; as many sums, and their parts,
+// stay in a core's first caches.
+constexpr dim_t most_gemv_cols = 4096, most_gemv_sums = 8192;
 // Columns whose scales and zero points stay in a core's first cache.
 constexpr dim_t most_dot_cols = 64;
 
@@ -204,8 +205,11 @@ private:
                 round_up((shape_.back() + threads_ - 1) / threads_, panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
         if (plan_.gemv)
-            most.cols = std::min(
-                    few_weights_.by_column ? most_dot_cols : most_gemv_cols,
+            most.cols = std::min(few_weights_.by_column
+                                         ? most_dot_cols
+                                         : std::min(most_gemv_cols,
+                                                   most_gemv_sums / block_rows_
+                                                           / panel * panel),
                     round_up((shape_.back() + threads_ - 1) / threads_,
                             few_panel));
         const size_t k = weights_.chain.shape().size() - 2;

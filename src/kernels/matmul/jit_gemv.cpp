@@ -15,18 +15,24 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Rows of weights that are read side by side: few enough for the machine to see
-// each as a stream.
-constexpr dim_t strip_rows = 16;
+// Rows of weights that are read side by side: few enough for the first cache to
+// hold a line of each, though they meet in the same sets; more of them where
+// more sums go to memory and back each time.
+constexpr dim_t strip_rows_of(dim_t rows) {
+    return rows == 1 ? 16 : 32;
+}
+
 // Of each, what is read next is asked for: a strip of it stays in the first
 // cache until then.
 constexpr dim_t bytes_ahead = 512;
 
 class jit_gemv_t : public gemv_t {
 public:
-    jit_gemv_t(const gemv_weights_t &weights, const jit_gemv_panel_t &panel)
+    jit_gemv_t(const gemv_weights_t &weights, const jit_gemv_panel_t &panel,
+            dim_t rows)
         : weights_(weights)
-        , panel_(panel) {}
+        , panel_(panel)
+        , strip_rows_(strip_rows_of(rows)) {}
 
     const char *name() const override {
         return "jit_matmul_few_rows_avx512_core";
@@ -59,6 +65,7 @@ private:
 
     const gemv_weights_t weights_;
     const jit_gemv_panel_t panel_;
+    const dim_t strip_rows_;
     std::unique_ptr<jit_apart_t> scales_apart_, zps_apart_;
     std::array<std::unique_ptr<jit_gemv_code_t>, most_rows + 1> code_;
 };
@@ -89,7 +96,7 @@ void jit_gemv_t::run(
     const dim_t panel_bytes = bytes_of(weights_.type, panel_.cols());
     args.ahead = std::max(bytes_ahead, panel_bytes);
     args.last_panels = args.ahead / panel_bytes;
-    args.ahead_last = args.weights_pitch * strip_rows + args.ahead
+    args.ahead_last = args.weights_pitch * strip_rows_ + args.ahead
                       - bytes_of(weights_.type, block.cols);
     args.c = block.c;
     args.partial = block.partial;
@@ -98,7 +105,7 @@ void jit_gemv_t::run(
         const dim_t group = k / weights_.group, within = k % weights_.group;
         const dim_t left
                 = std::min(weights_.group - within, weights_.depth - k);
-        args.depth = std::min(left, strip_rows);
+        args.depth = std::min(left, strip_rows_);
         args.continues = within != 0;
         args.ends = args.depth == left;
         args.a = block.a + k;
@@ -141,7 +148,7 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     if (weights.by_column) return make_dot(weights, gemv);
     const jit_gemv_panel_t panel = gemv_panel_of(weights, rows);
     if (panel.vectors == 0) return refuse("columns are not in whole panels");
-    auto made = std::make_shared<jit_gemv_t>(weights, panel);
+    auto made = std::make_shared<jit_gemv_t>(weights, panel, rows);
     const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);
     return result;
