@@ -51,6 +51,7 @@ jit_io_t<isa>::jit_io_t(jit_generator_t &host, const src_format_t &src,
     , fields_(fields_of<isa>(src, dst))
     , vmm_mask_ {vmm_t(first_vmm), vmm_t(first_vmm + 1)}
     , vmm_magic_ {vmm_t(first_vmm + 2), vmm_t(first_vmm + 3)}
+    , vmm_upper_words_(first_vmm + 3)
     , vmm_shifts_(first_vmm + 4)
     , vmm_one_(first_vmm + 4)
     , vmm_half_(first_vmm + 5)
@@ -140,8 +141,19 @@ void jit_io_t<isa>::load_integer_constants() {
     }
 }
 
+// For vpermw: the upper word of each lane, side by side.
+template <isa_t isa>
+Address jit_io_t<isa>::upper_words() {
+    constexpr uint32_t two_words = 0x00040004u;
+    lanes_t lanes;
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = 0x00030001u + i % 8 * two_words;
+    return h_.constant(lanes);
+}
+
 template <isa_t isa>
 void jit_io_t<isa>::load_rounding_constants() {
+    if (is_avx512 && fields_ == 1) h_.vmovups(vmm_upper_words_, upper_words());
     if (dot_products_) {
         h_.vmovups(vmm_odd_bit_, h_.constant(0x10000u));
         h_.vmovups(vmm_one_, h_.constant(0x80000000u));

@@ -167,6 +167,7 @@ private:
     void set_odd_mask();
     void spread_nibbles_in_place(
             const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    Xbyak::Address upper_words();
     Xbyak::Address shifts();
     Xbyak::Address bytes_of_nibbles();
     void spread_bits(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
@@ -191,6 +192,8 @@ private:
     // Wide integers: the parts' masks, the low part's bits of 2^23 or the high
     // part's weight.
     const vmm_t vmm_mask_[2], vmm_magic_[2];
+    // bf16, one field: where the upper words are. In the second field's place.
+    const vmm_t vmm_upper_words_;
     // Nibbles one to a lane: the lanes' shifts or bytes. bf16: the rounding's
     // constants.
     const vmm_t vmm_shifts_, vmm_one_, vmm_half_, vmm_odd_bit_;

@@ -109,29 +109,28 @@ void jit_io_t<isa>::store_f16(
 template <isa_t isa>
 void jit_io_t<isa>::store_bf16(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
-    switch (extent) {
-    case extent_t::full: store_full(dst, v); break;
-    case extent_t::tail: h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, v); break;
-    case extent_t::single: h_.vpextrw(h_.ptr[dst], Xmm(v.getIdx()), 0); break;
-    }
+    if (extent == extent_t::full) store_full(dst, v);
+    else h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, v);
 }
 
-// One result a lane, in its low half.
+// One result a lane, in its upper half.
 template <isa_t isa>
 void jit_io_t<isa>::store_bf16_lanes(
         const RegExp &dst, const vmm_t &v, extent_t extent) {
     const Xmm x(v.getIdx());
     if (extent == extent_t::single) {
-        h_.vpextrw(h_.ptr[dst], x, 0);
+        h_.vpextrw(h_.ptr[dst], x, 1);
     } else if (!is_avx512) {
+        h_.vpsrld(v, v, 16);
         h_.vpackusdw(v, v, v);
         h_.vpermq(Ymm(v.getIdx()), Ymm(v.getIdx()), 0x08);
         store_full(dst, x);
-    } else if (extent == extent_t::tail) {
-        h_.vpmovdw(h_.ptr[dst] | k_dst_tail_, Zmm(v.getIdx()));
     } else {
-        h_.vpmovdw(Ymm(v.getIdx()), Zmm(v.getIdx()));
-        store_full(dst, Ymm(v.getIdx()));
+        // As many micro-operations as vpmovdw takes, and no shift before it.
+        h_.vpermw(v, vmm_upper_words_, v);
+        const Ymm words(v.getIdx());
+        if (extent == extent_t::full) store_full(dst, words);
+        else h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, words);
     }
 }
 
@@ -146,12 +145,11 @@ void jit_io_t<isa>::store(const RegExp &dst, const vmm_t &first,
     clear_payload(first, tmp);
     if (fields_ == 2 && extent != extent_t::single) {
         join_bf16(first, second, tmp);
+        store_bf16(dst, first, extent);
     } else {
         round_to_bf16(first, tmp);
-        h_.vpsrld(first, first, 16);
+        store_bf16_lanes(dst, first, extent);
     }
-    if (fields_ == 2) store_bf16(dst, first, extent);
-    else store_bf16_lanes(dst, first, extent);
 }
 
 template class jit_io_t<isa_avx512_core>;
