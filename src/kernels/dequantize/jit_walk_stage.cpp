@@ -87,12 +87,17 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
 }
 
 // Floats from one row's parameter to the next one's. Those of rows that are
-// near each other are staged with what is between them, which no row reads.
+// near each other are staged with what is between them, which no row reads,
+// where it is dear to read them one by one: not f32 and integers of bytes.
 dim_t jit_walk_t::staged_pitch(int operand, const rect_t &rect) const {
-    const dim_t stride = operand < 0 ? 0 : plan_.strides[at(operand)].row;
+    if (operand < 0 || plan_.params.divides) return 1;
+    const data_type_t type = problem_.operands[at(operand)].type;
+    const int bits = bits_of(type);
+    const bool dear = bits < 8 || (is_floating(type) && bits < 32);
+    const dim_t stride = plan_.strides[at(operand)].row;
     const bool near = stride > 1 && stride <= most_near
                       && rect.rows * stride <= jit_max_staged;
-    return near && !plan_.params.divides ? stride : 1;
+    return dear && near ? stride : 1;
 }
 
 bool jit_walk_t::stage_span(
