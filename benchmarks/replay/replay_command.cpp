@@ -44,6 +44,9 @@ public:
         printer_.print_legend();
         for (const auto &path : options_.files)
             if (!is_interrupted()) run_file(path);
+        if (is_interrupted())
+            std::printf("\ninterrupted: %zu rows of some of the %zu files\n",
+                    document_["rows"].size(), options_.files.size());
         write_files(options_, document_);
         return refused_ > 0 ? 2 : wrong_ > 0 ? 1 : 0;
     }

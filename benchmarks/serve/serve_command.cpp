@@ -152,6 +152,9 @@ private:
                     "plugin and stock in turns\n\n",
                 served_.size(), options_.threads, options_.omp_threads,
                 options_.seconds);
+        if (is_interrupted())
+            std::printf("interrupted after %.3g s\n\n",
+                    sides_[0].calls.seconds + sides_[1].calls.seconds);
         const table_t table({{"call", 13}, {"by", 6}, {"count", 9, true},
                 {"per second", 10, true}, {"p50", 8, true}, {"p99", 8, true},
                 {"p99.9", 8, true}, {"max", 8, true}, {"gain", 6, true}});

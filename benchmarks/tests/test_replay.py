@@ -176,7 +176,9 @@ class Replays(Folder):
         self.assertEqual(running.returncode, 0)
         self.assertIn("DynamicDequantize", text)
         with open(out, encoding="utf-8") as file:
-            self.assertIn(len(json.load(file)["rows"]), range(1, 500))
+            rows = json.load(file)["rows"]
+        self.assertIn(len(rows), range(1, 500))
+        self.assertIn(f"interrupted: {len(rows)} rows", text)
 
 
 class Dumps(Folder):
