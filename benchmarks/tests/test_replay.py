@@ -25,7 +25,7 @@ def replay(*arguments, **how):
     return subprocess.run(
         [TOOL, "replay", "--budget", "0.01", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        universal_newlines=True, timeout=300, **how)
+        universal_newlines=True, timeout=600, **how)
 
 
 def graph(name):
