@@ -47,6 +47,18 @@ class Compare(unittest.TestCase):
         return (self.written(document(old, 1), "old.json"),
                 self.written(document(new, 2), "new.json"))
 
+    def test_a_change_is_one_in_each_pair(self):
+        """The mood of one run of two is no change."""
+        old, new = self.pair({"steady": 1, "moody": 1, "other": 1},
+                             {"steady": 1.2, "moody": 1.5, "other": 1})
+        calm = self.written(document({"steady": 1.2, "moody": 1, "other": 1},
+                                     3), "calm.json")
+        done = self.compare(old, new, old, calm)
+        self.assertIn("1 slower, 0 faster, by over 5% in each pair of runs",
+                      done.stdout)
+        self.assertIn("steady", done.stdout)
+        self.assertNotIn("moody", done.stdout)
+
     def test_slower_and_faster(self):
         out = os.path.join(self.folder, "out.json")
         done = self.compare(
