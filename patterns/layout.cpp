@@ -35,7 +35,6 @@ result_t compose_layout(const scope_t &scope, const op_record_t &op,
         composition_t &composition) {
     compose_input(scope, op, 0, composition);
     chain_t &chain = composition.chain;
-    if (composition.product) return refuse(op, "it moves a product's elements");
     if (type_of(op.outputs[0]) != chain.type())
         return refuse(op, text("its output is of type ",
                                   to_string(type_of(op.outputs[0])),

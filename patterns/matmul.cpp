@@ -69,15 +69,16 @@ result_t product_shape(const op_record_t &op, const dims_t &src,
     };
     if (src.back() != weights[weights.size() - 2])
         return wrong("as many columns of src as rows of weights");
-    if (weights.size() > src.size())
-        return refuse(op, "weights have more dimensions than src");
-    const size_t more = src.size() - weights.size();
-    for (size_t d = 0; d + 2 < weights.size(); ++d)
-        if (weights[d] != 1 && weights[d] != src[more + d]) {
-            if (src[more + d] == 1) return refuse(op, "src broadcasts");
+    const dims_t &longer = src.size() < weights.size() ? weights : src;
+    const dims_t &shorter = src.size() < weights.size() ? src : weights;
+    const size_t more = longer.size() - shorter.size();
+    shape = longer;
+    for (size_t d = more; d + 2 < shape.size(); ++d) {
+        if (longer[d] == 1) shape[d] = shorter[d - more];
+        if (shorter[d - more] != shape[d] && shorter[d - more] != 1)
             return wrong("batches that broadcast");
-        }
-    shape = src;
+    }
+    shape[shape.size() - 2] = src[src.size() - 2];
     shape.back() = weights.back();
     return {};
 }
@@ -101,6 +102,7 @@ result_t compose_matmul(const scope_t &scope, const op_record_t &op,
     append_ops(composition, product->src);
     append_ops(composition, product->weights);
     composition.dequantizes = true;
+    product->shape = shape;
     composition.product = std::move(product);
     if (op.inputs.size() > 2) {
         chain_t::view_t view;

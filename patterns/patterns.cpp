@@ -59,8 +59,8 @@ result_t compose(const scope_t &scope, const op_record_t &op,
 }
 
 void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
-        composition_t &composition) {
-    const op_record_t *producer = scope.producer(op.inputs[index].id);
+        composition_t &composition, int uses) {
+    const op_record_t *producer = scope.producer(op.inputs[index].id, uses);
     if (producer != nullptr) {
         composition_t inner;
         inner.depth = composition.depth + 1;

@@ -12,8 +12,9 @@ result_t compose(const scope_t &scope, const op_record_t &op,
 /// Composes the value that `op` has as input `index`: by its producer where
 /// the scope has one that composes, else as a tensor from outside. For
 /// patterns.
+/// @param uses how many inputs of the ops composed here the value is
 void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
-        composition_t &composition);
+        composition_t &composition, int uses = 1);
 
 /// The same, but only where a dequantize is among the ops; else false, and the
 /// input is just a tensor to the op.

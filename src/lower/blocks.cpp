@@ -6,20 +6,25 @@ namespace dnnl_dequant {
 
 using axis_t = block_kernels_t::axis_t;
 
-axis_t block_axis(
-        const chain_t &chain, const dims_t &dst_strides, size_t d, dim_t size) {
+axis_t block_axis(const chain_t &chain, size_t d, dim_t size) {
     axis_t axis;
     const dim_t extent = chain.shape()[d];
     for (dim_t at = 0; at < extent; at += size) {
         for (size_t o = 0; o < chain.operand_count(); ++o)
             axis.offsets.push_back(chain.offset_of(o, d, at));
-        axis.offsets.push_back(dst_strides[d] * at);
         axis.shapes.push_back(extent - at < size);
     }
     axis.shape_count = extent % size == 0 ? 1 : 2;
     // Where it is the only one, the short shape is the first.
     if (extent < size) axis.shapes.assign(1, 0);
     return axis;
+}
+
+axis_t block_axis(
+        const chain_t &chain, const dims_t &dst_strides, size_t d, dim_t size) {
+    chain_t placed = chain;
+    placed.place_dst(dst_strides);
+    return block_axis(placed, d, size);
 }
 
 axis_t combined_axis(const axis_t &outer, const axis_t &inner) {
@@ -41,10 +46,15 @@ axis_t whole_axis(size_t operands) {
     return {std::vector<dim_t>(operands, 0), {0}, 1};
 }
 
-std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst) {
+std::vector<data_type_t> operand_types(const chain_t &chain) {
     std::vector<data_type_t> types;
     for (size_t o = 0; o < chain.operand_count(); ++o)
         types.push_back(chain.operand_type(o));
+    return types;
+}
+
+std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst) {
+    auto types = operand_types(chain);
     types.push_back(dst);
     return types;
 }

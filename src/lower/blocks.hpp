@@ -9,7 +9,9 @@
 namespace dnnl_dequant {
 
 /// Blocks of `size` indices along dimension d of a chain's value: where its
-/// operands lie, dst with these strides, and which of two shapes a block has.
+/// operands lie and which of two shapes a block has. dst is placed already, or
+/// has these strides.
+block_kernels_t::axis_t block_axis(const chain_t &chain, size_t d, dim_t size);
 block_kernels_t::axis_t block_axis(
         const chain_t &chain, const dims_t &dst_strides, size_t d, dim_t size);
 
@@ -20,6 +22,7 @@ block_kernels_t::axis_t combined_axis(const block_kernels_t::axis_t &outer,
 /// An axis that is not cut.
 block_kernels_t::axis_t whole_axis(size_t operands);
 
+std::vector<data_type_t> operand_types(const chain_t &chain);
 std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst);
 
 /// A kernel for every block that looks like no other before it; make(i, j, k,

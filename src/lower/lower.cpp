@@ -21,7 +21,7 @@ public:
         : partition_(partition)
         , lowered_(lowered) {}
 
-    const op_record_t *producer(size_t tensor) const override {
+    const op_record_t *producer(size_t tensor, int /*uses*/) const override {
         for (const op_record_t &op : partition_.ops)
             for (const logical_tensor_t &output : op.outputs)
                 if (output.id == tensor) return &op;

@@ -72,24 +72,28 @@ public:
         , threads_(std::max(threads, 1))
         , lowered_(lowered)
         , dst_(lowered.outputs.front())
-        , shape_(composition.chain.shape())
+        , shape_(composition.product->shape)
         , rank_(shape_.size()) {}
 
     result_t run() {
         note_operands();
         const dims_t &weights = weights_.chain.shape();
         plan_.depth = weights[weights.size() - 2];
-        plan_.rows = std::accumulate(shape_.begin(), shape_.end() - 1, dim_t(1),
-                std::multiplies<dim_t>());
+        const dims_t &src = src_.chain.shape();
+        plan_.rows = count_of(src.begin(), src.end() - 1);
         batched_ = std::any_of(weights.begin(), weights.end() - 2,
                 [](dim_t dim) { return dim != 1; });
-        result_t result = make_gemm(isa_, plan_.gemm);
+        stored_ = result_.chain;
+        stored_.place_dst(strides_of(dst_));
+        result_t result = stored_.order_by_first(shape_);
+        if (result.ok()) result = make_gemm(isa_, plan_.gemm);
+        if (!result.ok()) return result;
         cut_rows();
         choose_gemv();
-        if (result.ok()) result = make_src();
+        result = make_src();
         if (!result.ok()) return result;
         cut_depth_and_cols();
-        if (plan_.rows > 0 && shape_.back() > 0) {
+        if (count_of(shape_.begin(), shape_.end()) > 0) {
             result = make_weights();
             if (result.ok()) result = make_parameters();
             if (result.ok()) result = make_result();
@@ -101,6 +105,11 @@ public:
     }
 
 private:
+    static dim_t count_of(
+            dims_t::const_iterator begin, dims_t::const_iterator end) {
+        return std::accumulate(begin, end, dim_t(1), std::multiplies<dim_t>());
+    }
+
     void note_operands() {
         plan_.src_operands = add_sources(src_);
         plan_.weights_operands = add_sources(weights_);
@@ -165,10 +174,9 @@ private:
         dim_t rows = 1;
         for (size_t d = rank_ - 1; d-- > 0;) {
             if (batched_ && d + 2 < rank_) break;
-            const chain_t &chain = result_.chain;
             row_sizes_[d] = pick_size(shape_[d],
                     std::max<dim_t>(most_rows / rows, 1), 1,
-                    [&](dim_t size) { return chain.cuts_evenly(d, size); });
+                    [&](dim_t size) { return stored_.cuts_evenly(d, size); });
             rows *= row_sizes_[d];
             if (row_sizes_[d] < shape_[d]) break;
         }
@@ -216,7 +224,7 @@ private:
         cols_ = pick_size(shape_.back(), most.cols, panel, [&](dim_t size) {
             return size % few_panel == 0
                    && weights_.chain.cuts_evenly(k + 1, size)
-                   && result_.chain.cuts_evenly(rank_ - 1, size);
+                   && stored_.cuts_evenly(rank_ - 1, size);
         });
         const dim_t depth = most.depth * most.cols / round_up(cols_, panel);
         depth_ = pick_size(plan_.depth, depth, 16, [&](dim_t size) {
@@ -287,18 +295,16 @@ private:
     }
 
     result_t make_result() {
-        chain_t chain = result_.chain;
+        chain_t chain = stored_;
         // The sums are a block's own.
         chain.lay_first(dims_t(rank_, 0));
-        const dims_t strides = strides_of(dst_);
-        const auto types = operand_types(chain, chain.type());
+        const auto types = operand_types(chain);
         auto rows = whole_axis(types.size());
         for (size_t d = 0; d + 1 < rank_; ++d)
-            rows = combined_axis(
-                    rows, block_axis(chain, strides, d, row_sizes_[d]));
+            rows = combined_axis(rows, block_axis(chain, d, row_sizes_[d]));
         note_row_blocks();
         plan_.result = block_kernels_t(
-                types, {rows, block_axis(chain, strides, rank_ - 1, cols_),
+                types, {rows, block_axis(chain, rank_ - 1, cols_),
                                whole_axis(types.size())});
         return make_kernels(plan_.result, isa_,
                 [&](size_t row, size_t col, size_t, problem_t &problem) {
@@ -309,25 +315,30 @@ private:
             for (size_t d = 0; d + 1 < rank_; ++d)
                 sums[d] = sums[d] / sizes.back() * plan_.pitch;
             block.lay_first(sums);
-            return block.finish(strides, problem);
+            return block.finish(problem);
         });
+    }
+
+    // Of the product's rank.
+    dims_t aligned(dims_t shape) const {
+        shape.insert(shape.begin(), rank_ - shape.size(), 1);
+        return shape;
     }
 
     // Every block of rows, in the order of make_result()'s axis.
     void note_row_blocks() {
-        const dims_t &weights = weights_.chain.shape();
+        const dims_t weights = aligned(weights_.chain.shape());
+        const dims_t src = aligned(src_.chain.shape());
         dims_t at(rank_ - 1, 0);
         for (bool more = true; more;) {
             dims_t sizes;
             dim_t first = 0, rows = 1, outer = 0;
             for (size_t d = 0; d + 1 < rank_; ++d) {
                 sizes.push_back(std::min(row_sizes_[d], shape_[d] - at[d]));
-                first = first * shape_[d] + at[d];
                 rows *= sizes.back();
-                const size_t more_dims = rank_ - weights.size();
-                if (d + 2 < rank_ && d >= more_dims
-                        && weights[d - more_dims] != 1)
-                    outer = outer * weights[d - more_dims] + at[d];
+                first = first * src[d] + (src[d] == 1 ? 0 : at[d]);
+                if (d + 2 < rank_ && weights[d] != 1)
+                    outer = outer * weights[d] + at[d];
             }
             row_block_dims_.push_back(sizes);
             plan_.row_blocks.push_back(
@@ -346,8 +357,10 @@ private:
     const dim_t threads_;
     lowered_t &lowered_;
     const logical_tensor_t &dst_;
-    const dims_t shape_;
+    const dims_t shape_; // of the product
     const size_t rank_;
+    // The value, dst being an operand, in the product's dimensions.
+    chain_t stored_;
     bool batched_ = false;
     dims_t row_sizes_; // of a block, one a dimension of rows
     std::vector<dims_t> row_block_dims_;

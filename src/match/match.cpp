@@ -60,6 +60,20 @@ result_t apply_input(step_kind_t kind, const op_record_t &op, size_t index,
     return {};
 }
 
+result_t check_blocks(const composition_t &composition) {
+    if (!composition.product) return {};
+    chain_t chain = composition.chain;
+    // Blocks are different threads'.
+    if (bits_of(chain.type()) < 8)
+        return {status_t::unimplemented, "elements that share a byte"};
+    // No two dimensions lie in memory like one.
+    dims_t strides;
+    for (size_t d = 0; d < chain.shape().size(); ++d)
+        strides.push_back(static_cast<dim_t>(d) + 1);
+    chain.place_dst(strides);
+    return chain.order_by_first(composition.product->shape);
+}
+
 result_t finish_op(const scope_t &scope, const op_record_t &op,
         composition_t &composition) {
     const logical_tensor_t output = scope.known(op.outputs[0]);
@@ -79,6 +93,8 @@ result_t finish_op(const scope_t &scope, const op_record_t &op,
                 text("its output has shape ", shape_string(output),
                         "; expected ", dims_string(chain.shape())),
                 status_t::invalid_shape);
+    if (result_t result = check_blocks(composition); !result.ok())
+        return refuse(op, "of a product, " + result.reason, result.status);
     composition.ops.push_back(&op);
     return {};
 }

@@ -27,9 +27,9 @@ public:
     virtual ~scope_t() = default;
 
     /// The op that gives `tensor`, if it may be part of the composition: the
-    /// value has no other use and is no output of the graph. Null for a value
-    /// that comes from outside.
-    virtual const op_record_t *producer(size_t tensor) const = 0;
+    /// value is used that many times, all of them in the composition, and is
+    /// no output of the graph. Null for a value that comes from outside.
+    virtual const op_record_t *producer(size_t tensor, int uses = 1) const = 0;
 
     /// What is known of a tensor that an op names.
     virtual logical_tensor_t known(const logical_tensor_t &named) const = 0;
@@ -67,9 +67,10 @@ struct composition_t {
 };
 
 /// The rows of src, [..., rows, depth], times weights, [..., depth, columns],
-/// in f32. Dimensions before the last two are alike, or 1 in the weights.
+/// in f32. Dimensions before the last two are alike, or 1 or missing in one.
 struct product_t {
     composition_t src, weights;
+    dims_t shape;
 };
 
 /// Tensors that a value is made of, those of its product among them.
@@ -100,6 +101,11 @@ void compose_outside(const scope_t &scope, const op_record_t &op, size_t index,
 /// A step with the tensor that `op` has as input `index`.
 result_t apply_input(step_kind_t kind, const op_record_t &op, size_t index,
         const chain_t::view_t &view, composition_t &composition);
+
+/// Why blocks of a product cannot be stored as the value that they have become,
+/// whatever dst's strides; success where they can. Of a value that is no
+/// product: success.
+result_t check_blocks(const composition_t &composition);
 
 /// The end of every pattern: `op` is one of the composition's, its output the
 /// value. Gives the value the output's type, and holds its shape against what

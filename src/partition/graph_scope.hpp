@@ -21,11 +21,11 @@ public:
         }
     }
 
-    const op_record_t *producer(size_t tensor) const override {
+    const op_record_t *producer(size_t tensor, int uses) const override {
         const auto found = producers_.find(tensor);
         if (!fusing_ || found == producers_.end()) return nullptr;
         const op_record_t *op = found->second;
-        const bool inner = op->outputs.size() == 1 && uses_.at(tensor) == 1;
+        const bool inner = op->outputs.size() == 1 && uses_.at(tensor) == uses;
         return inner && !is_taken(*op) ? op : nullptr;
     }
 

@@ -190,9 +190,26 @@ void chain_t::saturate(float lower, float upper) {
             {step_kind_t::saturate, -1, data_type_t::undef, lower, upper});
 }
 
+void chain_t::apply(function_t function, float alpha, float beta) {
+    step_t step {step_kind_t::function};
+    step.function = function;
+    step.alpha = alpha;
+    step.beta = beta;
+    steps_.push_back(step);
+}
+
+void chain_t::keep() {
+    steps_.push_back({step_kind_t::keep});
+}
+
+void chain_t::multiply_kept() {
+    steps_.push_back({step_kind_t::multiply_held});
+}
+
 bool chain_t::holds() const {
-    return std::any_of(steps_.begin(), steps_.end(),
-            [](const step_t &step) { return step.kind == step_kind_t::hold; });
+    return std::any_of(steps_.begin(), steps_.end(), [](const step_t &step) {
+        return step.kind == step_kind_t::hold || step.kind == step_kind_t::keep;
+    });
 }
 
 result_t chain_t::add(const chain_t &other) {
@@ -271,19 +288,11 @@ dims_t chain_t::preferred_order() const {
     return order;
 }
 
-// The axes of the whole space, dst's place along them added, cut so that
-// groups which divide their axis become axes of their own.
-std::vector<chain_t::axis_t> chain_t::even_axes(
-        const dims_t &dst_strides) const {
+// The axes of the whole space, cut so that groups which divide their axis
+// become axes of their own.
+std::vector<chain_t::axis_t> chain_t::even_axes() const {
     std::vector<axis_t> result;
-    for (size_t d = 0; d < dims_.size(); ++d) {
-        dim_axes_t axes = dims_[d];
-        dim_t stride = dst_strides[d];
-        for (size_t i = axes.size(); i-- > 0;) {
-            axes[i].along.push_back({stride, 1});
-            // Of the outermost axis it might not be a number.
-            if (i > 0) stride *= axes[i].extent;
-        }
+    for (dim_axes_t axes : dims_) {
         for (size_t i = 0; i < axes.size(); ++i) {
             dim_t group = 1; // the largest that can be cut off
             for (const along_t &a : axes[i].along)
@@ -304,12 +313,17 @@ std::vector<chain_t::axis_t> chain_t::even_axes(
 }
 
 result_t chain_t::finish(const dims_t &dst_strides, problem_t &problem) const {
+    chain_t placed = *this;
+    placed.place_dst(dst_strides);
+    return placed.finish(problem);
+}
+
+result_t chain_t::finish(problem_t &problem) const {
     std::vector<tensor_view_t> views;
     for (const data_type_t type : operands_)
         views.push_back({type, {}, false});
-    views.push_back({type_, {}, false}); // dst
     dims_t extents, groups;
-    const auto axes = empty_ ? std::vector<axis_t>() : even_axes(dst_strides);
+    const auto axes = empty_ ? std::vector<axis_t>() : even_axes();
     if (empty_) {
         extents = groups = {0};
         for (tensor_view_t &view : views)

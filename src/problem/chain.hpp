@@ -47,6 +47,11 @@ public:
     result_t apply(step_kind_t kind, const view_t &view);
     void clamp(float lower, float upper);
     void saturate(float lower, float upper);
+    void apply(function_t function, float alpha = 0, float beta = 0);
+    /// The value is put aside; the product of what becomes of it meanwhile
+    /// with it is the value then. Not while one is aside already.
+    void keep();
+    void multiply_kept();
 
     /// Adds a chain of the same shape, whose operands come after those here.
     /// Only one of the two may hold a value already; it has to be this one.
@@ -73,6 +78,11 @@ public:
     /// The same value where operand 0 has these strides over its dimensions,
     /// which no layout op has touched.
     void lay_first(const dims_t &strides);
+    /// dst as the last operand, of these strides over the value's dimensions.
+    void place_dst(const dims_t &strides);
+    /// The same elements in the row-major order of operand 0, which layout ops
+    /// may have moved, in dimensions of `shape`. Refuses as reshape() does.
+    result_t order_by_first(const dims_t &shape);
     /// Elements of an operand from index 0 of dimension `d` to `index`.
     dim_t offset_of(size_t operand, size_t d, dim_t index) const;
     data_type_t operand_type(size_t operand) const {
@@ -82,6 +92,8 @@ public:
     /// The problem that stores the value to a dst of these strides and of the
     /// value's type and shape.
     result_t finish(const dims_t &dst_strides, problem_t &problem) const;
+    /// The same where dst is placed already.
+    result_t finish(problem_t &problem) const;
 
 private:
     struct axis_t {
@@ -97,7 +109,7 @@ private:
     dim_axes_t joined_axes() const;
     static result_t refine(dim_axes_t &a, dim_axes_t &b);
     result_t place(const along_t &along, dim_axes_t &axes) const;
-    std::vector<axis_t> even_axes(const dims_t &dst_strides) const;
+    std::vector<axis_t> even_axes() const;
 
     bool known_ = false, empty_ = false;
     dims_t shape_;

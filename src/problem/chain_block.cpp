@@ -55,6 +55,35 @@ void chain_t::lay_first(const dims_t &strides) {
     }
 }
 
+void chain_t::place_dst(const dims_t &strides) {
+    for (size_t d = 0; d < dims_.size(); ++d) {
+        dim_t stride = strides[d];
+        for (size_t i = dims_[d].size(); i-- > 0;) {
+            dims_[d][i].along.push_back({stride, 1});
+            // Of the outermost axis it might not be a number.
+            if (i > 0) stride *= dims_[d][i].extent;
+        }
+    }
+    operands_.push_back(type_);
+}
+
+result_t chain_t::order_by_first(const dims_t &shape) {
+    dim_axes_t all;
+    for (const dim_axes_t &axes : dims_)
+        all.insert(all.end(), axes.begin(), axes.end());
+    std::stable_sort(
+            all.begin(), all.end(), [](const axis_t &a, const axis_t &b) {
+        return a.along[0].stride > b.along[0].stride;
+    });
+    dims_.clear();
+    shape_.clear();
+    for (const axis_t &axis : all) {
+        dims_.push_back({axis});
+        shape_.push_back(axis.extent);
+    }
+    return reshape(shape);
+}
+
 dim_t chain_t::offset_of(size_t operand, size_t d, dim_t index) const {
     const dim_axes_t &axes = dims_[d];
     dim_t offset = 0;

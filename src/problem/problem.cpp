@@ -75,6 +75,9 @@ const char *to_string(step_kind_t kind) {
     case step_kind_t::round: return "round";
     case step_kind_t::hold: return "hold";
     case step_kind_t::add_held: return "add_held";
+    case step_kind_t::keep: return "keep";
+    case step_kind_t::multiply_held: return "mul_held";
+    case step_kind_t::function: return "function";
     }
     return "unknown";
 }
@@ -85,20 +88,32 @@ uint32_t bits_of_float(float value) {
     return bits;
 }
 
+std::string two_numbers(float a, float b) {
+    char text[64];
+    std::snprintf(text, sizeof(text), ":%.9g:%.9g", static_cast<double>(a),
+            static_cast<double>(b));
+    return text;
+}
+
+bool has_parameters(function_t function) {
+    return function == function_t::elu || function == function_t::hard_sigmoid
+           || function == function_t::hard_swish
+           || function == function_t::leaky_relu;
+}
+
 std::string to_string(const problem_t &problem, const step_t &step) {
-    std::string text = to_string(step.kind);
+    std::string text = step.kind == step_kind_t::function
+                               ? to_string(step.function)
+                               : to_string(step.kind);
     if (has_operand(step.kind))
         text += ':'
                 + name_of_operand(problem, static_cast<size_t>(step.operand));
     if (step.kind == step_kind_t::round)
         text += std::string(":") + to_string(step.type);
-    if (step.kind == step_kind_t::clamp || step.kind == step_kind_t::saturate) {
-        char bounds[64];
-        std::snprintf(bounds, sizeof(bounds), ":%.9g:%.9g",
-                static_cast<double>(step.lower),
-                static_cast<double>(step.upper));
-        text += bounds;
-    }
+    if (step.kind == step_kind_t::clamp || step.kind == step_kind_t::saturate)
+        text += two_numbers(step.lower, step.upper);
+    if (has_parameters(step.function))
+        text += two_numbers(step.alpha, step.beta);
     return text;
 }
 
@@ -116,9 +131,31 @@ bool has_operand(step_kind_t kind) {
     case step_kind_t::clamp:
     case step_kind_t::saturate:
     case step_kind_t::round:
-    case step_kind_t::add_held: return false;
+    case step_kind_t::add_held:
+    case step_kind_t::keep:
+    case step_kind_t::multiply_held:
+    case step_kind_t::function: return false;
     }
     return false;
+}
+
+const char *to_string(function_t function) {
+    switch (function) {
+    case function_t::none: break;
+    case function_t::abs: return "abs";
+    case function_t::elu: return "elu";
+    case function_t::exp: return "exp";
+    case function_t::gelu_erf: return "gelu_erf";
+    case function_t::gelu_tanh: return "gelu_tanh";
+    case function_t::hard_sigmoid: return "hard_sigmoid";
+    case function_t::hard_swish: return "hard_swish";
+    case function_t::leaky_relu: return "leaky_relu";
+    case function_t::sigmoid: return "sigmoid";
+    case function_t::sqrt: return "sqrt";
+    case function_t::square: return "square";
+    case function_t::tanh: return "tanh";
+    }
+    return "none";
 }
 
 dim_t element_count(const problem_t &problem) {
@@ -163,6 +200,9 @@ size_t hash_of(const problem_t &problem) {
         hasher.add(static_cast<dim_t>(step.type));
         hasher.add(bits_of_float(step.lower));
         hasher.add(bits_of_float(step.upper));
+        hasher.add(static_cast<dim_t>(step.function));
+        hasher.add(bits_of_float(step.alpha));
+        hasher.add(bits_of_float(step.beta));
     }
     return hasher.value();
 }

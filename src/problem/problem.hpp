@@ -61,6 +61,9 @@ struct operand_t {
 ///   hold       the value is put aside; operand is the value from here on. At
 ///              most one value is aside.
 ///   add_held   held value + value.
+///   keep       the value is put aside and goes on.
+///   multiply_held  held value * value.
+///   function   one of function_t, of the value as f32.
 enum class step_kind_t {
     subtract,
     multiply,
@@ -72,8 +75,32 @@ enum class step_kind_t {
     offset,
     round,
     hold,
-    add_held
+    add_held,
+    keep,
+    multiply_held,
+    function
 };
+
+/// Functions of one f32, each the same sequence of f32 operations on every
+/// kernel (kernels/elementwise/function.cpp). Where they are not exact, their
+/// error is some units in the last place, of small results of gelu and elu some
+/// of the largest term's.
+enum class function_t {
+    none,
+    abs,
+    elu, // x < 0 ? alpha * (e^x - 1) : x
+    exp,
+    gelu_erf,     // x * Phi(x), the normal distribution's
+    gelu_tanh,    // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2
+    hard_sigmoid, // alpha * x + beta within [0, 1]
+    hard_swish,   // x * hard_sigmoid(x)
+    leaky_relu,   // x < 0 ? alpha * x : x
+    sigmoid,
+    sqrt,
+    square,
+    tanh
+};
+const char *to_string(function_t function);
 
 /// True where a step of that kind names an operand.
 bool has_operand(step_kind_t kind);
@@ -83,11 +110,14 @@ struct step_t {
     int operand = -1;                      // index into problem_t::operands
     data_type_t type = data_type_t::undef; // of round
     float lower = 0, upper = 0;            // of clamp and saturate
+    function_t function = function_t::none;
+    float alpha = 0, beta = 0; // of some functions
 
     bool operator==(const step_t &other) const {
         return kind == other.kind && operand == other.operand
                && type == other.type && lower == other.lower
-               && upper == other.upper;
+               && upper == other.upper && function == other.function
+               && alpha == other.alpha && beta == other.beta;
     }
 };
 

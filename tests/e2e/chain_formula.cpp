@@ -1,6 +1,7 @@
 // What each op of a chain gives, point by point, in double arithmetic.
 
 #include <algorithm>
+#include <cmath>
 
 #include "e2e/chain_graph.hpp"
 #include "support/numbers.hpp"
@@ -59,6 +60,13 @@ double value_at(const chain_node_t &node, const std::vector<port_t> &inputs,
     case op::kind::Add: return x + inputs[1].value(index);
     case op::kind::Multiply: return x * inputs[1].value(index);
     case op::kind::ReLU: return x > 0 ? x : 0;
+    case op::kind::Abs: return std::fabs(x);
+    case op::kind::Exp: return std::exp(x);
+    case op::kind::GELU: return x * std::erfc(-x / std::sqrt(2.)) / 2;
+    case op::kind::HardSwish: return x * std::min(1., std::max(0., x / 6 + .5));
+    case op::kind::Sigmoid: return 1 / (1 + std::exp(-x));
+    case op::kind::Square: return x * x;
+    case op::kind::Tanh: return std::tanh(x);
     case op::kind::Clamp: {
         const double least = x > static_cast<double>(node.lower)
                                      ? x
@@ -105,6 +113,13 @@ bool has_formula(const chain_node_t &node) {
     case op::kind::Add:
     case op::kind::Multiply:
     case op::kind::ReLU:
+    case op::kind::Abs:
+    case op::kind::Exp:
+    case op::kind::GELU:
+    case op::kind::HardSwish:
+    case op::kind::Sigmoid:
+    case op::kind::Square:
+    case op::kind::Tanh:
     case op::kind::Clamp:
     case op::kind::TypeCast: return true;
     default: return moves(node) || dequantizes(node);

@@ -1,5 +1,6 @@
 #include "e2e/matmul_graph.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -19,6 +20,18 @@ dims_t swapped(dims_t dims, bool swaps) {
 
 dims_t ones_but_last(const dims_t &dims) {
     return {dims.back()};
+}
+
+// The product's: either one's batches broadcast.
+dims_t shape_of(const matmul_case_t &c) {
+    dims_t shape = c.src, other = c.weights;
+    if (shape.size() < other.size()) std::swap(shape, other);
+    const size_t more = shape.size() - other.size();
+    for (size_t d = more; d < shape.size(); ++d)
+        shape[d] = std::max(shape[d], other[d - more]);
+    shape[shape.size() - 2] = c.src[c.src.size() - 2];
+    shape.back() = c.weights.back();
+    return shape;
 }
 
 // Where the point of a product lies in a tensor that broadcasts to it: the
@@ -99,9 +112,7 @@ chain_graph_t graph_of(const matmul_case_t &c) {
     if (c.bias)
         matmul.inputs.push_back(
                 add_tensor(g, c.type, ones_but_last(c.weights)));
-    dims_t shape = c.src;
-    shape.back() = c.weights.back();
-    matmul.outputs = {add_tensor(g, c.type, shape, c.dense)};
+    matmul.outputs = {add_tensor(g, c.type, shape_of(c), c.dense)};
     g.nodes = {dequantize, matmul};
     return g;
 }
@@ -137,7 +148,7 @@ void for_each_product(const chain_graph_t &g, size_t id,
     const void *of_a = values[node.inputs[0]].data();
     const void *of_b = values[node.inputs[1]].data();
     const size_t rank = dst.dims.size();
-    const dim_t depth = a.dims[rank - (node.transpose_a ? 2 : 1)];
+    const dim_t depth = a.dims[a.dims.size() - (node.transpose_a ? 2 : 1)];
     dims_t index(rank, 0);
     for (dim_t i = 0; i < dst.count(); ++i) {
         dim_t left = i;

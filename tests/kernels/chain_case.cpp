@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/convert.hpp"
+#include "kernels/elementwise/function.hpp"
 #include "problem/make_problem.hpp"
 #include "support/dequantize_case.hpp"
 #include "support/numbers.hpp"
@@ -137,6 +138,14 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         break;
     case step_kind_t::add_held:
         r.value = number_of(to_f32(r.held.f32() + value));
+        break;
+    case step_kind_t::keep: r.held = r.value; break;
+    case step_kind_t::multiply_held:
+        r.value = number_of(to_f32(r.held.f32() * value));
+        break;
+    // Its bits are the program's, which test_function.cpp holds to a bound.
+    case step_kind_t::function:
+        r.value = number_of(evaluate(make_function(step), r.value.f32()));
         break;
     }
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <stdexcept>
+
 #include "patterns/pattern_graph.hpp"
 
 namespace dnnl_dequant {
@@ -46,14 +49,130 @@ TEST(matmul, leaves_weights_of_two_products_alone) {
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1", "2"}));
 }
 
-// oneDNN's partition of both is not cut up for the product alone.
-TEST(matmul, is_not_what_is_moved) {
+TEST(matmul, may_be_what_is_moved) {
     pattern_graph_t g;
     const size_t product = matmul(
+            g, {g.tensor(t::f32, {4, 6}), g.dequantized({6, 6})}, {4, 6});
+    const size_t heads = g.transpose(g.reshape(product, {4, 3, 2}), {1, 0, 2});
+    g.binary(dnnl_graph_op_add, heads, g.tensor(t::f32, {3, 1, 2}));
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3 4"});
+}
+
+TEST(matmul, is_not_moved_where_its_blocks_would_be_torn) {
+    pattern_graph_t g;
+    const size_t product = matmul(
+            g, {g.tensor(t::f32, {4, 6}), g.dequantized({6, 9})}, {4, 9});
+    g.reshape(product, {6, 6});
+    EXPECT_EQ(g.partitions()[0], "ours: 0 1");
+    EXPECT_TRUE(logs(g, {"StaticReshape", "have no common cut"}));
+}
+
+TEST(matmul, takes_functions_behind_it) {
+    for (const int kind : {dnnl_graph_op_abs, dnnl_graph_op_exp,
+                 dnnl_graph_op_gelu, dnnl_graph_op_hard_swish,
+                 dnnl_graph_op_sigmoid, dnnl_graph_op_sqrt,
+                 dnnl_graph_op_square, dnnl_graph_op_tanh}) {
+        pattern_graph_t g;
+        const size_t product = matmul(
+                g, {g.tensor(t::f32, {3, 6}), g.dequantized({6, 4})}, {3, 4});
+        const size_t biased
+                = g.binary(dnnl_graph_op_add, product, g.tensor(t::f32, {4}));
+        g.op(kind, {biased}, t::f32, {3, 4});
+        EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3"}) << kind;
+    }
+}
+
+// A value by its own sigmoid, whichever way round; and by a tensor then.
+TEST(matmul, takes_silu_behind_it) {
+    for (const bool reversed : {false, true}) {
+        pattern_graph_t g;
+        const size_t gate = matmul(
+                g, {g.tensor(t::f32, {3, 6}), g.dequantized({6, 4})}, {3, 4});
+        const size_t sigmoid
+                = g.op(dnnl_graph_op_sigmoid, {gate}, t::f32, {3, 4});
+        const size_t silu
+                = reversed ? g.binary(dnnl_graph_op_multiply, sigmoid, gate)
+                           : g.binary(dnnl_graph_op_multiply, gate, sigmoid);
+        g.binary(dnnl_graph_op_multiply, silu, g.tensor(t::f32, {3, 4}));
+        EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3 4"});
+    }
+}
+
+// The product is wanted beside its SiLU.
+TEST(matmul, keeps_a_value_that_others_use) {
+    pattern_graph_t g;
+    const size_t gate = matmul(
             g, {g.tensor(t::f32, {3, 6}), g.dequantized({6, 4})}, {3, 4});
-    g.transpose(product, {1, 0});
-    EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1 2"}));
-    EXPECT_TRUE(logs(g, {"StaticTranspose", "it moves a product's elements"}));
+    const size_t sigmoid = g.op(dnnl_graph_op_sigmoid, {gate}, t::f32, {3, 4});
+    g.binary(dnnl_graph_op_multiply, gate, sigmoid);
+    g.relu(gate);
+    EXPECT_EQ(g.partitions()[0], "ours: 0 1");
+}
+
+TEST(matmul, broadcasts_either_batch) {
+    for (const auto &shapes : std::vector<std::array<dims_t, 3>> {
+                 {{{2, 3, 6}, {6, 4}, {2, 3, 4}}},
+                 {{{3, 6}, {2, 6, 4}, {2, 3, 4}}},
+                 {{{1, 3, 6}, {2, 6, 4}, {2, 3, 4}}},
+                 {{{5, 1, 3, 6}, {2, 6, 4}, {5, 2, 3, 4}}}}) {
+        pattern_graph_t g;
+        matmul(g, {g.tensor(t::f32, shapes[0]), g.dequantized(shapes[1])},
+                shapes[2]);
+        EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1"});
+    }
+}
+
+// What runs instead, and why, is told.
+std::string log_of_lowering(
+        const pattern_graph_t &g, size_t op, std::string &kernel) {
+    ::testing::internal::CaptureStdout();
+    kernel = g.lowered(op).implementation.name();
+    return ::testing::internal::GetCapturedStdout();
+}
+
+TEST(matmul, tells_of_weights_that_no_kernel_streams) {
+    pattern_graph_t g;
+    matmul(g,
+            {g.tensor(t::f32, {1, 64}),
+                    g.dequantize_groups(g.tensor(t::u4, {128, 64}), {1, 32})},
+            {1, 128}, true);
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1"});
+    std::string kernel;
+    const std::string log = log_of_lowering(g, 0, kernel);
+    EXPECT_EQ(kernel, "portable_matmul");
+    EXPECT_NE(log.find("few_rows"), std::string::npos) << log;
+    EXPECT_NE(log.find("not side by side"), std::string::npos) << log;
+}
+
+TEST(matmul, tells_of_zps_of_a_wrong_shape) {
+    pattern_graph_t g;
+    const size_t weights = g.op(dnnl_graph_op_dynamic_dequantize,
+            {g.tensor(t::u4, {64, 8}), g.tensor(t::f32, {2, 8}),
+                    g.tensor(t::u4, {4, 8})},
+            t::f32, {64, 8},
+            {{dnnl_graph_op_attr_qtype, std::string("per_group")},
+                    {dnnl_graph_op_attr_group_shape, dims_t {32, 1}}});
+    matmul(g, {g.tensor(t::f32, {3, 64}), weights}, {3, 8});
+    EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1"}));
+    std::string reason;
+    try {
+        g.lowered(0);
+    } catch (const std::runtime_error &error) {
+        reason = error.what();
+    }
+    EXPECT_NE(reason.find("has shape 4x8; expected 2x8"), std::string::npos)
+            << reason;
+}
+
+TEST(matmul, takes_a_short_last_group) {
+    pattern_graph_t g;
+    const size_t weights = g.op(dnnl_graph_op_dynamic_dequantize,
+            {g.tensor(t::u4, {50, 8}), g.tensor(t::f32, {2, 8})}, t::f32,
+            {50, 8},
+            {{dnnl_graph_op_attr_qtype, std::string("per_group")},
+                    {dnnl_graph_op_attr_group_shape, dims_t {32, 1}}});
+    matmul(g, {g.tensor(t::f32, {3, 50}), weights}, {3, 8});
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1"});
 }
 
 // oneDNN multiplies integers there; what follows is no reason to take it.
@@ -95,7 +214,7 @@ TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
     const size_t gated = g.binary(dnnl_graph_op_multiply, silu, up);
     matmul(g, {gated, weights({6, 8})}, {3, 8});
     EXPECT_EQ(g.partitions(),
-            (parts_t {"ours: 0 1", "ours: 2 3 6", "4", "5", "ours: 7 8"}));
+            (parts_t {"ours: 0 1 4 5 6", "ours: 2 3", "ours: 7 8"}));
     EXPECT_TRUE(g.claim(1)->upstream.empty());
 }
 

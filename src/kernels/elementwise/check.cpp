@@ -56,12 +56,13 @@ result_t check_elementwise(const problem_t &problem) {
             return refuse("neither saturate nor rounding to an integer type "
                           "follows an offset");
         is_offset = step.kind == step_kind_t::offset || (is_offset && !rounds);
-        if (step.kind == step_kind_t::hold && held)
-            return refuse("two values are held at once");
-        if (step.kind == step_kind_t::add_held && !held)
-            return refuse("no value is held");
-        if (step.kind == step_kind_t::hold) held = true;
-        if (step.kind == step_kind_t::add_held) held = false;
+        const bool holds = step.kind == step_kind_t::hold
+                           || step.kind == step_kind_t::keep;
+        const bool takes = step.kind == step_kind_t::add_held
+                           || step.kind == step_kind_t::multiply_held;
+        if (holds && held) return refuse("two values are held at once");
+        if (takes && !held) return refuse("no value is held");
+        held = holds || (held && !takes);
     }
     if (held) return refuse("a held value is never added");
     if (is_offset && !is_integer(problem.dst().type))

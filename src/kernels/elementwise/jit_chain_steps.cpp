@@ -3,6 +3,7 @@
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include "base/convert.hpp"
+#include "kernels/elementwise/jit_function.hpp"
 
 #include <cstring>
 
@@ -169,6 +170,19 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::add_held:
         h_.vaddps(value, vmm_held, value);
         clean_ = clean_ && held_clean_;
+        break;
+    case step_kind_t::keep:
+        h_.vmovaps(vmm_held, value);
+        held_clean_ = clean_;
+        break;
+    case step_kind_t::multiply_held:
+        h_.vmulps(value, vmm_held, value);
+        clean_ = clean_ && held_clean_;
+        break;
+    case step_kind_t::function:
+        emit_function(h_, lanes_.constants(), make_function(s.step),
+                {value, vmm_high, vmm_operand, vmm_a});
+        has_high_ = false;
         break;
     }
 }

@@ -7,6 +7,7 @@
 
 #include "base/convert.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/elementwise/function.hpp"
 #include "kernels/portable_nest.hpp"
 
 namespace dnnl_dequant {
@@ -80,7 +81,10 @@ value_t rounded_to(data_type_t type, const value_t &value) {
 class portable_elementwise_t : public portable_nest_t {
 public:
     explicit portable_elementwise_t(const problem_t &problem)
-        : portable_nest_t(problem) {}
+        : portable_nest_t(problem) {
+        for (const step_t &step : problem.steps)
+            functions_.push_back(make_function(step));
+    }
 
     const char *name() const override { return "portable_elementwise"; }
 
@@ -95,7 +99,10 @@ private:
         }
         value_t value = load(problem_.src(), buffers[0], at[0]);
         value_t held;
-        for (const step_t &step : problem_.steps) {
+        for (size_t s = 0; s < problem_.steps.size(); ++s) {
+            const step_t &step = problem_.steps[s];
+            if (step.kind == step_kind_t::function)
+                value.set(evaluate(functions_[s], value.f32()));
             value_t operand;
             if (has_operand(step.kind)) {
                 const auto o = static_cast<size_t>(step.operand);
@@ -136,8 +143,15 @@ private:
             value = operand;
             break;
         case step_kind_t::add_held: value.set(held.f32() + value.f32()); break;
+        case step_kind_t::keep: held = value; break;
+        case step_kind_t::multiply_held:
+            value.set(held.f32() * value.f32());
+            break;
+        case step_kind_t::function: break; // has its program
         }
     }
+
+    std::vector<program_t> functions_; // one a step
 };
 
 } // namespace

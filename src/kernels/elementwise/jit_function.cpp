@@ -1,0 +1,130 @@
+#if defined(__x86_64__)
+
+#include "kernels/elementwise/jit_function.hpp"
+
+#include <cstring>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+template <isa_t isa>
+class emitter_t {
+public:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+
+    emitter_t(jit_generator_t &host, jit_constants_t<isa> &constants)
+        : h_(host)
+        , constants_(constants) {}
+
+    void emit(operation_t operation, const vmm_t &d, const vmm_t &a,
+            const Operand &b) {
+        switch (operation) {
+        case operation_t::load: return h_.vmovups(d, b);
+        case operation_t::add: return h_.vaddps(d, a, b);
+        case operation_t::subtract: return h_.vsubps(d, a, b);
+        case operation_t::multiply: return h_.vmulps(d, a, b);
+        case operation_t::divide: return h_.vdivps(d, a, b);
+        case operation_t::fma: return h_.vfmadd213ps(d, a, b);
+        case operation_t::fnma: return h_.vfnmadd231ps(d, a, b);
+        // Of a NaN, or of two zeros, both answer with the second.
+        case operation_t::min: return h_.vminps(d, d, a);
+        case operation_t::max: return h_.vmaxps(d, d, a);
+        case operation_t::absolute:
+            return with(
+                    0x7fffffffu, [&](const Operand &x) { h_.vandps(d, a, x); });
+        case operation_t::less_absolute:
+            return with(
+                    0x80000000u, [&](const Operand &x) { h_.vorps(d, a, x); });
+        case operation_t::nearest: return nearest(d, a);
+        case operation_t::scale: return scale(d, a, vmm_t(b.getIdx()));
+        case operation_t::if_negative:
+            return if_negative(d, a, vmm_t(b.getIdx()));
+        case operation_t::root: return h_.vsqrtps(d, a);
+        }
+    }
+
+    template <typename use_t>
+    void with(uint32_t lane, use_t &&use) {
+        constants_.with(lane, std::forward<use_t>(use));
+    }
+
+private:
+    void nearest(const vmm_t &d, const vmm_t &a) {
+        if constexpr (is_avx512) h_.vrndscaleps(d, a, 0);
+        else h_.vroundps(d, a, 0);
+    }
+
+    // Without scalef by two powers of 2: only the second product rounds. What
+    // becomes of a NaN's exponent does not matter, since d is NaN as well.
+    void scale(const vmm_t &d, const vmm_t &a, const vmm_t &scratch) {
+        if constexpr (is_avx512) {
+            h_.vscalefps(d, d, a);
+        } else {
+            h_.vcvtps2dq(a, a);
+            h_.vpsrad(scratch, a, 1);
+            h_.vpsubd(a, a, scratch);
+            times_power(d, scratch);
+            times_power(d, a);
+        }
+    }
+
+    void times_power(const vmm_t &d, const vmm_t &exponent) {
+        with(127u, [&](const Operand &x) { h_.vpaddd(exponent, exponent, x); });
+        h_.vpslld(exponent, exponent, 23);
+        h_.vmulps(d, d, exponent);
+    }
+
+    void if_negative(const vmm_t &d, const vmm_t &a, const vmm_t &b) {
+        if constexpr (is_avx512) {
+            const Opmask k_negative(5);
+            h_.vpmovd2m(k_negative, b);
+            h_.vmovaps(d | k_negative, a);
+        } else {
+            h_.vblendvps(d, d, a, b);
+        }
+    }
+
+    jit_generator_t &h_;
+    jit_constants_t<isa> &constants_;
+};
+
+uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+} // namespace
+
+template <isa_t isa>
+void emit_function(jit_generator_t &host, jit_constants_t<isa> &constants,
+        const program_t &program,
+        const std::array<typename jit_isa_t<isa>::vmm_t, program_registers>
+                &registers) {
+    emitter_t<isa> emitter(host, constants);
+    const auto at
+            = [&](int index) { return registers[static_cast<size_t>(index)]; };
+    for (const instruction_t &i : program) {
+        if (i.b >= 0) emitter.emit(i.operation, at(i.d), at(i.a), at(i.b));
+        else
+            emitter.with(bits_of_float(i.constant), [&](const Operand &x) {
+                emitter.emit(i.operation, at(i.d), at(i.a), x);
+            });
+    }
+}
+
+template void emit_function<isa_avx512_core>(jit_generator_t &,
+        jit_constants_t<isa_avx512_core> &, const program_t &,
+        const std::array<jit_isa_t<isa_avx512_core>::vmm_t, program_registers>
+                &);
+template void emit_function<isa_avx2>(jit_generator_t &,
+        jit_constants_t<isa_avx2> &, const program_t &,
+        const std::array<jit_isa_t<isa_avx2>::vmm_t, program_registers> &);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,22 @@
+#ifndef KERNELS_ELEMENTWISE_JIT_FUNCTION_HPP
+#define KERNELS_ELEMENTWISE_JIT_FUNCTION_HPP
+
+#include <array>
+
+#include "kernels/elementwise/function.hpp"
+#include "kernels/jit/constants.hpp"
+
+namespace dnnl_dequant {
+
+/// Emits a function's program on vectors of f32, with the bits that evaluate()
+/// gives. AVX-512: clobbers k5.
+/// @param registers those of the program, the first argument and value
+template <isa_t isa>
+void emit_function(jit_generator_t &host, jit_constants_t<isa> &constants,
+        const program_t &program,
+        const std::array<typename jit_isa_t<isa>::vmm_t, program_registers>
+                &registers);
+
+} // namespace dnnl_dequant
+
+#endif
