@@ -118,6 +118,26 @@ void run_dynamic(
     run_parallel(*whole.quantize, buffers, bytes);
 }
 
+namespace {
+
+// The integers of src, and what their groups need.
+void lay_out_integers(const integer_product_t &product, void *const *buffers,
+        void *shared, int threads) {
+    const integer_plan_t &plan = product.plan();
+    if (plan.quantize) {
+        std::array<void *, max_src_buffers> of_src {};
+        std::copy(buffers, buffers + plan.quantize_operands, of_src.begin());
+        of_src[plan.quantize_operands] = product.quantized(shared);
+        run_parallel(*plan.quantize, of_src.data(), plan.rows * plan.depth);
+    }
+    split_over(std::min(threads, useful_threads(plan.rows)), plan.rows,
+            [&](int, dim_t begin, dim_t end) {
+        product.lay_out(buffers, begin, end, shared);
+    });
+}
+
+} // namespace
+
 result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
     const matmul_plan_t &plan = matmul.plan();
     const dim_t shared = matmul.shared_floats();
@@ -130,6 +150,8 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
                     [static_cast<size_t>(shared + own * std::max(threads, 1))]);
     if (!scratch)
         return {status_t::out_of_memory, "no memory for blocks of a product"};
+    if (plan.integers)
+        lay_out_integers(*plan.integers, buffers, scratch.get(), threads);
     if (plan.src) {
         std::array<void *, max_src_buffers> of_src {};
         std::copy(buffers, buffers + plan.src_operands, of_src.begin());

@@ -1,12 +1,29 @@
 #ifndef LOWER_BLOCKS_HPP
 #define LOWER_BLOCKS_HPP
 
+#include <algorithm>
 #include <functional>
 
 #include "kernels/matmul/block_kernels.hpp"
 #include "problem/chain.hpp"
 
 namespace dnnl_dequant {
+
+inline dim_t round_up(dim_t value, dim_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+/// The largest size up to `most` that `fits` and divides by `unit`; else the
+/// next larger one that fits, which the whole extent does.
+template <typename fits_t>
+dim_t pick_size(dim_t extent, dim_t most, dim_t unit, fits_t &&fits) {
+    if (extent <= most) return std::max<dim_t>(extent, 1);
+    for (dim_t size = most / unit * unit; size > 0; size -= unit)
+        if (fits(size)) return size;
+    for (dim_t size = most; size < extent; ++size)
+        if (fits(size)) return size;
+    return extent;
+}
 
 /// Blocks of `size` indices along dimension d of a chain's value: where its
 /// operands lie and which of two shapes a block has. dst is placed already, or

@@ -78,6 +78,9 @@ public:
     /// The same value where operand 0 has these strides over its dimensions,
     /// which no layout op has touched.
     void lay_first(const dims_t &strides);
+    /// The value as it is after so many steps, of which the last rounds it to
+    /// its type, without the operands that come later.
+    chain_t after(size_t steps) const;
     /// dst as the last operand, of these strides over the value's dimensions.
     void place_dst(const dims_t &strides);
     /// The same elements in the row-major order of operand 0, which layout ops

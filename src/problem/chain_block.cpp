@@ -55,6 +55,20 @@ void chain_t::lay_first(const dims_t &strides) {
     }
 }
 
+chain_t chain_t::after(size_t steps) const {
+    chain_t part = *this;
+    part.steps_.resize(steps);
+    part.type_ = part.steps_.back().type;
+    size_t operands = 1;
+    for (const step_t &step : part.steps_)
+        operands = std::max(operands, static_cast<size_t>(step.operand + 1));
+    part.operands_.resize(operands);
+    for (dim_axes_t &axes : part.dims_)
+        for (axis_t &axis : axes)
+            axis.along.resize(operands);
+    return part;
+}
+
 void chain_t::place_dst(const dims_t &strides) {
     for (size_t d = 0; d < dims_.size(); ++d) {
         dim_t stride = strides[d];

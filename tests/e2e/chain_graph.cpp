@@ -67,7 +67,8 @@ void set_node_attributes(op &result, const chain_node_t &node) {
         break;
     case op::kind::SoftMax: result.set_attr<int64_t>(op::attr::axis, -1); break;
     default:
-        if (dequantizes(node)) e2e::set_attributes(result, node.dequantize);
+        if (dequantizes(node) || node.kind == op::kind::DynamicQuantize)
+            e2e::set_attributes(result, node.dequantize);
     }
 }
 

@@ -132,16 +132,59 @@ std::string log_of_lowering(
 
 TEST(matmul, tells_of_weights_that_no_kernel_streams) {
     pattern_graph_t g;
-    matmul(g,
-            {g.tensor(t::f32, {1, 64}),
-                    g.dequantize_groups(g.tensor(t::u4, {128, 64}), {1, 32})},
+    const size_t src = g.tensor(t::u4, {128, 64});
+    g.set_strides(src, {2, 256});
+    matmul(g, {g.tensor(t::f32, {1, 64}), g.dequantize_groups(src, {1, 32})},
             {1, 128}, true);
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1"});
     std::string kernel;
     const std::string log = log_of_lowering(g, 0, kernel);
     EXPECT_EQ(kernel, "portable_matmul");
     EXPECT_NE(log.find("few_rows"), std::string::npos) << log;
-    EXPECT_NE(log.find("not side by side"), std::string::npos) << log;
+    EXPECT_NE(log.find("side by side"), std::string::npos) << log;
+}
+
+TEST(matmul, multiplies_integers_where_the_graph_has_them) {
+    pattern_graph_t g;
+    matmul(g,
+            {g.dequantized({3, 64}),
+                    g.dequantize_groups(g.tensor(t::u4, {64, 8}), {32, 1})},
+            {3, 8});
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
+    std::string kernel;
+    log_of_lowering(g, 0, kernel);
+    EXPECT_EQ(kernel, "portable_integer_matmul");
+}
+
+TEST(matmul, tells_why_it_does_not_multiply_integers) {
+    const struct {
+        t type, zps;
+        dim_t group;
+        const char *reason;
+    } cases[] = {{t::f32, t::undef, 8, "8 groups in a depth of 64"},
+            {t::bf16, t::undef, 32, "steps beside zero points and scales"},
+            {t::f32, t::s32, 32, "zero points are of type s32"}};
+    for (const auto &c : cases) {
+        pattern_graph_t g;
+        const auto dequantized
+                = [&](t src, const dims_t &dims, const dims_t &groups) {
+            const dims_t counts {dims[0] / groups[0], dims[1] / groups[1]};
+            std::vector<size_t> inputs {
+                    g.tensor(src, dims), g.tensor(c.type, counts)};
+            if (c.zps != t::undef) inputs.push_back(g.tensor(c.zps, counts));
+            return g.op(dnnl_graph_op_dynamic_dequantize, inputs, c.type, dims,
+                    {{dnnl_graph_op_attr_qtype, std::string("per_group")},
+                            {dnnl_graph_op_attr_group_shape, groups}});
+        };
+        const size_t src = dequantized(t::u8, {3, 64}, {1, 64});
+        const size_t weights = dequantized(t::s8, {64, 8}, {c.group, 1});
+        g.op(dnnl_graph_op_matmul, {src, weights}, c.type, {3, 8});
+        EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
+        std::string kernel;
+        const std::string log = log_of_lowering(g, 0, kernel);
+        EXPECT_EQ(kernel, "portable_matmul");
+        EXPECT_NE(log.find(c.reason), std::string::npos) << log;
+    }
 }
 
 TEST(matmul, tells_of_zps_of_a_wrong_shape) {

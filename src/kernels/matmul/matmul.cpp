@@ -20,6 +20,7 @@ matmul_t::matmul_t(matmul_plan_t plan)
     for (const auto &block : plan_.row_blocks)
         rows = std::max(rows, block.rows);
     if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
+    if (plan_.integers) weights_floats_ = plan_.integers->own_bytes() / 4;
     parameters_floats_ = plan_.groups * plan_.pitch;
     // gemv takes as much again as the sums.
     thread_floats_ = weights_floats_ + rows * plan_.pitch * (plan_.gemv ? 2 : 1)
@@ -44,13 +45,15 @@ dim_t matmul_t::cols() const {
 }
 
 dim_t matmul_t::shared_floats() const {
+    if (plan_.integers) return plan_.integers->shared_bytes() / 4;
     return plan_.src ? plan_.rows * plan_.src_pitch : 0;
 }
 
 void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
         const float *shared, float *own) const noexcept {
-    const float *src
-            = plan_.src ? shared : static_cast<const float *>(buffers[0]);
+    const float *src = plan_.src || plan_.integers
+                               ? shared
+                               : static_cast<const float *>(buffers[0]);
     const auto cols = static_cast<dim_t>(plan_.col_blocks.size());
     for (dim_t unit = begin; unit < end; ++unit)
         run_unit(buffers, static_cast<size_t>(unit / cols),
@@ -112,7 +115,15 @@ void matmul_t::run_unit(void *const *buffers, size_t row_block,
         size_t col_block, const float *src, float *own) const noexcept {
     void *const *const of_weights = buffers + plan_.src_operands;
     float *const sums = own + weights_floats_;
-    if (plan_.gemv) multiply_few(of_weights, row_block, col_block, src, sums);
+    const auto &rows = plan_.row_blocks[row_block];
+    if (plan_.integers)
+        plan_.integers->run(of_weights,
+                {rows.first, rows.rows,
+                        static_cast<dim_t>(col_block) * plan_.col_blocks[0],
+                        plan_.col_blocks[col_block], sums, plan_.pitch},
+                src, own);
+    else if (plan_.gemv)
+        multiply_few(of_weights, row_block, col_block, src, sums);
     else multiply(of_weights, row_block, col_block, src, own);
 
     // The result's buffers are the last ones; the sums come before them.

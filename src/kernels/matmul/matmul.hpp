@@ -6,6 +6,7 @@
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/integer_product.hpp"
 
 namespace dnnl_dequant {
 
@@ -45,6 +46,9 @@ struct matmul_plan_t {
     };
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;
+    /// Multiplies integers instead, in which src and weights are: src above,
+    /// and blocks of weights, are not made then.
+    std::shared_ptr<const integer_product_t> integers;
 };
 
 /// dst = steps(src * weights), the weights never whole in memory as floats.
@@ -55,13 +59,14 @@ public:
     explicit matmul_t(matmul_plan_t plan);
 
     const char *name() const {
+        if (plan_.integers) return plan_.integers->name();
         return plan_.gemv ? plan_.gemv->name() : plan_.gemm->name();
     }
     const matmul_plan_t &plan() const { return plan_; }
 
     dim_t work_amount() const;
     dim_t cols() const;
-    /// Floats that all threads share: src's rows.
+    /// Floats' room that all threads share: src's rows.
     dim_t shared_floats() const;
     /// Puts src's rows, made in shared memory, in the order that is wanted.
     void arrange(float *shared) const noexcept;

@@ -1,0 +1,84 @@
+#ifndef KERNELS_MATMUL_INTEGER_PRODUCT_HPP
+#define KERNELS_MATMUL_INTEGER_PRODUCT_HPP
+
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "kernels/matmul/integer_kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// Scales or zero points of a factor: element `first[i] + group[g]`, i being a
+/// row of src; of the weights `first` is empty, and columns are in the format.
+struct integer_parameter_t {
+    data_type_t type = data_type_t::undef; // undef: there are none
+    size_t operand = 0;                    // of the factor
+    std::vector<dim_t> first, group;
+};
+
+/// A product of integers: where they are and what scales them.
+struct integer_plan_t {
+    /// Depth that shares all scales and zero points.
+    struct group_t {
+        dim_t begin, size;
+        dim_t place; // in rows of src, in whole quads
+    };
+    std::vector<group_t> groups;
+    integer_format_t format;
+
+    dim_t rows = 0, depth = 0, cols = 0;
+    /// Makes the integers of src, dense; null where they are operand 0, at
+    /// first[row] + k * depth_stride.
+    std::shared_ptr<const kernel_t> quantize;
+    size_t quantize_operands = 0;
+    std::vector<dim_t> first;
+    dim_t depth_stride = 1;
+    integer_parameter_t src_scales, src_zps, weights_scales, weights_zps;
+    std::shared_ptr<const integer_kernel_t> kernel;
+};
+
+/// Runs it, in bytes of scratch memory that the caller has.
+class integer_product_t {
+public:
+    explicit integer_product_t(integer_plan_t plan);
+
+    const char *name() const { return plan_.kernel->name(); }
+    const integer_plan_t &plan() const { return plan_; }
+
+    /// What all threads share: the integers of src, the rows of its groups;
+    /// and each thread's own: a panel.
+    dim_t shared_bytes() const;
+    dim_t own_bytes() const;
+
+    /// The buffer that plan().quantize writes to.
+    void *quantized(void *shared) const { return shared; }
+    /// Lays out the rows [begin, end) of src. `buffers` are src's operands.
+    void lay_out(void *const *buffers, dim_t begin, dim_t end,
+            void *shared) const noexcept;
+
+    struct block_t {
+        dim_t first_row, rows, first_col, cols;
+        float *c; // rows of whole panels
+        dim_t c_pitch;
+    };
+    /// `buffers` are the weights' operands.
+    void run(void *const *buffers, const block_t &block, const void *shared,
+            void *own) const noexcept;
+
+private:
+    dim_t row_bytes() const;
+    dim_t rows_at() const;
+    dim_t groups_at() const;
+    void lay_out_row(void *const *buffers, dim_t row, void *shared) const;
+    row_group_t parameters_of(
+            void *const *buffers, dim_t row, size_t group) const;
+    void run_panel(void *const *buffers, const block_t &block, dim_t col,
+            const void *shared, void *own) const;
+
+    const integer_plan_t plan_;
+    dim_t longest_ = 0; // group, in whole quads
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,283 @@
+// src and weights that are dequantized, as two tensors of integers: where their
+// scales and zero points change down the depth, there groups begin.
+
+#include "lower/integer_product.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
+#include "lower/lower.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using t = data_type_t;
+
+// Sums of so many products of differences of 8 bits fit 32 bits.
+constexpr dim_t longest_group = 32768;
+// Below it scaling costs more than multiplying.
+constexpr dim_t shortest_group = 16;
+
+result_t refuse(const std::string &why) {
+    return {status_t::unimplemented, why};
+}
+
+bool is_byte(t type) {
+    return type == t::u8 || type == t::s8;
+}
+
+// Steps up to and with the last that makes integers of a value.
+size_t quantizing_steps(const chain_t &chain) {
+    const auto &steps = chain.steps();
+    for (size_t s = steps.size(); s-- > 0;)
+        if (steps[s].kind == step_kind_t::round && is_byte(steps[s].type))
+            return s + 1;
+    return 0;
+}
+
+// Elements of an operand along a dimension, one an index.
+std::vector<dim_t> places(const chain_t &chain, size_t operand, size_t d) {
+    std::vector<dim_t> result;
+    for (dim_t i = 0; i < chain.shape()[d]; ++i)
+        result.push_back(chain.offset_of(operand, d, i));
+    return result;
+}
+
+bool is_linear(const std::vector<dim_t> &places, dim_t &stride) {
+    stride = places.size() > 1 ? places[1] : 0;
+    for (size_t i = 0; i < places.size(); ++i)
+        if (places[i] != static_cast<dim_t>(i) * stride) return false;
+    return true;
+}
+
+// One a row: all dimensions but the last.
+std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand) {
+    std::vector<dim_t> result {0};
+    for (size_t d = 0; d + 1 < chain.shape().size(); ++d) {
+        std::vector<dim_t> finer;
+        for (const dim_t from : result)
+            for (const dim_t place : places(chain, operand, d))
+                finer.push_back(from + place);
+        result = std::move(finer);
+    }
+    return result;
+}
+
+class planner_t {
+public:
+    planner_t(const composition_t &src, const composition_t &weights,
+            integer_plan_t &plan)
+        : src_(src)
+        , weights_(weights)
+        , plan_(plan)
+        , k_(weights.chain.shape().size() - 2) {}
+
+    result_t make(isa_t isa) {
+        const dims_t &shape = weights_.chain.shape();
+        plan_.depth = shape[k_];
+        plan_.cols = shape[k_ + 1];
+        if (std::any_of(shape.begin(), shape.end() - 2,
+                    [](dim_t dim) { return dim != 1; }))
+            return refuse("weights differ from batch to batch");
+        if (plan_.depth == 0) return refuse("there is nothing to sum");
+        result_t result = note_src(isa);
+        if (result.ok()) result = note_weights();
+        if (result.ok()) result = cut_groups();
+        if (result.ok())
+            result = make_integer_kernel(plan_.format, isa, plan_.kernel);
+        return result;
+    }
+
+private:
+    const chain_t &of_src() const { return src_.chain; }
+    const chain_t &of_weights() const { return weights_.chain; }
+
+    result_t note_src(isa_t isa) {
+        const size_t depth = of_src().shape().size() - 1;
+        const size_t count = quantizing_steps(of_src());
+        t type = of_src().operand_type(0);
+        plan_.first = places_of_rows(of_src(), 0);
+        plan_.rows = static_cast<dim_t>(plan_.first.size());
+        if (count > 0) {
+            const chain_t chain = of_src().after(count);
+            type = chain.type();
+            problem_t problem;
+            result_t result
+                    = chain.finish(dense_strides(chain.shape()), problem);
+            if (result.ok() && plan_.rows > 0)
+                result = choose_kernel(problem, isa, plan_.quantize);
+            if (!result.ok()) return result;
+            plan_.quantize_operands = chain.operand_count();
+        } else if (!is_linear(places(of_src(), 0, depth), plan_.depth_stride)) {
+            return refuse("src is cut along its depth");
+        }
+        plan_.format.is_src_signed = type == t::s8;
+        result_t result
+                = note_parameters(src_, count, plan_.src_scales, plan_.src_zps);
+        plan_.format.has_src_zps = plan_.src_zps.type != t::undef;
+        for (auto *of : {&plan_.src_scales, &plan_.src_zps})
+            if (result.ok() && of->type != t::undef)
+                of->first = places_of_rows(of_src(), of->operand);
+        return result;
+    }
+
+    result_t note_weights() {
+        integer_format_t &format = plan_.format;
+        format.weights = of_weights().operand_type(0);
+        if (!is_integer(format.weights)
+                || (bits_of(format.weights) != 4
+                        && bits_of(format.weights) != 8))
+            return refuse(
+                    text("weights are of type ", to_string(format.weights),
+                            "; expected integers of 4 or 8 bits"));
+        result_t result = note_parameters(
+                weights_, 0, plan_.weights_scales, plan_.weights_zps);
+        if (!result.ok()) return result;
+        format.scales = plan_.weights_scales.type;
+        format.zps = plan_.weights_zps.type;
+        const auto stride = [&](size_t operand, size_t d, dim_t &to) {
+            return is_linear(places(of_weights(), operand, d), to);
+        };
+        if (!stride(0, k_, format.depth_stride)
+                || !stride(0, k_ + 1, format.col_stride))
+            return refuse("weights are cut along a dimension");
+        if (!stride(plan_.weights_scales.operand, k_ + 1, format.scales_stride)
+                || (format.zps != t::undef
+                        && !stride(plan_.weights_zps.operand, k_ + 1,
+                                format.zps_stride)))
+            return refuse("groups along the columns of the weights");
+        // What is read of one column is read of no other.
+        if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
+        return {};
+    }
+
+    // [zero points and] scales are all that is left behind the integers.
+    static result_t note_parameters(const composition_t &factor, size_t first,
+            integer_parameter_t &scales, integer_parameter_t &zps) {
+        const auto &steps = factor.chain.steps();
+        for (size_t s = first; s < steps.size(); ++s) {
+            const bool is_zps = steps[s].kind == step_kind_t::subtract;
+            if (!is_zps && steps[s].kind != step_kind_t::multiply)
+                return refuse("a factor takes steps beside zero points and "
+                              "scales");
+            if (scales.type != t::undef || (is_zps && zps.type != t::undef))
+                return refuse("a factor is scaled twice");
+            integer_parameter_t &of = is_zps ? zps : scales;
+            of.operand = static_cast<size_t>(steps[s].operand);
+            of.type = factor.chain.operand_type(of.operand);
+            if (is_zps ? !fits(factor, of) : !is_floating(of.type))
+                return refuse(text(is_zps ? "zero points" : "scales",
+                        " are of type ", to_string(of.type), "; expected ",
+                        is_zps ? "integers of 8 bits at most" : "floats"));
+        }
+        return scales.type == t::undef ? refuse("a factor has no scales")
+                                       : result_t();
+    }
+
+    // Zero points of 8 bits, if only by the values that an attribute has.
+    static bool fits(
+            const composition_t &factor, const integer_parameter_t &of) {
+        if (!is_integer(of.type)) return false;
+        if (bits_of(of.type) <= 8) return true;
+        const int constant = factor.sources[of.operand].constant;
+        if (constant < 0 || of.type != t::s32) return false;
+        const auto &bytes = factor.constants[static_cast<size_t>(constant)];
+        std::vector<int32_t> values(bytes.size() / 4);
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+        const bool is_signed = std::any_of(values.begin(), values.end(),
+                [](int32_t value) { return value < 0; });
+        return std::all_of(values.begin(), values.end(), [&](int32_t value) {
+            return value >= -128 && value <= (is_signed ? 127 : 255);
+        });
+    }
+
+    result_t cut_groups() {
+        struct table_t {
+            integer_parameter_t *of;
+            std::vector<dim_t> places;
+        };
+        std::vector<table_t> tables;
+        const auto add
+                = [&](integer_parameter_t &of, const chain_t &chain, size_t d) {
+            tables.push_back({&of, {}});
+            if (of.type == t::undef)
+                tables.back().places.assign(
+                        static_cast<size_t>(plan_.depth), 0);
+            else tables.back().places = places(chain, of.operand, d);
+        };
+        add(plan_.src_scales, of_src(), of_src().shape().size() - 1);
+        add(plan_.src_zps, of_src(), of_src().shape().size() - 1);
+        add(plan_.weights_scales, of_weights(), k_);
+        add(plan_.weights_zps, of_weights(), k_);
+        for (dim_t k = 0; k < plan_.depth; ++k) {
+            const auto at = static_cast<size_t>(k);
+            const bool begins = k == 0
+                                || std::any_of(tables.begin(), tables.end(),
+                                        [at](const table_t &table) {
+                return table.places[at] != table.places[at - 1];
+            });
+            if (begins) {
+                add_group(k);
+                for (const table_t &table : tables)
+                    table.of->group.push_back(table.places[at]);
+            }
+            ++plan_.groups.back().size;
+        }
+        return check_groups();
+    }
+
+    void add_group(dim_t begin) {
+        const dim_t place
+                = plan_.groups.empty()
+                          ? 0
+                          : plan_.groups.back().place
+                                    + whole_quads(plan_.groups.back().size);
+        plan_.groups.push_back({begin, 0, place});
+    }
+
+    result_t check_groups() const {
+        const auto count = static_cast<dim_t>(plan_.groups.size());
+        if (count > 1 && count * shortest_group > plan_.depth + shortest_group)
+            return refuse(text(count, " groups in a depth of ", plan_.depth));
+        for (const auto &group : plan_.groups) {
+            if (group.size > longest_group)
+                return refuse(text("sums of ", group.size,
+                        " products need more than 32 bits"));
+            if (bits_of(plan_.format.weights) == 4
+                    && plan_.format.depth_stride == 1 && group.begin % 2 != 0)
+                return refuse("a group of the weights begins within a byte");
+        }
+        return {};
+    }
+
+    const composition_t &src_, &weights_;
+    integer_plan_t &plan_;
+    const size_t k_; // the weights' dimension that is summed
+};
+
+bool is_quantized(const composition_t &src) {
+    return src.dequantizes
+           && (is_byte(src.chain.operand_type(0))
+                   || quantizing_steps(src.chain) > 0);
+}
+
+} // namespace
+
+std::shared_ptr<const integer_product_t> make_integers(
+        const composition_t &src, const composition_t &weights, isa_t isa) {
+    if (!is_quantized(src)) return nullptr;
+    integer_plan_t plan;
+    const result_t result = planner_t(src, weights, plan).make(isa);
+    if (result.ok())
+        return std::make_shared<const integer_product_t>(std::move(plan));
+    // Its integers are multiplied as f32 then.
+    log_refusal(
+            log_dispatch, "implementation", "integer_matmul: " + result.reason);
+    return nullptr;
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,17 @@
+#ifndef LOWER_INTEGER_PRODUCT_HPP
+#define LOWER_INTEGER_PRODUCT_HPP
+
+#include "kernels/matmul/integer_product.hpp"
+#include "match/match.hpp"
+
+namespace dnnl_dequant {
+
+/// The product as one of integers where the graph has src in integers of 8
+/// bits, which it dequantizes. Null where it has not, where it would not be
+/// exact, or where no kernel takes the weights; the log says why.
+std::shared_ptr<const integer_product_t> make_integers(
+        const composition_t &src, const composition_t &weights, isa_t isa);
+
+} // namespace dnnl_dequant
+
+#endif

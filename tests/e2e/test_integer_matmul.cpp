@@ -1,0 +1,153 @@
+// Activations that the graph quantizes, times dequantized weights: sums of
+// integers, close to what doubles make of the dequantized values.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "e2e/matmul_graph.hpp"
+#include "e2e/plugin.hpp"
+#include "support/cross_product.hpp"
+#include "support/numbers.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+namespace {
+
+using t = data_type_t;
+using support::qtype_t;
+
+// How src is quantized: a scale for all, for each row, or for groups of a row.
+struct source_t {
+    t type;
+    qtype_t qtype;
+    dim_t group;
+    bool has_zps;
+    bool from_f32; // by a DynamicQuantize in the graph
+};
+
+// graph_of(c) with a src that is dequantized: ops 2 and, perhaps, 3 before the
+// MatMul in order of use; the MatMul stays op 1.
+chain_graph_t graph_of(const matmul_case_t &c, const source_t &source) {
+    chain_graph_t g = e2e::graph_of(c);
+    const size_t src = g.nodes[1].inputs[0];
+    const dims_t dims = g.tensors[src].dims;
+    dequantize_case_t how;
+    how.seed = c.seed;
+    how.src.dims = dims;
+    how.qtype = source.qtype;
+    how.axis = static_cast<dim_t>(dims.size()) - 2;
+    how.group_shape.assign(dims.size(), 1);
+    how.group_shape.back() = source.group;
+    const dims_t grid = support::scales_dims_of(how);
+    chain_node_t dequantize {op::kind::DynamicDequantize, {}, {}};
+    dequantize.dequantize = how;
+    dequantize.inputs
+            = {add_tensor(g, source.type, dims), add_tensor(g, t::f32, grid)};
+    if (source.has_zps)
+        dequantize.inputs.push_back(add_tensor(g, source.type, grid));
+    dequantize.outputs = {src};
+    if (source.from_f32) {
+        chain_node_t quantize {op::kind::DynamicQuantize, {}, {}};
+        quantize.dequantize = how;
+        quantize.inputs = dequantize.inputs;
+        quantize.inputs[0] = add_tensor(g, t::f32, dims);
+        quantize.outputs = {dequantize.inputs[0]};
+        g.nodes.push_back(quantize);
+    }
+    g.nodes.push_back(dequantize);
+    return g;
+}
+
+std::vector<partition> partitions_of(
+        const chain_graph_t &g, partition::policy policy) {
+    graph built(dnnl::engine::kind::cpu);
+    build(g, built);
+    return built.get_partitions(policy);
+}
+
+bool is_integer_kernel(const std::string &name) {
+    return name.find("integer_matmul") != std::string::npos;
+}
+
+// The values of every op by itself but the MatMul's, whose sums are doubles.
+void check(const matmul_case_t &c, const source_t &source, bool expects) {
+    const chain_graph_t g = graph_of(c, source);
+    const auto fused = partitions_of(g, partition::policy::fusion);
+    ASSERT_EQ(fused.size(), 1u);
+    const auto got = initial_values(g, support::values_t::ordinary, c.seed);
+    const std::string kernel = run(g, fused[0], got);
+    const bool streams = kernel.find("jit_matmul_few_rows") == 0
+                         || kernel.find("jit_matmul_dot") == 0;
+    EXPECT_EQ(is_integer_kernel(kernel), expects && !streams) << kernel;
+    const auto apart = initial_values(g, support::values_t::ordinary, c.seed);
+    for (const partition &p : partitions_of(g, partition::policy::debug))
+        run(g, p, apart);
+    const size_t dst = g.nodes[1].outputs[0];
+    for_each_product(g, 1, apart, [&](const sum_t &sum) {
+        const double is
+                = support::float_at(t::f32, got[dst].data(), sum.element);
+        ASSERT_NEAR(
+                is, sum.sum, sum.magnitude * std::exp2(-20) + std::exp2(-120))
+                << sum.element;
+    });
+    EXPECT_TRUE(got[dst].intact());
+}
+
+bool has_vnni() {
+    return __builtin_cpu_supports("avx512vnni")
+           && std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr;
+}
+
+TEST(integer_matmul, is_near_the_dequantized_product) {
+    const source_t sources[] = {{t::u8, qtype_t::per_tensor, 0, true, false},
+            {t::s8, qtype_t::per_tensor, 0, false, true},
+            {t::s8, qtype_t::per_channel, 0, false, true},
+            {t::u8, qtype_t::per_channel, 0, true, true},
+            {t::s8, qtype_t::per_group, 32, false, true},
+            {t::u8, qtype_t::per_group, 16, true, false}};
+    dim_t n = 0;
+    for (const source_t &source : sources)
+        for (const auto &[src, weights] :
+                std::vector<std::pair<dims_t, dims_t>> {{{1, 64}, {64, 64}},
+                        {{3, 96}, {96, 130}}, {{2, 3, 64}, {64, 34}},
+                        {{7, 160}, {160, 66}}, {{530, 32}, {32, 10}}})
+            for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+                for (const t zps : {t::undef, t::u8, t::s4})
+                    for (const dim_t group : {0, -1, 32})
+                        for (const bool transposed : {false, true}) {
+                            if (n++ % (5 * support::every())) continue;
+                            matmul_case_t c;
+                            c.src = src;
+                            c.weights = weights;
+                            c.quantized = quantized;
+                            c.zps = zps;
+                            c.group = group;
+                            c.transpose_b = transposed;
+                            c.bias = false;
+                            c.seed = support::first_seed()
+                                     + static_cast<uint64_t>(n);
+                            SCOPED_TRACE(to_string(c) + ", source "
+                                         + std::to_string(&source - sources));
+                            check(c, source, has_vnni());
+                            if (HasFailure()) return;
+                        }
+}
+
+// Groups of eight are multiplied as f32, and so is a product in batches.
+TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
+    const source_t source {t::u8, qtype_t::per_tensor, 0, true, false};
+    matmul_case_t c;
+    c.src = {3, 64};
+    c.weights = {64, 66};
+    c.group = 8;
+    check(c, source, false);
+    c.src = {2, 3, 64};
+    c.weights = {2, 64, 66};
+    c.group = 0;
+    check(c, source, false);
+}
+
+} // namespace
+} // namespace e2e
+} // namespace dnnl_dequant
