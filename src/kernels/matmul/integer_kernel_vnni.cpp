@@ -32,6 +32,8 @@ namespace {
 #endif
 
 constexpr int vectors = 4, most_rows = 6, lanes = 16;
+// Rows of weights that are called for ahead.
+constexpr dim_t rows_ahead = 64;
 
 // The sums of `a` times `b`, of which the one is signed that is to be.
 template <bool is_src_signed>
@@ -197,6 +199,10 @@ VNNI_TARGET void unpack_rows(const integer_format_t &format,
             const uint8_t *from
                     = base
                       + (element + (k + i) * format.depth_stride) * bits / 8;
+            // A panel has half a line of each row or all of it: what comes
+            // next no hardware foresees.
+            _mm_prefetch(from + rows_ahead * format.depth_stride * bits / 8,
+                    _MM_HINT_T0);
             rows[i] = k + i < depth ? load_numbers<bits>(from, cols, flips)
                                     : _mm512_setzero_si512();
         }
