@@ -62,7 +62,8 @@ fuzz() {
 check_part() {
     case $1 in
     asan)
-        targets='test_e2e test_stress fuzz_c_api fuzz_chain fuzz_graph_file'
+        targets='test_e2e test_stress reload fuzz_c_api fuzz_chain
+            fuzz_graph_file'
         export DNNL_DEQUANT_TEST_EVERY=101
         run_tests asan -R '^(e2e|stress|fuzz)\.' -E '\.run\.|soak' ;;
     tsan) run_tsan ;;
