@@ -92,6 +92,45 @@ public:
 
     void check(const gemv_t &gemv) {
         make_values();
+        const std::vector<float> c = run(gemv);
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n)
+                ASSERT_EQ(c[at(r * w_.cols + n)], expected(r, n))
+                        << "at " << r << ", " << n;
+    }
+
+    // On any values: the sum of all squared errors is no more than that of
+    // weights made f32 first and summed in order.
+    void check_errors(const gemv_t &gemv) {
+        make_values();
+        for (float &value : src_)
+            value += static_cast<float>(random_.between(-1000, 1000)) / 777;
+        for (float &scale : scales_)
+            scale *= 1 + static_cast<float>(random_.between(0, 999)) / 1234;
+        const std::vector<float> c = run(gemv);
+        double errors = 0, errors_in_order = 0;
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n) {
+                double sum = 0;
+                float in_order = 0;
+                for (dim_t k = 0; k < w_.depth; ++k) {
+                    const double weight = weight_at(k, n);
+                    const float x = src_[at(r * w_.depth + k)];
+                    sum += weight * static_cast<double>(x);
+                    in_order
+                            = std::fma(static_cast<float>(weight), x, in_order);
+                }
+                errors += std::pow(
+                        static_cast<double>(c[at(r * w_.cols + n)]) - sum, 2);
+                errors_in_order
+                        += std::pow(static_cast<double>(in_order) - sum, 2);
+            }
+        EXPECT_LE(errors, errors_in_order);
+    }
+
+private:
+    // rows x columns
+    std::vector<float> run(const gemv_t &gemv) {
         const dim_t pitch = (w_.depth + 255) / 128 * 128;
         // The last row, where it is not arranged, ends at a guard page.
         const dim_t last = gemv.src_unit() != 1 ? pitch : w_.depth;
@@ -110,13 +149,13 @@ public:
         gemv.run(
                 buffers, {a.data(), c.data(), partial.data(), pitch, c_pitch,
                                  rows_, 0, w_.cols, scales.data(), zps.data()});
+        std::vector<float> dense;
         for (dim_t r = 0; r < rows_; ++r)
-            for (dim_t n = 0; n < w_.cols; ++n)
-                ASSERT_EQ(c[at(r * c_pitch + n)], expected(r, n))
-                        << "at " << r << ", " << n;
+            dense.insert(dense.end(), c.begin() + r * c_pitch,
+                    c.begin() + r * c_pitch + w_.cols);
+        return dense;
     }
 
-private:
     static size_t at(dim_t i) { return static_cast<size_t>(i); }
 
     void make_values() {
@@ -143,19 +182,22 @@ private:
             }
     }
 
+    double weight_at(dim_t k, dim_t n) const {
+        const size_t p = at(k / w_.group * w_.cols + n);
+        const auto q = static_cast<double>(
+                support::integer_at(w_.type, stored_.data(),
+                        w_.by_column ? n * w_.pitch + k : k * w_.pitch + n));
+        return (q - static_cast<double>(zps_[p]))
+               * static_cast<double>(scales_[p]);
+    }
+
     float expected(dim_t r, dim_t n) const {
         double sum = 0;
-        for (dim_t k = 0; k < w_.depth; ++k) {
-            const size_t p = at(k / w_.group * w_.cols + n);
-            const auto q = static_cast<double>(support::integer_at(w_.type,
-                    stored_.data(),
-                    w_.by_column ? n * w_.pitch + k : k * w_.pitch + n));
-            const double weight = (q - static_cast<double>(zps_[p]))
-                                  * static_cast<double>(scales_[p]);
-            const auto &format = support::format_of(w_.rounded);
-            sum += support::value_of(format, support::round_to(format, weight))
+        const auto &format = support::format_of(w_.rounded);
+        for (dim_t k = 0; k < w_.depth; ++k)
+            sum += support::value_of(
+                           format, support::round_to(format, weight_at(k, n)))
                    * static_cast<double>(src_[at(r * w_.depth + k)]);
-        }
         return static_cast<float>(sum);
     }
 
@@ -222,6 +264,26 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
         for (const dim_t cols : {1, 3, 9})
             for (const dim_t group : {1000, 128, 64, 32})
                 check(true, depth, cols, group);
+}
+
+TEST_P(gemv, errs_no_more_than_sums_in_order) {
+    for (const bool by_column : {false, true}) {
+        gemv_case_t c;
+        c.rows = 2;
+        gemv_weights_t &w = c.weights;
+        w.type = GetParam();
+        w.by_column = by_column;
+        w.depth = 2048;
+        w.cols = 128;
+        w.pitch = by_column ? w.depth : w.cols;
+        w.group = 128;
+        w.scales.type = t::f32;
+        w.zps.type = t::s8;
+        std::shared_ptr<const gemv_t> made;
+        ASSERT_TRUE(make_gemv(w, c.rows, isa_of_machine(), made).ok());
+        SCOPED_TRACE(made->name());
+        gemv_case_run_t(c).check_errors(*made);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(every, gemv,
