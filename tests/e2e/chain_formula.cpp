@@ -51,6 +51,20 @@ bool advance(dims_t &index, const dims_t &dims) {
     return false;
 }
 
+// As oneDNN does it: bounded before it is rounded, NaN to the lower bound.
+double quantized(const chain_node_t &node, double x, const dims_t &index) {
+    const auto channel
+            = node.scales.size() > 1
+                      ? static_cast<size_t>(
+                                index[static_cast<size_t>(node.axis)])
+                      : 0;
+    const float product = static_cast<float>(x) * (1.f / node.scales[channel]);
+    const float sum = product + static_cast<float>(node.zps[channel]);
+    const double lower = node.lower, upper = node.upper;
+    const double least = sum > node.lower ? static_cast<double>(sum) : lower;
+    return std::nearbyint(std::min(least, upper));
+}
+
 // The value that an op computes at a point, in f32; a double holds products
 // and sums of two f32 so that one rounding is left.
 double value_at(const chain_node_t &node, const std::vector<port_t> &inputs,
@@ -73,6 +87,7 @@ double value_at(const chain_node_t &node, const std::vector<port_t> &inputs,
                                      : static_cast<double>(node.lower);
         return std::min(static_cast<double>(node.upper), least);
     }
+    case op::kind::Quantize: return quantized(node, x, index);
     case op::kind::Dequantize: {
         const auto at = static_cast<size_t>(node.axis);
         const auto channel
@@ -121,6 +136,7 @@ bool has_formula(const chain_node_t &node) {
     case op::kind::Square:
     case op::kind::Tanh:
     case op::kind::Clamp:
+    case op::kind::Quantize:
     case op::kind::TypeCast: return true;
     default: return moves(node) || dequantizes(node);
     }
@@ -136,6 +152,9 @@ void compute_points(const chain_node_t &node, const std::vector<port_t> &inputs,
         if (moves(node)) {
             bits = inputs[0].bits(
                     source_of(node, index, dst.dims, inputs[0].tensor.dims));
+        } else if (is_integer(dst.type)) {
+            bits = static_cast<uint32_t>(
+                    static_cast<int64_t>(value_at(node, inputs, index)));
         } else {
             const double value
                     = rounded(data_type_t::f32, value_at(node, inputs, index));

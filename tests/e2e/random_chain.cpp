@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dnnl_dequant/dnnl_dequant.hpp"
+#include "e2e/random_shape.hpp"
 
 namespace dnnl_dequant {
 namespace e2e {
@@ -23,7 +24,7 @@ public:
     }
 
     chain_graph_t make() {
-        size_t value = dequantized(any_shape());
+        size_t value = dequantized(any_shape(random_));
         const dim_t steps = random_.between(0, 6);
         for (dim_t step = 0; step < steps; ++step) {
             if (random_.one_in(10)) tap(value);
@@ -32,61 +33,26 @@ public:
         return std::move(g_);
     }
 
+    chain_graph_t make(
+            size_t dequantize_kind, const std::vector<chain_step_t> &steps) {
+        g_.shaped = true;
+        size_t value = dequantized(any_shape(random_), dequantize_kind);
+        for (const chain_step_t step : steps)
+            value = take_step(step, value);
+        return std::move(g_);
+    }
+
 private:
     const tensor_t &at(size_t tensor) const { return g_.tensors[tensor]; }
 
-    // --- shapes; by value where they may be a tensor's, as tensors move
-
-    dims_t any_shape() {
-        static const std::vector<dim_t> extents {
-                1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 33};
-        static const std::vector<dims_t> large {
-                {64, 130}, {3, 40, 96}, {2, 8, 33, 32}, {260, 36}, {5, 1024}};
-        if (random_.one_in(12)) return random_.pick(large);
-        dims_t shape;
-        const dim_t rank = random_.between(1, 4);
-        dim_t count = 1;
-        for (dim_t d = 0; d < rank; ++d) {
-            shape.push_back(random_.pick(extents));
-            if (count * shape.back() > 3000) shape.back() = 2;
-            count *= shape.back();
-        }
-        if (random_.one_in(60)) shape.front() = 0;
-        return shape;
-    }
-
-    std::vector<size_t> any_order(size_t rank) {
-        std::vector<size_t> order;
-        for (size_t d = 0; d < rank; ++d)
-            order.insert(order.begin()
-                                 + random_.between(
-                                         0, static_cast<dim_t>(order.size())),
-                    d);
-        return order;
-    }
-
-    // As many elements in other dimensions, most often of the same cuts.
-    dims_t any_reshape(const dims_t &from) {
-        if (tensor_t {t::u8, from, {}}.count() == 0) return {3, 0};
-        dims_t factors;
-        for (dim_t dim : from)
-            for (dim_t prime = 2; dim > 1; ++prime)
-                for (; dim % prime == 0; dim /= prime)
-                    factors.push_back(prime);
-        if (random_.one_in(4)) std::reverse(factors.begin(), factors.end());
-        dims_t shape {1};
-        for (const dim_t factor : factors) {
-            if (shape.size() < 5 && random_.one_in(3)) shape.push_back(1);
-            shape.back() *= factor;
-        }
-        return shape;
-    }
+    // --- tensors; shapes by value where they may be a tensor's, as tensors
+    // move
 
     size_t new_tensor(t type, dims_t dims) {
         tensor_t tensor {type, dims, support::dense_strides(dims)};
         if (random_.one_in(4))
-            tensor.strides
-                    = support::permuted_strides(dims, any_order(dims.size()));
+            tensor.strides = support::permuted_strides(
+                    dims, any_order(random_, dims.size()));
         else if (random_.one_in(8))
             tensor.strides
                     = support::padded_strides(dims, random_.between(1, 3));
@@ -104,7 +70,7 @@ private:
     // --- ops that move
 
     size_t transpose(size_t value) {
-        const auto order = any_order(at(value).dims.size());
+        const auto order = any_order(random_, at(value).dims.size());
         chain_node_t node {op::kind::StaticTranspose, {value}, {}};
         dims_t dims;
         const auto rank = static_cast<int64_t>(order.size());
@@ -136,7 +102,7 @@ private:
         switch (random_.between(0, 2)) {
         case 0: return reorder(new_tensor(type, shape));
         case 1: {
-            const size_t raw = new_tensor(type, any_reshape(shape));
+            const size_t raw = new_tensor(type, any_reshape(random_, shape));
             // What does not lie like the shape wanted is refused at compile.
             if (!g_.shaped)
                 g_.tensors[raw].strides = support::dense_strides(at(raw).dims);
@@ -144,7 +110,7 @@ private:
         }
         default: break;
         }
-        const auto order = any_order(shape.size());
+        const auto order = any_order(random_, shape.size());
         chain_node_t node {op::kind::StaticTranspose, {}, {}};
         dims_t before(shape.size());
         for (size_t d = 0; d < order.size(); ++d) {
@@ -158,7 +124,10 @@ private:
     }
 
     size_t dequantized(dims_t shape) {
-        switch (random_.between(0, 5)) {
+        return dequantized(shape, static_cast<size_t>(random_.between(0, 5)));
+    }
+    size_t dequantized(dims_t shape, size_t kind) {
+        switch (kind) {
         case 0: return static_dequantize(shape);
         case 1: return linear(shape, support::dequantize_op_t::linear);
         case 2: return linear(shape, support::dequantize_op_t::extended_linear);
@@ -170,6 +139,11 @@ private:
         const t type = random_.one_in(2) ? t::u8 : t::s8;
         chain_node_t node {op::kind::Dequantize, {}, {}};
         node.inputs = {quantized(type, shape, true)};
+        set_static(node, shape);
+        return add(node, t::f32, shape);
+    }
+
+    void set_static(chain_node_t &node, const dims_t &shape) {
         const auto axis
                 = random_.between(0, static_cast<dim_t>(shape.size()) - 1);
         const dim_t channels = shape[static_cast<size_t>(axis)];
@@ -182,7 +156,21 @@ private:
             node.zps.push_back(random_.between(-128, 127));
         }
         if (random_.one_in(2)) node.zps.assign(count, 0);
-        return add(node, t::f32, shape);
+    }
+
+    // oneDNN's, by the same scales and zero points there and back.
+    size_t requantize(size_t value) {
+        const dims_t dims = at(value).dims;
+        if (at(value).type != t::f32) value = type_cast(value);
+        chain_node_t quantize {op::kind::Quantize, {value}, {}};
+        set_static(quantize, dims);
+        const bool is_u8 = random_.one_in(2);
+        quantize.lower = is_u8 ? 0.f : -128.f;
+        quantize.upper = is_u8 ? 255.f : 127.f;
+        chain_node_t dequantize = quantize;
+        dequantize.kind = op::kind::Dequantize;
+        dequantize.inputs = {add(quantize, is_u8 ? t::u8 : t::s8, dims)};
+        return add(dequantize, t::f32, dims);
     }
 
     t any_float() { return random_.pick(types_t {t::f32, t::bf16, t::f16}); }
@@ -298,8 +286,7 @@ private:
         return add({op::kind::SoftMax, {tensor}, {}}, type, dims);
     }
 
-    size_t with_tensor(size_t value) {
-        const bool multiplies = random_.one_in(2);
+    size_t with_tensor(size_t value, bool multiplies) {
         const t type = at(value).type;
         t side_type = type, dst = type;
         // oneDNN 3.7 takes two types for Multiply only.
@@ -327,21 +314,30 @@ private:
     }
 
     size_t any_step(size_t value) {
-        switch (random_.between(0, 9)) {
-        case 0:
-        case 1: return type_cast(value);
-        case 2: return reorder(value);
-        case 3:
-        case 4: return transpose(value);
-        case 5: return reshape_to(value, any_reshape(at(value).dims));
-        case 6:
-        case 7: return with_tensor(value);
-        case 8:
-            if (random_.one_in(4))
-                return binary(op::kind::Add, value, value, at(value).type);
-            return add_residual(value);
-        default: return activation(value);
+        using s = chain_step_t;
+        static const std::vector<s> steps {s::cast, s::cast, s::reorder,
+                s::transpose, s::transpose, s::reshape, s::multiply, s::add,
+                s::residual, s::activation, s::requantize};
+        const s step = random_.pick(steps);
+        if (step == s::residual && random_.one_in(4))
+            return binary(op::kind::Add, value, value, at(value).type);
+        return take_step(step, value);
+    }
+
+    size_t take_step(chain_step_t step, size_t value) {
+        switch (step) {
+        case chain_step_t::cast: return type_cast(value);
+        case chain_step_t::reorder: return reorder(value);
+        case chain_step_t::transpose: return transpose(value);
+        case chain_step_t::reshape:
+            return reshape_to(value, any_reshape(random_, at(value).dims));
+        case chain_step_t::multiply: return with_tensor(value, true);
+        case chain_step_t::add: return with_tensor(value, false);
+        case chain_step_t::residual: return add_residual(value);
+        case chain_step_t::activation: return activation(value);
+        case chain_step_t::requantize: break;
         }
+        return requantize(value);
     }
 
     // One more consumer.
@@ -365,6 +361,11 @@ private:
 
 chain_graph_t random_chain(uint64_t seed) {
     return chain_builder_t(seed).make();
+}
+
+chain_graph_t chain_of(size_t dequantize,
+        const std::vector<chain_step_t> &steps, uint64_t seed) {
+    return chain_builder_t(seed).make(dequantize, steps);
 }
 
 } // namespace e2e

@@ -9,9 +9,30 @@ namespace e2e {
 /// A dequantize op of any kind, maybe behind layout ops, and up to six ops
 /// behind it: TypeCast, Reorder, StaticTranspose, StaticReshape, Multiply and
 /// Add with a tensor (sometimes a stock op's result), Add of a second
-/// dequantized value, ReLU, Clamp; in any order and of any floating type.
-/// Some values have a second consumer: an op of oneDNN's, an End, a Wildcard.
+/// dequantized value, ReLU, Clamp, Quantize with Dequantize; in any order and
+/// of any floating type. Some values have a second consumer: an op of oneDNN's,
+/// an End, a Wildcard.
 chain_graph_t random_chain(uint64_t seed);
+
+/// What stands behind a value: one op, or a Quantize and a Dequantize.
+enum class chain_step_t {
+    cast,
+    reorder,
+    transpose,
+    reshape,
+    multiply,
+    add,
+    residual,
+    activation,
+    requantize
+};
+constexpr size_t chain_step_count = 9;
+constexpr size_t dequantize_kind_count = 4;
+
+/// One chain of the product: a dequantize op, by number, and what follows it,
+/// all else by `seed`; nothing in it has a second consumer.
+chain_graph_t chain_of(size_t dequantize,
+        const std::vector<chain_step_t> &steps, uint64_t seed);
 
 } // namespace e2e
 } // namespace dnnl_dequant

@@ -148,8 +148,8 @@ void expect_order(const chain_graph_t &g, const partitions_t &ours,
     }
 }
 
-void check_chain(uint64_t seed, partition::policy policy, tally_t &tally) {
-    const chain_graph_t g = random_chain(seed);
+void check_chain(const chain_graph_t &g, uint64_t seed,
+        partition::policy policy, tally_t &tally) {
     SCOPED_TRACE(
             "DNNL_DEQUANT_TEST_SEED=" + std::to_string(seed) + to_string(g));
     const auto kind
@@ -173,7 +173,8 @@ TEST(random_chains, give_what_their_ops_give_one_by_one) {
     tally_t tally;
     const uint64_t count = 40 + 360 / static_cast<uint64_t>(support::every());
     for (uint64_t n = 0; n < count; ++n) {
-        check_chain(support::first_seed() + n,
+        const uint64_t seed = support::first_seed() + n;
+        check_chain(random_chain(seed), seed,
                 n % 8 ? partition::policy::fusion : partition::policy::debug,
                 tally);
         if (HasFailure()) return;
@@ -183,6 +184,48 @@ TEST(random_chains, give_what_their_ops_give_one_by_one) {
               << " and refused " << tally.refused_by_stock << "\n";
     EXPECT_GT(2 * tally.fused, tally.ops);
     EXPECT_GT(4 * tally.checked_by_stock, tally.ops);
+}
+
+// One of the sequences of so many steps, by number.
+std::vector<chain_step_t> steps_of(size_t length, uint64_t number) {
+    std::vector<chain_step_t> steps;
+    for (size_t i = 0; i < length; ++i, number /= chain_step_count)
+        steps.push_back(static_cast<chain_step_t>(number % chain_step_count));
+    return steps;
+}
+
+uint64_t sequences_of(size_t length) {
+    uint64_t count = 1;
+    for (size_t i = 0; i < length; ++i)
+        count *= chain_step_count;
+    return count;
+}
+
+void check_product(size_t length, uint64_t every, tally_t &tally) {
+    every *= static_cast<uint64_t>(support::every());
+    for (size_t kind = 0; kind < dequantize_kind_count; ++kind)
+        for (uint64_t n = kind % every; n < sequences_of(length); n += every) {
+            const uint64_t seed = support::first_seed() + n;
+            SCOPED_TRACE("dequantize " + std::to_string(kind) + ", sequence "
+                         + std::to_string(n) + " of " + std::to_string(length));
+            check_chain(chain_of(kind, steps_of(length, n), seed), seed,
+                    partition::policy::fusion, tally);
+            if (::testing::Test::HasFailure()) return;
+        }
+}
+
+// Every dequantize op and every sequence of up to two steps; of the longer ones
+// a sample, some prime number apart.
+TEST(chain_product, gives_what_its_ops_give_one_by_one) {
+    tally_t tally;
+    for (size_t length = 0; length <= 2; ++length)
+        check_product(length, 1, tally);
+    for (const auto &[length, every] : {std::pair<size_t, uint64_t> {3, 5},
+                 {4, 131}, {5, 1171}, {6, 10007}})
+        check_product(length, every, tally);
+    std::cout << "of " << tally.ops << " ops " << tally.fused
+              << " were fused; stock ran " << tally.checked_by_stock << "\n";
+    EXPECT_GT(4 * tally.fused, 3 * tally.ops);
 }
 
 } // namespace

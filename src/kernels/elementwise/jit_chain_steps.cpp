@@ -130,6 +130,9 @@ template <isa_t isa>
 void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     const data_type_t before = rounded_;
     rounded_ = data_type_t::undef;
+    // A NaN of the operand's may be the result.
+    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::hold)
+        clean_ = clean_ && !desc_.payloads;
     switch (s.step.kind) {
     case step_kind_t::subtract:
         if (s.by_parts) return subtract_parts(value, s.input);
