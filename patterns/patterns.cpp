@@ -7,6 +7,7 @@
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
+#include "patterns/quantize_body.hpp"
 
 namespace dnnl_dequant {
 
@@ -44,6 +45,14 @@ result_t check_problem(const op_record_t &root, const chain_t &chain) {
 bool takes_in_others(const composition_t &composition, const op_record_t &op) {
     return std::any_of(composition.ops.begin(), composition.ops.end(),
             [&](const op_record_t *other) { return other != &op; });
+}
+
+bool match_body(
+        const scope_t &scope, const op_record_t &root, quantize_body_t &body) {
+    const result_t result = match_quantize_body(scope, root, body);
+    if (!result.ok() && !result.reason.empty())
+        log_refusal(log_dispatch, "fuse", result.reason);
+    return result.ok();
 }
 
 } // namespace
@@ -86,6 +95,10 @@ bool compose_dequantized(const scope_t &scope, const op_record_t &op,
 
 result_t match_at(
         const scope_t &scope, const op_record_t &root, match_t &match) {
+    if (quantize_body_t body; match_body(scope, root, body)) {
+        match = {partition_kind_t::quantize, body.ops, true};
+        return {};
+    }
     composition_t composition;
     result_t composed = compose(scope, root, composition);
     if (composed.ok()) composed = check_problem(root, composition.chain);

@@ -48,6 +48,9 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
 
 result_t executable_t::execute(const buffer_list_t &given) const {
     std::array<void *, max_operands> buffers {};
+    // Whose parameters are written where x is empty too.
+    const bool finds_range = lowered_.implementation.dynamic
+                             || lowered_.implementation.spelled;
     for (size_t i = 0; i < lowered_.operands.size(); ++i) {
         const source_t &source = lowered_.operands[i];
         if (source.constant >= 0) {
@@ -68,14 +71,17 @@ result_t executable_t::execute(const buffer_list_t &given) const {
         if (found->count >= 0 && found->count != expected)
             return refuse(text("has ", found->count, " elements; compiled for ",
                     expected));
-        const bool is_read
-                = expected > 0 && (!empty_ || lowered_.implementation.dynamic);
+        const bool is_read = expected > 0 && (!empty_ || finds_range);
         if (found->data == nullptr && is_read)
             return refuse("has no data (a null handle)");
         buffers[i] = found->data;
     }
     if (lowered_.implementation.dynamic) {
         run_dynamic(*lowered_.implementation.dynamic, buffers.data(), bytes_);
+        return {};
+    }
+    if (lowered_.implementation.spelled) {
+        run_spelled(*lowered_.implementation.spelled, buffers.data(), bytes_);
         return {};
     }
     if (empty_) return {};

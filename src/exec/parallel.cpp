@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <new>
 #include <vector>
@@ -116,6 +117,27 @@ void run_dynamic(
     run_parallel(*whole.ranges, of_ranges, bytes);
     kernel.finish(ranges, buffers);
     run_parallel(*whole.quantize, buffers, bytes);
+}
+
+void run_spelled(
+        const spelled_quantize_t &kernel, void *const *buffers, dim_t bytes) {
+    range_t range;
+    void *const of_range[] = {buffers[0], &range};
+    if (kernel.bounds_hold_zero(buffers)) {
+        run_parallel(*kernel.ranges, of_range, bytes);
+    } else {
+        range.above = range.below = -std::numeric_limits<float>::infinity();
+        kernel.extremes->run(of_range, 0, kernel.extremes->work_amount());
+    }
+    auto parameters = kernel.parameters_of(range, buffers);
+    kernel.give(parameters, buffers);
+    void *const zero_point
+            = kernel.zero_point_is_u8
+                      ? static_cast<void *>(&parameters.zero_point)
+                      : &parameters.rounded;
+    void *const of_quantize[]
+            = {buffers[0], &parameters.scale, zero_point, buffers[kernel.dst]};
+    run_parallel(*kernel.quantize, of_quantize, bytes);
 }
 
 namespace {

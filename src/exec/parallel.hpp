@@ -4,6 +4,7 @@
 #include "kernels/kernel.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/quantize/dynamic_quantize.hpp"
+#include "kernels/quantize/spelled_quantize.hpp"
 
 namespace dnnl_dequant {
 
@@ -19,6 +20,10 @@ void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes);
 /// Runs a dynamic quantize: slab by slab, or one pass after the other.
 void run_dynamic(
         const dynamic_quantize_t &kernel, void *const *buffers, dim_t bytes);
+
+/// Runs a dynamic quantize that ops spell out, one pass after the other.
+void run_spelled(
+        const spelled_quantize_t &kernel, void *const *buffers, dim_t bytes);
 
 /// Runs a product, in memory that it takes for the time.
 /// @returns out_of_memory where there is none; then nothing is written.

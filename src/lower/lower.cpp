@@ -8,6 +8,7 @@
 #include "lower/dynamic_quantize.hpp"
 #include "lower/matmul.hpp"
 #include "lower/ports.hpp"
+#include "lower/spelled_quantize.hpp"
 #include "patterns/patterns.hpp"
 
 namespace dnnl_dequant {
@@ -26,6 +27,22 @@ public:
             for (const logical_tensor_t &output : op.outputs)
                 if (output.id == tensor) return &op;
         return nullptr;
+    }
+
+    const op_record_t *giver(size_t tensor) const override {
+        return producer(tensor, 1);
+    }
+
+    bool is_given_from_outside(size_t tensor) const override {
+        return producer(tensor, 1) == nullptr;
+    }
+
+    size_t uses(size_t tensor) const override {
+        size_t count = 0;
+        for (const op_record_t &op : partition_.ops)
+            for (const logical_tensor_t &input : op.inputs)
+                count += input.id == tensor;
+        return count;
     }
 
     logical_tensor_t known(const logical_tensor_t &named) const override {
@@ -100,6 +117,10 @@ result_t lower(const partition_t &partition,
     result_t result = resolve_ports(partition, inputs, outputs, lowered);
     if (result.ok() && is_range_quantize(partition.ops.front()))
         return lower_dynamic_quantize(partition, isa, lowered);
+    if (result.ok() && partition.kind == partition_kind_t::quantize
+            && partition.ops.size() > 1)
+        return lower_spelled_quantize(
+                partition, partition_scope_t(partition, lowered), isa, lowered);
     composition_t composition;
     if (result.ok())
         result = compose_partition(partition, lowered, composition);

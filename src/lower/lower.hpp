@@ -9,23 +9,27 @@
 #include "kernels/kernel.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/quantize/dynamic_quantize.hpp"
+#include "kernels/quantize/spelled_quantize.hpp"
 #include "partition/partition.hpp"
 #include "primitives/reorder.hpp"
 
 namespace dnnl_dequant {
 
 /// What carries a problem out: one of our kernels, one that finds its
-/// parameters first, a product whose elements the problem begins with, or a
-/// primitive of oneDNN's. Exactly one is set.
+/// parameters first (by an op's formula, or by one that ops spell out), a
+/// product whose elements the problem begins with, or a primitive of oneDNN's.
+/// Exactly one is set.
 struct implementation_t {
     std::shared_ptr<const kernel_t> kernel;
     std::shared_ptr<const dynamic_quantize_t> dynamic;
+    std::shared_ptr<const spelled_quantize_t> spelled;
     std::shared_ptr<const matmul_t> matmul;
     std::shared_ptr<const reorder_t> primitive;
 
     const char *name() const {
         if (matmul) return matmul->name();
         if (dynamic) return dynamic->name();
+        if (spelled) return spelled->name.c_str();
         return kernel ? kernel->name() : primitive->name();
     }
 };

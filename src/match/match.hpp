@@ -31,6 +31,15 @@ public:
     /// no output of the graph. Null for a value that comes from outside.
     virtual const op_record_t *producer(size_t tensor, int uses = 1) const = 0;
 
+    /// The same op, whoever else uses the value.
+    virtual const op_record_t *giver(size_t tensor) const = 0;
+
+    /// No op of the graph gives the tensor.
+    virtual bool is_given_from_outside(size_t tensor) const = 0;
+
+    /// How many inputs of ops the tensor is, as far as is known here.
+    virtual size_t uses(size_t tensor) const = 0;
+
     /// What is known of a tensor that an op names.
     virtual logical_tensor_t known(const logical_tensor_t &named) const = 0;
 };

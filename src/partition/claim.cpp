@@ -102,7 +102,9 @@ private:
             candidates_[home].covered = true;
             claim->upstream.push_back(std::move(candidates_[home].handle));
         }
-        candidates_[at].claim = std::move(claim);
+        const bool leaves_early = claim->outputs.size() > root.outputs.size();
+        candidates_[leaves_early ? *homes.begin() : at].claim
+                = std::move(claim);
     }
 
     // Whether the match is made of whole partitions, and gains something.

@@ -23,7 +23,9 @@ struct listed_t {
 /// @param graph The record of the graph; its lock is held by the caller.
 /// @param upstream oneDNN's partitions in topological order.
 /// @returns The list in topological order. A claim stands in the place, and
-///     has the id, of the last partition that it covers.
+///     has the id, of the last partition that it covers; one of whose values
+///     others than its last op's leave stands in the place of the first, since
+///     all of its ops come after what it reads.
 std::vector<listed_t> claim_partitions(const graph_record_t &graph,
         std::vector<upstream_partition_t> upstream);
 

@@ -21,12 +21,26 @@ public:
         }
     }
 
-    const op_record_t *producer(size_t tensor, int uses) const override {
+    const op_record_t *producer(size_t tensor, int wanted) const override {
+        const op_record_t *op = giver(tensor);
+        const bool inner = op && op->outputs.size() == 1
+                           && uses(tensor) == static_cast<size_t>(wanted);
+        return inner ? op : nullptr;
+    }
+
+    const op_record_t *giver(size_t tensor) const override {
         const auto found = producers_.find(tensor);
         if (!fusing_ || found == producers_.end()) return nullptr;
-        const op_record_t *op = found->second;
-        const bool inner = op->outputs.size() == 1 && uses_.at(tensor) == uses;
-        return inner && !is_taken(*op) ? op : nullptr;
+        return is_taken(*found->second) ? nullptr : found->second;
+    }
+
+    bool is_given_from_outside(size_t tensor) const override {
+        return producers_.count(tensor) == 0;
+    }
+
+    size_t uses(size_t tensor) const override {
+        const auto found = uses_.find(tensor);
+        return found == uses_.end() ? 0 : found->second;
     }
 
     logical_tensor_t known(const logical_tensor_t &named) const override {
@@ -50,7 +64,7 @@ public:
 private:
     const bool fusing_;
     std::map<size_t, const op_record_t *> producers_;
-    std::map<size_t, int> uses_;
+    std::map<size_t, size_t> uses_;
     std::set<size_t> claimed_, let_in_;
 };
 

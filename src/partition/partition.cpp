@@ -13,6 +13,16 @@ bool contains(const std::vector<logical_tensor_t> &tensors, size_t id) {
             [id](const logical_tensor_t &tensor) { return tensor.id == id; });
 }
 
+bool is_used_outside(
+        const graph_record_t &graph, const match_t &match, size_t tensor) {
+    return std::any_of(
+            graph.ops.begin(), graph.ops.end(), [&](const op_record_t &op) {
+        const bool inside = std::any_of(match.ops.begin(), match.ops.end(),
+                [&](const op_record_t *other) { return other->id == op.id; });
+        return !inside && contains(op.inputs, tensor);
+    });
+}
+
 } // namespace
 
 void upstream_destroyer_t::operator()(dnnl_graph_partition_t partition) const {
@@ -28,8 +38,8 @@ partition_t make_partition(const graph_record_t &graph, const match_t &match) {
     for (const op_record_t *op : match.ops)
         result.ops.push_back(*op);
 
-    // An interior value has one consumer and is no output of the graph, so a
-    // value that some op inside produces and another consumes is no port.
+    // A value that some op inside produces and another consumes is no port,
+    // unless one outside consumes it too.
     std::vector<logical_tensor_t> produced, consumed;
     for (const op_record_t &op : result.ops) {
         produced.insert(produced.end(), op.outputs.begin(), op.outputs.end());
@@ -40,7 +50,9 @@ partition_t make_partition(const graph_record_t &graph, const match_t &match) {
                 && !contains(result.inputs, tensor.id))
             result.inputs.push_back(tensor);
     for (const logical_tensor_t &tensor : produced)
-        if (!contains(consumed, tensor.id)) result.outputs.push_back(tensor);
+        if (!contains(consumed, tensor.id)
+                || is_used_outside(graph, match, tensor.id))
+            result.outputs.push_back(tensor);
     return result;
 }
 

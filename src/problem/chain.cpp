@@ -206,6 +206,10 @@ void chain_t::multiply_kept() {
     steps_.push_back({step_kind_t::multiply_held});
 }
 
+void chain_t::nearest() {
+    steps_.push_back({step_kind_t::nearest});
+}
+
 bool chain_t::holds() const {
     return std::any_of(steps_.begin(), steps_.end(), [](const step_t &step) {
         return step.kind == step_kind_t::hold || step.kind == step_kind_t::keep;

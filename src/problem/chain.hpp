@@ -47,6 +47,7 @@ public:
     result_t apply(step_kind_t kind, const view_t &view);
     void clamp(float lower, float upper);
     void saturate(float lower, float upper);
+    void nearest();
     void apply(function_t function, float alpha = 0, float beta = 0);
     /// The value is put aside; the product of what becomes of it meanwhile
     /// with it is the value then. Not while one is aside already.

@@ -72,6 +72,7 @@ const char *to_string(step_kind_t kind) {
     case step_kind_t::clamp: return "clamp";
     case step_kind_t::saturate: return "saturate";
     case step_kind_t::offset: return "offset";
+    case step_kind_t::nearest: return "nearest";
     case step_kind_t::round: return "round";
     case step_kind_t::hold: return "hold";
     case step_kind_t::add_held: return "add_held";
@@ -130,6 +131,7 @@ bool has_operand(step_kind_t kind) {
     case step_kind_t::hold: return true;
     case step_kind_t::clamp:
     case step_kind_t::saturate:
+    case step_kind_t::nearest:
     case step_kind_t::round:
     case step_kind_t::add_held:
     case step_kind_t::keep:

@@ -56,6 +56,8 @@ struct operand_t {
 ///   offset     the nearest integer of value, even at ties, 0 for NaN; then
 ///              plus operand, an integer, exactly. What follows is a saturate,
 ///              or a rounding to an integer type, dst's perhaps.
+///   nearest    the nearest integer of value, even at ties, as f32; NaN and
+///              infinities stay, and so does the sign of a zero.
 ///   round      to the nearest value of `type`, as if stored as dst and loaded
 ///              again.
 ///   hold       the value is put aside; operand is the value from here on. At
@@ -73,6 +75,7 @@ enum class step_kind_t {
     clamp,
     saturate,
     offset,
+    nearest,
     round,
     hold,
     add_held,

@@ -1,6 +1,6 @@
 """Turns ONNX's published node tests of one op into a JSON file.
 
-usage: onnx_cases.py OP_TYPE EXPECTED_NUMBER OUT.json
+usage: onnx_cases.py OP_TYPE EXPECTED_NUMBER OUT.json [--expanded]
 
 Reads model and data files out of the installed `onnx` package; nothing of
 them is kept in this project. The JSON is a list of cases:
@@ -8,6 +8,9 @@ them is kept in this project. The JSON is a list of cases:
    inputs: [tensor or null], outputs: [tensor]}
   tensor: {data_type, dims, bytes}     data_type by its ONNX name, bytes in hex,
                                        packed as ONNX's raw_data
+With --expanded it is those whose model is the op's function body:
+  {name, nodes: [{op_type, attributes, inputs: [name], outputs: [name]}],
+   constants, inputs, outputs: {name: tensor}}
 Exits 1 when the package holds another number of cases than expected, so that
 none is lost in silence.
 """
@@ -39,9 +42,33 @@ def raw_bytes(tensor, type_name):
 def read_tensor(path):
     tensor = onnx.TensorProto()
     tensor.ParseFromString(path.read_bytes())
+    return describe(tensor)
+
+
+def describe(tensor):
     type_name = onnx.TensorProto.DataType.Name(tensor.data_type)
     return {"data_type": type_name, "dims": list(tensor.dims),
             "bytes": raw_bytes(tensor, type_name).hex()}
+
+
+def read_graph(folder):
+    graph = onnx.load(folder / "model.onnx").graph
+    data = folder / "test_data_set_0"
+
+    def read_all(values, kind):
+        return {value.name: read_tensor(data / f"{kind}_{i}.pb")
+                for i, value in enumerate(values)}
+    constants = {node.output[0]: node.attribute[0].t for node in graph.node
+                 if node.op_type == "Constant"}
+    return {"name": folder.name,
+            "nodes": [{"op_type": node.op_type, "inputs": list(node.input),
+                       "outputs": list(node.output),
+                       "attributes": {a.name: a.i for a in node.attribute}}
+                      for node in graph.node if node.op_type != "Constant"],
+            "constants": {name: describe(tensor)
+                          for name, tensor in constants.items()},
+            "inputs": read_all(graph.input, "input"),
+            "outputs": read_all(graph.output, "output")}
 
 
 def read_case(folder):
@@ -63,12 +90,14 @@ def read_case(folder):
 
 def main():
     op_type, expected, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    expanded = sys.argv[4:] == ["--expanded"]
     nodes = pathlib.Path(onnx.backend.test.__file__).parent / "data" / "node"
     prefix = f"test_{op_type.lower()}"
     folders = sorted(f for f in nodes.iterdir()
                      if (f.name == prefix or f.name.startswith(prefix + "_"))
-                     and not f.name.endswith("_expanded"))
-    cases = [read_case(folder) for folder in folders]
+                     and f.name.endswith("_expanded") == expanded)
+    read = read_graph if expanded else read_case
+    cases = [read(folder) for folder in folders]
     print(f"onnx {onnx.__version__}: {len(cases)} cases of {op_type}")
     if len(cases) != expected:
         sys.exit(f"expected {expected} cases of {op_type} in this package")

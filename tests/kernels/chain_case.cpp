@@ -127,6 +127,9 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
     case step_kind_t::clamp:
         r.value = number_of(clamp(step, r.value.f32()));
         break;
+    case step_kind_t::nearest:
+        r.value = number_of(std::nearbyint(r.value.f32()));
+        break;
     case step_kind_t::round:
         r.value = is_integer(step.type)
                           ? nearest_of(step.type, r.value.f32())

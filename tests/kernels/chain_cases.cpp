@@ -176,6 +176,7 @@ std::vector<chain_t> unusual_chains() {
             [](builder_t &b, t src) {
         b.dequantize(src);
         b.with(k::divide, b.any_float(), b.any_reach());
+        if (b.random().one_in(2)) b.then(k::nearest);
         b.saturate();
         b.round();
         b.with(k::add, b.any_float(), b.any_reach());

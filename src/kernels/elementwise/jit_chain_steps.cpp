@@ -161,6 +161,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
             h_.vmulps(value, value, vmm_a);
         });
     case step_kind_t::offset: return offset(value, s.input);
+    case step_kind_t::nearest: return to_nearest(value);
     case step_kind_t::round:
         if (is_integer(s.step.type)) return quantize(value, s.step.type);
         return round(value, s.step.type, before);

@@ -137,6 +137,9 @@ private:
             value.exact = nearest_int(value.f32()) + operand.exact;
             value.is_exact = true;
             break;
+        case step_kind_t::nearest:
+            value.set(std::nearbyint(value.f32()));
+            break;
         case step_kind_t::round: value = rounded_to(step.type, value); break;
         case step_kind_t::hold:
             held = value;

@@ -37,14 +37,17 @@ parameters_t parameters_of(const range_t &range, bool is_u8, bool has_zps) {
     return {scale, zp != zp ? 0 : nearest_small_int(clip(zp, lowest, highest))};
 }
 
-// "jit_quantize_avx2" -> "jit_dynamic_quantize_avx2"
-std::string name_of(const std::string &quantize) {
-    const size_t at = quantize.find("quantize");
-    if (at == std::string::npos) return "portable_dynamic_quantize";
-    return quantize.substr(0, at) + "dynamic_" + quantize.substr(at);
-}
-
 } // namespace
+
+std::string dynamic_name_of(const std::string &kernel) {
+    for (const std::string family : {"elementwise", "quantize"}) {
+        const size_t at = kernel.find(family);
+        if (at != std::string::npos)
+            return kernel.substr(0, at) + "dynamic_quantize"
+                   + kernel.substr(at + family.size());
+    }
+    return kernel;
+}
 
 dim_t range_parameters_t::count() const {
     dim_t product = 1;
@@ -94,7 +97,7 @@ dynamic_quantize_t::dynamic_quantize_t(
     , rest_(std::move(rest))
     , slabs_(slabs)
     , slab_bytes_(std::move(slab_bytes))
-    , name_(name_of(whole_.quantize->name())) {}
+    , name_(dynamic_name_of(whole_.quantize->name())) {}
 
 void dynamic_quantize_t::finish(
         const part_t &part, const range_t *ranges, void *const *buffers) {

@@ -1,6 +1,7 @@
 #ifndef KERNELS_QUANTIZE_DYNAMIC_QUANTIZE_HPP
 #define KERNELS_QUANTIZE_DYNAMIC_QUANTIZE_HPP
 
+#include <string>
 #include <vector>
 
 #include "kernels/quantize/ranges.hpp"
@@ -26,6 +27,10 @@ struct range_parameters_t {
     /// zps     null where there are none
     void finish(const range_t *ranges, float *scales, void *zps) const;
 };
+
+/// What a dynamic quantize is called by the kernel of its second pass:
+/// "jit_dynamic_quantize_avx2" with "jit_quantize_avx2".
+std::string dynamic_name_of(const std::string &kernel);
 
 /// Finds ranges, makes parameters of them, quantizes by those. Buffers: src,
 /// scales[, zps], dst. Where the groups lie in slabs that fit a core's cache,

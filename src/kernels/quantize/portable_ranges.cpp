@@ -42,6 +42,31 @@ private:
     }
 };
 
+class portable_extremes_t : public portable_nest_t {
+public:
+    explicit portable_extremes_t(const problem_t &problem)
+        : portable_nest_t(problem) {}
+
+    const char *name() const override { return "portable_extremes"; }
+
+private:
+    void run_point(void *const *buffers, const elements_t &at) const override {
+        const float x = load_f32(problem_.src().type, buffers[0], at[0]);
+        range_t &range = static_cast<range_t *>(buffers[1])[at[1]];
+        if (x > range.above) range.above = x;
+        if (-x > range.below) range.below = -x;
+    }
+};
+
+template <typename nest_t>
+result_t make_nest(
+        const problem_t &problem, std::shared_ptr<const kernel_t> &kernel) {
+    if (result_t result = portable_nest_t::check(problem); !result.ok())
+        return result;
+    kernel = std::make_shared<nest_t>(problem);
+    return {};
+}
+
 } // namespace
 
 void widen(range_t &range, const range_t &found) {
@@ -52,10 +77,13 @@ void widen(range_t &range, const range_t &found) {
 result_t make_portable_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     (void)isa;
-    if (result_t result = portable_nest_t::check(problem); !result.ok())
-        return result;
-    kernel = std::make_shared<portable_ranges_t>(problem);
-    return {};
+    return make_nest<portable_ranges_t>(problem, kernel);
+}
+
+result_t make_portable_extremes(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    (void)isa;
+    return make_nest<portable_extremes_t>(problem, kernel);
 }
 
 } // namespace dnnl_dequant
