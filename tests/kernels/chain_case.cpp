@@ -171,7 +171,9 @@ number_t value_at(const chain_case_t &c, const std::vector<void *> &buffers,
 }
 
 uint32_t stored_as(data_type_t type, const number_t &value) {
-    if (!is_integer(type)) return round_to(format_of(type), value.f32());
+    if (is_floating(type) && bits_of(type) <= 8)
+        return quantized_bits(type, value.f32(), -0., false);
+    if (is_floating(type)) return round_to(format_of(type), value.f32());
     number_t nearest = value;
     if (!value.is_integer) nearest = nearest_of(type, value.f32());
     const auto range = range_of(type);

@@ -357,11 +357,11 @@ void set_strides(builder_t &b, layout_t layout) {
 
 t dst_type(t src, bool has_steps, random_t &random) {
     static const std::vector<t> results {t::f32, t::bf16, t::f16};
-    static const std::vector<t> integers {
-            t::s8, t::u8, t::s8, t::u8, t::s16, t::u16, t::s4, t::u4, t::u2};
+    static const std::vector<t> others {t::s8, t::u8, t::s8, t::u8, t::s16,
+            t::u16, t::s4, t::u4, t::u2, t::s32, t::u32, t::f8_e4m3, t::f8_e5m2,
+            t::f8_e4m3fnuz, t::f8_e5m2fnuz, t::f4_e2m1};
     if (!has_steps && random.one_in(2)) return src;
-    if (random.one_in(3)) return random.pick(integers);
-    return random.pick(results);
+    return random.pick(random.one_in(2) ? others : results);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 
@@ -43,11 +44,16 @@ bool stores_one_after_the_other(const problem_t &problem) {
 bool is_for_jit(const problem_t &problem) {
     for (const auto &operand : problem.operands)
         if (bits_of(operand.type) > 32) return false;
-    const data_type_t dst = problem.dst().type;
-    const int bits = bits_of(dst);
-    return !is_copy(problem)
-           && (is_result_type(dst)
-                   || (is_integer(dst) && bits >= 8 && bits <= 16))
+    const bool offsets = std::any_of(
+            problem.steps.begin(), problem.steps.end(), [](const step_t &step) {
+        return step.kind == step_kind_t::offset;
+    });
+    const int bits = bits_of(problem.dst().type);
+    const bool moves_integers = problem.steps.empty()
+                                && is_integer(problem.src().type)
+                                && is_integer(problem.dst().type);
+    return !is_copy(problem) && bits >= 8
+           && !(bits > 16 && (offsets || moves_integers))
            && stores_one_after_the_other(problem);
 }
 

@@ -21,6 +21,7 @@
 
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace dnnl_dequant {
@@ -58,8 +59,10 @@ private:
         return steps_.pointer(p);
     }
     uint32_t dst_bytes(uint32_t elements) const {
-        return elements * static_cast<uint32_t>(bits_of(desc_.dst)) / 8;
+        return elements * static_cast<uint32_t>(dst_bits()) / 8;
     }
+    // Elements below a byte are bytes here.
+    int dst_bits() const { return std::max(bits_of(desc_.dst), 8); }
     static uint32_t frame_bytes() {
         constexpr int bytes = steps_t::slots * steps_t::slot_bytes;
         return is_avx512 ? 0u : static_cast<uint32_t>(bytes);
@@ -194,8 +197,7 @@ private:
                         p.format.container_bits);
         step(0, extent_t::on_stack);
         copy_bytes(RegExp(reg_dst),
-                steps_t::stack_slot(chain_desc_t::max_pointers),
-                bits_of(desc_.dst));
+                steps_t::stack_slot(chain_desc_t::max_pointers), dst_bits());
     }
 
     void copy_bytes(const RegExp &to, const RegExp &from, int bits) {

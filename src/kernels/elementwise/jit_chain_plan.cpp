@@ -197,7 +197,7 @@ private:
         desc.dst = problem_.dst().type;
         desc.range = desc.dst;
         plan_.packs = bits_of(desc.dst) < 8;
-        if (plan_.packs)
+        if (plan_.packs && is_integer(desc.dst))
             desc.dst = family_of(desc.dst) == type_family_t::signed_int
                                ? data_type_t::s8
                                : data_type_t::u8;
@@ -302,15 +302,24 @@ private:
     data_type_t small_ = data_type_t::undef;
 };
 
+bool is_wide_integer(const operand_t &operand) {
+    return is_integer(operand.type) && bits_of(operand.type) > 16;
+}
+
 // Integers are saturated as they are.
 result_t check_steps(const problem_t &problem) {
     bool exact = is_integer(problem.src().type);
+    if (problem.steps.empty() && is_wide_integer(problem.src())
+            && is_wide_integer(problem.dst()))
+        return refuse("integers of more than 16 bits, as they are");
+    const auto is_wide = [&](size_t operand) {
+        return bits_of(problem.operands[operand].type) > 16;
+    };
     for (const auto &step : problem.steps) {
         if (step.kind == step_kind_t::offset
-                && bits_of(problem.operands[static_cast<size_t>(step.operand)]
-                                   .type)
-                           > 16)
-            return refuse("an offset of more than 16 bits");
+                && (is_wide(static_cast<size_t>(step.operand))
+                        || is_wide(problem.operands.size() - 1)))
+            return refuse("an offset of more than 16 bits, or to as many");
         // Lanes of f32 hold integers of 16 bits exactly.
         if (step.kind == step_kind_t::round && !is_result_type(step.type)
                 && (is_floating(step.type) || bits_of(step.type) > 16))
@@ -336,10 +345,11 @@ namespace {
 // whoever has the whole row.
 bool is_storable(const problem_t &problem) {
     const operand_t &dst = problem.dst();
-    if (!is_integer(dst.type)) return is_result_type(dst.type);
+    if (is_result_type(dst.type)) return true;
     const dim_t per_byte = std::max(8 / bits_of(dst.type), 1);
     const auto &strides = dst.strides;
-    return bits_of(dst.type) <= 16 && dst.offset % per_byte == 0
+    return bits_of(dst.type) <= 32 && dst.type != data_type_t::e8m0
+           && dst.offset % per_byte == 0
            && std::all_of(strides.begin(), strides.end() - !strides.empty(),
                    [&](dim_t stride) { return stride % per_byte == 0; });
 }
@@ -351,8 +361,8 @@ result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
         return refuse("a copy, whose bits may not change");
     if (!is_storable(problem))
         return refuse(std::string(to_string(problem.dst().type))
-                      + " dst, expected f32, bf16, f16 or an integer of at "
-                        "most 16 bits, whose rows begin at whole bytes");
+                      + " dst, expected at most 32 bits, not e8m0, and rows "
+                        "that begin at whole bytes");
     if (!problem.loops.empty() && problem.dst().strides.back() != 1
             && element_count(problem) != 0)
         return refuse("dst is not dense along the innermost loop but has "

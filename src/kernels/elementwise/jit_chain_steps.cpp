@@ -57,7 +57,10 @@ chain_steps_t<isa>::chain_steps_t(
     : h_(host)
     , desc_(desc)
     , resident_(std::min(count_constants(desc), max_resident))
-    , lanes_(host, first_constant_vmm + resident_, small_float_of(desc)) {}
+    , lanes_(host, first_constant_vmm + resident_, small_float_of(desc)) {
+    if (is_floating(desc.dst) && bits_of(desc.dst) <= 8)
+        to_small_ = std::make_unique<jit_to_small_float_t<isa>>(host, desc.dst);
+}
 
 template <isa_t isa>
 const Reg64 &chain_steps_t<isa>::pointer(const chain_port_t &port) const {
@@ -99,10 +102,18 @@ void chain_steps_t<isa>::compute(
     rounded_ = data_type_t::undef;
     for (const auto &s : desc_.steps)
         apply(value, s);
-    if (is_integer(desc_.dst) && !is_bounded()) {
-        clear_nan(value);
-        clamp(value, bounds_of(desc_.range));
-    }
+    prepare_for_dst(value);
+}
+
+template <isa_t isa>
+void chain_steps_t<isa>::prepare_for_dst(const vmm_t &value) {
+    if (to_small_)
+        return to_small_->convert(
+                value, {vmm_held, vmm_high, vmm_operand, vmm_a});
+    if (!is_integer(desc_.dst) || is_bounded()) return;
+    clear_nan(value);
+    // Storing saturates where no f32 is the bound.
+    if (bits_of(desc_.dst) <= 16) clamp(value, bounds_of(desc_.range));
 }
 
 // The last step keeps to dst's range.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise/jit_chain_kernel.hpp"
+#include "kernels/jit/to_small_float.hpp"
 
 namespace dnnl_dequant {
 
@@ -31,8 +32,8 @@ public:
     /// Loads those constants of the row that have a register.
     void load_row();
 
-    /// The value that is to be stored, `offset` elements from the pointers on.
-    /// All registers but `value` die.
+    /// The value that is to be stored, `offset` elements from the pointers on:
+    /// f32, or codes of small floats. All registers but `value` die.
     void compute(const vmm_t &value, uint32_t offset, extent_t extent);
 
     /// What the last value needs to be stored as bf16.
@@ -68,6 +69,7 @@ private:
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
     bool is_bounded() const;
+    void prepare_for_dst(const vmm_t &value);
     void clear_nan(const vmm_t &value);
     void to_nearest(const vmm_t &value);
     void offset(const vmm_t &value, const chain_input_t &input);
@@ -84,6 +86,7 @@ private:
     const chain_desc_t &desc_;
     const int resident_; // constants of the row that have a register
     jit_lanes_t<isa> lanes_;
+    std::unique_ptr<jit_to_small_float_t<isa>> to_small_; // of dst
     uint32_t offset_ = 0;
     extent_t extent_ = extent_t::full;
     bool has_high_ = false; // the value's other part is in vmm_high

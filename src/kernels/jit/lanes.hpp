@@ -68,9 +68,10 @@ public:
     void round(const vmm_t &v, data_type_t type, bf16_rounding_t rounding,
             const vmm_t &a);
 
-    /// Rounds to `type`, a result type or an integer of 8 or 16 bits whose
-    /// range `v` keeps to, and stores; `v` dies. `streaming`: past the caches,
-    /// to a multiple of the step's size; clobbers rax.
+    /// Rounds to `type`, a result type or an integer, and stores; of 8 or 16
+    /// bits `v` keeps to the range, of 32 it is no NaN. Lanes for a float of
+    /// 8 or 4 bits hold its codes, a byte each. `v` dies. `streaming`: past
+    /// the caches, to a multiple of the step's size; clobbers rax.
     void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
             bf16_rounding_t rounding, bool tail, bool streaming,
             const vmm_t &a);
@@ -95,8 +96,9 @@ private:
             const vmm_t &v, bf16_rounding_t rounding, const vmm_t &a);
     void store_words(
             const Xbyak::RegExp &to, const vmm_t &v, bool tail, bool streaming);
-    void store_integers(const Xbyak::RegExp &to, data_type_t type,
-            const vmm_t &v, bool tail, bool streaming);
+    void to_wide_integers(const vmm_t &v, data_type_t type, const vmm_t &a);
+    void store_narrow(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
+            bool tail, bool streaming);
     void store_full(
             const Xbyak::RegExp &to, const Xbyak::Xmm &v, bool streaming);
     // `v`, the lanes of the tail alone being read.
