@@ -156,7 +156,7 @@ namespace {
 // From gaps to the same gaps oneDNN (3.7.2) copies as many bytes as there
 // would be without them, from the first.
 bool copies_gaps(const chain_graph_t &g, const chain_node_t &node) {
-    if (node.kind != op::kind::Reorder) return false;
+    if (!moves(node)) return false;
     const tensor_t &t = g.tensors[node.inputs[0]];
     return t.strides == g.tensors[node.outputs[0]].strides
            && t.span() != t.count();
