@@ -13,7 +13,13 @@ bool has_shape(const logical_tensor_t &tensor);
 
 /// True when the rank is known.
 inline bool has_rank(const logical_tensor_t &tensor) {
-    return tensor.ndims >= 0;
+    return tensor.ndims >= 0 && tensor.ndims <= DNNL_MAX_NDIMS;
+}
+
+/// False for ranks that no tensor has, known or not: a struct that a user
+/// filled may say any.
+inline bool has_possible_rank(const logical_tensor_t &tensor) {
+    return has_rank(tensor) || tensor.ndims == DNNL_GRAPH_UNKNOWN_NDIMS;
 }
 
 /// True when the strides of every dimension are known.

@@ -70,6 +70,11 @@ result_t check_ports(const op_record_t &op, const char *side,
                 op, text("has ", tensors.size(), " ", side, "; expected ",
                             least, least == most ? "" : text(" to ", most)));
     for (size_t i = 0; i < tensors.size(); ++i) {
+        // oneDNN would read as many dimensions as it is told.
+        if (!has_possible_rank(tensors[i]))
+            return invalid(
+                    op, text(ports[i].name, " is of rank ", tensors[i].ndims,
+                                "; expected at most ", DNNL_MAX_NDIMS));
         const data_type_t found = type_of(tensors[i]);
         const auto &types = ports[i].types;
         if (std::find(types.begin(), types.end(), found) == types.end())

@@ -75,7 +75,7 @@ result_t resolve_input(const partition_t &partition,
     const std::string who = describe_port(partition, tensor.id);
     if (result_t result = check_type(who, declared, tensor); !result.ok())
         return result;
-    if (!has_shape(tensor) || tensor.ndims > DNNL_MAX_NDIMS)
+    if (!has_shape(tensor))
         return {status_t::invalid_shape,
                 text(who, " has shape ", shape_string(tensor),
                         "; expected a known one at compile")};
@@ -168,6 +168,9 @@ result_t resolve_ports(const partition_t &partition,
 result_t infer_output(const partition_t &partition, const dims_t &dims,
         const dims_t &preferred, logical_tensor_t &output) {
     const std::string who = describe_port(partition, output.id);
+    if (!has_possible_rank(output))
+        return {status_t::invalid_shape, text(who, " is of rank ", output.ndims,
+                                                 "; expected ", dims.size())};
     if (has_rank(output)) {
         bool fits = static_cast<size_t>(output.ndims) == dims.size();
         for (size_t d = 0; fits && d < dims.size(); ++d)

@@ -134,6 +134,44 @@ TEST(abuse, sizes_that_wrap) {
             }
 }
 
+// A tensor whose struct says what no function of oneDNN's would have written.
+logical_tensor of_rank(size_t id, const support::tensor_t &t, int rank) {
+    dnnl_graph_logical_tensor_t data;
+    EXPECT_EQ(dnnl_graph_logical_tensor_init_with_dims(&data, id,
+                      static_cast<dnnl_data_type_t>(t.type),
+                      static_cast<int>(t.dims.size()), t.dims.data(),
+                      dnnl_graph_layout_type_strided,
+                      dnnl_graph_tensor_property_undef),
+            dnnl_success);
+    data.ndims = rank;
+    return logical_tensor(data);
+}
+
+TEST(abuse, ranks_that_nothing_has) {
+    const auto c = grouped();
+    constexpr int any_int = std::numeric_limits<int>::max();
+    for (const int rank : {13, 1000, any_int, -2, -any_int - 1})
+        for (const size_t spoiled : {src_id, scales_id, zps_id, dst_id}) {
+            const auto port = [&](size_t id, const support::tensor_t &t) {
+                return id == spoiled ? of_rank(id, t, rank) : strided(id, t);
+            };
+            const std::vector<logical_tensor> inputs {port(src_id, c.src),
+                    port(scales_id, c.scales), port(zps_id, c.zps)};
+            const logical_tensor output = port(dst_id, c.dst);
+            op dequantize(0, op::kind::DynamicDequantize, inputs, {output},
+                    "dequantize");
+            set_attributes(dequantize, c);
+            graph g(dnnl::engine::kind::cpu);
+            EXPECT_EQ(status_of([&] { g.add_op(dequantize); }),
+                    dnnl_invalid_graph_op);
+            EXPECT_EQ(status_of([&] {
+                compile_or_throw(partition_of(op_of(c)), inputs, {output});
+            }),
+                    dnnl_invalid_shape)
+                    << "rank " << rank << " of tensor " << spoiled;
+        }
+}
+
 // INT64_MIN itself says that a stride is not known.
 TEST(abuse, strides_that_wrap) {
     for (const dim_t stride :
