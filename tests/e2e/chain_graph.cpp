@@ -238,6 +238,15 @@ std::string difference_from_stock(const chain_graph_t &g, size_t id,
                 || (kind == op::kind::ReLU && is_zero && std::isnan(got)))
             support::put_bits(t.type, forgiven.data(), i, want);
     }
+    for (dim_t i = 0; kind == op::kind::Quantize && i < t.span(); ++i) {
+        const int64_t apart = support::integer_at(t.type, stock, i)
+                              - support::integer_at(t.type, expected, i);
+        const bool from_end_to_end
+                = apart == (int64_t {1} << bits_of(t.type)) - 1;
+        if (from_end_to_end)
+            support::put_bits(t.type, forgiven.data(), i,
+                    support::bits_at(t.type, expected, i));
+    }
     return support::difference(t.type, expected, forgiven.data(), t.span());
 }
 

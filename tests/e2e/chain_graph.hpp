@@ -74,7 +74,8 @@ bool run_stock(const chain_graph_t &g, size_t id, const chain_values_t &values,
 /// Compares what stock gave with what the formula gave. Where stock rounds to
 /// 16 bits, or runs its reference code (most often for strides with gaps, or
 /// in ISAs below AVX-512), zeros may have the other sign and subnormals be
-/// zeros; and its reference ReLU keeps NaN, where its JIT gives 0.
+/// zeros; its reference ReLU keeps NaN, where its JIT gives 0; and its Quantize
+/// makes the lower bound of NaN but by SSE4.1, where it makes the upper one.
 std::string difference_from_stock(const chain_graph_t &g, size_t id,
         const void *expected, const void *stock);
 
