@@ -183,9 +183,7 @@ private:
         const op_record_t *min = take(low, dnnl_graph_op_reduce_min);
         const op_record_t *max = take(high, dnnl_graph_op_reduce_max);
         if (min == nullptr || max == nullptr) return false;
-        const auto *keeps = find_attribute<std::vector<uint8_t>>(
-                *min, dnnl_graph_op_attr_keep_dims);
-        body_.keeps_dims = keeps != nullptr && keeps->front() != 0;
+        body_.keeps_dims = keeps_dims(*min) || keeps_dims(*max);
         return reduces_all(*min) && reduces_all(*max);
     }
 
@@ -208,6 +206,12 @@ private:
         } else return false;
         body_.ops.push_back(op);
         return true;
+    }
+
+    static bool keeps_dims(const op_record_t &op) {
+        const auto *keeps = find_attribute<std::vector<uint8_t>>(
+                op, dnnl_graph_op_attr_keep_dims);
+        return keeps != nullptr && !keeps->empty() && keeps->front() != 0;
     }
 
     bool reduces_all(const op_record_t &op) const {

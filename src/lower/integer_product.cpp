@@ -17,8 +17,9 @@ namespace {
 
 using t = data_type_t;
 
-// Sums of so many products of differences of 8 bits fit 32 bits.
-constexpr dim_t longest_group = 32768;
+// Sums of so many products of differences fit 32 bits: of values and zero
+// points from -128 to 255 both.
+constexpr dim_t longest_group = 14 * 1024;
 // Below it scaling costs more than multiplying.
 constexpr dim_t shortest_group = 16;
 

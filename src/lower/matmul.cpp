@@ -153,7 +153,7 @@ private:
                 || problem.dst().strides.back() != 1)
             return false;
         if (loops.size() == 1) return true;
-        if (loops[1].extent != plan_.depth) return plan_.depth == 1;
+        if (loops[1].extent != plan_.depth) return false;
         plan_.src_pitch = src.strides[0];
         return true;
     }

@@ -260,7 +260,7 @@ TEST_P(gemv, multiplies_columns_side_by_side) {
 }
 
 TEST_P(gemv, multiplies_columns_one_after_the_other) {
-    for (const dim_t depth : {1, 40, 130, 300})
+    for (const dim_t depth : {1, 40, 127, 130, 300})
         for (const dim_t cols : {1, 3, 9})
             for (const dim_t group : {1000, 128, 64, 32})
                 check(true, depth, cols, group);

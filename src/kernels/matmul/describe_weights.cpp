@@ -17,6 +17,8 @@ result_t describe_parameters(
     for (const step_t &step : problem.steps) {
         if (step.kind == step_kind_t::round
                 && weights.scales.type != data_type_t::undef) {
+            if (weights.rounded != data_type_t::f32)
+                return refuse("weights are rounded twice");
             weights.rounded = step.type;
             continue;
         }

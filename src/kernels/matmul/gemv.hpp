@@ -41,6 +41,9 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
 class gemv_t {
 public:
     static constexpr dim_t most_rows = 12;
+    /// Of so many columns behind a block's, scales and zero points are read,
+    /// whatever they are.
+    static constexpr dim_t columns_beyond = 3;
 
     struct block_t {
         const float *a; // rows x depth, arranged

@@ -56,13 +56,16 @@ public:
             const auto &row = tile.row_groups[r * tile.row_groups_pitch];
             float *c = tile.c + r * tile.c_pitch;
             for (dim_t n = 0; n < integer_panel; ++n) {
-                int32_t dot = 0;
+                // Modulo 2^32: the terms need not fit, their sum does.
+                uint32_t sum = 0;
                 for (dim_t k = 0; k < tile.quads * 4; ++k)
-                    dot += of_src(a[k])
-                           * of_weights(b.quads[(k / 4 * integer_panel + n) * 4
-                                                + k % 4]);
-                dot -= row.zp * b.sums[n] + b.zps[n] * row.sum;
-                const float scaled = static_cast<float>(dot) * b.scales[n];
+                    sum += product(of_src(a[k]),
+                            of_weights(b.quads[(k / 4 * integer_panel + n) * 4
+                                               + k % 4]));
+                sum -= product(row.zp, b.sums[n]) + product(b.zps[n], row.sum);
+                const float scaled
+                        = static_cast<float>(static_cast<int32_t>(sum))
+                          * b.scales[n];
                 c[n] = std::fma(
                         scaled, row.scale, tile.accumulates ? c[n] : 0.f);
             }
@@ -70,6 +73,9 @@ public:
     }
 
 private:
+    static uint32_t product(int32_t a, int32_t b) {
+        return static_cast<uint32_t>(a) * static_cast<uint32_t>(b);
+    }
     int32_t of_src(uint8_t value) const {
         return format_.is_src_signed ? static_cast<int8_t>(value) : value;
     }

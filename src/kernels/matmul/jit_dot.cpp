@@ -18,6 +18,8 @@ namespace {
 constexpr int most_code_rows = 8;
 
 // As many sums stay in registers beside what the columns need.
+static_assert(most_dot_cols - 1 <= gemv_t::columns_beyond, "");
+
 constexpr int cols_of(int rows) {
     return rows <= 4 ? most_dot_cols : rows <= 6 ? 3 : 2;
 }

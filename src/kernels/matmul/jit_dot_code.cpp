@@ -232,7 +232,7 @@ private:
             return;
         }
         const int n = raw(c).getIdx(), bytes = (tail + 1) / 2;
-        mov(r14, (uint64_t(1) << bytes) - 1);
+        mov(r14, ~uint64_t(0) >> (64 - bytes));
         kmovq(k_bytes_, r14);
         vmovdqu8(raw(c) | k_bytes_ | T_z, at);
         if (vectors_ == 4) vpmovzxwd(raw(c), Ymm(n));

@@ -21,7 +21,7 @@ matmul_t::matmul_t(matmul_plan_t plan)
         rows = std::max(rows, block.rows);
     if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
     if (plan_.integers) weights_floats_ = plan_.integers->own_bytes() / 4;
-    parameters_floats_ = plan_.groups * plan_.pitch;
+    parameters_floats_ = plan_.groups * (plan_.pitch + gemv_t::columns_beyond);
     // gemv takes as much again as the sums.
     thread_floats_ = weights_floats_ + rows * plan_.pitch * (plan_.gemv ? 2 : 1)
                      + parameters_floats_
