@@ -125,10 +125,7 @@ chain_values_t initial_values(
     return buffers;
 }
 
-namespace {
-
-// Ports of a partition, or of an op, as the tensors lie.
-std::string run_ports(const chain_graph_t &g, const partition &p,
+std::string run(const chain_graph_t &g, const partition &p,
         const std::function<void *(size_t)> &data_of) {
     std::vector<logical_tensor> inputs, outputs;
     std::vector<tensor> from, to;
@@ -148,8 +145,6 @@ std::string run_ports(const chain_graph_t &g, const partition &p,
     cpu_stream().wait();
     return kernel_of(compiled);
 }
-
-} // namespace
 
 namespace {
 
@@ -191,7 +186,7 @@ bool run_stock(const chain_graph_t &g, size_t id, const chain_values_t &values,
         built.finalize();
         const auto p = built.get_partitions(partition::policy::debug).at(0);
         kept.push_back(p);
-        run_ports(alone, p, buffer_of);
+        run(alone, p, buffer_of);
     });
     set_plugin_enabled(true);
     move_elements(alone.tensors[written], buffer_of(written),
@@ -205,8 +200,7 @@ bool is_ours(const partition &p) {
 
 std::string run(const chain_graph_t &g, const partition &p,
         const chain_values_t &values) {
-    return run_ports(
-            g, p, [&](size_t tensor) { return values[tensor].data(); });
+    return run(g, p, [&](size_t tensor) { return values[tensor].data(); });
 }
 
 namespace {

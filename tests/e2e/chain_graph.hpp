@@ -87,6 +87,10 @@ bool is_ours(const partition &p);
 std::string run(const chain_graph_t &g, const partition &p,
         const chain_values_t &values);
 
+/// The same, each tensor's elements where the function says.
+std::string run(const chain_graph_t &g, const partition &p,
+        const std::function<void *(size_t)> &data_of);
+
 /// One line an op.
 std::string to_string(const chain_graph_t &g);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -300,6 +301,53 @@ TEST(abuse, inputs_that_overlap_dst) {
             }
         EXPECT_EQ(check_execution(c, compiled), "");
     }
+}
+
+// The bytes behind dst are an input's alone: they stay as they were.
+TEST(abuse, inputs_of_a_product_that_overlap_dst) {
+    for (const data_type_t type : {data_type_t::f32, data_type_t::bf16})
+        for (const dim_t rows : {1, 5, 30}) {
+            matmul_case_t c;
+            c.src = {rows, 64};
+            c.weights = {64, 128};
+            c.type = type;
+            c.group = 16;
+            const chain_graph_t g = graph_of(c);
+            const auto values = exact_values(g, 1);
+            const size_t dst = g.tensors.size() - 1;
+            graph built(dnnl::engine::kind::cpu);
+            build(g, built);
+            const auto partitions = built.get_partitions();
+            ASSERT_EQ(partitions.size(), 1u);
+            const size_t bytes = values[dst].size();
+            for (const auto &port : partitions[0].get_input_ports())
+                for (const size_t shift : {size_t {0}, bytes / 2, bytes - 1}) {
+                    const size_t input = port.get_id();
+                    const std::string what = to_string(c) + ", tensor "
+                                             + std::to_string(input) + " at "
+                                             + std::to_string(shift);
+                    const size_t end
+                            = std::max(bytes, shift + values[input].size());
+                    const guarded_buffer_t both(
+                            end, guarded_buffer_t::edge_t::end);
+                    char *const begin = static_cast<char *>(both.data());
+                    std::memset(begin, 0x11, end);
+                    const auto kernel = run(
+                            g, partitions[0], [&](size_t tensor) -> void * {
+                        if (tensor == dst) return begin;
+                        if (tensor == input) return begin + shift;
+                        return values[tensor].data();
+                    });
+                    EXPECT_NE(kernel.find("matmul"), std::string::npos);
+                    EXPECT_TRUE(std::all_of(
+                            begin + bytes, begin + end, [](char byte) {
+                        return byte == 0x11;
+                    })) << what;
+                    EXPECT_TRUE(both.intact()) << what;
+                }
+            for (const auto &buffer : values)
+                EXPECT_TRUE(buffer.intact()) << to_string(c);
+        }
 }
 
 } // namespace
