@@ -3,6 +3,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "machine.hpp"
 
 namespace {
 
@@ -22,6 +23,10 @@ int main(int argc, char **argv) {
             "and beside what the memory allows?",
             "dnnl-dequant-bench");
     app.require_subcommand(1);
+    app.set_version_flag("--version", [] {
+        const machine_t machine = this_machine();
+        return "dnnl_dequant " + machine.plugin + ", oneDNN " + machine.onednn;
+    });
     int exit_status = 0;
     add_kernels_command(app, exit_status);
     add_peers_command(app, exit_status);

@@ -137,13 +137,16 @@ def replayed(rows):
          for row in rows if ran(row["plugin"]) or ran(row["stock"])])
 
 
-def served(rows):
+def served(run):
+    memory = " ".join(f"{at['bytes'] / 1e6:.0f}" for at in run["memory"])
     return table(
         ["call", "a second", "p50", "p99", "p99.9"],
         [[f"{row['name']}, {side}", f"{row[side]['per_second']:.0f}"]
          + [seconds(row[side][q]) if row[side][q] else "-"
             for q in ("p50", "p99", "p999")]
-         for row in rows for side in ("plugin", "stock")])
+         for row in run["rows"] for side in ("plugin", "stock")]) + (
+        f"\nResident memory over {run['memory'][-1]['seconds']:.0f} s, "
+        f"MB: {memory}\n")
 
 
 def latencies(items):
@@ -175,7 +178,8 @@ def figures(runs):
                       if run.get("latencies")), []))),
             ("Beside the peers", "peers", lambda: peers(beside)),
             ("Graphs", "replay", lambda: replayed(rows_of("replay"))),
-            ("Under concurrency", "serve", lambda: served(rows_of("serve")))):
+            ("Under concurrency", "serve", lambda: served(next(
+                run for run in runs if run["command"] == "serve")))):
         if any(run["command"] == command for run in runs):
             parts.append(f"### {title}\n\n{text()}")
     return "\n".join(parts)

@@ -120,6 +120,12 @@ class Runs(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("--filter", done.stdout)
 
+    def test_version(self):
+        done = run("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(
+            done.stdout, r"^dnnl_dequant \d+\.\d+\.\d+, oneDNN \d+\.\d+")
+
 
 class Mistakes(unittest.TestCase):
 

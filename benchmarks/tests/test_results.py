@@ -56,7 +56,8 @@ class Results(unittest.TestCase):
         for words in ("### Classes of rows", "256x256 dense, 1 thread, "
                       "8-bit to f32 | ", "### What a call costs",
                       "chain-s8-multiply-add.json#0", "execute, plugin",
-                      "Rows where another is faster"):
+                      "Rows where another is faster",
+                      "Resident memory over 1 s, MB: "):
             self.assertIn(words, text)
         self.assertNotIn("Beside the peers", text)  # nobody ran them
         self.assertEqual(self.renewed(text, *runs)[1], text)
