@@ -11,12 +11,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "oneapi/dnnl/dnnl_version.h"
-
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/logical_tensor.hpp"
+#include "upstream/api.hpp"
 
 namespace dnnl_dequant {
 
@@ -187,6 +186,15 @@ bool write_all(int file, const std::string &text) {
     return true;
 }
 
+// Of the oneDNN that runs, which need not be the one of our build.
+std::string onednn_version() {
+    const auto version = upstream::api().dnnl_version;
+    if (version == nullptr) return "unknown";
+    const auto *v = version();
+    return std::to_string(v->major) + "." + std::to_string(v->minor) + "."
+           + std::to_string(v->patch);
+}
+
 } // namespace
 
 bool dump_wanted() {
@@ -201,9 +209,7 @@ std::string graph_json(const graph_record_t &graph) {
     std::string ops;
     for (const auto &op : graph.ops)
         ops += (ops.empty() ? "" : ",\n") + op_json(op);
-    return "{\"version\": \"" + std::to_string(DNNL_VERSION_MAJOR) + "."
-           + std::to_string(DNNL_VERSION_MINOR) + "."
-           + std::to_string(DNNL_VERSION_PATCH)
+    return "{\"version\": \"" + onednn_version()
            + "\",\n \"engine_kind\": \"cpu\",\n \"fpmath_mode\": \""
            + fpmath_name(graph.fpmath_mode)
            + "\",\n \"fpmath_mode_apply_to_int\": \""
