@@ -5,7 +5,7 @@
 
 onednn_least=3.7
 apt_packages='g++ cmake ninja-build pkg-config python3 python3-venv
-    libdnnl-dev libxbyak-dev libgtest-dev libgmock-dev libbenchmark-dev
+    libdnnl-dev libxbyak-dev libgtest-dev libgmock-dev
     nlohmann-json3-dev libcli11-dev clang-format-19 shellcheck qemu-user
     chromium-headless-shell fonts-dejavu-core'
 trixie_sources=/etc/apt/sources.list.d/dnnl-dequant-trixie.sources
