@@ -102,6 +102,13 @@ TEST(dequantize_in_memory, transposes_groups_of_rows) {
     expect_as_portable({t::u4, t::u4, t::f32, wide, {128, 1}});
 }
 
+// As many to a call as there is room for; stored at once, or by a buffer.
+TEST(dequantize_in_memory, transposes_short_groups_of_few_columns) {
+    expect_as_portable({t::u4, t::u4, t::f32, {42008, 128}, {8, 1}});
+    expect_as_portable({t::s8, t::s32, t::bf16, {83002, 128}, {24, 1}});
+    expect_as_portable({t::u4, t::u8, t::f32, {36003, 150}, {6, 1}});
+}
+
 TEST(dequantize_in_memory, transposes_every_width) {
     for (const t src : {t::u16, t::s32, t::bf16, t::f8_e4m3})
         expect_as_portable({src, t::undef, t::f32, wide, {1, 64}});

@@ -165,6 +165,10 @@ cases_t make_vector_shapes() {
     // Short rows, four at a time and three left over.
     append_transposed(cases, grouped_along({5, 96}, 2, 32));
     append_transposed(cases, per_group({1, 4, 32, 24}, {1, 1, 8, 1}));
+    // Many groups to a tile of a transposed source, which may cut one.
+    append_transposed(cases, per_group({1, 2, 150, 32}, {1, 1, 8, 1}));
+    append_transposed(cases, per_group({2, 270, 33}, {1, 24, 1}));
+    append_transposed(cases, per_group({2, 67, 48}, {1, 2, 1}));
     append_transposed(cases, per_group({2, 3, 40, 37}, {1, 1, 1, 32}));
     append_transposed(cases, per_group({6, 20, 50}, {4, 1, 16}));
     return cases;

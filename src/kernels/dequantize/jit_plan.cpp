@@ -46,6 +46,7 @@ public:
         note_strides();
         choose_params();
         choose_panels();
+        choose_stores_and_calls();
         choose_blocks();
     }
 
@@ -236,16 +237,38 @@ private:
         return points;
     }
 
-    void choose_blocks() {
+    void choose_stores_and_calls() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
         // A quantized dst is small beside its source.
         plan_.streaming = !plan_.params.divides && !plan_.panels
                           && dst_total > streaming_threshold(is_packed());
+        const bool in_cache = dst_total <= in_cache_bytes;
+        plan_.joins_groups = can_join_groups() && (is_packed() || in_cache);
         if (plan_.params_vary() && plan_.rows_share()
-                && (plan_.streaming || dst_total <= in_cache_bytes))
+                && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
-        plan_.prefetching = !plan_.streaming && plan_.block_rows == 1
-                            && dst_total > in_cache_bytes;
+        plan_.prefetching
+                = !plan_.streaming && plan_.block_rows == 1 && !in_cache;
+    }
+
+    // Groups of rows without a gap between them, each of which shares what
+    // varies along its columns. Two nibbles of a byte must be of one group.
+    bool can_join_groups() const {
+        const int outer = plan_.rows.outer, inner = plan_.rows.inner;
+        if (!plan_.params_vary() || !plan_.rows_share() || !plan_.outer_rows
+                || plan_.params.divides || plan_.panels
+                || !gapless(outer, inner) || shortens_cols(outer)
+                || shortens_cols(inner)
+                || !composes(problem_.dst(), outer, inner))
+            return false;
+        if (plan_.path == jit_src_path_t::transposed)
+            return src_bits() != 4 || loop(inner).extent % 2 == 0;
+        return plan_.path == jit_src_path_t::direct
+               && composes(problem_.src(), outer, inner);
+    }
+
+    void choose_blocks() {
+        const dim_t dst_total = nominal_points() * dst_bytes_;
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total / wanted_units));
 

@@ -5,11 +5,12 @@
 // for rows r and columns c, each of src and dst dense along c. Scales and zps
 // are f32 here, one a row or one an element (then shared by all rows or not):
 //
-//   for each block of rows          several rows where they share parameters
-//     load parameters (one a row)
-//     for each step of columns      unrolled, then single, then a masked tail
-//       load parameters (one an element)
-//       for each row of the block: load, subtract, multiply, round, store
+//   for each group of rows          where it is generated for several
+//     for each block of rows        several rows where they share parameters
+//       load parameters (one a row)
+//       for each step of columns    unrolled, then single, then a masked tail
+//         load parameters (one an element)
+//         for each row of the block: load, subtract, multiply, round, store
 //
 // A source of 32-bit integers is split, as zero points of 32 bits are, into
 // parts of which each is an f32. A nibble with one scale and zero point a row
@@ -99,9 +100,29 @@ private:
         load_pitches();
         if (!looks_up()) params_.load_bias();
         load_rows();
+        if (desc_.in_groups) groups_loop();
+        else rows_loops();
+        postamble();
+    }
+
+    void groups_loop() {
+        const Address rows_left = arg(offsetof(jit_row_args_t, rows));
+        Label l_groups;
+        L(l_groups);
+        mov(reg_rows, arg(offsetof(jit_row_args_t, group_rows)));
+        cmp(reg_rows, rows_left);
+        cmovg(reg_rows, rows_left);
+        sub(rows_left, reg_rows);
+        rows_loops();
+        params_.next_pitch();
+        params_.load_pointers();
+        cmp(rows_left, 0);
+        jg(l_groups, T_NEAR);
+    }
+
+    void rows_loops() {
         if (rows_at_once() > 1) rows_loop(rows_at_once());
         rows_loop(1);
-        postamble();
     }
 
     void load_pitches() {
@@ -135,13 +156,7 @@ private:
         mov(reg_src_row, arg(offsetof(jit_row_args_t, src)));
         mov(reg_dst_row, arg(offsetof(jit_row_args_t, dst)));
         mov(reg_rows, arg(offsetof(jit_row_args_t, rows)));
-        load_params_row();
-    }
-
-    void load_params_row() {
-        mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
-        mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
-        mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
+        params_.load_pointers();
     }
 
     void rows_loop(uint32_t rows) {
@@ -340,31 +355,11 @@ private:
         const auto scale = static_cast<int>(rows);
         lea(reg_src_row, ptr[reg_src_row + reg_src_pitch * scale]);
         lea(reg_dst_row, ptr[reg_dst_row + reg_dst_pitch * scale]);
-        if (each_by_itself()) {
-            lea(reg_scales, ptr[reg_scales + reg_scales_pitch * scale]);
-            lea(reg_zps, ptr[reg_zps + reg_zps_pitch * scale]);
-            lea(reg_zps_high, ptr[reg_zps_high + reg_zps_pitch * scale]);
-            return;
-        }
-        if (!params_.vary()) {
-            add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
-            if (!desc_.has_zps) return;
-            add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
-            if (desc_.two_part_zps)
-                add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
-            return;
-        }
-        if (desc_.block_rows == 1) {
-            mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
-            add(arg(offsetof(jit_row_args_t, scales)), rax);
-            mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
-            add(arg(offsetof(jit_row_args_t, zps)), rax);
-            add(arg(offsetof(jit_row_args_t, zps_high)), rax);
-        }
-        load_params_row();
+        if (each_by_itself()) params_.advance_rows(rows);
+        else params_.advance_row();
     }
 
-    Address arg(size_t offset) { return qword[abi_param + offset]; }
+    Address arg(size_t offset) { return qword[reg_args + offset]; }
 
     const jit_row_desc_t desc_;
     io_t io_;

@@ -19,6 +19,8 @@ struct jit_row_desc_t {
     bool has_zps; // else args.zps is one zero for all rows
     // 4: what varies is the same for all rows, and so many share its loads.
     uint32_t block_rows;
+    // With block_rows 4: what varies stands a pitch on after args.group_rows.
+    bool in_groups;
     // Zero points beyond 2^22, in two parts: see jit_params.hpp. Always, for a
     // wide source.
     bool two_part_zps;
@@ -45,6 +47,7 @@ struct jit_row_args_t {
     const float *zps;    //    padded to whole steps; what does not is one float
     const float *zps_high; // with two_part_zps
     dim_t rows, cols;
+    dim_t group_rows; // where in_groups; the last may have fewer
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
     dim_t src_ahead, dst_ahead; // where prefetching, in bytes
 };

@@ -1,6 +1,8 @@
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
 #define KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
 
+#include <cstddef>
+
 #include "kernels/dequantize/jit_row_kernel.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
 
@@ -89,6 +91,44 @@ public:
         if (desc_.two_part_zps) h_.add(reg_zps_high, bytes);
     }
 
+    /// To those of the first row or group, which the arguments name.
+    void load_pointers() {
+        h_.mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
+        h_.mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
+        h_.mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
+    }
+
+    /// The arguments name those a pitch on from here on.
+    void next_pitch() {
+        using Xbyak::util::rax;
+        h_.mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
+        h_.add(arg(offsetof(jit_row_args_t, scales)), rax);
+        h_.mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
+        h_.add(arg(offsetof(jit_row_args_t, zps)), rax);
+        h_.add(arg(offsetof(jit_row_args_t, zps_high)), rax);
+    }
+
+    /// After a block of rows: to the next row's, or back to what all share.
+    void advance_row() {
+        if (vary()) {
+            if (desc_.block_rows == 1) next_pitch();
+            return load_pointers();
+        }
+        h_.add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
+        if (!desc_.has_zps) return;
+        h_.add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
+        if (desc_.two_part_zps)
+            h_.add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
+    }
+
+    /// After so many short rows, whose pitches are in registers.
+    void advance_rows(uint32_t rows) {
+        const auto scale = static_cast<int>(rows);
+        h_.lea(reg_scales, h_.ptr[reg_scales + reg_scales_pitch * scale]);
+        h_.lea(reg_zps, h_.ptr[reg_zps + reg_zps_pitch * scale]);
+        h_.lea(reg_zps_high, h_.ptr[reg_zps_high + reg_zps_pitch * scale]);
+    }
+
     /// What io_.extract() left in `value` becomes the result.
     void apply(const vmm_t &value, int field) {
         if (desc_.has_zps || io_.has_bias())
@@ -101,6 +141,8 @@ public:
     }
 
 private:
+    Xbyak::Address arg(size_t offset) { return h_.qword[reg_args + offset]; }
+
     // Floats have no bias, and adding zero would lose the sign of another.
     void add_bias(const Xbyak::Xmm &to, const Xbyak::Xmm &zps, int field) {
         if (io_.has_bias()) h_.vaddps(to, zps, io_.bias(field));

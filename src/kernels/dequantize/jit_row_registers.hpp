@@ -21,6 +21,7 @@
 namespace dnnl_dequant {
 
 struct jit_row_registers_t {
+    const Xbyak::Reg64 reg_args = Xbyak::util::rdi; // where the ABI has it
     const Xbyak::Reg64 reg_src_row = Xbyak::util::rdx;
     const Xbyak::Reg64 reg_dst_row = Xbyak::util::rsi;
     const Xbyak::Reg64 reg_rows = Xbyak::util::rcx;

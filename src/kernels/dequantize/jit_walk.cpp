@@ -116,12 +116,29 @@ void jit_walk_t::run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols) {
         const dim_t row = r % rows.inner_extent;
         const dim_t count = std::min(end - r, rows.inner_extent - row);
         rect_t rect {outer_row, row, count, col, cols};
+        if (const dim_t joined = joined_rows(rect, end); joined > count) {
+            rect.rows = joined;
+            run_cols(rect);
+            r += joined;
+            continue;
+        }
         if (outer_row < extent(rows.outer, rect)) {
             rect.rows = std::min(count, extent(rows.inner, rect) - row);
             if (rect.rows > 0) run_cols(rect);
         }
         r += count;
     }
+}
+
+// How many rows, from those of `rect` to the row `end` of the axis, may go in
+// one call; 0 where `rect` does not begin a group.
+dim_t jit_walk_t::joined_rows(const rect_t &rect, dim_t end) const {
+    if (!plan_.joins_groups || rect.row != 0) return 0;
+    if (plan_.streaming && !can_stream_at_once(rect)) return 0;
+    const dim_t group = plan_.rows.inner_extent;
+    const dim_t most = jit_max_staged / padded(rect.cols) * group;
+    const dim_t left = std::min(end, axis_end(plan_.rows, rect));
+    return std::min(most, left - rect.outer_row * group);
 }
 
 // Cuts off the columns that a short last group has not.
@@ -144,6 +161,7 @@ void jit_walk_t::run_cols(rect_t rect) {
 
 // Rows of which each has its own parameters must leave these room.
 void jit_walk_t::run_in_staged_parts(const rect_t &rect) {
+    if (is_joined(rect)) return run_staged(rect);
     dim_t most = rect.rows;
     if (plan_.params_vary() && !plan_.rows_share())
         most = std::max<dim_t>(jit_max_staged / padded(rect.cols), 1);
@@ -261,17 +279,18 @@ void jit_walk_t::look_ahead(jit_row_args_t &args) const {
 // Runs every `src.step`th row of a chunk, from `src.first` on.
 void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
         dim_t dst_pitch, const src_rows_t &src) {
+    const auto &params = plan_.params;
+    const bool joined = is_joined(rect);
     const auto pitch_of = [&](int operand, bool varies, bool by_row) {
-        if (!by_row) return dim_t(0);
+        if (!by_row && !joined) return dim_t(0);
         return (varies ? padded(rect.cols) : staged_pitch(operand, rect))
                * f32_bytes;
     };
-    const auto &params = plan_.params;
     const dim_t scales_pitch
             = pitch_of(params.scales, plan_.scales_vary, plan_.scales_rows);
     const dim_t zps_pitch
             = pitch_of(params.zps, plan_.zps_vary, plan_.zps_rows);
-    const dim_t row = chunk.row - rect.row + src.first;
+    const dim_t row = joined ? 0 : chunk.row - rect.row + src.first;
     const auto shifted = [row](const float *staged, dim_t pitch) {
         return staged + row * pitch / f32_bytes;
     };
@@ -284,10 +303,11 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
             scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
     args.rows = (chunk.rows - src.first + src.step - 1) / src.step;
     args.cols = chunk.cols;
+    args.group_rows = joined ? plan_.rows.inner_extent / src.step : args.rows;
     args.src_pitch = src.pitch;
     args.dst_pitch = dst_pitch * src.step;
-    args.scales_pitch = scales_pitch * src.step;
-    args.zps_pitch = zps_pitch * src.step;
+    args.scales_pitch = joined ? scales_pitch : scales_pitch * src.step;
+    args.zps_pitch = joined ? zps_pitch : zps_pitch * src.step;
     look_ahead(args);
     (*(*src.kernels)[two_part_])(args);
 }

@@ -28,10 +28,14 @@ public:
 
 private:
     // A range of rows by a range of columns. The rows are within one iteration
-    // of the outer row loop.
+    // of the outer row loop, or those of several groups, from the first row of
+    // one on.
     struct rect_t {
         dim_t outer_row, row, rows, col, cols;
     };
+    bool is_joined(const rect_t &rect) const {
+        return rect.row + rect.rows > plan_.rows.inner_extent;
+    }
 
     // How one operand becomes f32 that a row kernel reads.
     struct staging_t {
@@ -53,6 +57,7 @@ private:
     dim_t axis_end(const jit_axis_t &axis, const rect_t &rect) const;
     bool set_outer_point(dim_t point);
     void run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols);
+    dim_t joined_rows(const rect_t &rect, dim_t end) const;
     void run_cols(rect_t rect);
     void run_in_staged_parts(const rect_t &rect);
     void run_staged(const rect_t &rect);
@@ -65,6 +70,8 @@ private:
     void stage(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
+    bool stage_groups(const staging_t &staging, const rect_t &rect);
+    void order(float *values, dim_t count) const;
     dim_t staged_pitch(int operand, const rect_t &rect) const;
     bool stage_span(const staging_t &staging, dim_t first, dim_t count);
     bool stage_cols(const staging_t &staging, dim_t first, float *to,

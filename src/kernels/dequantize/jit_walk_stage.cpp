@@ -31,7 +31,8 @@ bool jit_walk_t::is_staged(const rect_t &rect) const {
             || staged_.cols != rect.cols)
         return false;
     if (plan_.outer_rows && staged_.outer_row != rect.outer_row) return false;
-    const bool by_row = plan_.scales_rows || plan_.zps_rows;
+    const bool by_row = plan_.scales_rows || plan_.zps_rows || is_joined(rect)
+                        || is_joined(staged_);
     return !by_row || (staged_.row == rect.row && staged_.rows == rect.rows);
 }
 
@@ -71,6 +72,7 @@ void jit_walk_t::invert_scales(const rect_t &rect) {
 
 bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     if (plan_.panel_loop >= 0) return stage_panel_operand(staging, rect);
+    if (is_joined(rect)) return stage_groups(staging, rect);
     const int o = staging.operand;
     const dim_t row_stride = plan_.strides[at(o)].row;
     const dim_t rows = staging.by_row ? rect.rows : 1;
@@ -86,11 +88,35 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     return wide;
 }
 
+// One group after the other; at once where they stand so.
+bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
+    const int o = staging.operand;
+    const auto &strides = plan_.strides[at(o)];
+    const dim_t group = plan_.rows.inner_extent;
+    const dim_t groups = (rect.rows + group - 1) / group;
+    const dim_t first = element(o, rect);
+    if (!staging.varies)
+        return staging.stage(
+                staging.to, buffers_[o], first, strides.outer_row, groups);
+    const dim_t pitch = padded(rect.cols);
+    if (strides.outer_row == pitch && strides.col == 1 && plan_.cols.outer < 0
+            && rect.cols == pitch) {
+        const bool wide = stage_span(staging, first + rect.col, groups * pitch);
+        order(staging.to, groups * pitch);
+        return wide;
+    }
+    bool wide = false;
+    for (dim_t g = 0; g < groups; ++g)
+        wide |= stage_cols(staging, first + g * strides.outer_row,
+                staging.to + g * pitch, rect);
+    return wide;
+}
+
 // Floats from one row's parameter to the next one's. Those of rows that are
 // near each other are staged with what is between them, which no row reads,
 // where it is dear to read them one by one: not f32 and integers of bytes.
 dim_t jit_walk_t::staged_pitch(int operand, const rect_t &rect) const {
-    if (operand < 0 || plan_.params.divides) return 1;
+    if (operand < 0 || plan_.params.divides || is_joined(rect)) return 1;
     const data_type_t type = problem_.operands[at(operand)].type;
     const int bits = bits_of(type);
     const bool dear = bits < 8 || (is_floating(type) && bits < 32);
@@ -140,10 +166,14 @@ bool jit_walk_t::stage_cols(
         }
     }
     std::fill(to + rect.cols, to + padded(rect.cols), 1.f);
-    if (kernel_.paired_)
-        pair_blocks(to, padded(rect.cols),
-                static_cast<int>(kernel_.step_width_ / 2));
+    order(to, padded(rect.cols));
     return wide;
+}
+
+// As the row kernels want whole steps of what varies.
+void jit_walk_t::order(float *values, dim_t count) const {
+    if (!kernel_.paired_) return;
+    pair_blocks(values, count, static_cast<int>(kernel_.step_width_ / 2));
 }
 
 } // namespace dnnl_dequant
