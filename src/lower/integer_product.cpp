@@ -4,6 +4,7 @@
 #include "lower/integer_product.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "base/log.hpp"
@@ -116,10 +117,14 @@ private:
         } else if (!is_linear(places(of_src(), 0, depth), plan_.depth_stride)) {
             return refuse("src is cut along its depth");
         }
-        plan_.format.is_src_signed = type == t::s8;
+        plan_.is_src_signed = type == t::s8;
         result_t result
                 = note_parameters(src_, count, plan_.src_scales, plan_.src_zps);
-        plan_.format.has_src_zps = plan_.src_zps.type != t::undef;
+        plan_.format.has_src_zps
+                = plan_.is_src_signed || plan_.src_zps.type != t::undef;
+        const bool is_alike
+                = plan_.src_zps.type == t::undef || plan_.src_zps.type == type;
+        most_difference_ = is_alike ? 255 : 255 + 128;
         for (auto *of : {&plan_.src_scales, &plan_.src_zps})
             if (result.ok() && of->type != t::undef)
                 of->first = places_of_rows(of_src(), of->operand);
@@ -231,17 +236,11 @@ private:
         return check_groups();
     }
 
-    void add_group(dim_t begin) {
-        const dim_t place
-                = plan_.groups.empty()
-                          ? 0
-                          : plan_.groups.back().place
-                                    + whole_quads(plan_.groups.back().size);
-        plan_.groups.push_back({begin, 0, place});
-    }
+    void add_group(dim_t begin) { plan_.groups.push_back({begin, 0}); }
 
-    result_t check_groups() const {
+    result_t check_groups() {
         const auto count = static_cast<dim_t>(plan_.groups.size());
+        plan_.format.has_short_sums = true;
         if (count > 1 && count * shortest_group > plan_.depth + shortest_group)
             return refuse(text(count, " groups in a depth of ", plan_.depth));
         for (const auto &group : plan_.groups) {
@@ -251,13 +250,17 @@ private:
             if (bits_of(plan_.format.weights) == 4
                     && plan_.format.depth_stride == 1 && group.begin % 2 != 0)
                 return refuse("a group of the weights begins within a byte");
+            plan_.format.has_short_sums
+                    = plan_.format.has_short_sums
+                      && group.size * most_difference_ <= INT16_MAX;
         }
         return {};
     }
 
     const composition_t &src_, &weights_;
     integer_plan_t &plan_;
-    const size_t k_; // the weights' dimension that is summed
+    const size_t k_;            // the weights' dimension that is summed
+    dim_t most_difference_ = 0; // of an integer of src and its zero point
 };
 
 bool is_quantized(const composition_t &src) {

@@ -46,8 +46,9 @@ constexpr dim_t most_gemv_cols = 4096, most_gemv_sums = 8192;
 // Columns whose scales and zero points stay in a core's first cache.
 constexpr dim_t most_dot_cols = 64;
 
-// Columns of integers that one thread takes at a time.
-constexpr dim_t most_integer_cols = 512;
+// Sums of integers that stay in a core's second cache, and columns that are
+// read as streams.
+constexpr dim_t most_integer_sums = 32 * 1024, most_integer_cols = 4096;
 
 class lowering_t {
 public:
@@ -196,9 +197,12 @@ private:
     }
 
     void cut_integer_cols() {
-        const dim_t most = std::min(most_integer_cols,
-                round_up((shape_.back() + threads_ - 1) / threads_,
-                        integer_panel));
+        const bool by_column = plan_.integers->plan().format.depth_stride == 1;
+        dim_t most = std::clamp(most_integer_sums / block_rows_, integer_panel,
+                by_column ? integer_panel : most_integer_cols);
+        most = std::min(
+                most, round_up((shape_.back() + threads_ - 1) / threads_,
+                              integer_panel));
         cols_ = pick_size(shape_.back(), most, integer_panel, [&](dim_t size) {
             return size % integer_panel == 0
                    && stored_.cuts_evenly(rank_ - 1, size);

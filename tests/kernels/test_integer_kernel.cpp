@@ -1,5 +1,5 @@
-// Products of integers: the plain C++ against 64-bit sums, and the kernel for
-// VNNI against it, bit for bit.
+// Products of integers: the plain C++ against 64-bit sums, and the generated
+// code against it, bit for bit.
 
 #include <gtest/gtest.h>
 
@@ -18,6 +18,8 @@ namespace {
 
 using t = data_type_t;
 constexpr auto panel = static_cast<size_t>(integer_panel);
+// Of one panel, each with src of its own.
+constexpr dim_t groups = 2;
 
 struct case_t {
     integer_format_t format;
@@ -25,9 +27,9 @@ struct case_t {
 
     std::string text() const {
         std::ostringstream out;
-        out << (format.is_src_signed ? "s8" : "u8") << " by "
-            << to_string(format.weights) << ", zps " << to_string(format.zps)
-            << (format.has_src_zps ? " and of src" : "") << ", strides "
+        out << to_string(format.weights) << ", zps " << to_string(format.zps)
+            << (format.has_src_zps ? " and of src" : "")
+            << (format.has_short_sums ? ", short sums" : "") << ", strides "
             << format.depth_stride << ' ' << format.col_stride << ", " << depth
             << " deep, " << cols << " columns, " << rows << " rows";
         return out.str();
@@ -47,12 +49,10 @@ public:
         , zps_(c.format.zps == t::undef ? 1
                                         : size_of(c.format.zps, integer_panel))
         , scales_(panel)
-        , quads_(static_cast<size_t>(whole_quads(c.depth)) * panel, 77)
-        , sums_(panel, 0)
-        , params_(panel, 0)
-        , factors_(panel + 16, 0.f)
-        , a_(static_cast<size_t>(whole_quads(c.depth) * c.rows))
-        , row_groups_(static_cast<size_t>(c.rows))
+        , whole_(whole_units(c.format, c.depth))
+        , quads_(static_cast<size_t>(whole_) * panel, 77)
+        , a_(static_cast<size_t>(whole_ * groups * c.rows))
+        , row_groups_(static_cast<size_t>(c.rows * groups))
         , dst(static_cast<size_t>(c.rows) * panel, 0.5f) {
         support::random_t random(7);
         const auto fill = [&](const support::guarded_buffer_t &buffer) {
@@ -64,47 +64,42 @@ public:
         fill(zps_);
         for (float &scale : scales_)
             scale = static_cast<float>(random.between(-99, 99)) / 64;
-        for (dim_t r = 0; r < c.rows; ++r)
+        for (dim_t r = 0; r < c.rows * groups; ++r)
             fill_row(random, r);
     }
 
-    void run(const integer_kernel_t &kernel) {
-        const integer_panel_t of_b {
-                quads_.data(), sums_.data(), params_.data(), factors_.data()};
-        kernel.unpack(weights_.data(), 0, c_.depth, c_.cols, of_b);
+    void run(const integer_kernel_t &kernel, bool accumulates) {
+        integer_group_t of_b[groups];
+        for (dim_t g = 0; g < groups; ++g)
+            of_b[g] = {quads_.data(), &columns_, g * whole_, whole_ / 4};
+        kernel.unpack({weights_.data(), 0, c_.depth, c_.cols, 0}, of_b[0]);
         kernel.load_parameters(
-                scales_.data(), 0, zps_.data(), 0, c_.cols, of_b);
+                scales_.data(), 0, zps_.data(), 0, c_.cols, columns_);
         integer_tile_t tile;
         tile.a = a_.data();
-        tile.a_pitch = whole_quads(c_.depth);
+        tile.a_pitch = whole_ * groups;
         tile.rows = c_.rows;
         tile.row_groups = row_groups_.data();
-        tile.row_groups_pitch = 1;
-        tile.quads = whole_quads(c_.depth) / 4;
-        tile.b = of_b;
+        tile.row_groups_pitch = groups;
+        tile.groups = of_b;
+        tile.group_count = groups;
         tile.c = dst.data();
         tile.c_pitch = integer_panel;
-        tile.accumulates = true;
+        tile.accumulates = accumulates;
         kernel.multiply(tile);
     }
 
-    float expected(dim_t row, dim_t col) const {
-        int64_t dot = 0;
-        const auto &of_row = row_groups_[static_cast<size_t>(row)];
-        const int64_t zp = c_.format.zps == t::undef
-                                   ? 0
-                                   : load_int(c_.format.zps, zps_.data(),
-                                             col * c_.format.zps_stride);
-        for (dim_t k = 0; k < c_.depth; ++k)
-            dot += (src(row, k) - of_row.zp)
-                   * (load_int(c_.format.weights, weights_.data(),
-                              k * c_.format.depth_stride
-                                      + col * c_.format.col_stride)
-                           - zp);
-        const float scaled
-                = static_cast<float>(dot)
-                  * scales_[static_cast<size_t>(col * c_.format.scales_stride)];
-        return std::fma(scaled, of_row.scale, 0.5f);
+    float expected(dim_t row, dim_t col, bool accumulates) const {
+        float result = accumulates ? 0.5f : 0.f;
+        for (dim_t g = 0; g < groups; ++g) {
+            const float scaled = static_cast<float>(dot(row * groups + g, col))
+                                 * scales_[static_cast<size_t>(
+                                         col * c_.format.scales_stride)];
+            result = std::fma(scaled,
+                    row_groups_[static_cast<size_t>(row * groups + g)].scale,
+                    result);
+        }
+        return result;
     }
 
     bool intact() const { return weights_.intact() && zps_.intact(); }
@@ -114,29 +109,44 @@ private:
         return (c_.depth - 1) * c_.format.depth_stride
                + (c_.cols - 1) * c_.format.col_stride + 1;
     }
-    int64_t src(dim_t row, dim_t k) const {
-        const uint8_t value
-                = a_[static_cast<size_t>(row * whole_quads(c_.depth) + k)];
-        return c_.format.is_src_signed ? static_cast<int8_t>(value) : value;
+    // Rows are groups of rows here.
+    size_t place(dim_t row, dim_t k) const {
+        return static_cast<size_t>(row * whole_ + place_in_group(c_.format, k));
     }
-    void fill_row(support::random_t &random, dim_t r) {
-        auto &row = row_groups_[static_cast<size_t>(r)];
-        row.scale = static_cast<float>(random.between(-99, 99)) / 64;
-        if (c_.format.has_src_zps)
-            row.zp = static_cast<int32_t>(random.between(-128, 127));
+    int64_t dot(dim_t row, dim_t col) const {
+        int64_t sum = 0;
+        const auto &of_row = row_groups_[static_cast<size_t>(row)];
+        const int64_t zp = c_.format.zps == t::undef
+                                   ? 0
+                                   : load_int(c_.format.zps, zps_.data(),
+                                             col * c_.format.zps_stride);
+        for (dim_t k = 0; k < c_.depth; ++k)
+            sum += (int64_t(a_[place(row, k)]) - of_row.zp)
+                   * (load_int(c_.format.weights, weights_.data(),
+                              k * c_.format.depth_stride
+                                      + col * c_.format.col_stride)
+                           - zp);
+        return sum;
+    }
+    void fill_row(support::random_t &random, dim_t row) {
+        const float scale = static_cast<float>(random.between(-99, 99)) / 64;
+        const auto zp = c_.format.has_src_zps
+                                ? static_cast<int32_t>(random.between(0, 255))
+                                : 0;
+        int32_t sum = 0;
         for (dim_t k = 0; k < c_.depth; ++k) {
-            a_[static_cast<size_t>(r * whole_quads(c_.depth) + k)]
-                    = static_cast<uint8_t>(random.between(0, 255));
-            row.sum += static_cast<int32_t>(src(r, k)) - row.zp;
+            a_[place(row, k)] = static_cast<uint8_t>(random.between(0, 255));
+            sum += a_[place(row, k)] - zp;
         }
+        row_groups_[static_cast<size_t>(row)] = make_row_group(zp, sum, scale);
     }
 
     const case_t c_;
     const support::guarded_buffer_t weights_, zps_;
     std::vector<float> scales_;
+    const dim_t whole_;
     std::vector<int8_t> quads_;
-    std::vector<int32_t> sums_, params_;
-    std::vector<float> factors_;
+    integer_columns_t columns_ {};
     std::vector<uint8_t> a_;
     std::vector<row_group_t> row_groups_;
 
@@ -146,20 +156,21 @@ public:
 
 void check(const case_t &c) {
     SCOPED_TRACE(c.text());
+    const bool accumulates = c.depth % 2 == 0;
     run_t plain(c);
-    plain.run(*make_portable_integer_kernel(c.format));
+    plain.run(*make_portable_integer_kernel(c.format), accumulates);
     for (dim_t r = 0; r < c.rows; ++r)
         for (dim_t n = 0; n < c.cols; ++n)
             ASSERT_EQ(plain.dst[static_cast<size_t>(r) * panel
                                 + static_cast<size_t>(n)],
-                    plain.expected(r, n))
+                    plain.expected(r, n, accumulates))
                     << r << ' ' << n;
     std::shared_ptr<const integer_kernel_t> kernel;
     if (!has(isa_of_machine(), isa_avx512_core_vnni)) return;
     ASSERT_TRUE(
-            make_integer_kernel_vnni(c.format, isa_of_machine(), kernel).ok());
+            make_jit_integer_kernel(c.format, isa_of_machine(), kernel).ok());
     run_t fast(c);
-    fast.run(*kernel);
+    fast.run(*kernel, accumulates);
     for (dim_t r = 0; r < c.rows; ++r)
         for (dim_t n = 0; n < c.cols; ++n) {
             const auto i
@@ -170,14 +181,15 @@ void check(const case_t &c) {
 }
 
 TEST(integer_kernel, is_exact) {
-    for (const bool is_signed : {false, true})
+    for (const bool has_short_sums : {false, true})
         for (const t weights : {t::u4, t::s4, t::u8, t::s8})
             for (const t zps : {t::undef, t::u8, t::s8, t::u4, t::s4})
-                for (const dim_t depth : {1, 3, 4, 30, 64, 100, 130})
+                for (const dim_t depth : {1, 3, 4, 30, 64, 100, 128, 203})
                     for (const dim_t cols : {1, 5, 32, 63, 64})
                         for (const bool by_rows : {false, true}) {
-                            case_t c {{}, depth, cols, depth % 8 + 1};
-                            c.format.is_src_signed = is_signed;
+                            if (has_short_sums && depth > 128) continue;
+                            case_t c {{}, depth, cols, depth % 14 + 1};
+                            c.format.has_short_sums = has_short_sums;
                             c.format.has_src_zps = cols % 2;
                             c.format.weights = weights;
                             c.format.zps = zps;
@@ -185,23 +197,25 @@ TEST(integer_kernel, is_exact) {
                             c.format.scales_stride = depth != 30;
                             c.format.zps_stride = depth != 64;
                             c.format.depth_stride = by_rows ? 66 : 1;
-                            c.format.col_stride = by_rows ? 1 : 132;
+                            c.format.col_stride = by_rows ? 1 : 204;
                             check(c);
                             if (HasFailure()) return;
                         }
 }
 
-// The largest products there are, of the longest group.
+// The largest sums there are, of the longest groups.
 TEST(integer_kernel, does_not_overflow) {
-    for (const bool is_signed : {false, true}) {
-        case_t c {{}, 32768, 1, 1};
-        c.format.is_src_signed = is_signed;
-        c.format.weights = is_signed ? t::s8 : t::u8;
-        c.format.scales = t::f32;
-        c.format.depth_stride = 1;
-        c.format.col_stride = 32768;
-        check(c);
-    }
+    for (const bool has_short_sums : {false, true})
+        for (const t weights : {t::u8, t::s8}) {
+            case_t c {{}, has_short_sums ? 128 : 14 * 1024, 1, 1};
+            c.format.has_short_sums = has_short_sums;
+            c.format.has_src_zps = true;
+            c.format.weights = weights;
+            c.format.scales = t::f32;
+            c.format.depth_stride = 1;
+            c.format.col_stride = c.depth;
+            check(c);
+        }
 }
 
 TEST(integer_kernel, says_what_it_does_not_take) {

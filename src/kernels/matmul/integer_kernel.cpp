@@ -19,83 +19,107 @@ public:
 
     const char *name() const override { return "portable_integer_matmul"; }
 
-    void unpack(const void *base, dim_t first, dim_t depth, dim_t cols,
-            const integer_panel_t &panel) const noexcept override {
-        std::fill_n(panel.quads, whole_quads(depth) * integer_panel, int8_t(0));
-        std::fill_n(panel.sums, integer_panel, 0);
-        for (dim_t k = 0; k < depth; ++k)
-            for (dim_t n = 0; n < cols; ++n) {
-                const dim_t element = first + k * format_.depth_stride
+    void unpack(const integer_weights_t &weights,
+            const integer_group_t &group) const noexcept override {
+        std::fill_n(
+                group.quads, group.quad_count * 4 * integer_panel, int8_t(0));
+        std::fill_n(group.columns->sums, integer_panel, 0);
+        for (dim_t k = 0; k < weights.depth; ++k)
+            for (dim_t n = 0; n < weights.cols; ++n) {
+                const dim_t element = weights.first + k * format_.depth_stride
                                       + n * format_.col_stride;
                 const auto value = static_cast<int32_t>(
-                        load_int(format_.weights, base, element) + bias_);
-                panel.quads[(k / 4 * integer_panel + n) * 4 + k % 4]
+                        load_int(format_.weights, weights.base, element)
+                        + bias_);
+                group.quads[place_in_panel(place_in_group(format_, k), n)]
                         = static_cast<int8_t>(value);
-                panel.sums[n] += value;
+                group.columns->sums[n] += value;
             }
     }
 
     void load_parameters(const void *scales, dim_t first_scale, const void *zps,
             dim_t first_zp, dim_t cols,
-            const integer_panel_t &panel) const noexcept override {
+            integer_columns_t &columns) const noexcept override {
         const bool has_zps = format_.zps != data_type_t::undef;
         for (dim_t n = 0; n < cols; ++n) {
-            panel.scales[n] = load_f32(format_.scales, scales,
+            columns.scales[n] = load_f32(format_.scales, scales,
                     first_scale + n * format_.scales_stride);
-            panel.zps[n] = bias_;
+            columns.zps[n] = bias_;
             if (has_zps)
-                panel.zps[n] += static_cast<int32_t>(load_int(
+                columns.zps[n] += static_cast<int32_t>(load_int(
                         format_.zps, zps, first_zp + n * format_.zps_stride));
         }
     }
 
     void multiply(const integer_tile_t &tile) const noexcept override {
-        const integer_panel_t &b = tile.b;
-        for (dim_t r = 0; r < tile.rows; ++r) {
-            const uint8_t *a = tile.a + r * tile.a_pitch;
-            const auto &row = tile.row_groups[r * tile.row_groups_pitch];
-            float *c = tile.c + r * tile.c_pitch;
-            for (dim_t n = 0; n < integer_panel; ++n) {
-                // Modulo 2^32: the terms need not fit, their sum does.
-                uint32_t sum = 0;
-                for (dim_t k = 0; k < tile.quads * 4; ++k)
-                    sum += product(of_src(a[k]),
-                            of_weights(b.quads[(k / 4 * integer_panel + n) * 4
-                                               + k % 4]));
-                sum -= product(row.zp, b.sums[n]) + product(b.zps[n], row.sum);
-                const float scaled
-                        = static_cast<float>(static_cast<int32_t>(sum))
-                          * b.scales[n];
-                c[n] = std::fma(
-                        scaled, row.scale, tile.accumulates ? c[n] : 0.f);
-            }
-        }
+        for (dim_t g = 0; g < tile.group_count; ++g)
+            for (dim_t r = 0; r < tile.rows; ++r)
+                multiply_row(tile, r, g);
     }
 
 private:
+    static dim_t place_in_panel(dim_t k, dim_t n) {
+        return (k / 4 * integer_panel + n) * 4 + k % 4;
+    }
+
     static uint32_t product(int32_t a, int32_t b) {
         return static_cast<uint32_t>(a) * static_cast<uint32_t>(b);
     }
-    int32_t of_src(uint8_t value) const {
-        return format_.is_src_signed ? static_cast<int8_t>(value) : value;
-    }
-    int32_t of_weights(int8_t value) const {
-        return format_.is_src_signed ? static_cast<uint8_t>(value) : value;
+
+    static void multiply_row(const integer_tile_t &tile, dim_t r, dim_t g) {
+        const integer_group_t &b = tile.groups[g];
+        const uint8_t *a = tile.a + r * tile.a_pitch + b.place;
+        const auto &row = tile.row_groups[r * tile.row_groups_pitch + g];
+        float *c = tile.c + r * tile.c_pitch;
+        const bool accumulates = tile.accumulates || g > 0;
+        for (dim_t n = 0; n < integer_panel; ++n) {
+            // Modulo 2^32: the terms need not fit, their sum does.
+            uint32_t sum = 0;
+            for (dim_t k = 0; k < b.quad_count * 4; ++k)
+                sum += product(a[k], b.quads[place_in_panel(k, n)]);
+            sum -= product(row.zp, b.columns->sums[n])
+                   + product(b.columns->zps[n], row.sum);
+            const float scaled = static_cast<float>(static_cast<int32_t>(sum))
+                                 * b.columns->scales[n];
+            c[n] = std::fma(scaled, row.scale, accumulates ? c[n] : 0.f);
+        }
     }
 
     const integer_format_t format_;
     const int bias_;
 };
 
+bool has_even_ones_first(const integer_format_t &format) {
+    return bits_of(format.weights) == 4 && format.depth_stride == 1;
+}
+
 } // namespace
 
 int integer_bias(const integer_format_t &format) {
     switch (format.weights) {
     case data_type_t::s4: return 8;
-    case data_type_t::s8: return format.is_src_signed ? 128 : 0;
-    case data_type_t::u8: return format.is_src_signed ? 0 : -128;
+    case data_type_t::u8: return -128;
     default: return 0;
     }
+}
+
+dim_t integer_unit(const integer_format_t &format) {
+    return has_even_ones_first(format) ? 8 : 4;
+}
+
+dim_t whole_units(const integer_format_t &format, dim_t depth) {
+    const dim_t unit = integer_unit(format);
+    return (depth + unit - 1) / unit * unit;
+}
+
+dim_t place_in_group(const integer_format_t &format, dim_t k) {
+    if (!has_even_ones_first(format)) return k;
+    return k / 8 * 8 + k % 2 * 4 + k % 8 / 2;
+}
+
+row_group_t make_row_group(int32_t zp, int32_t sum, float scale) {
+    return {zp, sum, scale, static_cast<int16_t>(zp),
+            static_cast<int16_t>(sum)};
 }
 
 std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
@@ -106,7 +130,7 @@ std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel) {
     if (has(isa, isa_avx512_core_vnni))
-        return make_integer_kernel_vnni(format, isa, kernel);
+        return make_jit_integer_kernel(format, isa, kernel);
     // Generated code multiplies f32 faster than plain C++ does integers.
     if (has(isa, isa_avx2)) return {status_t::unimplemented, "no AVX-512 VNNI"};
     kernel = make_portable_integer_kernel(format);

@@ -10,17 +10,29 @@
 
 namespace dnnl_dequant {
 
-/// Integers that are multiplied: those of src are bytes, in groups of whole
-/// quads down the depth (zeros follow a short one); those of the weights are of
-/// 4 or 8 bits.
+/// Integers that are multiplied: those of src are bytes without a sign, in
+/// groups of whole units down the depth; those of the weights are of 4 or 8
+/// bits.
 struct integer_format_t {
-    bool is_src_signed = false;
-    bool has_src_zps = false;
+    bool has_src_zps = false; // or src has a bias
+    /// Of every group, the sums of src and of the weights fit 16 bits.
+    bool has_short_sums = false;
     data_type_t weights = data_type_t::undef;
     dim_t depth_stride = 0, col_stride = 0; // of the weights, in elements
     data_type_t scales = data_type_t::undef, zps = data_type_t::undef;
     dim_t scales_stride = 0, zps_stride = 0; // from column to column
 };
+
+/// What is added to the weights' integers, and to their zero points, so that
+/// they are bytes with a sign.
+int integer_bias(const integer_format_t &format);
+
+/// How src's integers of a group lie: in units, of which a short group's last
+/// is filled with zeros. Of nibbles whose depth lies side by side the even ones
+/// come first.
+dim_t integer_unit(const integer_format_t &format);
+dim_t whole_units(const integer_format_t &format, dim_t depth);
+dim_t place_in_group(const integer_format_t &format, dim_t k);
 
 /// Columns that are done together.
 constexpr dim_t integer_panel = 64;
@@ -30,29 +42,53 @@ struct row_group_t {
     int32_t zp;  // of src
     int32_t sum; // of the row's integers less zp
     float scale;
+    int16_t short_zp, short_sum; // where they are short
+};
+
+row_group_t make_row_group(int32_t zp, int32_t sum, float scale);
+
+/// What the columns of a panel have in one group.
+struct integer_columns_t {
+    int32_t sums[integer_panel]; // of the integers; only for zps of src
+    int32_t zps[integer_panel];
+    struct {
+        int16_t sum, zp; // with the other sign, where they are short
+    } shorts[integer_panel];
+    float scales[integer_panel + 16]; // the last ones are scratch
 };
 
 /// A panel of weights in one group: quads of depth by columns, each four bytes
-/// of one column. To every integer and zero point a bias is added, so that the
-/// integers of one factor are signed and those of the other not.
-struct integer_panel_t {
+/// of one column. To every integer and zero point the bias is added.
+struct integer_group_t {
     int8_t *quads;
-    int32_t *sums, *zps; // of each column; the sums only for zps of src
-    float *scales;       // room for 16 more than the columns
+    integer_columns_t *columns;
+    dim_t place;      // where the group begins in a row of src
+    dim_t quad_count; // in whole units
 };
 
+/// Some rows of src by a panel in some groups that follow each other.
 struct integer_tile_t {
     const uint8_t *a;
     dim_t a_pitch, rows;
-    const row_group_t *row_groups; // of the group, row_groups_pitch apart
-    dim_t row_groups_pitch, quads;
-    integer_panel_t b;
+    const row_group_t *row_groups; // of the first group
+    dim_t row_groups_pitch;        // of rows
+    const integer_group_t *groups;
+    dim_t group_count;
     float *c;
     dim_t c_pitch;
     bool accumulates; // to c; else c is 0
 };
 
-/// What multiplies integers. For each row r and column n of a panel
+/// Where a panel's weights lie.
+struct integer_weights_t {
+    const void *base;
+    dim_t first;       // element
+    dim_t depth, cols; // how many there are
+    dim_t ahead;       // elements to what is read soon
+};
+
+/// What multiplies integers. For each row r and column n of a panel, group by
+/// group,
 ///   dot = sum over a group of (a - zp of a) * (b - zp of b), exact
 ///   c[r][n] = fma(f32(dot) * scale of b, scale of a, c[r][n])
 /// in f32, which is the same on every kernel.
@@ -61,32 +97,25 @@ public:
     virtual ~integer_kernel_t() = default;
     virtual const char *name() const = 0;
 
-    /// The panel's integers: `depth` by `cols` of them from element `first`
-    /// on. Columns that are missing are zeros.
-    virtual void unpack(const void *base, dim_t first, dim_t depth, dim_t cols,
-            const integer_panel_t &panel) const noexcept
+    /// The panel's integers and their sums, in one group. What there is not in
+    /// the last unit of depth is 0; columns that are missing are anything.
+    virtual void unpack(const integer_weights_t &weights,
+            const integer_group_t &group) const noexcept
             = 0;
-    /// Its scales and zero points, of `cols` columns from those elements on.
+    /// Its scales and zero points, of `cols` columns from those elements on;
+    /// after unpack().
     virtual void load_parameters(const void *scales, dim_t first_scale,
             const void *zps, dim_t first_zp, dim_t cols,
-            const integer_panel_t &panel) const noexcept
+            integer_columns_t &columns) const noexcept
             = 0;
     virtual void multiply(const integer_tile_t &tile) const noexcept = 0;
 };
-
-/// Depth of a group as it lies in rows of src.
-constexpr dim_t whole_quads(dim_t depth) {
-    return (depth + 3) / 4 * 4;
-}
-
-/// What is added to the weights' integers and to their zero points.
-int integer_bias(const integer_format_t &format);
 
 /// unimplemented with a reason where no kernel takes the format. Kernels other
 /// than the plain C++ one are for AVX-512 with VNNI.
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
-result_t make_integer_kernel_vnni(const integer_format_t &format, isa_t isa,
+result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
 std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
         const integer_format_t &format);

@@ -1,6 +1,7 @@
 #include "kernels/matmul/integer_product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/convert.hpp"
@@ -10,8 +11,9 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64;
-// What staging may write past the columns of a panel.
-constexpr dim_t slack = 16;
+// Bytes of a row of weights, or of a column, that are asked for ahead.
+constexpr dim_t bytes_ahead = 256;
+constexpr int sign_bit = 0x80;
 
 dim_t whole_lines(dim_t bytes) {
     return (bytes + line - 1) / line * line;
@@ -25,14 +27,10 @@ const uint8_t *at(const void *base, dim_t bytes) {
 }
 
 // A sum that the compiler makes vectors of.
-int32_t sum_of(const uint8_t *values, dim_t count, bool is_signed) {
+int32_t sum_of(const uint8_t *values, dim_t count) {
     int32_t sum = 0;
-    if (is_signed)
-        for (dim_t k = 0; k < count; ++k)
-            sum += static_cast<int8_t>(values[k]);
-    else
-        for (dim_t k = 0; k < count; ++k)
-            sum += values[k];
+    for (dim_t k = 0; k < count; ++k)
+        sum += values[k];
     return sum;
 }
 
@@ -49,14 +47,25 @@ void gather(const uint8_t *from, dim_t stride, dim_t count, uint8_t *to) {
 
 integer_product_t::integer_product_t(integer_plan_t plan)
     : plan_(std::move(plan)) {
-    for (const auto &group : plan_.groups)
-        longest_ = std::max(longest_, whole_quads(group.size));
+    dim_t depth = 0;
+    for (size_t g = 0; g < plan_.groups.size(); ++g) {
+        const dim_t size = whole_units(plan_.format, plan_.groups[g].size);
+        if (blocks_.empty() || depth + size > block_depth
+                || blocks_.back().count == most_block_groups) {
+            blocks_.push_back({g, 0});
+            depth = 0;
+        }
+        ++blocks_.back().count;
+        depth += size;
+        deepest_ = std::max(deepest_, depth);
+        places_.push_back(row_end_);
+        row_end_ += size;
+    }
 }
 
 dim_t integer_product_t::row_bytes() const {
-    const auto &last = plan_.groups.back();
     // Rows of a power of two would meet in the same sets of the cache.
-    return whole_lines(last.place + whole_quads(last.size)) + line;
+    return whole_lines(row_end_) + line;
 }
 
 dim_t integer_product_t::rows_at() const {
@@ -75,22 +84,41 @@ dim_t integer_product_t::shared_bytes() const {
 }
 
 dim_t integer_product_t::own_bytes() const {
-    return whole_lines((longest_ + 3 * 4) * integer_panel + slack * 4);
+    return deepest_ * integer_panel
+           + whole_lines(most_block_groups
+                         * static_cast<dim_t>(sizeof(integer_columns_t)));
 }
 
-row_group_t integer_product_t::parameters_of(
-        void *const *buffers, dim_t row, size_t group) const {
+row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
+        size_t group, const uint8_t *values) const {
     const auto element = [&](const integer_parameter_t &of) {
         return of.first[static_cast<size_t>(row)] + of.group[group];
     };
-    row_group_t result {};
     const auto &scales = plan_.src_scales, &zps = plan_.src_zps;
-    result.scale
-            = load_f32(scales.type, buffers[scales.operand], element(scales));
+    int32_t zp = plan_.is_src_signed ? sign_bit : 0;
     if (zps.type != data_type_t::undef)
-        result.zp = static_cast<int32_t>(
+        zp += static_cast<int32_t>(
                 load_int(zps.type, buffers[zps.operand], element(zps)));
-    return result;
+    const dim_t size = plan_.groups[group].size;
+    return make_row_group(zp,
+            sum_of(values, size) - static_cast<int32_t>(size) * zp,
+            load_f32(scales.type, buffers[scales.operand], element(scales)));
+}
+
+// The bytes of one group of a row, in order, become what is multiplied.
+void integer_product_t::lay_out_group(uint8_t *values, dim_t size) const {
+    const integer_format_t &format = plan_.format;
+    const dim_t unit = integer_unit(format);
+    if (plan_.is_src_signed)
+        for (dim_t k = 0; k < size; ++k)
+            values[k] ^= sign_bit;
+    if (unit == 4) return;
+    uint8_t in_order[8];
+    for (dim_t k = 0; k < size; k += unit) {
+        std::memcpy(in_order, values + k, sizeof(in_order));
+        for (dim_t i = 0; i < unit; ++i)
+            values[k + place_in_group(format, i)] = in_order[i];
+    }
 }
 
 void integer_product_t::lay_out_row(
@@ -105,14 +133,14 @@ void integer_product_t::lay_out_row(
                       + row * static_cast<dim_t>(count);
     for (size_t g = 0; g < count; ++g) {
         const auto &group = plan_.groups[g];
-        uint8_t *values = to + group.place;
-        std::memset(values, 0, static_cast<size_t>(whole_quads(group.size)));
+        uint8_t *values = to + places_[g];
+        const dim_t whole = whole_units(plan_.format, group.size);
+        std::memset(values + group.size, 0,
+                static_cast<size_t>(whole - group.size));
         gather(from + group.begin * plan_.depth_stride, plan_.depth_stride,
                 group.size, values);
-        of_groups[g] = parameters_of(buffers, row, g);
-        of_groups[g].sum
-                = sum_of(values, group.size, plan_.format.is_src_signed)
-                  - static_cast<int32_t>(group.size) * of_groups[g].zp;
+        lay_out_group(values, group.size);
+        of_groups[g] = parameters_of(buffers, row, g, values);
     }
 }
 
@@ -122,50 +150,82 @@ void integer_product_t::lay_out(void *const *buffers, dim_t begin, dim_t end,
         lay_out_row(buffers, row, shared);
 }
 
-void integer_product_t::run_panel(void *const *buffers, const block_t &block,
-        dim_t col, const void *shared, void *own) const {
-    const dim_t cols = std::min(integer_panel, block.cols - col);
-    const dim_t n = block.first_col + col;
-    const auto groups = static_cast<dim_t>(plan_.groups.size());
-    integer_panel_t panel;
-    panel.quads = static_cast<int8_t *>(own);
-    panel.sums = reinterpret_cast<int32_t *>(at(own, longest_ * integer_panel));
-    panel.zps = panel.sums + integer_panel;
-    panel.scales = reinterpret_cast<float *>(panel.zps + integer_panel);
-    std::fill_n(panel.scales, integer_panel, 0.f);
+// From weights of a panel to those that are wanted a little later: further
+// along where they lie side by side, and from their end to the next ones.
+dim_t integer_product_t::elements_ahead(
+        const block_t &block, const group_block_t &groups, dim_t col) const {
+    const integer_format_t &format = plan_.format;
+    const dim_t ahead = bytes_ahead * 8 / bits_of(format.weights);
+    if (format.depth_stride == 1) return ahead;
+    if (col + ahead < block.cols) return ahead;
+    const auto &first = plan_.groups[groups.first];
+    const auto &last = plan_.groups[groups.first + groups.count - 1];
+    return ahead - block.cols
+           + (last.begin + last.size - first.begin) * format.depth_stride;
+}
+
+void integer_product_t::prepare_panel(void *const *buffers,
+        const block_t &block, const group_block_t &groups, dim_t col,
+        integer_group_t *panel) const {
     const integer_format_t &format = plan_.format;
     const auto &scales = plan_.weights_scales, &zps = plan_.weights_zps;
-    for (size_t g = 0; g < plan_.groups.size(); ++g) {
+    const dim_t n = block.first_col + col;
+    integer_weights_t weights;
+    weights.base = buffers[0];
+    weights.cols = std::min(integer_panel, block.cols - col);
+    weights.ahead = elements_ahead(block, groups, col);
+    for (size_t i = 0; i < groups.count; ++i) {
+        const size_t g = groups.first + i;
         const auto &group = plan_.groups[g];
-        plan_.kernel->unpack(buffers[0],
-                group.begin * format.depth_stride + n * format.col_stride,
-                group.size, cols, panel);
+        weights.first
+                = group.begin * format.depth_stride + n * format.col_stride;
+        weights.depth = group.size;
+        plan_.kernel->unpack(weights, panel[i]);
         plan_.kernel->load_parameters(buffers[scales.operand],
                 scales.group[g] + n * format.scales_stride,
                 buffers[zps.operand], zps.group[g] + n * format.zps_stride,
-                cols, panel);
-        integer_tile_t tile;
-        tile.a = at(shared,
-                rows_at() + block.first_row * row_bytes() + group.place);
-        tile.a_pitch = row_bytes();
-        tile.rows = block.rows;
-        tile.row_groups
-                = reinterpret_cast<const row_group_t *>(at(shared, groups_at()))
-                  + block.first_row * groups + static_cast<dim_t>(g);
-        tile.row_groups_pitch = groups;
-        tile.quads = whole_quads(group.size) / 4;
-        tile.b = panel;
-        tile.c = block.c + col;
-        tile.c_pitch = block.c_pitch;
-        tile.accumulates = g > 0;
-        plan_.kernel->multiply(tile);
+                weights.cols, *panel[i].columns);
     }
+}
+
+void integer_product_t::run_panel(void *const *buffers, const block_t &block,
+        const group_block_t &groups, dim_t col, const void *shared,
+        void *own) const {
+    std::array<integer_group_t, most_block_groups> panel;
+    auto *columns = static_cast<integer_columns_t *>(own);
+    auto *quads = reinterpret_cast<int8_t *>(at(
+            own, whole_lines(most_block_groups
+                             * static_cast<dim_t>(sizeof(integer_columns_t)))));
+    for (size_t i = 0; i < groups.count; ++i) {
+        const size_t g = groups.first + i;
+        const dim_t depth = whole_units(plan_.format, plan_.groups[g].size);
+        panel[i] = {quads, columns + i, places_[g], depth / 4};
+        std::fill_n(panel[i].columns->scales, integer_panel, 0.f);
+        quads += depth * integer_panel;
+    }
+    prepare_panel(buffers, block, groups, col, panel.data());
+    const auto count = static_cast<dim_t>(plan_.groups.size());
+    integer_tile_t tile;
+    tile.a = at(shared, rows_at() + block.first_row * row_bytes());
+    tile.a_pitch = row_bytes();
+    tile.rows = block.rows;
+    tile.row_groups
+            = reinterpret_cast<const row_group_t *>(at(shared, groups_at()))
+              + block.first_row * count + static_cast<dim_t>(groups.first);
+    tile.row_groups_pitch = count;
+    tile.groups = panel.data();
+    tile.group_count = static_cast<dim_t>(groups.count);
+    tile.c = block.c + col;
+    tile.c_pitch = block.c_pitch;
+    tile.accumulates = groups.first > 0;
+    plan_.kernel->multiply(tile);
 }
 
 void integer_product_t::run(void *const *buffers, const block_t &block,
         const void *shared, void *own) const noexcept {
-    for (dim_t col = 0; col < block.cols; col += integer_panel)
-        run_panel(buffers, block, col, shared, own);
+    for (const group_block_t &groups : blocks_)
+        for (dim_t col = 0; col < block.cols; col += integer_panel)
+            run_panel(buffers, block, groups, col, shared, own);
 }
 
 } // namespace dnnl_dequant

@@ -21,10 +21,10 @@ struct integer_plan_t {
     /// Depth that shares all scales and zero points.
     struct group_t {
         dim_t begin, size;
-        dim_t place; // in rows of src, in whole quads
     };
     std::vector<group_t> groups;
     integer_format_t format;
+    bool is_src_signed = false; // then 128 is added, to its zero points as well
 
     dim_t rows = 0, depth = 0, cols = 0;
     /// Makes the integers of src, dense; null where they are operand 0, at
@@ -37,16 +37,20 @@ struct integer_plan_t {
     std::shared_ptr<const integer_kernel_t> kernel;
 };
 
-/// Runs it, in bytes of scratch memory that the caller has.
+/// Runs it, in bytes of scratch memory that the caller has. Some groups at a
+/// time, a panel of weights becomes bytes and is multiplied by all rows.
 class integer_product_t {
 public:
+    /// Groups that are done together, unless the first is deeper.
+    static constexpr dim_t most_block_groups = 16, block_depth = 256;
+
     explicit integer_product_t(integer_plan_t plan);
 
     const char *name() const { return plan_.kernel->name(); }
     const integer_plan_t &plan() const { return plan_; }
 
     /// What all threads share: the integers of src, the rows of its groups;
-    /// and each thread's own: a panel.
+    /// and each thread's own: a panel in some groups.
     dim_t shared_bytes() const;
     dim_t own_bytes() const;
 
@@ -66,17 +70,30 @@ public:
             void *own) const noexcept;
 
 private:
+    struct group_block_t {
+        size_t first, count;
+    };
+
     dim_t row_bytes() const;
     dim_t rows_at() const;
     dim_t groups_at() const;
+    void lay_out_group(uint8_t *values, dim_t size) const;
     void lay_out_row(void *const *buffers, dim_t row, void *shared) const;
-    row_group_t parameters_of(
-            void *const *buffers, dim_t row, size_t group) const;
-    void run_panel(void *const *buffers, const block_t &block, dim_t col,
-            const void *shared, void *own) const;
+    row_group_t parameters_of(void *const *buffers, dim_t row, size_t group,
+            const uint8_t *values) const;
+    dim_t elements_ahead(
+            const block_t &block, const group_block_t &groups, dim_t col) const;
+    void prepare_panel(void *const *buffers, const block_t &block,
+            const group_block_t &groups, dim_t col,
+            integer_group_t *panel) const;
+    void run_panel(void *const *buffers, const block_t &block,
+            const group_block_t &groups, dim_t col, const void *shared,
+            void *own) const;
 
     const integer_plan_t plan_;
-    dim_t longest_ = 0; // group, in whole quads
+    std::vector<dim_t> places_; // of groups in rows of src
+    std::vector<group_block_t> blocks_;
+    dim_t row_end_ = 0, deepest_ = 0; // of rows of src, of blocks
 };
 
 } // namespace dnnl_dequant

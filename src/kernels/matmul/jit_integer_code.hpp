@@ -1,0 +1,63 @@
+#ifndef KERNELS_MATMUL_JIT_INTEGER_CODE_HPP
+#define KERNELS_MATMUL_JIT_INTEGER_CODE_HPP
+
+#include "kernels/matmul/integer_kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// A tile of up to most_rows rows by one panel: integer_kernel_t::multiply().
+class jit_integer_multiply_t {
+public:
+    static constexpr int most_rows = 6;
+
+    virtual ~jit_integer_multiply_t() = default;
+    /// @param accumulates c must hold numbers
+    virtual void operator()(const integer_tile_t &tile) const = 0;
+};
+
+result_t make_jit_integer_multiply(const integer_format_t &format,
+        std::unique_ptr<jit_integer_multiply_t> &code);
+
+/// Weights whose columns lie side by side, four rows at a time: `quads` times
+/// four rows of a whole panel become bytes, biased.
+struct jit_integer_rows_args_t {
+    const void *weights;
+    int8_t *quads;
+    int32_t *sums; // are added to
+    dim_t pitch;   // bytes
+    dim_t quad_count;
+    dim_t ahead; // bytes to what is asked for
+};
+
+/// Weights whose depth lies side by side: `cols` columns at a time.
+struct jit_integer_columns_args_t {
+    static constexpr dim_t cols = 16;
+
+    const void *columns[cols];
+    int8_t *quads;
+    int32_t *sums; // of these columns; are written
+    dim_t bytes;   // of a column; to a whole unit zeros follow
+    dim_t ahead;   // bytes to what is asked for
+};
+
+template <typename args_t>
+class jit_integer_unpack_t {
+public:
+    virtual ~jit_integer_unpack_t() = default;
+    virtual void operator()(const args_t &args) const = 0;
+};
+using jit_integer_rows_t = jit_integer_unpack_t<jit_integer_rows_args_t>;
+using jit_integer_columns_t = jit_integer_unpack_t<jit_integer_columns_args_t>;
+
+result_t make_jit_integer_unpack(const integer_format_t &format,
+        std::unique_ptr<jit_integer_rows_t> &code);
+result_t make_jit_integer_unpack(const integer_format_t &format,
+        std::unique_ptr<jit_integer_columns_t> &code);
+
+/// The bits of stored weights that are turned over, which adds the bias: of a
+/// byte, or of both its nibbles.
+uint8_t turned_bits(const integer_format_t &format);
+
+} // namespace dnnl_dequant
+
+#endif

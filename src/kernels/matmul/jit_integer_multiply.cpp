@@ -1,0 +1,270 @@
+// Bytes times bytes by vpdpbusd, which sums four products a lane: a tile of six
+// rows by four vectors stays in registers down a group, then is made f32 and
+// added to c; group after group.
+//
+//   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
+// where sums fit 16 bits, one vpmaddwd makes the corrections.
+//
+// Registers: rdi the tile; rax rbx a of three rows each; rcx quads of b; rdx
+// r11 c and r12 r14 parameters of three rows each; rsi r9 r13 the pitches of a,
+// c, parameters; r8 the group; rbp its columns; r10 quads to go; r15 groups to
+// go. The first 24 vectors are sums, four more a's broadcast, the last b.
+
+#include "kernels/matmul/jit_integer_code.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/jit/generator.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int vectors = 4, unroll = 4;
+constexpr uint32_t quad_bytes = integer_panel * 4;
+// Bytes of so many vectors.
+constexpr size_t bytes(int count) {
+    return static_cast<size_t>(count) * 64;
+}
+
+// What is asked for of b, which is in a core's second cache where groups are
+// long.
+constexpr size_t bytes_ahead = 8 * quad_bytes;
+
+class generator_t : public jit_generator_t, public jit_integer_multiply_t {
+public:
+    explicit generator_t(const integer_format_t &format)
+        : jit_generator_t("jit_integer_multiply")
+        , format_(format) {}
+
+    void operator()(const integer_tile_t &tile) const override {
+        getCode<void (*)(const integer_tile_t *)>()(&tile);
+    }
+
+private:
+    // One row or two have sums of even and of odd quads: more in flight.
+    static int sets(int rows) { return rows <= 2 ? 2 : 1; }
+    Zmm sum(int row, int v, int set = 0) const {
+        return Zmm((set * 2 + row) * vectors + v);
+    }
+    Zmm vmm_a(int i) const { return Zmm(24 + i % 4); }
+    Zmm vmm_b(int v) const { return Zmm(28 + v); }
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    RegExp row_of(const Reg64 &low, const Reg64 &high, const Reg64 &pitch,
+            int row) const {
+        const RegExp base(row < 3 ? low : high);
+        return row % 3 == 0 ? base : base + pitch * (row % 3);
+    }
+    RegExp row_of_a(int row) const { return row_of(rax, rbx, rsi, row); }
+    RegExp row_of_c(int row) const { return row_of(rdx, r11, r9, row); }
+    RegExp parameters_of(int row) const { return row_of(r12, r14, r13, row); }
+    void base_of_high(const Reg64 &high, const Reg64 &low, const Reg64 &pitch) {
+        lea(high, ptr[pitch + pitch * 2]);
+        add(high, low);
+    }
+
+    void generate() override {
+        preamble();
+        mov(rsi, arg(offsetof(integer_tile_t, a_pitch)));
+        mov(r12, arg(offsetof(integer_tile_t, row_groups)));
+        imul(r13, arg(offsetof(integer_tile_t, row_groups_pitch)),
+                sizeof(row_group_t));
+        base_of_high(r14, r12, r13);
+        mov(r8, arg(offsetof(integer_tile_t, groups)));
+        mov(r15, arg(offsetof(integer_tile_t, group_count)));
+        mov(rdx, arg(offsetof(integer_tile_t, c)));
+        mov(r9, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(r9, 2);
+        base_of_high(r11, rdx, r9);
+        Label l_end;
+        for (int rows = most_rows; rows > 0; --rows) {
+            Label l_next;
+            cmp(arg(offsetof(integer_tile_t, rows)),
+                    static_cast<uint32_t>(rows));
+            jne(l_next, T_NEAR);
+            clear_c(rows);
+            all_groups(rows);
+            jmp(l_end, T_NEAR);
+            L(l_next);
+        }
+        L(l_end);
+        postamble();
+    }
+
+    void clear_c(int rows) {
+        Label l_end;
+        cmp(byte[rdi + offsetof(integer_tile_t, accumulates)], 0);
+        jne(l_end, T_NEAR);
+        vpxord(vmm_a(0), vmm_a(0), vmm_a(0));
+        for (int r = 0; r < rows; ++r)
+            for (int v = 0; v < vectors; ++v)
+                vmovups(ptr[row_of_c(r) + bytes(v)], vmm_a(0));
+        L(l_end);
+    }
+
+    void all_groups(int rows) {
+        Label l_group;
+        L(l_group);
+        begin_group(rows);
+        all_quads(rows);
+        correct(rows);
+        add_to_c(rows);
+        add(r8, sizeof(integer_group_t));
+        add(r12, sizeof(row_group_t));
+        add(r14, sizeof(row_group_t));
+        dec(r15);
+        jnz(l_group, T_NEAR);
+    }
+
+    void begin_group(int rows) {
+        mov(rcx, ptr[r8 + offsetof(integer_group_t, quads)]);
+        mov(rbp, ptr[r8 + offsetof(integer_group_t, columns)]);
+        mov(rax, arg(offsetof(integer_tile_t, a)));
+        add(rax, ptr[r8 + offsetof(integer_group_t, place)]);
+        base_of_high(rbx, rax, rsi);
+        call_for_next_rows(rows);
+        begin_sums(rows);
+    }
+
+    // Short sums begin with the corrections.
+    void begin_sums(int rows) {
+        const bool corrects = format_.has_short_sums;
+        if (corrects) load_columns(offsetof(integer_columns_t, shorts));
+        for (int set = 0; set < sets(rows); ++set)
+            for (int r = 0; r < rows; ++r)
+                begin_sums_of_row(r, set, corrects && set == 0);
+    }
+
+    void begin_sums_of_row(int row, int set, bool corrects) {
+        if (corrects)
+            vpbroadcastd(vmm_a(row),
+                    ptr[parameters_of(row) + offsetof(row_group_t, short_zp)]);
+        for (int v = 0; v < vectors; ++v) {
+            const Zmm at = sum(row, v, set);
+            if (corrects) vpmaddwd(at, vmm_a(row), vmm_b(v));
+            else vpxord(at, at, at);
+        }
+    }
+
+    // What the next tile takes of a and c is in a core's second cache.
+    void call_for_next_rows(int rows) {
+        constexpr size_t most_lines = 2;
+        imul(r10, rsi, rows);
+        add(r10, rax);
+        for (int r = 0; r < rows; ++r) {
+            for (size_t i = 0; i < most_lines; ++i)
+                prefetcht0(ptr[r10 + i * 64]);
+            add(r10, rsi);
+        }
+        imul(r10, r9, rows);
+        add(r10, rdx);
+        for (int r = 0; r < rows; ++r) {
+            for (int v = 0; v < vectors; ++v)
+                prefetcht0(ptr[r10 + bytes(v)]);
+            add(r10, r9);
+        }
+    }
+
+    void all_quads(int rows) {
+        Label l_loop, l_rest, l_single, l_end;
+        mov(r10, ptr[r8 + offsetof(integer_group_t, quad_count)]);
+        sub(r10, unroll);
+        jl(l_rest, T_NEAR);
+        align(32);
+        L(l_loop);
+        quads(rows, unroll);
+        sub(r10, unroll);
+        jge(l_loop, T_NEAR);
+        L(l_rest);
+        add(r10, unroll);
+        jz(l_end, T_NEAR);
+        L(l_single);
+        quads(rows, 1);
+        dec(r10);
+        jnz(l_single, T_NEAR);
+        L(l_end);
+        if (sets(rows) == 1) return;
+        for (int r = 0; r < rows; ++r)
+            for (int v = 0; v < vectors; ++v)
+                vpaddd(sum(r, v), sum(r, v), sum(r, v, 1));
+    }
+
+    void quads(int rows, int count) {
+        for (int i = 0; i < count; ++i) {
+            const auto at = rcx + static_cast<size_t>(i) * quad_bytes;
+            for (int v = 0; v < vectors; ++v) {
+                vmovdqu32(vmm_b(v), ptr[at + bytes(v)]);
+                if (!format_.has_short_sums)
+                    prefetcht0(ptr[at + bytes(v) + bytes_ahead]);
+            }
+            for (int r = 0; r < rows; ++r) {
+                vpbroadcastd(vmm_a(r),
+                        ptr[row_of_a(r) + static_cast<size_t>(i) * 4]);
+                for (int v = 0; v < vectors; ++v)
+                    vpdpbusd(sum(r, v, i % sets(rows)), vmm_a(r), vmm_b(v));
+            }
+        }
+        add(rcx, static_cast<uint32_t>(count) * quad_bytes);
+        add(rax, static_cast<uint32_t>(count) * 4);
+        if (rows > 3) add(rbx, static_cast<uint32_t>(count) * 4);
+    }
+
+    void correct(int rows) {
+        if (format_.has_short_sums) return;
+        subtract(rows, offsetof(integer_columns_t, zps),
+                offsetof(row_group_t, sum));
+        if (format_.has_src_zps)
+            subtract(rows, offsetof(integer_columns_t, sums),
+                    offsetof(row_group_t, zp));
+    }
+
+    void load_columns(size_t offset) {
+        for (int v = 0; v < vectors; ++v)
+            vmovups(vmm_b(v), ptr[rbp + offset + bytes(v)]);
+    }
+
+    void subtract(int rows, size_t of_columns, size_t of_row) {
+        load_columns(of_columns);
+        for (int r = 0; r < rows; ++r)
+            for (int v = 0; v < vectors; ++v) {
+                vpmulld(vmm_a(v), vmm_b(v), ptr_b[parameters_of(r) + of_row]);
+                vpsubd(sum(r, v), sum(r, v), vmm_a(v));
+            }
+    }
+
+    void add_to_c(int rows) {
+        load_columns(offsetof(integer_columns_t, scales));
+        for (int r = 0; r < rows; ++r) {
+            vbroadcastss(vmm_a(r),
+                    ptr[parameters_of(r) + offsetof(row_group_t, scale)]);
+            for (int v = 0; v < vectors; ++v) {
+                const Address c = ptr[row_of_c(r) + bytes(v)];
+                vcvtdq2ps(sum(r, v), sum(r, v));
+                vmulps(sum(r, v), sum(r, v), vmm_b(v));
+                vfmadd213ps(sum(r, v), vmm_a(r), c);
+                vmovups(c, sum(r, v));
+            }
+        }
+    }
+
+    const integer_format_t format_;
+};
+
+} // namespace
+
+result_t make_jit_integer_multiply(const integer_format_t &format,
+        std::unique_ptr<jit_integer_multiply_t> &code) {
+    std::unique_ptr<generator_t> made;
+    result_t result = make_jit(made, format);
+    if (result.ok()) code = std::move(made);
+    return result;
+}
+
+} // namespace dnnl_dequant
+
+#endif

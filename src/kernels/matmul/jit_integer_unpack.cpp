@@ -1,0 +1,314 @@
+// Weights of 4 or 8 bits to quads: four bytes of one column, sixteen columns a
+// vector.
+//
+// Columns side by side: sixteen bytes of each of four rows are transposed four
+// by four, by one shuffle of dwords and one of bytes. Of nibbles that has even
+// columns in its lower halves and odd ones in its upper ones.
+// Depth side by side: sixteen dwords of sixteen columns are transposed; of
+// nibbles each has the four even ones of eight in its lower halves.
+
+#include "kernels/matmul/jit_integer_code.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/jit/generator.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int vectors = 4, rows_of_quad = 4;
+constexpr uint32_t line = 64, quad_bytes = integer_panel * 4;
+
+// Bytes of so many vectors.
+constexpr size_t bytes(int count) {
+    return static_cast<size_t>(count) * line;
+}
+
+// What both have: constants, and the step from stored bits to integers.
+class base_t : public jit_generator_t {
+protected:
+    base_t(const char *name, const integer_format_t &format)
+        : jit_generator_t(name)
+        , format_(format) {}
+
+    bool is_nibble() const { return bits_of(format_.weights) == 4; }
+    bool sums() const { return format_.has_src_zps; }
+    const Zmm ones_ {31}, mask_ {30}, turned_ {29};
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    void load_constants() {
+        const uint32_t bits = turned_bits(format_) * 0x01010101u;
+        vmovups(ones_, constant(0x01010101));
+        vmovups(mask_, constant(0x0f0f0f0f));
+        vmovups(turned_, constant(is_nibble() ? bits & 0x0f0f0f0f : bits));
+    }
+
+    // The lower nibble of each byte stays in `low`.
+    void split(const Zmm &low, const Zmm &high) {
+        constexpr uint8_t masked_and_turned = 0x6a; // (low & mask) ^ turned
+        vpsrld(high, low, 4);
+        vpternlogd(low, mask_, turned_, masked_and_turned);
+        vpternlogd(high, mask_, turned_, masked_and_turned);
+    }
+
+    void store(const RegExp &to, const Zmm &quads, const Zmm &sum) {
+        vmovups(ptr[to], quads);
+        if (sums()) vpdpbusd(sum, ones_, quads);
+    }
+
+    const integer_format_t format_;
+};
+
+// Registers: rdi the arguments; rax the first of four rows; rsi rdx one and
+// three pitches; rcx quads; r8 quads to go; r9 how far ahead weights are asked
+// for. The first four vectors are sums, the next what was loaded.
+class rows_generator_t : public base_t, public jit_integer_rows_t {
+public:
+    explicit rows_generator_t(const integer_format_t &format)
+        : base_t("jit_integer_rows", format) {}
+
+    void operator()(const jit_integer_rows_args_t &args) const override {
+        getCode<void (*)(const jit_integer_rows_args_t *)>()(&args);
+    }
+
+private:
+    using args_t = jit_integer_rows_args_t;
+    const Zmm by_rows_ {28}, bytes_ {27}, first_ {26}, second_ {25};
+    Zmm sum(int v) const { return Zmm(v); }
+    Zmm loaded(int i) const { return Zmm(4 + i); }
+
+    void generate() override {
+        preamble();
+        load_constants();
+        load_orders();
+        mov(rax, arg(offsetof(args_t, weights)));
+        mov(rcx, arg(offsetof(args_t, quads)));
+        mov(rsi, arg(offsetof(args_t, pitch)));
+        lea(rdx, ptr[rsi + rsi * 2]);
+        mov(r8, arg(offsetof(args_t, quad_count)));
+        mov(r9, arg(offsetof(args_t, ahead)));
+        move_sums(true);
+        Label l_quad;
+        align(32);
+        L(l_quad);
+        quad();
+        lea(rax, ptr[rax + rsi * 4]);
+        add(rcx, quad_bytes);
+        dec(r8);
+        jnz(l_quad, T_NEAR);
+        move_sums(false);
+        postamble();
+    }
+
+    void load_orders() {
+        lanes_t by_rows, bytes, first, second;
+        for (uint32_t i = 0; i < 16; ++i) {
+            by_rows[i] = i % 4 * 4 + i / 4;
+            bytes[i] = i % 4 * 0x01010101u + 0x0c080400u;
+            first[i] = i / 2 + i % 2 * 16;
+            second[i] = first[i] + 8;
+        }
+        vmovups(by_rows_, constant(by_rows));
+        vmovups(bytes_, constant(bytes));
+        vmovups(first_, constant(first));
+        vmovups(second_, constant(second));
+    }
+
+    void move_sums(bool loads) {
+        mov(r10, arg(offsetof(args_t, sums)));
+        for (int v = 0; sums() && v < vectors; ++v) {
+            if (loads) vmovups(sum(v), ptr[r10 + bytes(v)]);
+            else vmovups(ptr[r10 + bytes(v)], sum(v));
+        }
+    }
+
+    RegExp row(int r) const {
+        return r == 0 ? RegExp(rax) : r == 3 ? rax + rdx : rax + rsi * r;
+    }
+
+    void quad() {
+        for (int r = 0; r < rows_of_quad; ++r) {
+            lea(r10, ptr[row(r)]);
+            prefetcht0(ptr[r10 + r9]);
+        }
+        const int loads = is_nibble() ? 2 : 4;
+        for (int i = 0; i < loads; ++i) {
+            const Zmm x = loaded(4 * i), high = loaded(4 * i + 1),
+                      next = loaded(4 * i + 2);
+            load(x, static_cast<size_t>(i) * 16);
+            if (!is_nibble()) {
+                vpxord(x, x, turned_);
+                store(rcx + bytes(i), x, sum(i));
+                continue;
+            }
+            split(x, high);
+            vmovdqa32(next, x);
+            vpermt2d(x, first_, high);
+            vpermt2d(next, second_, high);
+            store(rcx + bytes(2 * i), x, sum(2 * i));
+            store(rcx + bytes(2 * i + 1), next, sum(2 * i + 1));
+        }
+    }
+
+    // Sixteen bytes of each row, a lane having a dword of every one.
+    void load(const Zmm &x, size_t bytes) {
+        vmovdqu32(Xmm(x.getIdx()), ptr[row(0) + bytes]);
+        for (int r = 1; r < rows_of_quad; ++r)
+            vinserti32x4(x, x, ptr[row(r) + bytes], static_cast<uint8_t>(r));
+        vpermd(x, by_rows_, x);
+        vpshufb(x, x, bytes_);
+    }
+};
+
+// Registers: rdi the arguments; rcx quads; r8 what was done of the columns, r9
+// what is to do, bytes; rax a column; r10 how far ahead weights are asked for.
+// Sixteen vectors and the sixteen others take turns.
+class columns_generator_t : public base_t, public jit_integer_columns_t {
+public:
+    explicit columns_generator_t(const integer_format_t &format)
+        : base_t("jit_integer_columns", format) {}
+
+    void operator()(const jit_integer_columns_args_t &args) const override {
+        getCode<void (*)(const jit_integer_columns_args_t *)>()(&args);
+    }
+
+private:
+    using args_t = jit_integer_columns_args_t;
+    static constexpr int count = args_t::cols;
+    const Zmm high_ {16}, sum_ {17};
+
+    void generate() override {
+        Label l_line, l_end;
+        preamble();
+        mov(rcx, arg(offsetof(args_t, quads)));
+        xor_(r8, r8);
+        mov(r9, arg(offsetof(args_t, bytes)));
+        mov(r10, arg(offsetof(args_t, ahead)));
+        if (sums()) {
+            mov(r11, arg(offsetof(args_t, sums)));
+            vpxord(sum_, sum_, sum_);
+            vmovups(ptr[r11], sum_);
+        }
+        L(l_line);
+        load_columns();
+        transpose();
+        load_constants();
+        if (sums()) vmovups(sum_, ptr[r11]);
+        store_quads();
+        if (sums()) vmovups(ptr[r11], sum_);
+        add(r8, line);
+        sub(r9, line);
+        jg(l_line, T_NEAR);
+        postamble();
+    }
+
+    void load_columns() {
+        Label l_part, l_end;
+        cmp(r9, line);
+        jl(l_part, T_NEAR);
+        for (int i = 0; i < count; ++i) {
+            at_column(i);
+            vmovups(Zmm(i), ptr[rax]);
+        }
+        jmp(l_end, T_NEAR);
+        L(l_part);
+        mov(rax, ~uint64_t(0));
+        bzhi(rax, rax, r9);
+        kmovq(k1, rax);
+        for (int i = 0; i < count; ++i) {
+            at_column(i);
+            vmovups(Zmm(i), constant(turned_bits(format_) * 0x01010101u));
+            vmovdqu8(Zmm(i) | k1, ptr[rax]);
+        }
+        L(l_end);
+    }
+
+    void at_column(int i) {
+        mov(rax, arg(offsetof(args_t, columns) + static_cast<size_t>(i) * 8));
+        add(rax, r8);
+        prefetcht0(ptr[rax + r10]);
+    }
+
+    // Vector j then has dword j of every column.
+    void transpose() {
+        const auto b = [](int i) { return Zmm(count + i); };
+        for (int i = 0; i < count; i += 2) {
+            vpunpckldq(b(i), Zmm(i), Zmm(i + 1));
+            vpunpckhdq(b(i + 1), Zmm(i), Zmm(i + 1));
+        }
+        for (int i = 0; i < count; i += 4)
+            for (int j = 0; j < 2; ++j) {
+                vpunpcklqdq(Zmm(i + 2 * j), b(i + j), b(i + j + 2));
+                vpunpckhqdq(Zmm(i + 2 * j + 1), b(i + j), b(i + j + 2));
+            }
+        // Lane l of vector 4 i + j: dword 4 l + j of columns 4 i to 4 i + 3.
+        for (int j = 0; j < 4; ++j) {
+            vshufi32x4(b(j), Zmm(j), Zmm(4 + j), 0x88);
+            vshufi32x4(b(4 + j), Zmm(j), Zmm(4 + j), 0xdd);
+            vshufi32x4(b(8 + j), Zmm(8 + j), Zmm(12 + j), 0x88);
+            vshufi32x4(b(12 + j), Zmm(8 + j), Zmm(12 + j), 0xdd);
+        }
+        for (int j = 0; j < 4; ++j) {
+            vshufi32x4(Zmm(j), b(j), b(8 + j), 0x88);
+            vshufi32x4(Zmm(4 + j), b(4 + j), b(12 + j), 0x88);
+            vshufi32x4(Zmm(8 + j), b(j), b(8 + j), 0xdd);
+            vshufi32x4(Zmm(12 + j), b(4 + j), b(12 + j), 0xdd);
+        }
+    }
+
+    void store_quads() {
+        Label l_end;
+        for (int j = 0; j < count; ++j) {
+            cmp(r9, static_cast<uint32_t>(j) * 4);
+            jle(l_end, T_NEAR);
+            if (is_nibble()) {
+                split(Zmm(j), high_);
+                store(rcx, Zmm(j), sum_);
+                store(rcx + quad_bytes, high_, sum_);
+                add(rcx, 2 * quad_bytes);
+            } else {
+                vpxord(Zmm(j), Zmm(j), turned_);
+                store(rcx, Zmm(j), sum_);
+                add(rcx, quad_bytes);
+            }
+        }
+        L(l_end);
+    }
+};
+
+template <typename generator_t, typename code_t>
+result_t make(const integer_format_t &format, std::unique_ptr<code_t> &code) {
+    std::unique_ptr<generator_t> made;
+    result_t result = make_jit(made, format);
+    if (result.ok()) code = std::move(made);
+    return result;
+}
+
+} // namespace
+
+uint8_t turned_bits(const integer_format_t &format) {
+    switch (format.weights) {
+    case data_type_t::s4: return 0x88;
+    case data_type_t::u8: return 0x80;
+    default: return 0;
+    }
+}
+
+result_t make_jit_integer_unpack(const integer_format_t &format,
+        std::unique_ptr<jit_integer_rows_t> &code) {
+    return make<rows_generator_t>(format, code);
+}
+
+result_t make_jit_integer_unpack(const integer_format_t &format,
+        std::unique_ptr<jit_integer_columns_t> &code) {
+    return make<columns_generator_t>(format, code);
+}
+
+} // namespace dnnl_dequant
+
+#endif
