@@ -68,17 +68,22 @@ result_t check_steps(const problem_t &problem) {
     return {};
 }
 
-jit_parameters_t parameters_of(const problem_t &problem) {
+jit_parameters_t parameters_of(const problem_t &problem, isa_t isa) {
     jit_parameters_t params;
+    const auto blocks_of = [isa](data_type_t type) {
+        return has(isa, isa_avx512_core) ? stage_blocks_of(type) : nullptr;
+    };
     for (const auto &step : problem.steps) {
         const auto type
                 = problem.operands[static_cast<size_t>(step.operand)].type;
         if (step.kind == step_kind_t::subtract) {
             params.zps = step.operand;
             params.stages_of_zps = stages_of_zps(type);
+            params.blocks_of_zps = blocks_of(type);
         } else {
             params.scales = step.operand;
             params.stage_scales = stage_floats_of(type);
+            params.blocks_of_scales = blocks_of(type);
         }
     }
     return params;
@@ -93,7 +98,8 @@ result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
     result_t result = check_steps(problem);
     if (result.ok()) result = check_types(problem);
     if (result.ok())
-        result = make_jit_plan(problem, parameters_of(problem), made->plan_);
+        result = make_jit_plan(
+                problem, parameters_of(problem, isa), made->plan_);
     if (result.ok()) result = made->make_row_kernels();
     if (result.ok()) kernel = std::move(made);
     else result.reason = std::string(name) + ": " + result.reason;

@@ -206,21 +206,37 @@ void repeat_each(
     }
 }
 
-void pair_blocks(float *values, dim_t count, int lanes) {
-    constexpr int max_lanes = 16;
-    float block[2 * max_lanes];
-    for (dim_t b = 0; b < count; b += 2 * lanes) {
-        for (int i = 0; i < lanes; i += 4) {
-            const __m128 low = _mm_loadu_ps(values + b + 2 * i);
-            const __m128 high = _mm_loadu_ps(values + b + 2 * i + 4);
-            _mm_storeu_ps(block + i,
-                    _mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
-            _mm_storeu_ps(block + lanes + i,
-                    _mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1)));
+namespace {
+
+// A block is twice as many vectors of eight.
+template <size_t vectors>
+DNNL_DEQUANT_AVX2 void pair_each(float *values, dim_t count) {
+    constexpr int in_order = _MM_SHUFFLE(3, 1, 2, 0);
+    constexpr dim_t block = 2 * static_cast<dim_t>(vectors) * simd_w;
+    for (float *to = values; to < values + count; to += block) {
+        __m256d even[vectors], odd[vectors];
+        for (size_t v = 0; v < vectors; ++v) {
+            const __m256 low = _mm256_loadu_ps(to + 2 * v * simd_w);
+            const __m256 high = _mm256_loadu_ps(to + (2 * v + 1) * simd_w);
+            even[v] = _mm256_castps_pd(
+                    _mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+            odd[v] = _mm256_castps_pd(
+                    _mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1)));
         }
-        std::memcpy(values + b, block,
-                sizeof(float) * 2 * static_cast<size_t>(lanes));
+        for (size_t v = 0; v < vectors; ++v) {
+            _mm256_storeu_ps(to + v * simd_w,
+                    _mm256_castpd_ps(_mm256_permute4x64_pd(even[v], in_order)));
+            _mm256_storeu_ps(to + (vectors + v) * simd_w,
+                    _mm256_castpd_ps(_mm256_permute4x64_pd(odd[v], in_order)));
+        }
     }
+}
+
+} // namespace
+
+void pair_blocks(float *values, dim_t count, int lanes) {
+    if (lanes == simd_w) pair_each<1>(values, count);
+    else pair_each<2>(values, count);
 }
 
 } // namespace dnnl_dequant

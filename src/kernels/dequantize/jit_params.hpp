@@ -37,9 +37,9 @@ zps_stages_t stages_of_zps(data_type_t type);
 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 
-/// Within each block of 2 * simd_w: the even elements first, then the odd
-/// ones. In place, whole blocks.
-void pair_blocks(float *values, dim_t count, int simd_w);
+/// Within each block of 2 * lanes (8 or 16): the even elements first, then the
+/// odd ones. In place, whole blocks.
+void pair_blocks(float *values, dim_t count, int lanes);
 
 } // namespace dnnl_dequant
 

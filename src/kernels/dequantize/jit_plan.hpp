@@ -7,6 +7,7 @@
 
 #include "base/status.hpp"
 #include "kernels/dequantize/jit_params.hpp"
+#include "kernels/dequantize/jit_params_blocks.hpp"
 #include "problem/problem.hpp"
 
 namespace dnnl_dequant {
@@ -58,6 +59,8 @@ struct jit_parameters_t {
     int scales = -1, zps = -1; // operands; -1: none
     stage_t stage_scales = nullptr;
     zps_stages_t stages_of_zps {};
+    // Of many at once; null where they are not to be.
+    stage_blocks_t blocks_of_scales = nullptr, blocks_of_zps = nullptr;
     /// A row kernel divides by the scales: it has their reciprocals in the
     /// place of zps_high, and its second form is for scales that
     /// stage_scales says are not ordinary.

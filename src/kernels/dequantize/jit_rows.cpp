@@ -62,8 +62,7 @@ void jit_rows_t::run_pieces(void *const *buffers, dim_t begin, dim_t end,
         uint8_t *tile) const noexcept {
     const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
     jit_walk_t walk(*this, buffers, tile);
-    for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
-        walk.run_piece(p);
+    walk.run_pieces(begin * plan_.pieces_per_unit, last);
 }
 
 } // namespace dnnl_dequant

@@ -41,7 +41,11 @@ jit_walk_t::jit_walk_t(
     , src_bits_(bits_of(problem_.src().type))
     , tile_(tile)
     , tile_bytes_(std::max(src_bits_ / 8, 1))
-    , tile_pitch_(plan_.tile_pitch(tile_bytes_)) {}
+    , tile_pitch_(plan_.tile_pitch(tile_bytes_))
+    , counters_ {{{0, plan_.rows.blocks()}, {0, plan_.cols.blocks()},
+              {0, plan_.panel_blocks()}}}
+    , most_joined_rows_(jit_max_staged / padded(plan_.cols.block)
+                        * plan_.rows.inner_extent) {}
 
 // Iterations of a loop where the walk stands: at the outer point, in the
 // rectangle's outer row and, of its rows, the first.
@@ -63,48 +67,6 @@ dim_t jit_walk_t::axis_end(const jit_axis_t &axis, const rect_t &rect) const {
     if (inner.parent == axis.outer)
         return (axis.outer_extent - 1) * axis.inner_extent + inner.last_extent;
     return extent(axis.outer, rect) * extent(axis.inner, rect);
-}
-
-void jit_walk_t::run_piece(dim_t piece) {
-    const auto &rows = plan_.rows, &cols = plan_.cols;
-    const dim_t panels = plan_.panel_blocks();
-    const dim_t blocks = rows.blocks() * cols.blocks() * panels;
-    const dim_t outer_point = piece / blocks;
-    piece %= blocks;
-    dim_t row = piece / cols.blocks() * rows.block;
-    dim_t col = piece % cols.blocks() * cols.block;
-    if (plan_.path == jit_src_path_t::transposed) {
-        // On along the columns of src, which are in as many pages.
-        row = piece % rows.blocks() * rows.block;
-        col = piece / rows.blocks() / panels * cols.block;
-        panel_group_ = piece / rows.blocks() % panels * plan_.panel_groups;
-        panel_count_ = std::min(
-                plan_.panel_groups, plan_.panel_extent - panel_group_);
-    }
-    if (!set_outer_point(outer_point)) return;
-    run_rows(row, std::min(row + rows.block, rows.extent()), col,
-            std::min(cols.block, cols.extent() - col));
-}
-
-// False for a point that is beyond a short last group.
-bool jit_walk_t::set_outer_point(dim_t point) {
-    if (point == outer_point_) return inside_;
-    outer_point_ = point;
-    staged_.rows = 0;
-    for (size_t o = 0; o < problem_.operands.size(); ++o)
-        base_[o] = problem_.operands[o].offset;
-    for (size_t i = plan_.outer.size(); i-- > 0;) {
-        const int l = plan_.outer[i];
-        const dim_t iterations = problem_.loops[at(l)].extent;
-        index_[l] = point % iterations;
-        point /= iterations;
-        for (size_t o = 0; o < problem_.operands.size(); ++o)
-            base_[o] += index_[l] * problem_.operands[o].strides[at(l)];
-    }
-    inside_ = true;
-    for (const int l : plan_.outer)
-        inside_ = inside_ && index_[l] < extent(l, {});
-    return inside_;
 }
 
 void jit_walk_t::run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols) {
@@ -135,10 +97,9 @@ void jit_walk_t::run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols) {
 dim_t jit_walk_t::joined_rows(const rect_t &rect, dim_t end) const {
     if (!plan_.joins_groups || rect.row != 0) return 0;
     if (plan_.streaming && !can_stream_at_once(rect)) return 0;
-    const dim_t group = plan_.rows.inner_extent;
-    const dim_t most = jit_max_staged / padded(rect.cols) * group;
-    const dim_t left = std::min(end, axis_end(plan_.rows, rect));
-    return std::min(most, left - rect.outer_row * group);
+    const dim_t left = std::min(end, axis_end(plan_.rows, rect))
+                       - rect.outer_row * plan_.rows.inner_extent;
+    return std::min(most_joined_rows_, left);
 }
 
 // Cuts off the columns that a short last group has not.
@@ -276,7 +237,7 @@ void jit_walk_t::look_ahead(jit_row_args_t &args) const {
             = wide_src_bytes_ahead * bits_of(problem_.dst().type) / src_bits_;
 }
 
-// Runs every `src.step`th row of a chunk, from `src.first` on.
+// Runs every row of a chunk, or every other one, from `src.first` on.
 void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
         dim_t dst_pitch, const src_rows_t &src) {
     const auto &params = plan_.params;
@@ -301,13 +262,13 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.zps = shifted(scratch_.zps, zps_pitch);
     args.zps_high = shifted(
             scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
-    args.rows = (chunk.rows - src.first + src.step - 1) / src.step;
+    args.rows = (chunk.rows - src.first + src.other) >> src.other;
     args.cols = chunk.cols;
-    args.group_rows = joined ? plan_.rows.inner_extent / src.step : args.rows;
+    args.group_rows = joined ? plan_.rows.inner_extent >> src.other : args.rows;
     args.src_pitch = src.pitch;
-    args.dst_pitch = dst_pitch * src.step;
-    args.scales_pitch = joined ? scales_pitch : scales_pitch * src.step;
-    args.zps_pitch = joined ? zps_pitch : zps_pitch * src.step;
+    args.dst_pitch = dst_pitch << src.other;
+    args.scales_pitch = joined ? scales_pitch : scales_pitch << src.other;
+    args.zps_pitch = joined ? zps_pitch : zps_pitch << src.other;
     look_ahead(args);
     (*(*src.kernels)[two_part_])(args);
 }

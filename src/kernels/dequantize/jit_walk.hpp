@@ -1,6 +1,7 @@
 #ifndef KERNELS_DEQUANTIZE_JIT_WALK_HPP
 #define KERNELS_DEQUANTIZE_JIT_WALK_HPP
 
+#include <array>
 #include <cstdint>
 
 #include "kernels/dequantize/jit_params.hpp"
@@ -24,7 +25,7 @@ public:
     /// `tile`: room for packed source, as much as the plan's tiles take.
     jit_walk_t(const jit_rows_t &kernel, void *const *buffers, uint8_t *tile);
 
-    void run_piece(dim_t piece);
+    void run_pieces(dim_t begin, dim_t end);
 
 private:
     // A range of rows by a range of columns. The rows are within one iteration
@@ -42,6 +43,7 @@ private:
         int operand;
         bool varies, by_row;
         stage_t stage;
+        stage_blocks_t blocks;
         float *to;
     };
 
@@ -50,12 +52,19 @@ private:
         const jit_rows_t::row_kernels_t *kernels;
         const void *rows;
         dim_t pitch;
-        dim_t first, step; // in rows of the rectangle
+        dim_t first; // in rows of the rectangle
+        int other;   // 1: every other row of them; 0: every row
     };
 
     dim_t extent(int loop, const rect_t &rect) const;
     dim_t axis_end(const jit_axis_t &axis, const rect_t &rect) const;
-    bool set_outer_point(dim_t point);
+    std::array<int, 3> fastest_first() const;
+    void go_to(dim_t piece);
+    void next_piece();
+    void next_outer_point();
+    void move_along(int loop, dim_t iterations);
+    void enter_outer_point();
+    void run_piece();
     void run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols);
     dim_t joined_rows(const rect_t &rect, dim_t end) const;
     void run_cols(rect_t rect);
@@ -71,9 +80,12 @@ private:
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     bool stage_groups(const staging_t &staging, const rect_t &rect);
+    bool stage_run(
+            const staging_t &staging, dim_t first, float *to, dim_t count);
     void order(float *values, dim_t count) const;
     dim_t staged_pitch(int operand, const rect_t &rect) const;
-    bool stage_span(const staging_t &staging, dim_t first, dim_t count);
+    bool stage_span(
+            const staging_t &staging, dim_t first, float *to, dim_t count);
     bool stage_cols(const staging_t &staging, dim_t first, float *to,
             const rect_t &rect);
 
@@ -101,7 +113,13 @@ private:
     uint8_t *const tile_;
     const dim_t tile_bytes_; // of one element there
     const dim_t tile_pitch_; // in elements
-    dim_t outer_point_ = -1;
+    // The piece: its blocks of rows and of columns, its panel.
+    struct counter_t {
+        dim_t at, count;
+    };
+    enum { of_rows, of_cols, of_panels };
+    std::array<counter_t, 3> counters_;
+    const dim_t most_joined_rows_;
     dim_t panel_group_ = 0; // the first of the panel
     dim_t panel_count_ = 1;
     bool inside_ = false;    // the outer point is not beyond a short group
@@ -109,6 +127,7 @@ private:
     dim_t base_[4];          // each operand's element at the outer point
     dim_t tile_row_ = 0;     // the row, of the axis, that the tile begins with
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
+    dim_t joined_groups_ = 0; // of those that are joined
     bool two_part_ = false;
     // The row kernel does, no bounce buffer.
     bool streams_at_once_ = false, packs_at_once_ = false;

@@ -46,10 +46,9 @@ void jit_walk_t::pack_transposed_rows(
         return;
     }
     // Two nibbles a byte: what is transposed is bytes either way.
-    const dim_t per_byte = 8 / src_bits_;
     pack_transposed(tile_, tile_pitch_,
-            static_cast<const uint8_t *>(buffers_[0]) + first / per_byte,
-            col_stride / per_byte, (rows + per_byte - 1) / per_byte, count,
+            static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
+            col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8, count,
             kernel_.isa_, ahead);
 }
 
@@ -72,14 +71,14 @@ void jit_walk_t::run_rows_of(
     using k = jit_rows_t;
     switch (plan_.path) {
     case jit_src_path_t::unaligned:
-        if ((first | row_stride) % per_byte != 0) {
+        if (((first | row_stride) & (per_byte - 1)) != 0) {
             const auto unpack = src_bits_ == 2 ? pack_quarters : pack_nibbles;
             for (dim_t r = 0; r < chunk.rows; ++r)
                 unpack(tile_ + r * chunk.cols, buffers_[0],
                         first + r * row_stride, chunk.cols);
             call(rect, chunk, dst, dst_pitch,
                     {&kernel_.row_kernels_[k::row_of_tile], tile_, chunk.cols,
-                            0, 1});
+                            0, 0});
             return;
         }
         [[fallthrough]];
@@ -89,7 +88,7 @@ void jit_walk_t::run_rows_of(
                                 : &kernel_.row_kernels_[k::row_of_src],
                         static_cast<const char *>(buffers_[0])
                                 + first * src_bits_ / 8,
-                        row_stride * src_bits_ / 8, 0, 1});
+                        row_stride * src_bits_ / 8, 0, 0});
         return;
     case jit_src_path_t::gathered:
     case jit_src_path_t::transposed:
@@ -108,7 +107,7 @@ void jit_walk_t::run_rows_of_tile(
     if (plan_.path == jit_src_path_t::gathered || src_bits_ != 4) {
         call(rect, chunk, dst, dst_pitch,
                 {&kernels[k::row_of_tile], tile_ + tile_row * pitch, pitch, 0,
-                        1});
+                        0});
         return;
     }
     // A row of the tile is two: every other row is in the low halves.
@@ -117,7 +116,7 @@ void jit_walk_t::run_rows_of_tile(
         const auto half
                 = source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
         call(rect, chunk, dst, dst_pitch,
-                {&kernels[half], tile_ + source / 2 * pitch, pitch, r, 2});
+                {&kernels[half], tile_ + source / 2 * pitch, pitch, r, 1});
     }
 }
 

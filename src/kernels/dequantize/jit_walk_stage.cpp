@@ -21,8 +21,8 @@ size_t at(int index) {
 } // namespace
 
 dim_t jit_walk_t::padded(dim_t cols) const {
-    const dim_t width = kernel_.step_width_;
-    return (cols + width - 1) / width * width;
+    const dim_t width = kernel_.step_width_; // a power of two
+    return (cols + width - 1) & -width;
 }
 
 // Other rows often have the same parameters.
@@ -39,13 +39,16 @@ bool jit_walk_t::is_staged(const rect_t &rect) const {
 void jit_walk_t::stage(const rect_t &rect) {
     if (is_staged(rect)) return;
     staged_ = rect;
+    const dim_t group = plan_.rows.inner_extent;
+    if (is_joined(rect)) joined_groups_ = (rect.rows + group - 1) / group;
     const auto &params = plan_.params;
-    const bool odd = stage_operand(
-            {params.scales, plan_.scales_vary, plan_.scales_rows,
-                    params.stage_scales, scratch_.scales},
-            rect);
+    const bool odd
+            = stage_operand({params.scales, plan_.scales_vary,
+                                    plan_.scales_rows, params.stage_scales,
+                                    params.blocks_of_scales, scratch_.scales},
+                    rect);
     staging_t zps {params.zps, plan_.zps_vary, plan_.zps_rows,
-            params.stages_of_zps.whole, scratch_.zps};
+            params.stages_of_zps.whole, params.blocks_of_zps, scratch_.zps};
     two_part_ = kernel_.always_two_part_ || odd;
     if (params.zps < 0) scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
     if (params.divides) {
@@ -56,6 +59,7 @@ void jit_walk_t::stage(const rect_t &rect) {
     if (params.zps < 0) return;
     if (!two_part_) two_part_ = stage_operand(zps, rect);
     if (!two_part_ || params.stages_of_zps.low == nullptr) return;
+    zps.blocks = nullptr;
     zps.stage = params.stages_of_zps.low;
     stage_operand(zps, rect);
     zps.stage = params.stages_of_zps.high;
@@ -78,7 +82,8 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     const dim_t rows = staging.by_row ? rect.rows : 1;
     const dim_t first = element(o, rect);
     if (!staging.varies && rows > 1 && staged_pitch(o, rect) > 1)
-        return stage_span(staging, first, (rows - 1) * row_stride + 1);
+        return stage_span(
+                staging, first, staging.to, (rows - 1) * row_stride + 1);
     if (!staging.varies)
         return staging.stage(staging.to, buffers_[o], first, row_stride, rows);
     bool wide = false;
@@ -92,8 +97,7 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
 bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     const int o = staging.operand;
     const auto &strides = plan_.strides[at(o)];
-    const dim_t group = plan_.rows.inner_extent;
-    const dim_t groups = (rect.rows + group - 1) / group;
+    const dim_t groups = joined_groups_;
     const dim_t first = element(o, rect);
     if (!staging.varies)
         return staging.stage(
@@ -101,14 +105,28 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     const dim_t pitch = padded(rect.cols);
     if (strides.outer_row == pitch && strides.col == 1 && plan_.cols.outer < 0
             && rect.cols == pitch) {
-        const bool wide = stage_span(staging, first + rect.col, groups * pitch);
-        order(staging.to, groups * pitch);
-        return wide;
+        return stage_run(staging, first + rect.col, staging.to, groups * pitch);
     }
     bool wide = false;
     for (dim_t g = 0; g < groups; ++g)
         wide |= stage_cols(staging, first + g * strides.outer_row,
                 staging.to + g * pitch, rect);
+    return wide;
+}
+
+// Whole steps of what is dense, in the row kernels' order.
+bool jit_walk_t::stage_run(
+        const staging_t &staging, dim_t first, float *to, dim_t count) {
+    const int o = staging.operand;
+    const dim_t bit = first * bits_of(problem_.operands[at(o)].type);
+    if (staging.blocks != nullptr && (count & (staged_block - 1)) == 0
+            && (bit & 7) == 0) {
+        staging.blocks(to, static_cast<const char *>(buffers_[o]) + bit / 8,
+                count, kernel_.paired_);
+        return false;
+    }
+    const bool wide = stage_span(staging, first, to, count);
+    order(to, count);
     return wide;
 }
 
@@ -127,16 +145,15 @@ dim_t jit_walk_t::staged_pitch(int operand, const rect_t &rect) const {
 }
 
 bool jit_walk_t::stage_span(
-        const staging_t &staging, dim_t first, dim_t count) {
+        const staging_t &staging, dim_t first, float *to, dim_t count) {
     const int o = staging.operand;
     // What begins within a byte cannot be read eight at a time.
     const dim_t per_byte
             = std::max(8 / bits_of(problem_.operands[at(o)].type), 1);
-    const dim_t head
-            = std::min(count, (per_byte - first % per_byte) % per_byte);
-    bool wide = staging.stage(staging.to, buffers_[o], first, 1, head);
+    const dim_t head = std::min(count, -first & (per_byte - 1));
+    bool wide = staging.stage(to, buffers_[o], first, 1, head);
     wide |= staging.stage(
-            staging.to + head, buffers_[o], first + head, 1, count - head);
+            to + head, buffers_[o], first + head, 1, count - head);
     return wide;
 }
 
@@ -146,6 +163,8 @@ bool jit_walk_t::stage_cols(
     const auto &cols = plan_.cols;
     const dim_t inner = plan_.strides[at(o)].col;
     const dim_t outer = plan_.strides[at(o)].outer_col;
+    if (inner == 1 && cols.outer < 0 && rect.cols == padded(rect.cols))
+        return stage_run(staging, first + rect.col, to, rect.cols);
     bool wide = false;
     if (inner == 0) {
         // One value a group (or for all columns), over and over.

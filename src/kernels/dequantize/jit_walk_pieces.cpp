@@ -1,0 +1,97 @@
+// The walk from piece to piece. It counts: dividing took a fifth of the time of
+// small pieces.
+
+#if defined(__x86_64__)
+
+#include "kernels/dequantize/jit_walk.hpp"
+
+#include <algorithm>
+
+namespace dnnl_dequant {
+
+void jit_walk_t::run_pieces(dim_t begin, dim_t end) {
+    if (begin >= end) return;
+    go_to(begin);
+    for (dim_t piece = begin;;) {
+        if (inside_) run_piece();
+        if (++piece == end) return;
+        next_piece();
+    }
+}
+
+// Whose blocks follow each other: along the rows of a transposed source, whose
+// columns are in as many pages, else along the columns.
+std::array<int, 3> jit_walk_t::fastest_first() const {
+    if (plan_.path == jit_src_path_t::transposed)
+        return {of_rows, of_panels, of_cols};
+    return {of_cols, of_rows, of_panels};
+}
+
+void jit_walk_t::go_to(dim_t piece) {
+    const auto split = [&piece](dim_t count) {
+        const dim_t at = piece % count;
+        piece /= count;
+        return at;
+    };
+    for (const int each : fastest_first()) {
+        auto &counter = counters_[static_cast<size_t>(each)];
+        counter.at = split(counter.count);
+    }
+    for (size_t o = 0; o < problem_.operands.size(); ++o)
+        base_[o] = problem_.operands[o].offset;
+    for (size_t i = plan_.outer.size(); i-- > 0;) {
+        const int l = plan_.outer[i];
+        index_[l] = split(problem_.loops[static_cast<size_t>(l)].extent);
+        move_along(l, index_[l]);
+    }
+    enter_outer_point();
+}
+
+void jit_walk_t::next_piece() {
+    for (const int each : fastest_first()) {
+        auto &counter = counters_[static_cast<size_t>(each)];
+        if (++counter.at < counter.count) return;
+        counter.at = 0;
+    }
+    next_outer_point();
+}
+
+void jit_walk_t::next_outer_point() {
+    for (size_t i = plan_.outer.size(); i-- > 0;) {
+        const int l = plan_.outer[i];
+        const dim_t extent = problem_.loops[static_cast<size_t>(l)].extent;
+        move_along(l, 1);
+        if (++index_[l] < extent) break;
+        move_along(l, -extent);
+        index_[l] = 0;
+    }
+    enter_outer_point();
+}
+
+void jit_walk_t::move_along(int loop, dim_t iterations) {
+    for (size_t o = 0; o < problem_.operands.size(); ++o)
+        base_[o] += iterations
+                    * problem_.operands[o].strides[static_cast<size_t>(loop)];
+}
+
+void jit_walk_t::enter_outer_point() {
+    staged_.rows = 0;
+    inside_ = true;
+    for (const int l : plan_.outer)
+        inside_ = inside_ && index_[l] < extent(l, {});
+}
+
+void jit_walk_t::run_piece() {
+    const auto &rows = plan_.rows, &cols = plan_.cols;
+    const dim_t row = counters_[of_rows].at * rows.block;
+    const dim_t col = counters_[of_cols].at * cols.block;
+    panel_group_ = counters_[of_panels].at * plan_.panel_groups;
+    panel_count_
+            = std::min(plan_.panel_groups, plan_.panel_extent - panel_group_);
+    run_rows(row, std::min(row + rows.block, rows.extent()), col,
+            std::min(cols.block, cols.extent() - col));
+}
+
+} // namespace dnnl_dequant
+
+#endif
