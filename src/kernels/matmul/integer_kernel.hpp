@@ -51,9 +51,9 @@ row_group_t make_row_group(int32_t zp, int32_t sum, float scale);
 struct integer_columns_t {
     int32_t sums[integer_panel]; // of the integers; only for zps of src
     int32_t zps[integer_panel];
-    struct {
-        int16_t sum, zp; // with the other sign, where they are short
-    } shorts[integer_panel];
+    // Where they are short: the sum and, in the upper half, the zero point,
+    // with the other sign.
+    uint32_t shorts[integer_panel];
     float scales[integer_panel + 16]; // the last ones are scratch
 };
 
