@@ -24,6 +24,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/jit/narrow.hpp"
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -44,7 +46,9 @@ public:
     chain_generator_t(const chain_desc_t &desc, const char *name)
         : jit_generator_t(name)
         , desc_(desc)
-        , steps_(*this, desc_) {}
+        , steps_(*this, desc_)
+        , narrow_(*this, bits_of(desc.dst), is_signed(desc.dst),
+                  steps_.vmm_order) {}
 
     void operator()(chain_args_t &args) const override {
         getCode<void (*)(chain_args_t *)>()(&args);
@@ -54,6 +58,11 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
     static constexpr auto simd_w = steps_t::simd_w;
+
+    static bool is_signed(data_type_t type) {
+        return family_of(type) == type_family_t::signed_int;
+    }
+    bool narrows() const { return steps_t::narrows(desc_.dst); }
 
     const Reg64 &pointer(const chain_port_t &p) const {
         return steps_.pointer(p);
@@ -89,6 +98,7 @@ private:
         // Now it is known which there are.
         L(l_constants);
         steps_.lanes().load_constants();
+        if (narrows()) narrow_.load_constants();
         jmp(l_begin, T_NEAR);
     }
 
@@ -140,13 +150,10 @@ private:
         jl(l_end, T_NEAR);
         align(16);
         L(l_steps);
-        for (uint32_t s = 0; s < steps;) {
-            if (steps - s >= 2 && desc_.dst == data_type_t::bf16) {
-                pair_of_steps(s * simd_w);
-                s += 2;
-            } else {
-                step(s++ * simd_w, extent_t::full);
-            }
+        const uint32_t group = steps % group_size() == 0 ? group_size() : 1;
+        for (uint32_t s = 0; s < steps; s += group) {
+            if (group == 1) step(s * simd_w, extent_t::full);
+            else group_of_steps(s * simd_w, group);
         }
         prefetch(elements);
         for (const auto &p : desc_.ports)
@@ -169,24 +176,39 @@ private:
                     prefetcht0(ptr[pointer(p) + src_ahead + b]);
     }
 
+    // Steps whose results are packed together by fewer instructions.
+    uint32_t group_size() const {
+        if (narrows()) return static_cast<uint32_t>(narrow_.group());
+        return desc_.dst == data_type_t::bf16 ? 2 : 1;
+    }
+
     void step(uint32_t offset, extent_t extent) {
         steps_.compute(steps_.vmm_value, offset, extent);
         const RegExp to
                 = extent == extent_t::on_stack
                           ? steps_t::stack_slot(chain_desc_t::max_pointers)
                           : reg_dst + dst_bytes(offset);
-        steps_.lanes().store(to, desc_.dst, steps_.vmm_value, steps_.rounding(),
-                extent == extent_t::masked, desc_.streaming,
-                steps_.vmm_scratch);
+        const bool tail = extent == extent_t::masked;
+        if (narrows())
+            narrow_.store(
+                    to, steps_.vmm_value, tail, steps_.lanes().tail_mask());
+        else
+            steps_.lanes().store(to, desc_.dst, steps_.vmm_value,
+                    steps_.rounding(), tail, desc_.streaming,
+                    steps_.vmm_scratch);
     }
 
-    // Two steps' bf16 are packed by fewer instructions than one's twice.
-    void pair_of_steps(uint32_t offset) {
-        steps_.compute(steps_.vmm_first, offset, extent_t::full);
-        steps_.compute(steps_.vmm_value, offset + simd_w, extent_t::full);
-        steps_.lanes().store_pair_bf16(reg_dst + dst_bytes(offset),
-                steps_.vmm_first, steps_.vmm_value, steps_.rounding(),
-                desc_.streaming, steps_.vmm_scratch);
+    void group_of_steps(uint32_t offset, uint32_t count) {
+        vmm_t values[4];
+        for (uint32_t s = 0; s < count; ++s) {
+            values[s] = s + 1 < count ? steps_.vmm_others[s] : steps_.vmm_value;
+            steps_.compute(values[s], offset + s * simd_w, extent_t::full);
+        }
+        const RegExp to = reg_dst + dst_bytes(offset);
+        if (narrows()) narrow_.store_group(to, values, desc_.streaming);
+        else
+            steps_.lanes().store_pair_bf16(to, values[0], values[1],
+                    steps_.rounding(), desc_.streaming, steps_.vmm_scratch);
     }
 
     // The tail's inputs to the stack, a step there, its results to dst.
@@ -218,6 +240,7 @@ private:
 
     const chain_desc_t desc_;
     steps_t steps_;
+    jit_narrow_t<isa> narrow_;
     const Reg64 reg_dst = rdx, reg_count = rcx;
 };
 

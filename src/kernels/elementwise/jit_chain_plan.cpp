@@ -74,8 +74,31 @@ private:
             feed.col = stride(from, plan_.cols);
             feed.outer_col = stride(from, plan_.outer_cols);
             feed.by_row = feed.row != 0;
+            feed.reciprocal = is_divisor(o);
             plan_.feeds.push_back(feed);
         }
+    }
+
+    // All that is done with it takes it as one f32. (u32 are staged as such in
+    // parts only.)
+    bool is_summand(int o) const {
+        return operand(o).type == data_type_t::s32 && o > 0
+               && std::all_of(problem_.steps.begin(), problem_.steps.end(),
+                       [&](const step_t &step) {
+            return !has_operand(step.kind) || step.operand != o
+                   || step.kind == step_kind_t::add;
+        });
+    }
+
+    // Nothing is done with it but to multiply by its reciprocal.
+    bool is_divisor(int o) const {
+        int uses = 0, products = 0;
+        for (const auto &step : problem_.steps) {
+            const bool used = has_operand(step.kind) && step.operand == o;
+            uses += used;
+            products += used && step.kind == step_kind_t::multiply_reciprocal;
+        }
+        return uses > 0 && uses == products && is_floating(operand(o).type);
     }
 
     // Rows go on from one iteration of the loop to the next.
@@ -108,7 +131,9 @@ private:
             return access_t::constant;
         const bool whole = plan_.outer_cols < 0
                            || feed.outer_col == feed.col * plan_.col_extent;
-        if (!whole) return access_t::staged;
+        // To divide once is worth staging what serves many rows.
+        if (!whole || (feed.reciprocal && !feed.by_row))
+            return access_t::staged;
         if (feed.col == 1 && at_bytes_but(from, plan_.cols)
                 && is_loadable(from.type))
             return access_t::direct;
@@ -124,8 +149,10 @@ private:
         for (auto &feed : plan_.feeds) {
             const data_type_t type = operand(feed.operand).type;
             const access_t access = access_of(feed);
+            feed.reciprocal &= access != access_t::direct;
             const bool two = access != access_t::direct
-                             && lane_format_t {type, bits_of(type)}.is_wide();
+                             && lane_format_t {type, bits_of(type)}.is_wide()
+                             && !is_summand(feed.operand);
             if (!set_stages(feed, two))
                 return refuse(std::string(to_string(type))
                               + ", expected integers of at most 32 bits or "
@@ -210,6 +237,10 @@ private:
             desc.steps.push_back({step, {}, false});
             auto &made = desc.steps.back();
             if (has_operand(step.kind)) made.input = input_of(step.operand);
+            if (step.kind == step_kind_t::multiply_reciprocal
+                    && plan_.feeds[static_cast<size_t>(step.operand)]
+                            .reciprocal)
+                made.step.kind = step_kind_t::multiply;
             const bool of_integer = has_operand(step.kind)
                                     && is_integer(operand(step.operand).type);
             if (step.kind == step_kind_t::subtract && exact && of_integer)

@@ -22,6 +22,7 @@ struct chain_feed_t {
     bool tiled = false;    // dense along the rows: transposed to a tile first
     bool foreseen = false; // called for before the tiles are made
     bool by_row = false;
+    bool reciprocal = false;               // prepared as 1 / x, once for many
     dim_t row = 0, outer_col = 0, col = 0; // strides
     // Of its one or two ports, where not direct.
     std::array<stage_t, 2> stages {};

@@ -42,6 +42,11 @@ void split_nibbles(uint8_t *tile, dim_t pitch, dim_t rows, dim_t cols) {
     }
 }
 
+void invert(float *values, dim_t count) {
+    for (dim_t i = 0; i < count; ++i)
+        values[i] = 1.f / values[i];
+}
+
 } // namespace
 
 void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
@@ -110,6 +115,7 @@ void chain_walk_t::stage_constant(
         const dim_t count = feed.by_row ? chunk.rows : 1;
         feed.stages[at(part)](
                 values, buffers_[feed.operand], first, feed.row, count);
+        if (feed.reciprocal) invert(values, count);
         std::copy(values, values + count, to);
         if (!feed.by_row && plan_.constants_by_row)
             std::fill(to, to + chain_desc_t::constant_rows, values[0]);
@@ -119,11 +125,13 @@ void chain_walk_t::stage_constant(
 void chain_walk_t::stage_rows(const chain_feed_t &feed, const rect_t &chunk) {
     const dim_t rows = feed.by_row ? chunk.rows : 1;
     for (int part = 0; part < parts_of(feed); ++part)
-        for (dim_t r = 0; r < rows; ++r)
-            stage_cols(scratch_.staged + feed.slices[at(part)]
-                               + r * padded(chunk.cols),
-                    feed.stages[at(part)], feed,
+        for (dim_t r = 0; r < rows; ++r) {
+            float *to = scratch_.staged + feed.slices[at(part)]
+                        + r * padded(chunk.cols);
+            stage_cols(to, feed.stages[at(part)], feed,
                     row_element(feed, chunk.row + r), chunk);
+            if (feed.reciprocal) invert(to, chunk.cols);
+        }
 }
 
 void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,

@@ -56,8 +56,9 @@ chain_steps_t<isa>::chain_steps_t(
         jit_generator_t &host, const chain_desc_t &desc)
     : h_(host)
     , desc_(desc)
+    , first_constant_vmm_(narrows(desc.dst) ? 9 : 6)
     , resident_(std::min(count_constants(desc), max_resident))
-    , lanes_(host, first_constant_vmm + resident_, small_float_of(desc)) {
+    , lanes_(host, first_constant_vmm_ + resident_, small_float_of(desc)) {
     if (is_floating(desc.dst) && bits_of(desc.dst) <= 8)
         to_small_ = std::make_unique<jit_to_small_float_t<isa>>(host, desc.dst);
 }
@@ -100,9 +101,29 @@ void chain_steps_t<isa>::compute(
     clean_ = !desc_.payloads;
     load(value, desc_.src, desc_.src_by_parts);
     rounded_ = data_type_t::undef;
-    for (const auto &s : desc_.steps)
-        apply(value, s);
+    for (const auto &s : desc_.steps) {
+        if (&s == &desc_.steps.back() && stores_clamped(s.step))
+            bound_above(value);
+        else apply(value, s);
+    }
     prepare_for_dst(value);
+}
+
+// Narrowing bounds by itself what the conversion to 32 bits has kept: all but
+// what is beyond those, and NaN, which become the least of them.
+template <isa_t isa>
+bool chain_steps_t<isa>::stores_clamped(const step_t &step) const {
+    const step_t dst = bounds_of(desc_.dst);
+    return narrows(desc_.dst) && step.kind == step_kind_t::clamp
+           && step.lower == dst.lower && step.upper == dst.upper;
+}
+
+// NaN stays, being the second operand.
+template <isa_t isa>
+void chain_steps_t<isa>::bound_above(const vmm_t &value) {
+    lanes_.constants().with(bits_of_float(bounds_of(desc_.dst).upper),
+            [&](const Operand &x) { h_.vmovups(vmm_a, x); });
+    h_.vminps(value, vmm_a, value);
 }
 
 template <isa_t isa>
@@ -110,10 +131,13 @@ void chain_steps_t<isa>::prepare_for_dst(const vmm_t &value) {
     if (to_small_)
         return to_small_->convert(
                 value, {vmm_held, vmm_high, vmm_operand, vmm_a});
-    if (!is_integer(desc_.dst) || is_bounded()) return;
-    clear_nan(value);
-    // Storing saturates where no f32 is the bound.
-    if (bits_of(desc_.dst) <= 16) clamp(value, bounds_of(desc_.range));
+    if (!is_integer(desc_.dst)) return;
+    if (!is_bounded()) {
+        clear_nan(value);
+        if (desc_.range != desc_.dst) clamp(value, bounds_of(desc_.range));
+        else if (narrows(desc_.dst)) bound_above(value);
+    }
+    if (narrows(desc_.dst)) h_.vcvtps2dq(value, value);
 }
 
 // The last step keeps to dst's range.

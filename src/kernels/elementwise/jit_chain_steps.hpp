@@ -33,7 +33,8 @@ public:
     void load_row();
 
     /// The value that is to be stored, `offset` elements from the pointers on:
-    /// f32, or codes of small floats. All registers but `value` die.
+    /// f32, codes of small floats, or integers of 32 bits where dst has fewer,
+    /// which saturate as they are stored. All of vmm0 to vmm4 but `value` die.
     void compute(const vmm_t &value, uint32_t offset, extent_t extent);
 
     /// What the last value needs to be stored as bf16.
@@ -51,17 +52,24 @@ public:
     static constexpr int slot_bytes = jit_lanes_t<isa>::simd_w * 4;
     static Xbyak::RegExp stack_slot(int place);
 
-    const vmm_t vmm_value {0}, vmm_first {5}, vmm_scratch {4};
+    const vmm_t vmm_value {0}, vmm_scratch {4};
+    /// What other vectors are computed into, to be stored with one at
+    /// vmm_value, and what the order of integers is kept in.
+    const vmm_t vmm_others[3] = {vmm_t(5), vmm_t(6), vmm_t(7)}, vmm_order {8};
+
+    /// Whether dst is of integers that are narrowed in groups.
+    static bool narrows(data_type_t dst) {
+        return is_integer(dst) && bits_of(dst) <= 16;
+    }
 
 private:
-    static constexpr int first_constant_vmm = 6;
     static constexpr int max_resident = is_avx512 ? 8 : 4;
 
     const chain_port_t &port(int p) const {
         return desc_.ports[static_cast<size_t>(p)];
     }
     vmm_t resident(const chain_port_t &p) const {
-        return vmm_t(first_constant_vmm + p.place);
+        return vmm_t(first_constant_vmm_ + p.place);
     }
     Xbyak::Address constant_address(const chain_port_t &p) const;
     Xbyak::RegExp address(const chain_port_t &p) const;
@@ -69,6 +77,8 @@ private:
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
     bool is_bounded() const;
+    bool stores_clamped(const step_t &step) const;
+    void bound_above(const vmm_t &value);
     void prepare_for_dst(const vmm_t &value);
     void clear_nan(const vmm_t &value);
     void to_nearest(const vmm_t &value);
@@ -84,6 +94,7 @@ private:
 
     jit_generator_t &h_;
     const chain_desc_t &desc_;
+    const int first_constant_vmm_;
     const int resident_; // constants of the row that have a register
     jit_lanes_t<isa> lanes_;
     std::unique_ptr<jit_to_small_float_t<isa>> to_small_; // of dst

@@ -43,6 +43,9 @@ public:
     /// Whether load() takes the type; of 8-bit floats, one of them.
     static bool is_loadable(data_type_t type);
 
+    /// The lanes of a tail. AVX-512 only.
+    const Xbyak::Opmask &tail_mask() const { return k_tail_; }
+
     /// For the code's own use.
     jit_constants_t<isa> &constants() { return constants_; }
 

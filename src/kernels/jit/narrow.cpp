@@ -55,9 +55,11 @@ void jit_narrow_t<isa>::to_narrow(const vmm_t *vectors) {
 }
 
 template <isa_t isa>
-void jit_narrow_t<isa>::store_group(const RegExp &dst, const vmm_t *vectors) {
+void jit_narrow_t<isa>::store_group(
+        const RegExp &dst, const vmm_t *vectors, bool streaming) {
     to_narrow(vectors);
-    h_.vmovups(h_.ptr[dst], vectors[0]);
+    if (streaming) h_.vmovntps(h_.ptr[dst], vectors[0]);
+    else h_.vmovups(h_.ptr[dst], vectors[0]);
 }
 
 // Each two bytes to a word of low + 16 * high.

@@ -23,8 +23,10 @@ public:
 
     void load_constants();
 
-    /// group() vectors in a row, which die.
-    void store_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
+    /// group() vectors in a row, which die. `streaming`: past the caches, to a
+    /// multiple of a vector's size.
+    void store_group(const Xbyak::RegExp &dst, const vmm_t *vectors,
+            bool streaming = false);
 
     /// The same of group() vectors, and of one, that fit 4 bits, two a byte.
     void store_nibble_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
