@@ -116,6 +116,25 @@ TEST(elementwise_in_memory, transposes_chains_to_sixteen_bits) {
         }
 }
 
+// Panels: groups along what is dense in src, the last one short; a second
+// tensor that is transposed too, or read where it stands.
+TEST(elementwise_in_memory, transposes_chains_by_panels) {
+    for (const t src : {t::u4, t::s8, t::f16})
+        for (const bool both : {false, true}) {
+            const dim_t rows = 2600, cols = 4098;
+            auto c = transposed(src, rows, cols);
+            c.groups = {128, 1};
+            c.tensors.push_back({t::f32, {1, (rows + 127) / 128}, true, 0});
+            const t other = both ? t::u8 : t::bf16;
+            const dims_t strides = both ? dims_t {1, rows} : dims_t {cols, 1};
+            c.tensors.push_back({other, strides, false, 0});
+            c.steps = {{step_kind_t::multiply, 1},
+                    {step_kind_t::round, -1, t::bf16}, {step_kind_t::add, 2}};
+            c.tensors.push_back({t::bf16, {cols, 1}, false, 0});
+            expect_as_portable(c, "jit_");
+        }
+}
+
 TEST(elementwise_in_memory, transposes_copies) {
     for (const dim_t cols : sizes)
         for (const t type : {t::s4, t::u8, t::f16, t::f32}) {

@@ -14,7 +14,7 @@
 //   rdi             the arguments
 //   rdx rbp rcx     dst, constants, columns to do
 //   rsi r8-r15 rbx  the pointers
-//   rax             scratch
+//   rax             scratch; in a row's loop what dst is called for ahead
 //   vmm             jit_chain_steps.hpp
 
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ namespace {
 
 constexpr uint32_t unroll = 4;
 constexpr uint32_t line = 64;
-constexpr uint32_t dst_ahead = 4096, src_ahead = 512;
+constexpr uint32_t src_ahead = 512;
 
 template <isa_t isa>
 class chain_generator_t : public jit_generator_t, public chain_kernel_t {
@@ -120,6 +120,7 @@ private:
         align(16);
         L(l_row);
         steps_.load_row();
+        if (desc_.prefetching) mov(rax, arg(offsetof(chain_args_t, dst_ahead)));
         columns_loop();
         for (const auto &p : desc_.ports)
             if (p.access != access_t::constant)
@@ -169,7 +170,7 @@ private:
     void prefetch(uint32_t elements) {
         if (!desc_.prefetching) return;
         for (uint32_t b = 0; b < dst_bytes(elements); b += line)
-            prefetchw(ptr[reg_dst + dst_ahead + b]);
+            prefetchw(ptr[reg_dst + rax + b]);
         for (const auto &p : desc_.ports)
             if (p.prefetch)
                 for (uint32_t b = 0; b < steps_t::bytes(p, elements); b += line)

@@ -6,21 +6,10 @@
 #include <string>
 
 #include "base/convert.hpp"
-#include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// Whole cache lines of what is dense along the rows, by long stretches of dst.
-constexpr dim_t tile_line_bits = 512, tile_cols = 128;
-// Tiles narrower than this are made of more rows.
-constexpr dim_t narrow_tile = 64;
-constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
-constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
-constexpr dim_t wanted_units = 32;
-constexpr dim_t in_cache_bytes = 1 << 20;
-constexpr dim_t slack = 16; // see jit_params.hpp
 
 result_t refuse(const std::string &why) {
     return {status_t::unimplemented, why};
@@ -35,8 +24,7 @@ class chain_planner_t {
 public:
     chain_planner_t(const problem_t &problem, chain_plan_t &plan)
         : problem_(problem)
-        , plan_(plan)
-        , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
+        , plan_(plan) {}
 
     result_t make() {
         choose_chain_loops(problem_, plan_);
@@ -44,7 +32,7 @@ public:
         result_t result = make_ports();
         if (!result.ok()) return result;
         make_steps();
-        choose_blocks();
+        choose_chain_blocks(problem_, plan_);
         return {};
     }
 
@@ -255,81 +243,8 @@ private:
             desc.steps.pop_back();
     }
 
-    // --- sizes
-
-    dim_t nominal_points() const {
-        dim_t points = 1;
-        for (const auto &l : problem_.loops)
-            points *= l.extent;
-        return points;
-    }
-
-    void choose_blocks() {
-        const dim_t dst_total = nominal_points() * dst_bytes_;
-        plan_.streaming = !plan_.packs
-                          && dst_total > streaming_threshold(plan_.has_tiles);
-        plan_.desc.prefetching = !plan_.streaming && !plan_.packs
-                                 && !plan_.has_tiles
-                                 && dst_total > in_cache_bytes;
-        const dim_t unit_bytes = std::min(max_unit_bytes,
-                std::max(min_unit_bytes, dst_total / wanted_units));
-        plan_.col_block = max_direct_cols;
-        if (plan_.slice_floats > 0)
-            plan_.col_block
-                    = std::min(max_staged_cols, plan_.slice_floats - slack);
-        if (plan_.streaming || plan_.packs)
-            plan_.col_block = std::min(
-                    plan_.col_block, chain_bounce_bytes / dst_bytes_);
-        if (plan_.has_tiles) choose_tiles();
-        const auto fit = [](dim_t &block, dim_t extent) {
-            block = std::max<dim_t>(std::min(block, extent), 1);
-        };
-        fit(plan_.col_block, plan_.all_cols());
-        const dim_t row_bytes = plan_.col_block * dst_bytes_;
-        if (!plan_.has_tiles) plan_.row_block = unit_bytes / row_bytes;
-        fit(plan_.row_block, plan_.row_extent);
-
-        plan_.pieces = plan_.row_blocks() * plan_.col_blocks();
-        for (const int l : plan_.outer)
-            plan_.pieces *= loop(l).extent;
-        plan_.pieces_per_unit = std::max<dim_t>(
-                unit_bytes / (plan_.row_block * row_bytes), 1);
-    }
-
-    void choose_tiles() {
-        dim_t bytes = 0; // of one point
-        for (const auto &feed : plan_.feeds) {
-            if (!feed.tiled) continue;
-            const dim_t bits = bits_of(operand(feed.operand).type);
-            plan_.row_block = std::max(plan_.row_block, tile_line_bits / bits);
-            bytes += std::max<dim_t>(bits, 8) / 8;
-        }
-        plan_.col_block = std::min({plan_.col_block, tile_cols,
-                std::max<dim_t>(plan_.all_cols(), 1)});
-        while (plan_.col_block < narrow_tile
-                && plan_.row_block * plan_.col_block * bytes * 2
-                           <= chain_tile_bytes)
-            plan_.row_block *= 2;
-        while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
-            plan_.col_block /= 2;
-        constexpr dim_t most_per_byte = 4;
-        if (plan_.packs && plan_.col_block > most_per_byte)
-            plan_.col_block -= plan_.col_block % most_per_byte;
-        for (auto &feed : plan_.feeds)
-            feed.foreseen = !feed.tiled && feed.col == 1 && feed.by_row;
-        dim_t place = 0;
-        for (auto &feed : plan_.feeds) {
-            if (!feed.tiled) continue;
-            feed.tile = place;
-            const dim_t bits = bits_of(operand(feed.operand).type);
-            place += plan_.row_block * plan_.col_block
-                     * (std::max<dim_t>(bits, 8) / 8);
-        }
-    }
-
     const problem_t &problem_;
     chain_plan_t &plan_;
-    const dim_t dst_bytes_;
     data_type_t small_ = data_type_t::undef;
 };
 

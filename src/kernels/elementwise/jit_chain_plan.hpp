@@ -13,6 +13,12 @@ namespace dnnl_dequant {
 /// Sizes of what a thread keeps on its stack, see chain_scratch_t.
 constexpr dim_t chain_staged_floats = 4096;
 constexpr dim_t chain_tile_bytes = 24 * 1024;
+/// Of a panel: columns, bytes of one column in its tiles, and what keeps the
+/// rows of a tile from meeting in few sets of a cache, in elements.
+constexpr dim_t chain_panel_cols = 1024, chain_panel_rows = 128,
+                chain_panel_gap = 64;
+constexpr dim_t chain_panel_bytes
+        = chain_panel_rows * (chain_panel_cols + chain_panel_gap);
 constexpr dim_t chain_bounce_bytes = 8 * 1024;
 
 /// How one operand reaches the ports of generated code.
@@ -36,6 +42,10 @@ struct chain_feed_t {
 /// short; rows are another loop, all others are outer ones. A piece is a block
 /// of rows by a block of columns at one point of the outer loops; a unit of
 /// work is some pieces that follow each other.
+///
+/// Transposed to a dst beyond the caches, pieces are panels: tiles so wide that
+/// rows of dst are long, written by ordinary stores after a call for the next
+/// row.
 struct chain_plan_t {
     int rows = -1, cols = -1, outer_cols = -1; // loops; -1: one iteration
     dim_t row_extent = 1, col_extent = 1, outer_col_extent = 1;
@@ -50,7 +60,8 @@ struct chain_plan_t {
 
     std::vector<chain_feed_t> feeds; // one an operand that is read
     chain_desc_t desc;
-    bool has_tiles = false;
+    bool has_tiles = false, panels = false;
+    dim_t tile_pitch = 0; // in elements
     bool constants_by_row = false, staged_by_row = false;
     dim_t slice_floats = 0; // of one staged port
 
@@ -69,6 +80,9 @@ struct chain_plan_t {
 
 /// The plan's loops: what of it is before `feeds`.
 void choose_chain_loops(const problem_t &problem, chain_plan_t &plan);
+
+/// Its sizes, once all else is known: panels, streaming, blocks, tiles, pieces.
+void choose_chain_blocks(const problem_t &problem, chain_plan_t &plan);
 
 /// Fails where a type or a stride is not for generated code. The problem has
 /// passed check_elementwise().

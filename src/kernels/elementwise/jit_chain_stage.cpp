@@ -15,6 +15,9 @@ namespace dnnl_dequant {
 
 namespace {
 
+// Of a panel, whose next lines are another one's.
+constexpr dim_t cols_ahead = 16;
+
 size_t at(int index) {
     return static_cast<size_t>(index);
 }
@@ -54,17 +57,19 @@ void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
     const dim_t first = row_element(feed, rect.row) + rect.col * feed.col;
     const auto *src = static_cast<const uint8_t *>(buffers_[feed.operand])
                       + first * bits / 8;
-    uint8_t *tile = scratch_.tiles + feed.tile;
-    const dim_t pitch = plan_.col_block;
+    uint8_t *tile = tiles_ + feed.tile;
+    const dim_t pitch = plan_.tile_pitch;
+    const dim_t ahead
+            = plan_.panels ? cols_ahead * feed.col * bits / 8 : next_line;
     if (bits > 8) {
         pack_transposed_wide(
-                tile, pitch, src, bits, feed.col, rect.rows, rect.cols);
+                tile, pitch, src, bits, feed.col, rect.rows, rect.cols, ahead);
     } else if (bits == 8) {
-        pack_transposed(
-                tile, pitch, src, feed.col, rect.rows, rect.cols, kernel_.isa_);
+        pack_transposed(tile, pitch, src, feed.col, rect.rows, rect.cols,
+                kernel_.isa_, ahead);
     } else {
         pack_transposed(tile, 2 * pitch, src, feed.col / 2, (rect.rows + 1) / 2,
-                rect.cols, kernel_.isa_);
+                rect.cols, kernel_.isa_, ahead);
         split_nibbles(tile, pitch, rect.rows, rect.cols);
     }
 }

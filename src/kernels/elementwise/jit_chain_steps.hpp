@@ -12,7 +12,8 @@ namespace dnnl_dequant {
 /// the inputs and applies the steps. Where the inputs stand is said here too.
 ///
 /// Registers: the pointers of rows that are read and the constants' as in
-/// jit_chain_kernel.cpp; vmm0 to vmm5, then constants of the row, then others.
+/// jit_chain_kernel.cpp; vmm0 to vmm5, to vmm8 where dst is narrowed, then
+/// constants of the row, then others.
 template <isa_t isa>
 class chain_steps_t {
 public:

@@ -11,6 +11,9 @@ namespace dnnl_dequant {
 
 namespace {
 
+// Where rows are long. (512 bytes of src: jit_chain_kernel.cpp.)
+constexpr dim_t dst_bytes_ahead = 4096;
+
 size_t at(int index) {
     return static_cast<size_t>(index);
 }
@@ -18,13 +21,14 @@ size_t at(int index) {
 } // namespace
 
 chain_walk_t::chain_walk_t(
-        const jit_elementwise_t &kernel, void *const *buffers)
+        const jit_elementwise_t &kernel, void *const *buffers, uint8_t *tiles)
     : kernel_(kernel)
     , problem_(kernel.problem_)
     , plan_(kernel.plan_)
     , buffers_(buffers)
     , dst_bytes_(bytes_of(problem_.dst().type, 1))
-    , width_(kernel.kernel_->width()) {}
+    , width_(kernel.kernel_->width())
+    , tiles_(tiles) {}
 
 // Iterations of a loop at the outer point and, where its parent is the rows'
 // loop, in that row.
@@ -217,6 +221,8 @@ void chain_walk_t::set_args(
     args.rows = chunk.rows;
     args.tail = chunk.cols % width_;
     args.whole = chunk.cols - args.tail;
+    args.dst_ahead
+            = plan_.panels ? plan_.dst_row * dst_bytes_ : dst_bytes_ahead;
     args.constants = scratch_.constants[0];
     constexpr dim_t f32_bytes = 4;
     args.constants_pitch = plan_.constants_by_row ? f32_bytes : 0;
@@ -243,8 +249,8 @@ void chain_walk_t::set_direct(chain_args_t &args, const chain_feed_t &feed,
     dim_t first = row_element(feed, chunk.row) + chunk.col;
     dim_t pitch = feed.row;
     if (feed.tiled) {
-        base = reinterpret_cast<const char *>(scratch_.tiles) + feed.tile;
-        pitch = plan_.col_block;
+        base = reinterpret_cast<const char *>(tiles_) + feed.tile;
+        pitch = plan_.tile_pitch;
         first = (chunk.row - piece.row) * pitch + chunk.col - piece.col;
     }
     args.pointers[port.place] = base + first * bits / 8;

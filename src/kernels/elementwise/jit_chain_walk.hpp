@@ -14,7 +14,6 @@ struct chain_scratch_t {
     alignas(64) float constants[chain_desc_t::max_constants]
                                [chain_desc_t::constant_rows];
     alignas(64) float staged[chain_staged_floats + 16]; // see jit_params.hpp
-    alignas(64) uint8_t tiles[chain_tile_bytes];
     // Results on their way past the caches; before that, values of groups.
     alignas(64) char bounce[chain_bounce_bytes];
 };
@@ -22,7 +21,9 @@ struct chain_scratch_t {
 /// One thread's walk through pieces of one execution.
 class chain_walk_t {
 public:
-    chain_walk_t(const jit_elementwise_t &kernel, void *const *buffers);
+    /// `tiles`: room for what is transposed, as much as the plan's pieces take.
+    chain_walk_t(const jit_elementwise_t &kernel, void *const *buffers,
+            uint8_t *tiles);
 
     void run_piece(dim_t piece);
 
@@ -69,6 +70,7 @@ private:
     void *const *const buffers_;
     const dim_t dst_bytes_;
     const dim_t width_; // of a step
+    uint8_t *const tiles_;
     dim_t outer_point_ = -1;
     bool inside_ = false; // the outer point is not beyond a short group
     std::array<dim_t, max_loops> index_; // the outer loops'

@@ -37,11 +37,26 @@ dim_t jit_elementwise_t::work_amount() const {
 
 void jit_elementwise_t::run(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    if (plan_.panels) return run_panels(buffers, begin, end);
+    alignas(64) uint8_t tiles[chain_tile_bytes];
+    run_pieces(buffers, begin, end, tiles);
+    if (plan_.streaming) stream_fence();
+}
+
+// On a stack frame of its own, never inlined: hardened code touches every page
+// of a frame that it enters.
+[[gnu::noinline]] void jit_elementwise_t::run_panels(
+        void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    alignas(64) uint8_t tiles[chain_panel_bytes];
+    run_pieces(buffers, begin, end, tiles);
+}
+
+void jit_elementwise_t::run_pieces(void *const *buffers, dim_t begin, dim_t end,
+        uint8_t *tiles) const noexcept {
     const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
-    chain_walk_t walk(*this, buffers);
+    chain_walk_t walk(*this, buffers, tiles);
     for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
         walk.run_piece(p);
-    if (plan_.streaming) stream_fence();
 }
 
 result_t make_jit_elementwise_avx512_core(const problem_t &problem, isa_t isa,

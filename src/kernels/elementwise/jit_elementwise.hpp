@@ -28,6 +28,11 @@ private:
         , isa_(isa)
         , name_(name) {}
 
+    void run_panels(
+            void *const *buffers, dim_t begin, dim_t end) const noexcept;
+    void run_pieces(void *const *buffers, dim_t begin, dim_t end,
+            uint8_t *tiles) const noexcept;
+
     const problem_t problem_;
     const isa_t isa_;
     const char *const name_;

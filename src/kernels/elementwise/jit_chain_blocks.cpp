@@ -1,0 +1,161 @@
+#if defined(__x86_64__)
+
+#include "kernels/elementwise/jit_chain_plan.hpp"
+
+#include <algorithm>
+
+#include "kernels/dequantize/jit_stream.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Whole cache lines of what is dense along the rows, by long stretches of dst.
+constexpr dim_t tile_line_bits = 512, tile_cols = 128;
+// Tiles narrower than this are made of more rows.
+constexpr dim_t narrow_tile = 64;
+// A stretch of dst that is worth a panel.
+constexpr dim_t least_panel_cols = 512;
+constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
+constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
+constexpr dim_t wanted_units = 32;
+constexpr dim_t in_cache_bytes = 1 << 20;
+constexpr dim_t slack = 16; // see jit_params.hpp
+
+// How large pieces and units are, and what is stored how.
+class chain_blocks_t {
+public:
+    chain_blocks_t(const problem_t &problem, chain_plan_t &plan)
+        : problem_(problem)
+        , plan_(plan)
+        , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
+
+    void choose() {
+        const dim_t dst_total = nominal_points() * dst_bytes_;
+        plan_.panels = can_panel(dst_total);
+        plan_.streaming = !plan_.packs && !plan_.panels
+                          && dst_total > streaming_threshold(plan_.has_tiles);
+        plan_.desc.prefetching = !plan_.streaming && !plan_.packs
+                                 && (plan_.panels || !plan_.has_tiles)
+                                 && dst_total > in_cache_bytes;
+        const dim_t unit_bytes = std::min(max_unit_bytes,
+                std::max(min_unit_bytes, dst_total / wanted_units));
+        plan_.col_block = max_direct_cols;
+        if (plan_.slice_floats > 0)
+            plan_.col_block
+                    = std::min(max_staged_cols, plan_.slice_floats - slack);
+        if (plan_.streaming || plan_.packs)
+            plan_.col_block = std::min(
+                    plan_.col_block, chain_bounce_bytes / dst_bytes_);
+        if (plan_.has_tiles) choose_tiles();
+        const auto fit = [](dim_t &block, dim_t extent) {
+            block = std::max<dim_t>(std::min(block, extent), 1);
+        };
+        fit(plan_.col_block, plan_.all_cols());
+        const dim_t row_bytes = plan_.col_block * dst_bytes_;
+        if (!plan_.has_tiles) plan_.row_block = unit_bytes / row_bytes;
+        fit(plan_.row_block, plan_.row_extent);
+
+        plan_.pieces = plan_.row_blocks() * plan_.col_blocks();
+        for (const int l : plan_.outer)
+            plan_.pieces *= loop(l).extent;
+        plan_.pieces_per_unit = std::max<dim_t>(
+                unit_bytes / (plan_.row_block * row_bytes), 1);
+    }
+
+private:
+    const loop_t &loop(int l) const {
+        return problem_.loops[static_cast<size_t>(l)];
+    }
+    const operand_t &operand(int o) const {
+        return problem_.operands[static_cast<size_t>(o)];
+    }
+    dim_t nominal_points() const {
+        dim_t points = 1;
+        for (const auto &l : problem_.loops)
+            points *= l.extent;
+        return points;
+    }
+
+    dim_t tiled_bits(const chain_feed_t &feed) const {
+        return feed.tiled ? bits_of(operand(feed.operand).type) : 0;
+    }
+    // Of one point in the tiles.
+    dim_t tiled_bytes() const {
+        dim_t bytes = 0;
+        for (const auto &feed : plan_.feeds)
+            if (feed.tiled) bytes += std::max<dim_t>(tiled_bits(feed), 8) / 8;
+        return bytes;
+    }
+    // Rows for whole cache lines of what is dense along them.
+    dim_t rows_of_lines() const {
+        dim_t rows = 1;
+        for (const auto &feed : plan_.feeds)
+            if (feed.tiled)
+                rows = std::max(rows, tile_line_bits / tiled_bits(feed));
+        return rows;
+    }
+
+    bool can_panel(dim_t dst_total) const {
+        return plan_.has_tiles && !plan_.packs && !plan_.by_group
+               && prefers_panels(dst_total)
+               && plan_.all_cols() >= least_panel_cols
+               && (plan_.slice_floats == 0
+                       || plan_.slice_floats - slack >= least_panel_cols)
+               && rows_of_lines() * tiled_bytes() <= chain_panel_rows;
+    }
+
+    void choose_tiles() {
+        if (plan_.panels) {
+            plan_.row_block = rows_of_lines();
+            while (plan_.row_block * 2 * tiled_bytes() <= chain_panel_rows)
+                plan_.row_block *= 2;
+            plan_.col_block = std::min(
+                    {plan_.col_block, chain_panel_cols, plan_.all_cols()});
+        } else {
+            choose_narrow_tiles();
+        }
+        plan_.tile_pitch
+                = plan_.col_block + (plan_.panels ? chain_panel_gap : 0);
+        dim_t place = 0;
+        for (auto &feed : plan_.feeds) {
+            // Rows of panels are foreseen by the hardware.
+            feed.foreseen = !plan_.panels && !feed.tiled && feed.col == 1
+                            && feed.by_row;
+            if (!feed.tiled) continue;
+            feed.tile = place;
+            place += plan_.row_block * plan_.tile_pitch
+                     * (std::max<dim_t>(tiled_bits(feed), 8) / 8);
+        }
+    }
+
+    void choose_narrow_tiles() {
+        const dim_t bytes = tiled_bytes();
+        plan_.row_block = rows_of_lines();
+        plan_.col_block = std::min({plan_.col_block, tile_cols,
+                std::max<dim_t>(plan_.all_cols(), 1)});
+        while (plan_.col_block < narrow_tile
+                && plan_.row_block * plan_.col_block * bytes * 2
+                           <= chain_tile_bytes)
+            plan_.row_block *= 2;
+        while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
+            plan_.col_block /= 2;
+        constexpr dim_t most_per_byte = 4;
+        if (plan_.packs && plan_.col_block > most_per_byte)
+            plan_.col_block -= plan_.col_block % most_per_byte;
+    }
+
+    const problem_t &problem_;
+    chain_plan_t &plan_;
+    const dim_t dst_bytes_;
+};
+
+} // namespace
+
+void choose_chain_blocks(const problem_t &problem, chain_plan_t &plan) {
+    chain_blocks_t(problem, plan).choose();
+}
+
+} // namespace dnnl_dequant
+
+#endif
