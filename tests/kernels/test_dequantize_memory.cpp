@@ -107,6 +107,8 @@ TEST(dequantize_in_memory, transposes_short_groups_of_few_columns) {
     expect_as_portable({t::u4, t::u4, t::f32, {42008, 128}, {8, 1}});
     expect_as_portable({t::s8, t::s32, t::bf16, {83002, 128}, {24, 1}});
     expect_as_portable({t::u4, t::u8, t::f32, {36003, 150}, {6, 1}});
+    // 45 rows to a buffer, two to a byte.
+    expect_as_portable({t::s4, t::s4, t::f32, {60001, 90}, {64, 1}});
 }
 
 TEST(dequantize_in_memory, transposes_every_width) {

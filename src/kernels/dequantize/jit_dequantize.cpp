@@ -118,6 +118,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.has_zps = plan_.params.zps >= 0;
     desc.block_rows = plan_.block_rows;
     desc.in_groups = plan_.joins_groups;
+    desc.both_halves = src == row_of_tile_both;
     always_two_part_ = desc.src.is_wide();
     const bool may_be_two_part
             = always_two_part_ || (plan_.params.zps >= 0 && zps_may_be_wide());

@@ -247,8 +247,23 @@ private:
         if (plan_.params_vary() && plan_.rows_share()
                 && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
+        choose_halves();
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows == 1 && !in_cache;
+    }
+
+    // Two nibbles of a byte are of one group, whose rows share what varies. (A
+    // float has no register to spare for the other half.)
+    void choose_halves() {
+        const int inner = plan_.rows.inner;
+        plan_.both_halves
+                = plan_.path == jit_src_path_t::transposed && src_bits() == 4
+                  && is_integer(problem_.src().type) && plan_.params_vary()
+                  && plan_.block_rows > 1 && inner >= 0
+                  && (plan_.rows.outer < 0 || loop(inner).extent % 2 == 0);
+        plan_.has_odd_row = plan_.both_halves
+                            && (loop(inner).extent % 2 != 0
+                                    || loop(inner).last_extent % 2 != 0);
     }
 
     // Groups of rows without a gap between them, each of which shares what

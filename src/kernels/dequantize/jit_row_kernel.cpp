@@ -26,10 +26,8 @@
 
 #include <cstddef>
 
-#include "kernels/dequantize/jit_row_params.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
-#include "kernels/jit/f8_table.hpp"
-#include "kernels/jit/nibble_table.hpp"
+#include "kernels/dequantize/jit_row_step.hpp"
 
 namespace dnnl_dequant {
 
@@ -49,56 +47,28 @@ public:
     jit_row_generator_t(const jit_row_desc_t &desc, const char *name)
         : jit_generator_t(name)
         , desc_(desc)
-        , io_(*this, desc.src, desc.dst,
-                  jit_isa_t<isa>::vmm_count - io_t::vmm_needed)
-        , params_(*this, desc_, io_) {
-        io_.set_streaming(desc.streaming);
-        io_.set_dot_products(desc.dot_products);
-        if constexpr (isa == isa_avx512_core) {
-            if (desc.src.bits == 4 && !params_.vary() && !desc.streaming)
-                table_ = std::make_unique<jit_nibble_table_t>(
-                        *this, io_, desc.src, desc.dst, vmm_table_at);
-            io_.set_nibbles_in_place(!table_);
-            if (looks_up_f8())
-                f8_table_ = std::make_unique<jit_f8_table_t>(
-                        *this, io_, desc.src.type, desc.dst, vmm_f8_table_at);
-        }
-    }
+        , step_(*this, desc_)
+        , params_(step_.params()) {}
 
     void operator()(jit_row_args_t &args) const override {
         getCode<void (*)(jit_row_args_t *)>()(&args);
     }
-    dim_t width() const override { return io_.width(); }
-    int fields() const override { return io_.fields(); }
+    dim_t width() const override { return step_.io().width(); }
+    int fields() const override { return step_.io().fields(); }
 
 private:
-    using params_t = jit_row_params_t<isa>;
+    using step_t = jit_row_step_t<isa>;
+    using params_t = typename step_t::params_t;
     static constexpr uint32_t f32_bytes = params_t::f32_bytes,
                               vmm_bytes = params_t::vmm_bytes;
 
-    bool looks_up_f8() const {
-        const dim_t least
-                = jit_f8_table_t::least_elements(desc_.src.type, desc_.dst);
-        return least > 0 && !params_.vary() && !desc_.has_zps
-               && !desc_.streaming && desc_.block_rows == 1
-               && (desc_.cols == 0 || desc_.cols >= least);
-    }
-    bool looks_up() const { return table_ || f8_table_; }
-
-    uint32_t step_width() const {
-        if (f8_table_) return jit_f8_table_t::width;
-        return table_ ? table_->width() : io_.width();
-    }
-    // The last field may destroy the containers.
-    vmm_t vmm_value(int field) const {
-        return field == io_.fields() - 1 ? vmm_raw : vmm_t(vmm_value_at);
-    }
+    uint32_t step_width() const { return step_.width(); }
 
     void generate() override {
         preamble();
-        load_constants();
+        step_.load_constants();
         load_pitches();
-        if (!looks_up()) params_.load_bias();
+        if (!step_.looks_up()) params_.load_bias();
         load_rows();
         if (desc_.in_groups) groups_loop();
         else rows_loops();
@@ -142,16 +112,6 @@ private:
         lea(reg_zps_pitch3, ptr[reg_zps_pitch + reg_zps_pitch * 2]);
     }
 
-    void load_constants() {
-        io_.load_constants();
-        if (isa != isa_avx512_core) return;
-        mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
-        and_(reg_count, step_width() - 1);
-        io_.load_tail_masks(reg_count, rax);
-        if (table_) table_->load_constants();
-        if (f8_table_) f8_table_->load_constants();
-    }
-
     void load_rows() {
         mov(reg_src_row, arg(offsetof(jit_row_args_t, src)));
         mov(reg_dst_row, arg(offsetof(jit_row_args_t, dst)));
@@ -182,30 +142,9 @@ private:
     }
 
     void short_row(uint32_t r) {
-        set_row(r);
+        step_.set_row(r);
         for (uint32_t c = 0; c < desc_.cols; c += step_width())
-            step_of_row(r, c, extent_t::full);
-    }
-
-    void set_row(uint32_t r) {
-        if (looks_up()) set_table(r);
-        else params_.load_row(r);
-    }
-
-    void set_table(uint32_t r) {
-        if constexpr (isa == isa_avx512_core) {
-            if (f8_table_)
-                return f8_table_->set(reg_scales, vmm_raw, vmm_tmp, vmm_tmp2);
-            vmm_t numbers = table_->vmm_numbers();
-            const auto subtract = [&](const RegExp &zp) {
-                vsubps(vmm_raw, numbers, ptr_b[zp]);
-                numbers = vmm_raw;
-            };
-            if (desc_.has_zps) subtract(zps_row(r));
-            if (desc_.two_part_zps) subtract(zps_high_row(r));
-            vmulps(vmm_raw, numbers, ptr_b[scales_row(r)]);
-            table_->set(vmm_raw, vmm_tmp);
-        }
+            step_.emit_row(r, c, extent_t::full, is_unrolled());
     }
 
     bool is_unrolled() const { return desc_.is_unrolled(step_width()); }
@@ -213,7 +152,7 @@ private:
     // instructions are as many as a row's.
     bool each_by_itself() const {
         return is_unrolled() && !params_.vary() && !desc_.prefetching
-               && !f8_table_;
+               && !step_.looks_up_long_rows();
     }
     uint32_t rows_at_once() const {
         constexpr uint32_t most = 4;
@@ -221,7 +160,7 @@ private:
     }
 
     void columns_loop(uint32_t rows) {
-        set_row(0);
+        step_.set_row(0);
         if (is_unrolled()) {
             for (uint32_t c = 0; c < desc_.cols; c += step_width())
                 step(rows, c, extent_t::full);
@@ -261,7 +200,7 @@ private:
 
     void prefetch(uint32_t elements) {
         if (!desc_.prefetching) return;
-        io_.prefetch(dst_row(0, is_unrolled()) + reg_dst_ahead,
+        step_.io().prefetch(dst_row(0, is_unrolled()) + reg_dst_ahead,
                 src_row(0, is_unrolled()) + reg_src_ahead, elements);
     }
 
@@ -273,51 +212,15 @@ private:
         L(l_end);
     }
 
-    // One step of each row, `offset` elements from the cursors on.
     void step(uint32_t rows, uint32_t offset, extent_t extent) {
-        if (!looks_up()) params_.load_step(offset);
-        for (uint32_t r = 0; r < rows; ++r)
-            step_of_row(r, offset, extent);
-    }
-
-    void step_of_row(uint32_t r, uint32_t offset, extent_t extent) {
-        const RegExp src = src_row(r, is_unrolled()) + io_.src_bytes(offset);
-        const RegExp dst = dst_row(r, is_unrolled()) + io_.dst_bytes(offset);
-        const bool tail = extent == extent_t::tail;
-        if (looks_up()) return look_up(dst, src, tail);
-        io_.load_raw(vmm_raw, src, tail);
-        compute(io_.fields());
-        io_.store(dst, vmm_value(0), vmm_raw, vmm_tmp, extent);
-    }
-
-    void look_up(const RegExp &dst, const RegExp &src, bool tail) {
-        if constexpr (isa == isa_avx512_core) {
-            if (table_) return table_->convert(dst, src, vmm_raw, tail);
-            f8_table_->convert(dst, src, vmm_raw, vmm_tmp, vmm_tmp2, tail);
-        }
-    }
-
-    void compute(int fields) {
-        if (desc_.src.is_wide()) { // one vector a step
-            if (io_.converts_wide() && !desc_.has_zps)
-                io_.convert_wide(vmm_raw);
-            else
-                io_.subtract_wide(vmm_raw, params_.vmm_zps(0),
-                        params_.vmm_zps_high(0), vmm_tmp);
-            vmulps(vmm_raw, vmm_raw, params_.vmm_scales(0));
-            return;
-        }
-        for (int f = 0; f < fields; ++f)
-            io_.extract(vmm_value(f), vmm_raw, f, vmm_tmp, vmm_tmp2);
-        for (int f = 0; f < fields; ++f)
-            params_.apply(vmm_value(f), f);
+        step_.emit(rows, offset, extent, is_unrolled());
     }
 
     // Without opmasks the elements of the tail go one by one. What varies is
     // in io's order: of two fields, the second's stand a vector further.
     void scalar_tail(uint32_t rows) {
-        const uint32_t elements = io_.singles();
-        const auto fields = static_cast<uint32_t>(io_.fields());
+        const uint32_t elements = step_.io().singles();
+        const auto fields = static_cast<uint32_t>(step_.io().fields());
         Label l_tail, l_end;
         test(reg_count, reg_count);
         jz(l_end, T_NEAR);
@@ -326,28 +229,20 @@ private:
             params_.load_single(
                     e / fields * f32_bytes + e % fields * vmm_bytes);
             for (uint32_t r = 0; r < rows; ++r)
-                single(r, e);
+                step_.emit_single(r, e);
             dec(reg_count);
             jz(l_end, T_NEAR);
         }
-        add(reg_src, io_.src_bytes(elements));
-        add(reg_dst, io_.dst_bytes(elements));
+        add(reg_src, step_.io().src_bytes(elements));
+        add(reg_dst, step_.io().dst_bytes(elements));
         params_.advance(elements / fields * f32_bytes);
         jmp(l_tail, T_NEAR);
         L(l_end);
     }
 
-    // Element `e` from the cursors on, of row `r`.
-    void single(uint32_t r, uint32_t e) {
-        io_.load_raw_single(vmm_raw, src_row(r), e, eax);
-        compute(1);
-        io_.store(dst_row(r) + io_.dst_bytes(e), vmm_value(0), vmm_raw, vmm_tmp,
-                extent_t::single);
-    }
-
     void advance(uint32_t elements) {
-        add(reg_src, io_.src_bytes(elements));
-        add(reg_dst, io_.dst_bytes(elements));
+        add(reg_src, step_.io().src_bytes(elements));
+        add(reg_dst, step_.io().dst_bytes(elements));
         params_.advance(elements * f32_bytes);
     }
 
@@ -362,12 +257,8 @@ private:
     Address arg(size_t offset) { return qword[reg_args + offset]; }
 
     const jit_row_desc_t desc_;
-    io_t io_;
-    params_t params_;
-    std::unique_ptr<jit_nibble_table_t> table_;
-    std::unique_ptr<jit_f8_table_t> f8_table_;
-    const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at},
-            vmm_tmp2 {vmm_tmp2_at};
+    step_t step_;
+    params_t &params_;
 };
 
 template <isa_t isa>

@@ -21,6 +21,10 @@ struct jit_row_desc_t {
     uint32_t block_rows;
     // With block_rows 4: what varies stands a pitch on after args.group_rows.
     bool in_groups;
+    // Nibbles in the halves of bytes: a row of src is two of dst, that of the
+    // low halves and, args.dst_high on, that of the high ones. Rows share what
+    // varies; rows, and their pitch in dst, are counted in src.
+    bool both_halves;
     // Zero points beyond 2^22, in two parts: see jit_params.hpp. Always, for a
     // wide source.
     bool two_part_zps;
@@ -50,6 +54,7 @@ struct jit_row_args_t {
     dim_t group_rows; // where in_groups; the last may have fewer
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
     dim_t src_ahead, dst_ahead; // where prefetching, in bytes
+    dim_t dst_high;             // with both_halves, in bytes
 };
 
 /// Rows of dst = (src - zps) * scales.

@@ -6,7 +6,7 @@
 //   r10 r11 r12        scales, zps, zps_high of the current row or step
 //   r13 r14, r15 rbp   src and dst pitch, and three times that or, where
 //                      prefetching, how far ahead
-//   rax                scratch
+//   rax                scratch; dst of the high halves of the current step
 //   r8 rbx, r9 rax     of short rows: the pitch, and three times that, of
 //                      scales and of zps
 //   vmm0 - vmm3        a step's containers, values and scratch
@@ -40,6 +40,9 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_src_ahead = reg_src_pitch3;
     const Xbyak::Reg64 reg_dst_ahead = reg_dst_pitch3;
 
+    // Of both halves, as reg_dst of the low ones: until the next step.
+    const Xbyak::Reg64 reg_dst_high = Xbyak::util::rax;
+
     // Short rows have no use for cursors and counts.
     const Xbyak::Reg64 reg_scales_pitch = reg_src;
     const Xbyak::Reg64 reg_zps_pitch = reg_dst;
@@ -61,6 +64,10 @@ struct jit_row_registers_t {
     Xbyak::RegExp dst_row(uint32_t r, bool at_begin = false) const {
         return row_address(at_begin ? reg_dst_row : reg_dst, reg_dst_pitch,
                 reg_dst_pitch3, r);
+    }
+
+    Xbyak::RegExp dst_high_row(uint32_t r) const {
+        return row_address(reg_dst_high, reg_dst_pitch, reg_dst_pitch3, r);
     }
 
     // What row `r` of a block of short rows has one of; where `r` is 0, of any.

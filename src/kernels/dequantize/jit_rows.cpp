@@ -20,8 +20,12 @@ result_t jit_rows_t::make_row_kernels() {
     const bool is_nibbles = bits_of(problem_.src().type) == 4;
     if (plan_.path == jit_src_path_t::direct)
         return make_row_kernel(row_of_src, false);
+    if (plan_.both_halves) {
+        const result_t both = make_tile_kernels(row_of_tile_both);
+        if (!both.ok() || !plan_.has_odd_row) return both;
+    }
     result_t result = make_tile_kernels(row_of_tile);
-    if (!result.ok()) return result;
+    if (!result.ok() || plan_.both_halves) return result;
     if (plan_.path == jit_src_path_t::unaligned)
         return make_row_kernel(row_of_src, false);
     if (plan_.path == jit_src_path_t::transposed && is_nibbles)

@@ -27,6 +27,7 @@ protected:
         row_of_src,       // as the problem says
         row_of_tile,      // in whole bytes, in their low bits
         row_of_tile_high, // nibbles, in the high half
+        row_of_tile_both, // nibbles, two rows, in both halves
         row_src_count,
         streaming = row_src_count, // added to those of a tile
     };

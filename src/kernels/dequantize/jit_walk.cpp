@@ -74,8 +74,10 @@ void jit_walk_t::run_rows(dim_t begin, dim_t end, dim_t col, dim_t cols) {
     if (plan_.path == jit_src_path_t::transposed)
         pack_transposed_rows(begin, end, {0, 0, 0, col, cols});
     for (dim_t r = begin; r < end;) {
-        const dim_t outer_row = r / rows.inner_extent;
-        const dim_t row = r % rows.inner_extent;
+        // Most often the first, for which nothing need be divided.
+        const dim_t outer_row
+                = r < rows.inner_extent ? 0 : r / rows.inner_extent;
+        const dim_t row = r - outer_row * rows.inner_extent;
         const dim_t count = std::min(end - r, rows.inner_extent - row);
         rect_t rect {outer_row, row, count, col, cols};
         if (const dim_t joined = joined_rows(rect, end); joined > count) {
@@ -147,6 +149,7 @@ void jit_walk_t::run_staged(const rect_t &rect) {
         most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
     if (plan_.path == jit_src_path_t::unaligned)
         most = std::min(most, jit_tile_bytes / rect.cols);
+    if (plan_.both_halves && most < rect.rows) most -= most % 2;
     for (dim_t r = 0; r < rect.rows; r += most)
         run_chunk(rect, r, std::min(most, rect.rows - r));
 }
@@ -237,7 +240,7 @@ void jit_walk_t::look_ahead(jit_row_args_t &args) const {
             = wide_src_bytes_ahead * bits_of(problem_.dst().type) / src_bits_;
 }
 
-// Runs every row of a chunk, or every other one, from `src.first` on.
+// Runs `src.count` rows of a chunk, or every other one, from `src.first` on.
 void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
         dim_t dst_pitch, const src_rows_t &src) {
     const auto &params = plan_.params;
@@ -251,7 +254,10 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
             = pitch_of(params.scales, plan_.scales_vary, plan_.scales_rows);
     const dim_t zps_pitch
             = pitch_of(params.zps, plan_.zps_vary, plan_.zps_rows);
-    const dim_t row = joined ? 0 : chunk.row - rect.row + src.first;
+    const dim_t row = !joined ? chunk.row - rect.row + src.first
+                      : src.first < plan_.rows.inner_extent
+                              ? 0
+                              : src.first / plan_.rows.inner_extent;
     const auto shifted = [row](const float *staged, dim_t pitch) {
         return staged + row * pitch / f32_bytes;
     };
@@ -262,11 +268,12 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.zps = shifted(scratch_.zps, zps_pitch);
     args.zps_high = shifted(
             scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
-    args.rows = (chunk.rows - src.first + src.other) >> src.other;
+    args.rows = src.count;
     args.cols = chunk.cols;
     args.group_rows = joined ? plan_.rows.inner_extent >> src.other : args.rows;
     args.src_pitch = src.pitch;
     args.dst_pitch = dst_pitch << src.other;
+    args.dst_high = dst_pitch;
     args.scales_pitch = joined ? scales_pitch : scales_pitch << src.other;
     args.zps_pitch = joined ? zps_pitch : zps_pitch << src.other;
     look_ahead(args);

@@ -52,8 +52,9 @@ private:
         const jit_rows_t::row_kernels_t *kernels;
         const void *rows;
         dim_t pitch;
-        dim_t first; // in rows of the rectangle
-        int other;   // 1: every other row of them; 0: every row
+        dim_t first; // of the chunk's rows
+        dim_t count;
+        int other; // 1: every other row of the chunk; 0: every row
     };
 
     dim_t extent(int loop, const rect_t &rect) const;
@@ -79,6 +80,7 @@ private:
     void stage(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
+    dim_t joined_groups(const rect_t &rect) const;
     bool stage_groups(const staging_t &staging, const rect_t &rect);
     bool stage_run(
             const staging_t &staging, dim_t first, float *to, dim_t count);

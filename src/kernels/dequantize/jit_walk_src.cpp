@@ -78,7 +78,7 @@ void jit_walk_t::run_rows_of(
                         first + r * row_stride, chunk.cols);
             call(rect, chunk, dst, dst_pitch,
                     {&kernel_.row_kernels_[k::row_of_tile], tile_, chunk.cols,
-                            0, 0});
+                            0, chunk.rows, 0});
             return;
         }
         [[fallthrough]];
@@ -88,7 +88,7 @@ void jit_walk_t::run_rows_of(
                                 : &kernel_.row_kernels_[k::row_of_src],
                         static_cast<const char *>(buffers_[0])
                                 + first * src_bits_ / 8,
-                        row_stride * src_bits_ / 8, 0, 0});
+                        row_stride * src_bits_ / 8, 0, chunk.rows, 0});
         return;
     case jit_src_path_t::gathered:
     case jit_src_path_t::transposed:
@@ -104,19 +104,30 @@ void jit_walk_t::run_rows_of_tile(
     const dim_t tile_row
             = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
     const dim_t pitch = tile_pitch_ * tile_bytes_;
-    if (plan_.path == jit_src_path_t::gathered || src_bits_ != 4) {
-        call(rect, chunk, dst, dst_pitch,
+    if (plan_.path == jit_src_path_t::gathered || src_bits_ != 4)
+        return call(rect, chunk, dst, dst_pitch,
                 {&kernels[k::row_of_tile], tile_ + tile_row * pitch, pitch, 0,
-                        0});
+                        chunk.rows, 0});
+    // A row of the tile is two: every other row is in the low halves.
+    const uint8_t *const rows = tile_ + tile_row / 2 * pitch;
+    if (plan_.both_halves) {
+        const dim_t in_pairs = chunk.rows - chunk.rows % 2;
+        if (in_pairs > 0)
+            call(rect, chunk, dst, dst_pitch,
+                    {&kernels[k::row_of_tile_both], rows, pitch, 0,
+                            in_pairs / 2, 1});
+        if (in_pairs < chunk.rows)
+            call(rect, chunk, dst, dst_pitch,
+                    {&kernels[k::row_of_tile], rows + in_pairs / 2 * pitch,
+                            pitch, in_pairs, 1, 0});
         return;
     }
-    // A row of the tile is two: every other row is in the low halves.
     for (dim_t r = 0; r < std::min<dim_t>(chunk.rows, 2); ++r) {
-        const dim_t source = tile_row + r;
-        const auto half
-                = source % 2 == 0 ? k::row_of_tile : k::row_of_tile_high;
+        const bool high = (tile_row + r) % 2 != 0;
         call(rect, chunk, dst, dst_pitch,
-                {&kernels[half], tile_ + source / 2 * pitch, pitch, r, 1});
+                {&kernels[high ? k::row_of_tile_high : k::row_of_tile],
+                        tile_ + (tile_row + r) / 2 * pitch, pitch, r,
+                        (chunk.rows - r + 1) / 2, 1});
     }
 }
 
