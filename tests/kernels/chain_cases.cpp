@@ -1,10 +1,9 @@
 // The cross product of chains, layouts, granularities and shapes.
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
-#include "kernels/chain_case.hpp"
+#include "kernels/chain_builder.hpp"
 #include "support/dequantize_case.hpp"
 
 namespace dnnl_dequant {
@@ -23,86 +22,9 @@ const std::vector<dims_t> &shapes_of(bool wide) {
     return wide ? many : few;
 }
 
-// How an operand varies over the point.
-enum class reach_t { parameter, scalar, along_last, along_first, all };
+using chain_t = void (*)(chain_builder_t &, t src);
 
-// One chain under construction.
-class builder_t {
-public:
-    builder_t(t src, const dims_t &dims, uint64_t seed)
-        : random_(seed) {
-        c_.dims = dims;
-        c_.groups = dims;
-        c_.seed = seed;
-        add_tensor(src, reach_t::all);
-    }
-
-    random_t &random() { return random_; }
-    chain_case_t &result() { return c_; }
-
-    int add_tensor(t type, reach_t reach) {
-        chain_tensor_t tensor;
-        tensor.type = type;
-        reaches_.push_back(reach);
-        tensor.grouped = reach == reach_t::parameter;
-        c_.tensors.push_back(tensor);
-        return static_cast<int>(c_.tensors.size()) - 1;
-    }
-    reach_t reach(size_t tensor) const { return reaches_[tensor]; }
-
-    void with(step_kind_t kind, t type, reach_t reach) {
-        c_.steps.push_back({kind, add_tensor(type, reach), t::undef, 0, 0});
-    }
-    void then(step_kind_t kind) { c_.steps.push_back({kind, -1, t::undef}); }
-    void round() {
-        c_.steps.push_back(
-                {step_kind_t::round, -1, random_.one_in(2) ? t::bf16 : t::f16});
-    }
-    void clamp() { bound(step_kind_t::clamp); }
-    void saturate() { bound(step_kind_t::saturate); }
-
-    t any_float() {
-        static const std::vector<t> types {
-                t::f32, t::f32, t::bf16, t::bf16, t::f16};
-        return random_.pick(types);
-    }
-    t any_integer() {
-        static const std::vector<t> types {
-                t::s8, t::u8, t::s4, t::u4, t::s32, t::u16};
-        return random_.pick(types);
-    }
-    // A zero point fit for `src`.
-    t any_zps(t src) {
-        if (!is_floating(src)) return random_.one_in(2) ? src : any_integer();
-        return random_.one_in(2) ? src : any_float();
-    }
-    reach_t any_reach() {
-        static const std::vector<reach_t> reaches {reach_t::scalar,
-                reach_t::along_last, reach_t::along_first, reach_t::all};
-        return random_.pick(reaches);
-    }
-    void dequantize(t src) {
-        if (!random_.one_in(3))
-            with(step_kind_t::subtract, any_zps(src), reach_t::parameter);
-        with(step_kind_t::multiply, any_float(), reach_t::parameter);
-    }
-
-private:
-    void bound(step_kind_t kind) {
-        static const std::vector<std::array<float, 2>> bounds {
-                {0.f, 6.f}, {-0.f, 1.f}, {-1.5f, 0.f}, {-3e38f, 0.25f}};
-        const auto &b = random_.pick(bounds);
-        c_.steps.push_back({kind, -1, t::undef, b[0], b[1]});
-    }
-
-    chain_case_t c_;
-    std::vector<reach_t> reaches_;
-    random_t random_;
-};
-
-using chain_t = void (*)(builder_t &, t src);
-
-t second_source(builder_t &b, t src) {
+t second_source(chain_builder_t &b, t src) {
     static const std::vector<t> types {t::u8, t::s8, t::u4, t::s4, t::s16};
     return b.random().one_in(2) ? src : b.random().pick(types);
 }
@@ -112,29 +34,29 @@ std::vector<chain_t> usual_chains() {
     using k = step_kind_t;
     using r = reach_t;
     return {
-            [](builder_t &, t) {}, // a copy, or a conversion
-            [](builder_t &b, t src) { b.dequantize(src); },
-            [](builder_t &b, t src) {
+            [](chain_builder_t &, t) {}, // a copy, or a conversion
+            [](chain_builder_t &b, t src) { b.dequantize(src); },
+            [](chain_builder_t &b, t src) {
         b.dequantize(src);
         b.round();
     },
-            [](builder_t &b, t src) {
+            [](chain_builder_t &b, t src) {
         b.dequantize(src);
         b.with(k::multiply, b.any_float(), b.any_reach());
     },
-            [](builder_t &b, t src) {
+            [](chain_builder_t &b, t src) {
         b.dequantize(src);
         b.round();
         b.with(k::add, b.any_float(), b.any_reach());
         b.clamp();
     },
-            [](builder_t &b, t src) {
+            [](chain_builder_t &b, t src) {
         b.dequantize(src);
         b.with(k::multiply, b.any_float(), r::all);
         b.round();
         b.with(k::add, b.any_float(), r::all);
     },
-            [](builder_t &b, t src) {
+            [](chain_builder_t &b, t src) {
         b.dequantize(src);
         b.round();
         b.with(k::multiply, b.any_float(), r::along_last);
@@ -143,7 +65,7 @@ std::vector<chain_t> usual_chains() {
         b.clamp();
         b.round();
     },
-            [](builder_t &b, t src) { // the sum of two sources
+            [](chain_builder_t &b, t src) { // the sum of two sources
         const t second = second_source(b, src);
         b.dequantize(src);
         b.round();
@@ -160,12 +82,12 @@ std::vector<chain_t> unusual_chains() {
     using k = step_kind_t;
     using r = reach_t;
     return {
-            [](builder_t &b, t src) {
+            [](chain_builder_t &b, t src) {
         b.with(k::hold, second_source(b, src), b.any_reach());
         b.then(k::add_held);
         b.round();
     },
-            [](builder_t &b, t src) { // held twice, one after the other
+            [](chain_builder_t &b, t src) { // held twice, one after the other
         b.dequantize(src);
         b.with(k::hold, b.any_float(), r::all);
         b.then(k::add_held);
@@ -173,7 +95,7 @@ std::vector<chain_t> unusual_chains() {
         b.with(k::multiply, b.any_float(), r::scalar);
         b.then(k::add_held);
     },
-            [](builder_t &b, t src) {
+            [](chain_builder_t &b, t src) {
         b.dequantize(src);
         b.with(k::divide, b.any_float(), b.any_reach());
         if (b.random().one_in(2)) b.then(k::nearest);
@@ -182,7 +104,7 @@ std::vector<chain_t> unusual_chains() {
         b.with(k::add, b.any_float(), b.any_reach());
         b.saturate();
     },
-            [](builder_t &b, t src) { // quantized on the way
+            [](chain_builder_t &b, t src) { // quantized on the way
         static const std::vector<t> types {t::u8, t::s8, t::s4, t::u16};
         const t between = b.random().pick(types);
         b.dequantize(src);
@@ -194,30 +116,40 @@ std::vector<chain_t> unusual_chains() {
         b.with(k::subtract, between, r::parameter);
         b.with(k::multiply, t::f32, r::parameter);
     },
-            [](builder_t &b, t src) { // a quantize with a zero point
+            [](chain_builder_t &b, t src) { // a quantize with a zero point
         static const std::vector<t> types {t::u8, t::s8, t::s4, t::u16, t::s16};
         b.dequantize(src);
         b.with(k::divide, b.any_float(), r::parameter);
-        b.with(k::offset, b.random().pick(types), r::parameter);
+        b.with(k::offset, b.any_offset(), r::parameter);
         b.result().steps.push_back({k::round, -1, b.random().pick(types)});
     },
-            [](builder_t &b, t) { b.clamp(); },
-            [](builder_t &b, t) { b.round(); },
-            [](builder_t &b, t) { // integers where floats are usual
+            [](chain_builder_t &b, t src) { // one whose sum is stored
+        static const std::vector<t> types {t::s32, t::u32, t::s32, t::u32,
+                t::u8, t::s8, t::u16, t::s16, t::s4};
+        b.dequantize(src);
+        b.with(k::divide, b.any_float(), b.any_reach());
+        b.with(k::offset, b.any_offset(), b.any_reach());
+        if (b.random().one_in(3))
+            b.result().steps.push_back({k::saturate, -1, t::undef, -99, 3e6f});
+        b.set_dst(b.random().pick(types));
+    },
+            [](chain_builder_t &b, t) { b.clamp(); },
+            [](chain_builder_t &b, t) { b.round(); },
+            [](chain_builder_t &b, t) { // integers where floats are usual
         b.with(k::subtract, b.any_integer(), b.any_reach());
         b.with(k::multiply, b.any_integer(), b.any_reach());
         b.with(k::add, b.any_integer(), b.any_reach());
     },
-            [](builder_t &b, t) { // an integer less a float
+            [](chain_builder_t &b, t) { // an integer less a float
         b.with(k::subtract, b.any_float(), b.any_reach());
     },
-            [](builder_t &b, t) { // small and wide types as operands
+            [](chain_builder_t &b, t) { // small and wide types as operands
         static const std::vector<t> types {t::f8_e4m3, t::f8_e5m2, t::e8m0,
                 t::f4_e2m1, t::s2, t::u2, t::u32, t::s64, t::f8_e4m3fnuz};
         b.with(k::multiply, b.random().pick(types), r::parameter);
         b.with(k::add, b.random().pick(types), b.any_reach());
     },
-            [](builder_t &b, t) { // one operand in two steps
+            [](chain_builder_t &b, t) { // one operand in two steps
         b.with(k::add, b.any_float(), b.any_reach());
         b.result().steps.push_back({k::multiply, 1});
     },
@@ -332,7 +264,7 @@ dims_t parameter_strides(const chain_case_t &c, random_t &random) {
     return strides;
 }
 
-void set_strides(builder_t &b, layout_t layout) {
+void set_strides(chain_builder_t &b, layout_t layout) {
     auto &c = b.result();
     for (size_t i = 0; i < c.tensors.size(); ++i) {
         auto &strides = c.tensors[i].strides;
@@ -382,10 +314,12 @@ chain_case_t make_chain_case(t src, bool wide, dim_t n, uint64_t seed) {
     const auto granularity = static_cast<dim_t>(take(granularity_count));
     const auto chain = chains()[take(chains().size())];
     const auto &shapes = shapes_of(wide);
-    builder_t b(src, shapes[take(shapes.size())], seed);
+    chain_builder_t b(src, shapes[take(shapes.size())], seed);
     chain(b, src);
     auto &c = b.result();
-    b.add_tensor(dst_type(src, !c.steps.empty(), b.random()), reach_t::all);
+    if (b.dst() == t::undef)
+        b.set_dst(dst_type(src, !c.steps.empty(), b.random()));
+    b.add_tensor(b.dst(), reach_t::all);
     c.groups = groups_of(c.dims, granularity, b.random());
     set_strides(b, layout);
     if (b.random().one_in(2))

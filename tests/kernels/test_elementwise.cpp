@@ -44,16 +44,7 @@ bool stores_one_after_the_other(const problem_t &problem) {
 bool is_for_jit(const problem_t &problem) {
     for (const auto &operand : problem.operands)
         if (bits_of(operand.type) > 32) return false;
-    const bool offsets = std::any_of(
-            problem.steps.begin(), problem.steps.end(), [](const step_t &step) {
-        return step.kind == step_kind_t::offset;
-    });
-    const int bits = bits_of(problem.dst().type);
-    const bool moves_integers = problem.steps.empty()
-                                && is_integer(problem.src().type)
-                                && is_integer(problem.dst().type);
-    return !is_copy(problem) && bits >= 8
-           && !(bits > 16 && (offsets || moves_integers))
+    return !is_copy(problem) && bits_of(problem.dst().type) >= 8
            && stores_one_after_the_other(problem);
 }
 

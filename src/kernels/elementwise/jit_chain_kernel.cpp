@@ -72,6 +72,10 @@ private:
     }
     // Elements below a byte are bytes here.
     int dst_bits() const { return std::max(bits_of(desc_.dst), 8); }
+    // Lanes of dst's bits are stored as f32 are.
+    data_type_t stored() const {
+        return desc_.as_integers ? data_type_t::f32 : desc_.dst;
+    }
     static uint32_t frame_bytes() {
         constexpr int bytes = steps_t::slots * steps_t::slot_bytes;
         return is_avx512 ? 0u : static_cast<uint32_t>(bytes);
@@ -194,7 +198,7 @@ private:
             narrow_.store(
                     to, steps_.vmm_value, tail, steps_.lanes().tail_mask());
         else
-            steps_.lanes().store(to, desc_.dst, steps_.vmm_value,
+            steps_.lanes().store(to, stored(), steps_.vmm_value,
                     steps_.rounding(), tail, desc_.streaming,
                     steps_.vmm_scratch);
     }

@@ -34,7 +34,8 @@ struct chain_input_t {
 
 /// A step whose operand is an input. `by_parts`: what a hold or, in
 /// chain_desc_t, src loads stays in two parts since an integer is subtracted
-/// next; of a subtract: that subtraction.
+/// next; of a subtract: that subtraction; of an offset: its sums are beyond
+/// what f32 holds.
 struct chain_step_t {
     step_t step;
     chain_input_t input;
@@ -55,6 +56,7 @@ struct chain_desc_t {
     std::vector<chain_step_t> steps;
     data_type_t dst = data_type_t::f32;
     data_type_t range = data_type_t::undef; // what an integer dst keeps to
+    bool as_integers = false; // what is stored are integers of 32 bits already
     bool streaming = false;   // every row of dst begins at a multiple of 64
     bool prefetching = false; // of dst and of ports that say so
     /// NaN in the inputs may have payloads that rounding must not meet.

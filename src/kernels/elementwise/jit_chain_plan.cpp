@@ -20,6 +20,10 @@ bool is_quantizing(const step_t &step) {
     return step.kind == step_kind_t::round && is_integer(step.type);
 }
 
+bool is_wide_integer(const operand_t &operand) {
+    return is_integer(operand.type) && bits_of(operand.type) > 16;
+}
+
 class chain_planner_t {
 public:
     chain_planner_t(const problem_t &problem, chain_plan_t &plan)
@@ -236,11 +240,30 @@ private:
             exact = (step.kind == step_kind_t::hold && of_integer)
                     || is_quantizing(step);
             by_parts = &made.by_parts;
+            if (step.kind == step_kind_t::offset)
+                made.by_parts = is_wide_integer(operand(step.operand))
+                                || is_wide_integer(problem_.dst());
         }
         // Storing rounds.
         if (count > 0 && problem_.steps.back().kind == step_kind_t::round
                 && problem_.steps.back().type == problem_.dst().type)
             desc.steps.pop_back();
+        desc.as_integers = copies_integers()
+                           || (bits_of(desc.dst) > 16 && ends_with_offset());
+    }
+
+    // One type of 32 bits to the other.
+    bool copies_integers() const {
+        return problem_.steps.empty() && is_wide_integer(problem_.src())
+               && is_wide_integer(problem_.dst());
+    }
+
+    bool ends_with_offset() const {
+        auto step = plan_.desc.steps.rbegin();
+        const auto end = plan_.desc.steps.rend();
+        while (step != end && step->step.kind == step_kind_t::saturate)
+            ++step;
+        return step != end && step->step.kind == step_kind_t::offset;
     }
 
     const problem_t &problem_;
@@ -248,24 +271,10 @@ private:
     data_type_t small_ = data_type_t::undef;
 };
 
-bool is_wide_integer(const operand_t &operand) {
-    return is_integer(operand.type) && bits_of(operand.type) > 16;
-}
-
 // Integers are saturated as they are.
 result_t check_steps(const problem_t &problem) {
     bool exact = is_integer(problem.src().type);
-    if (problem.steps.empty() && is_wide_integer(problem.src())
-            && is_wide_integer(problem.dst()))
-        return refuse("integers of more than 16 bits, as they are");
-    const auto is_wide = [&](size_t operand) {
-        return bits_of(problem.operands[operand].type) > 16;
-    };
     for (const auto &step : problem.steps) {
-        if (step.kind == step_kind_t::offset
-                && (is_wide(static_cast<size_t>(step.operand))
-                        || is_wide(problem.operands.size() - 1)))
-            return refuse("an offset of more than 16 bits, or to as many");
         // Lanes of f32 hold integers of 16 bits exactly.
         if (step.kind == step_kind_t::round && !is_result_type(step.type)
                 && (is_floating(step.type) || bits_of(step.type) > 16))

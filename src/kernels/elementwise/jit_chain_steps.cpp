@@ -31,6 +31,14 @@ int count_constants(const chain_desc_t &desc) {
     return count;
 }
 
+// An offset whose sums are beyond what f32 holds.
+bool is_wide(const chain_desc_t &desc) {
+    return std::any_of(
+            desc.steps.begin(), desc.steps.end(), [](const chain_step_t &s) {
+        return s.step.kind == step_kind_t::offset && s.by_parts;
+    });
+}
+
 uint32_t bits_of_float(float value) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof(bits));
@@ -56,9 +64,11 @@ chain_steps_t<isa>::chain_steps_t(
         jit_generator_t &host, const chain_desc_t &desc)
     : h_(host)
     , desc_(desc)
-    , first_constant_vmm_(narrows(desc.dst) ? 9 : 6)
+    , first_constant_vmm_((narrows(desc.dst) ? 9 : 6) + (is_wide(desc) ? 2 : 0))
     , resident_(std::min(count_constants(desc), max_resident))
-    , lanes_(host, first_constant_vmm_ + resident_, small_float_of(desc)) {
+    , lanes_(host, first_constant_vmm_ + resident_, small_float_of(desc))
+    , vmm_wide_ {
+              vmm_t(first_constant_vmm_ - 2), vmm_t(first_constant_vmm_ - 1)} {
     if (is_floating(desc.dst) && bits_of(desc.dst) <= 8)
         to_small_ = std::make_unique<jit_to_small_float_t<isa>>(host, desc.dst);
 }
@@ -99,14 +109,18 @@ void chain_steps_t<isa>::compute(
     offset_ = offset;
     extent_ = extent;
     clean_ = !desc_.payloads;
+    if (desc_.as_integers && desc_.steps.empty()) return copy_integers(value);
     load(value, desc_.src, desc_.src_by_parts);
     rounded_ = data_type_t::undef;
-    for (const auto &s : desc_.steps) {
-        if (&s == &desc_.steps.back() && stores_clamped(s.step))
+    for (size_t i = 0; i < desc_.steps.size(); ++i) {
+        const chain_step_t &s = desc_.steps[i];
+        if (s.step.kind == step_kind_t::offset && s.by_parts)
+            i = offset_wide(value, i);
+        else if (i + 1 == desc_.steps.size() && stores_clamped(s.step))
             bound_above(value);
         else apply(value, s);
     }
-    prepare_for_dst(value);
+    if (!desc_.as_integers) prepare_for_dst(value);
 }
 
 // Narrowing bounds by itself what the conversion to 32 bits has kept: all but
@@ -307,42 +321,6 @@ void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
     h_.vminps(value, vmm_a, value);
 }
 
-// The differences of the parts are exact; only their sum rounds.
-template <isa_t isa>
-void chain_steps_t<isa>::subtract_parts(
-        const vmm_t &value, const chain_input_t &input) {
-    const bool value_has_high = has_high_;
-    const bool direct_wide = is_direct_wide(input);
-    if (direct_wide) {
-        const auto &p = port(input.port);
-        lanes_.load_parts(vmm_operand, vmm_a, p.format, address(p),
-                extent_ == extent_t::masked);
-        h_.vsubps(value, value, vmm_operand);
-    } else {
-        with({input.port, -1},
-                [&](const Operand &x) { h_.vsubps(value, value, x); });
-    }
-    const auto subtract_high = [&](const vmm_t &from) {
-        if (direct_wide) h_.vsubps(from, from, vmm_a);
-        else if (input.high >= 0)
-            with({input.high, -1},
-                    [&](const Operand &x) { h_.vsubps(from, from, x); });
-    };
-    if (!value_has_high) {
-        subtract_high(value);
-        return;
-    }
-    subtract_high(vmm_high);
-    h_.vaddps(value, value, vmm_high);
-}
-
-template <isa_t isa>
-bool chain_steps_t<isa>::is_direct_wide(const chain_input_t &input) const {
-    const auto &p = port(input.port);
-    return p.access == access_t::direct && p.format.is_wide();
-}
-
-// To a register; by parts: vmm_high has the rest, where there is one.
 template <isa_t isa>
 void chain_steps_t<isa>::load(
         const vmm_t &v, const chain_input_t &input, bool by_parts) {
@@ -368,24 +346,6 @@ void chain_steps_t<isa>::load_single(const vmm_t &v, int p) {
     if (from.access == access_t::staged) h_.vmovups(v, h_.ptr[address(from)]);
     else if (from.place < resident_) h_.vmovaps(v, resident(from));
     else h_.vbroadcastss(v, constant_address(from));
-}
-
-// Calls use() with the input as it can be an instruction's last operand.
-template <isa_t isa>
-template <typename use_t>
-void chain_steps_t<isa>::with(const chain_input_t &input, use_t &&use) {
-    const auto &p = port(input.port);
-    if (input.high < 0) {
-        const bool in_memory = p.access == access_t::staged
-                               || (p.access == access_t::direct
-                                       && p.format.type == data_type_t::f32
-                                       && extent_ != extent_t::masked);
-        if (in_memory) return use(h_.ptr[address(p)]);
-        if (p.access == access_t::constant && p.place < resident_)
-            return use(resident(p));
-    }
-    load(vmm_operand, input, false);
-    use(vmm_operand);
 }
 
 template class chain_steps_t<isa_avx512_core>;

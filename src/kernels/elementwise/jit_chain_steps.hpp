@@ -34,8 +34,9 @@ public:
     void load_row();
 
     /// The value that is to be stored, `offset` elements from the pointers on:
-    /// f32, codes of small floats, or integers of 32 bits where dst has fewer,
-    /// which saturate as they are stored. All of vmm0 to vmm4 but `value` die.
+    /// f32, codes of small floats, integers of 32 bits where dst has fewer,
+    /// which saturate as they are stored, or where the description says so. All
+    /// of vmm0 to vmm4 but `value` die.
     void compute(const vmm_t &value, uint32_t offset, extent_t extent);
 
     /// What the last value needs to be stored as bf16.
@@ -84,12 +85,21 @@ private:
     void clear_nan(const vmm_t &value);
     void to_nearest(const vmm_t &value);
     void offset(const vmm_t &value, const chain_input_t &input);
+    size_t offset_wide(const vmm_t &value, size_t step);
+    data_type_t range_after(size_t step) const;
+    void add_half(const vmm_t &to, const vmm_t &value, bool upper);
+    void bound_half(const vmm_t &to, size_t step, size_t end);
+    void clamp_f64(const vmm_t &value, double lower, double upper);
+    void narrow_halves(const vmm_t &value, const vmm_t &upper, data_type_t to);
+    void copy_integers(const vmm_t &value);
+    void join_parts(const vmm_t &value);
     void quantize(const vmm_t &value, data_type_t type);
     void round(const vmm_t &value, data_type_t type, data_type_t before);
     void subtract_parts(const vmm_t &value, const chain_input_t &input);
     bool is_direct_wide(const chain_input_t &input) const;
     void load(const vmm_t &v, const chain_input_t &input, bool by_parts);
     void load_single(const vmm_t &v, int p);
+    // Calls use() with the input as it can be an instruction's last operand.
     template <typename use_t>
     void with(const chain_input_t &input, use_t &&use);
 
@@ -107,7 +117,25 @@ private:
     data_type_t rounded_ = data_type_t::undef; // what the value was rounded to
     const vmm_t vmm_held {1}, vmm_high {2}, vmm_operand {3},
             vmm_a = vmm_scratch;
+    const vmm_t vmm_wide_[2]; // before the constants, where sums are wide
 };
+
+template <isa_t isa>
+template <typename use_t>
+void chain_steps_t<isa>::with(const chain_input_t &input, use_t &&use) {
+    const auto &p = port(input.port);
+    if (input.high < 0) {
+        const bool in_memory = p.access == access_t::staged
+                               || (p.access == access_t::direct
+                                       && p.format.type == data_type_t::f32
+                                       && extent_ != extent_t::masked);
+        if (in_memory) return use(h_.ptr[address(p)]);
+        if (p.access == access_t::constant && p.place < resident_)
+            return use(resident(p));
+    }
+    load(vmm_operand, input, false);
+    use(vmm_operand);
+}
 
 } // namespace dnnl_dequant
 

@@ -62,6 +62,11 @@ public:
             const Xbyak::RegExp &from, bool tail, const vmm_t &a,
             const vmm_t &b);
 
+    /// One step of elements of 32 bits, as they are.
+    void load_bits(const vmm_t &v, const Xbyak::RegExp &from, bool tail) {
+        h_.vmovups(masked(v, tail), h_.ptr[from]);
+    }
+
     /// An integer of 32 bits as the sum of two f32: its lowest ten bits and
     /// the rest.
     void load_parts(const vmm_t &low, const vmm_t &high,
