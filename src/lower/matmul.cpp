@@ -12,53 +12,12 @@
 #include "kernels/matmul/matmul.hpp"
 #include "lower/blocks.hpp"
 #include "lower/integer_product.hpp"
+#include "lower/matmul_sizes.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// Vectors are as many floats at most, and so are panels of the product.
-constexpr dim_t panel = 64;
-// Floats between rows of src in scratch memory beside its own: rows of a power
-// of two would meet in the same sets of the cache.
-constexpr dim_t src_pad = 16;
-// So do rows of src where they lie, this many floats apart or a multiple.
-constexpr dim_t meeting_pitch = 512;
-// Rows whose sums fit a core's second cache beside a block of weights.
-constexpr dim_t most_rows = 512;
-// Up to so many rows the weights are what costs.
-constexpr dim_t few_rows = 8;
-
-struct block_sizes_t {
-    dim_t depth, cols;
-};
-// Blocks that are read in long stretches, for few rows, where columns lie side
-// by side; and those that leave room for src and the sums in a core's second
-// cache. 4096 x 4096 u4 in groups of 128, one thread of a Cascade Lake, 1 row,
-// ms: columns side by side, 32 x 1024 take 5.6 and 512 x 64 11; depth side by
-// side, 32 x 1024 take 20 and 512 x 64 4.7. The more rows, the more of the time
-// goes to sums that are read and written again, once a block of depth: 512 rows
-// by such blocks in cache, 256 x 256 reach 0.85 to 0.88 of what multiply-adds
-// alone would, 512 x 128 0.92; of 32 rows the first are faster by 6 in 100.
-constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256},
-                        deepest_blocks = {512, 128};
-constexpr dim_t many_rows = 128;
-
-// Rows of weights this long are read as streams; as many sums, and their parts,
-// stay in a core's first caches.
-constexpr dim_t most_gemv_cols = 4096, most_gemv_sums = 8192;
-// Columns whose scales and zero points stay in a core's first cache.
-constexpr dim_t most_dot_cols = 64;
-
-// Up to so many rows what reads weights as streams is faster than what
-// multiplies integers. u8 rows by 4096 x 4096 u4, one thread of a Cascade Lake,
-// ms: 4 rows 2.6 and 3.0, 6 rows 3.5 and 3.6, 8 rows 4.9 and 3.7.
-constexpr dim_t few_quantized_rows = 6;
-
-// Sums of integers that stay in a core's second cache, and columns that are
-// read as streams.
-constexpr dim_t most_integer_sums = 32 * 1024, most_integer_cols = 4096;
 
 class lowering_t {
 public:
@@ -208,8 +167,7 @@ private:
 
     void cut_integer_cols() {
         const bool by_column = plan_.integers->plan().format.depth_stride == 1;
-        dim_t most = std::clamp(most_integer_sums / block_rows_, integer_panel,
-                by_column ? integer_panel : most_integer_cols);
+        dim_t most = most_integer_cols(block_rows_, by_column);
         most = std::min(
                 most, round_up((shape_.back() + threads_ - 1) / threads_,
                               integer_panel));
@@ -228,9 +186,7 @@ private:
 
     void cut_depth_and_cols() {
         const bool by_columns = weights_.chain.preferred_order().back() == 1;
-        block_sizes_t most = block_rows_ <= few_rows && by_columns ? wide_blocks
-                             : block_rows_ < many_rows             ? deep_blocks
-                                                       : deepest_blocks;
+        block_sizes_t most = most_block_sizes(block_rows_, by_columns);
         most.cols = std::min(most.cols,
                 round_up((shape_.back() + threads_ - 1) / threads_, panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
