@@ -169,6 +169,10 @@ cases_t make_vector_shapes() {
     append_transposed(cases, per_group({1, 2, 150, 32}, {1, 1, 8, 1}));
     append_transposed(cases, per_group({2, 270, 33}, {1, 24, 1}));
     append_transposed(cases, per_group({2, 67, 48}, {1, 2, 1}));
+    // And many beside each other, rows left over.
+    append_transposed(cases, per_group({131, 160}, {1, 32}));
+    append_transposed(cases, per_group({67, 768}, {1, 64}));
+    append_transposed(cases, per_group({130, 128}, {6, 32}));
     append_transposed(cases, per_group({2, 3, 40, 37}, {1, 1, 1, 32}));
     append_transposed(cases, per_group({6, 20, 50}, {4, 1, 16}));
     return cases;

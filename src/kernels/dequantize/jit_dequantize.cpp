@@ -117,7 +117,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.zps_vary = plan_.zps_vary;
     desc.has_zps = plan_.params.zps >= 0;
     desc.block_rows = plan_.block_rows;
-    desc.in_groups = plan_.joins_groups;
+    desc.in_groups = plan_.joins_groups || plan_.panel_loop >= 0;
     desc.both_halves = src == row_of_tile_both;
     always_two_part_ = desc.src.is_wide();
     const bool may_be_two_part

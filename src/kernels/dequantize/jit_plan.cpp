@@ -203,23 +203,27 @@ private:
     // Columns that are few are joined by the loop around them.
     void choose_panels() {
         const bool by_rows = plan_.scales_rows || plan_.zps_rows;
+        const dim_t dst_total = nominal_points() * dst_bytes_;
+        const bool in_memory = prefers_panels(dst_total);
         if (plan_.path != jit_src_path_t::transposed || plan_.params.divides
-                || !prefers_panels(nominal_points() * dst_bytes_)
+                || (!in_memory && dst_total > in_cache_bytes)
                 || (plan_.params_vary() && by_rows))
             return;
         const dim_t cols = plan_.cols.extent();
-        if (cols < least_panel_cols) {
+        const dim_t wanted = in_memory ? least_panel_cols : wide_tile_cols;
+        if (cols < wanted) {
             if (plan_.params_vary() || plan_.outer.empty()) return;
             const int l = plan_.outer.back();
-            if (!is_joinable(l) || cols * loop(l).extent < least_panel_cols)
-                return;
+            const dim_t joined
+                    = in_memory ? cols * loop(l).extent : wanted / cols * cols;
+            if (!is_joinable(l) || joined < std::min(wanted, 2 * cols)) return;
             plan_.panel_loop = l;
             plan_.panel_extent = loop(l).extent;
             plan_.outer.pop_back();
             for (size_t o = 0; o < problem_.operands.size(); ++o)
                 plan_.panel_strides[o] = stride(problem_.operands[o], l);
         }
-        plan_.panels = true;
+        plan_.panels = in_memory;
     }
     bool is_joinable(int l) const {
         const int inner = plan_.cols.inner;
@@ -317,8 +321,9 @@ private:
     // Each row has its own parameters of each group.
     void choose_panel_groups() {
         auto &rows = plan_.rows;
-        const dim_t wanted = std::min(
-                plan_.panel_extent, jit_panel_cols / plan_.cols.block);
+        const dim_t most = plan_.panels ? jit_panel_cols : wide_tile_cols;
+        const dim_t wanted
+                = std::min(plan_.panel_extent, most / plan_.cols.block);
         if (rows.block * wanted > jit_max_staged)
             rows.block = std::min(rows.block, rows.block / 2);
         plan_.panel_groups = std::min(wanted, jit_max_staged / rows.block);

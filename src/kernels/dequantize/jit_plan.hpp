@@ -77,8 +77,9 @@ struct jit_parameters_t {
 ///
 /// A transposed source beyond the caches is taken by panels instead: tiles so
 /// wide that rows of dst are written in long stretches, by ordinary stores
-/// after a call for the next row. Where groups make the columns few, a panel is
-/// several outer iterations beside each other, which a call takes as its rows.
+/// after a call for the next row. Where groups make the columns few, a panel,
+/// or a tile in the caches, is several outer iterations beside each other,
+/// which a call takes as its rows.
 struct jit_plan_t {
     jit_axis_t rows, cols;
     std::vector<int> outer;
@@ -112,7 +113,9 @@ struct jit_plan_t {
         return streaming && path == jit_src_path_t::transposed;
     }
     /// Too wide for the next lines of its source to be kept.
-    bool is_wide_tile() const { return panels || cols.block > jit_narrow_cols; }
+    bool is_wide_tile() const {
+        return panels || cols.block * panel_groups > jit_narrow_cols;
+    }
     bool params_vary() const { return scales_vary || zps_vary; }
     dim_t panel_blocks() const {
         return (panel_extent + panel_groups - 1) / panel_groups;

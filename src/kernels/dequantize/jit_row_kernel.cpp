@@ -84,8 +84,9 @@ private:
         cmovg(reg_rows, rows_left);
         sub(rows_left, reg_rows);
         rows_loops();
-        params_.next_pitch();
-        params_.load_pointers();
+        add(reg_src_row, arg(offsetof(jit_row_args_t, src_jump)));
+        add(reg_dst_row, arg(offsetof(jit_row_args_t, dst_jump)));
+        params_.next_group();
         cmp(rows_left, 0);
         jg(l_groups, T_NEAR);
     }

@@ -19,7 +19,8 @@ struct jit_row_desc_t {
     bool has_zps; // else args.zps is one zero for all rows
     // 4: what varies is the same for all rows, and so many share its loads.
     uint32_t block_rows;
-    // With block_rows 4: what varies stands a pitch on after args.group_rows.
+    // After args.group_rows src and dst jump. What varies stands a pitch on
+    // then, block_rows being 4; what does not jumps too.
     bool in_groups;
     // Nibbles in the halves of bytes: a row of src is two of dst, that of the
     // low halves and, args.dst_high on, that of the high ones. Rows share what
@@ -51,7 +52,9 @@ struct jit_row_args_t {
     const float *zps;    //    padded to whole steps; what does not is one float
     const float *zps_high; // with two_part_zps
     dim_t rows, cols;
-    dim_t group_rows; // where in_groups; the last may have fewer
+    // Where in_groups. The last may have fewer; jumps are from the end of one
+    // to the beginning of the next, in bytes.
+    dim_t group_rows, src_jump, dst_jump, scales_jump, zps_jump;
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
     dim_t src_ahead, dst_ahead; // where prefetching, in bytes
     dim_t dst_high;             // with both_halves, in bytes

@@ -108,6 +108,17 @@ public:
         h_.add(arg(offsetof(jit_row_args_t, zps_high)), rax);
     }
 
+    void next_group() {
+        if (vary()) {
+            next_pitch();
+            return load_pointers();
+        }
+        const auto zps_jump = arg(offsetof(jit_row_args_t, zps_jump));
+        h_.add(reg_scales, arg(offsetof(jit_row_args_t, scales_jump)));
+        h_.add(reg_zps, zps_jump);
+        h_.add(reg_zps_high, zps_jump);
+    }
+
     /// After a block of rows: to the next row's, or back to what all share.
     void advance_row() {
         if (vary()) {

@@ -271,6 +271,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.rows = src.count;
     args.cols = chunk.cols;
     args.group_rows = joined ? plan_.rows.inner_extent >> src.other : args.rows;
+    args.src_jump = args.dst_jump = 0;
     args.src_pitch = src.pitch;
     args.dst_pitch = dst_pitch << src.other;
     args.dst_high = dst_pitch;

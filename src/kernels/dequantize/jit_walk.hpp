@@ -95,7 +95,8 @@ private:
     void pack_gathered_rows(const rect_t &rect);
     bool stage_panel_operand(const staging_t &staging, const rect_t &rect);
     void run_panel(const rect_t &rect);
-    void run_panel_row(const rect_t &rect, dim_t r, dim_t tile_row, char *dst);
+    void run_panel_rows(
+            const rect_t &rect, dim_t first, dim_t count, int other);
     void run_chunk(const rect_t &rect, dim_t row, dim_t rows);
     void run_rows_of(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch);

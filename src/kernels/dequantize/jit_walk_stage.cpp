@@ -119,7 +119,7 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     return wide;
 }
 
-// Whole steps of what is dense, in the row kernels' order.
+// What is dense; of what varies whole steps, in the row kernels' order.
 bool jit_walk_t::stage_run(
         const staging_t &staging, dim_t first, float *to, dim_t count) {
     const int o = staging.operand;
@@ -127,11 +127,11 @@ bool jit_walk_t::stage_run(
     if (staging.blocks != nullptr && (count & (staged_block - 1)) == 0
             && (bit & 7) == 0) {
         staging.blocks(to, static_cast<const char *>(buffers_[o]) + bit / 8,
-                count, kernel_.paired_);
+                count, staging.varies && kernel_.paired_);
         return false;
     }
     const bool wide = stage_span(staging, first, to, count);
-    order(to, count);
+    if (staging.varies) order(to, count);
     return wide;
 }
 
