@@ -21,9 +21,8 @@ public:
 
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
-        std::fill_n(
-                group.quads, group.quad_count * 4 * integer_panel, int8_t(0));
-        std::fill_n(group.columns->sums, integer_panel, 0);
+        std::fill_n(group.quads,
+                whole_units(format_, weights.depth) * integer_panel, int8_t(0));
         for (dim_t k = 0; k < weights.depth; ++k)
             for (dim_t n = 0; n < weights.cols; ++n) {
                 const dim_t element = weights.first + k * format_.depth_stride

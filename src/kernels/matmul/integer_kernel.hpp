@@ -97,8 +97,9 @@ public:
     virtual ~integer_kernel_t() = default;
     virtual const char *name() const = 0;
 
-    /// The panel's integers and their sums, in one group. What there is not in
-    /// the last unit of depth is 0; columns that are missing are anything.
+    /// The panel's integers from the group's beginning on, and their sums added
+    /// to those of before. What there is not in the last unit of depth is 0;
+    /// columns that are missing are anything.
     virtual void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept
             = 0;

@@ -11,8 +11,10 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64;
-// Bytes of a row of weights, or of a column, that are asked for ahead.
+// Bytes of a column of weights that are asked for ahead.
 constexpr dim_t bytes_ahead = 256;
+// What unpacked weights may take of a core's second cache.
+constexpr dim_t most_part_bytes = 128 * 1024;
 constexpr int sign_bit = 0x80;
 
 dim_t whole_lines(dim_t bytes) {
@@ -61,6 +63,10 @@ integer_product_t::integer_product_t(integer_plan_t plan)
         places_.push_back(row_end_);
         row_end_ += size;
     }
+    if (plan_.format.depth_stride != 1)
+        part_panels_ = std::clamp<dim_t>(
+                most_part_bytes / (deepest_ * integer_panel), 1,
+                most_block_panels);
 }
 
 dim_t integer_product_t::row_bytes() const {
@@ -83,10 +89,14 @@ dim_t integer_product_t::shared_bytes() const {
             + plan_.rows * groups * static_cast<dim_t>(sizeof(row_group_t)));
 }
 
-dim_t integer_product_t::own_bytes() const {
+dim_t integer_product_t::panel_bytes() const {
     return deepest_ * integer_panel
            + whole_lines(most_block_groups
                          * static_cast<dim_t>(sizeof(integer_columns_t)));
+}
+
+dim_t integer_product_t::own_bytes() const {
+    return part_panels_ * panel_bytes();
 }
 
 row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
@@ -150,82 +160,119 @@ void integer_product_t::lay_out(void *const *buffers, dim_t begin, dim_t end,
         lay_out_row(buffers, row, shared);
 }
 
-// From weights of a panel to those that are wanted a little later: further
-// along where they lie side by side, and from their end to the next ones.
-dim_t integer_product_t::elements_ahead(
-        const block_t &block, const group_block_t &groups, dim_t col) const {
-    const integer_format_t &format = plan_.format;
-    const dim_t ahead = bytes_ahead * 8 / bits_of(format.weights);
-    if (format.depth_stride == 1) return ahead;
-    if (col + ahead < block.cols) return ahead;
-    const auto &first = plan_.groups[groups.first];
-    const auto &last = plan_.groups[groups.first + groups.count - 1];
-    return ahead - block.cols
-           + (last.begin + last.size - first.begin) * format.depth_stride;
+dim_t integer_product_t::first_weight(
+        const group_block_t &groups, dim_t col) const {
+    return plan_.groups[groups.first].begin * plan_.format.depth_stride
+           + col * plan_.format.col_stride;
 }
 
-void integer_product_t::prepare_panel(void *const *buffers,
-        const block_t &block, const group_block_t &groups, dim_t col,
-        integer_group_t *panel) const {
+void integer_product_t::place_panels(part_t &part, void *own) const {
+    for (dim_t p = 0; p < part.panel_count(); ++p) {
+        auto *quads = static_cast<int8_t *>(own) + p * panel_bytes();
+        auto *columns = reinterpret_cast<integer_columns_t *>(
+                quads + deepest_ * integer_panel);
+        for (size_t i = 0; i < part.groups.count; ++i) {
+            const size_t g = part.groups.first + i;
+            const dim_t depth = whole_units(plan_.format, plan_.groups[g].size);
+            part.panels[static_cast<size_t>(p)][i]
+                    = {quads, columns + i, places_[g], depth / 4};
+            std::fill_n(columns[i].scales, integer_panel, 0.f);
+            std::fill_n(columns[i].sums, integer_panel, 0);
+            quads += depth * integer_panel;
+        }
+    }
+}
+
+// Of what is read next, the same panel is asked for.
+void integer_product_t::unpack_strips(
+        void *const *buffers, const part_t &part) const {
     const integer_format_t &format = plan_.format;
+    const bool by_column = format.depth_stride == 1;
+    for (size_t i = 0; i < part.groups.count; ++i) {
+        const auto &group = plan_.groups[part.groups.first + i];
+        const dim_t rows = by_column ? group.size : strip_rows;
+        for (dim_t k = 0; k < group.size; k += rows) {
+            const dim_t first = (group.begin + k) * format.depth_stride
+                                + part.first_col * format.col_stride;
+            integer_weights_t weights;
+            weights.base = buffers[0];
+            weights.depth = std::min(rows, group.size - k);
+            const bool is_last = i + 1 == part.groups.count
+                                 && k + weights.depth == group.size;
+            weights.ahead = by_column
+                                    ? bytes_ahead * 8 / bits_of(format.weights)
+                            : is_last ? part.next - first
+                                      : weights.depth * format.depth_stride;
+            for (dim_t p = 0; p < part.panel_count(); ++p) {
+                weights.first = first + p * integer_panel * format.col_stride;
+                weights.cols = part.panel_cols(p);
+                integer_group_t strip = part.panels[static_cast<size_t>(p)][i];
+                strip.quads += k * integer_panel;
+                plan_.kernel->unpack(weights, strip);
+            }
+        }
+    }
+}
+
+void integer_product_t::load_parameters(
+        void *const *buffers, const part_t &part) const {
     const auto &scales = plan_.weights_scales, &zps = plan_.weights_zps;
-    const dim_t n = block.first_col + col;
-    integer_weights_t weights;
-    weights.base = buffers[0];
-    weights.cols = std::min(integer_panel, block.cols - col);
-    weights.ahead = elements_ahead(block, groups, col);
-    for (size_t i = 0; i < groups.count; ++i) {
-        const size_t g = groups.first + i;
-        const auto &group = plan_.groups[g];
-        weights.first
-                = group.begin * format.depth_stride + n * format.col_stride;
-        weights.depth = group.size;
-        plan_.kernel->unpack(weights, panel[i]);
-        plan_.kernel->load_parameters(buffers[scales.operand],
-                scales.group[g] + n * format.scales_stride,
-                buffers[zps.operand], zps.group[g] + n * format.zps_stride,
-                weights.cols, *panel[i].columns);
-    }
+    for (dim_t p = 0; p < part.panel_count(); ++p)
+        for (size_t i = 0; i < part.groups.count; ++i) {
+            const size_t g = part.groups.first + i;
+            const dim_t n = part.first_col + p * integer_panel;
+            plan_.kernel->load_parameters(buffers[scales.operand],
+                    scales.group[g] + n * plan_.format.scales_stride,
+                    buffers[zps.operand],
+                    zps.group[g] + n * plan_.format.zps_stride,
+                    part.panel_cols(p),
+                    *part.panels[static_cast<size_t>(p)][i].columns);
+        }
 }
 
-void integer_product_t::run_panel(void *const *buffers, const block_t &block,
-        const group_block_t &groups, dim_t col, const void *shared,
-        void *own) const {
-    std::array<integer_group_t, most_block_groups> panel;
-    auto *columns = static_cast<integer_columns_t *>(own);
-    auto *quads = reinterpret_cast<int8_t *>(at(
-            own, whole_lines(most_block_groups
-                             * static_cast<dim_t>(sizeof(integer_columns_t)))));
-    for (size_t i = 0; i < groups.count; ++i) {
-        const size_t g = groups.first + i;
-        const dim_t depth = whole_units(plan_.format, plan_.groups[g].size);
-        panel[i] = {quads, columns + i, places_[g], depth / 4};
-        std::fill_n(panel[i].columns->scales, integer_panel, 0.f);
-        quads += depth * integer_panel;
-    }
-    prepare_panel(buffers, block, groups, col, panel.data());
+void integer_product_t::multiply(
+        const block_t &block, const part_t &part, const void *shared) const {
     const auto count = static_cast<dim_t>(plan_.groups.size());
+    const auto first = static_cast<dim_t>(part.groups.first);
     integer_tile_t tile;
     tile.a = at(shared, rows_at() + block.first_row * row_bytes());
     tile.a_pitch = row_bytes();
     tile.rows = block.rows;
     tile.row_groups
             = reinterpret_cast<const row_group_t *>(at(shared, groups_at()))
-              + block.first_row * count + static_cast<dim_t>(groups.first);
+              + block.first_row * count + first;
     tile.row_groups_pitch = count;
-    tile.groups = panel.data();
-    tile.group_count = static_cast<dim_t>(groups.count);
-    tile.c = block.c + col;
+    tile.group_count = static_cast<dim_t>(part.groups.count);
     tile.c_pitch = block.c_pitch;
-    tile.accumulates = groups.first > 0;
-    plan_.kernel->multiply(tile);
+    tile.accumulates = first > 0;
+    for (dim_t p = 0; p < part.panel_count(); ++p) {
+        tile.groups = part.panels[static_cast<size_t>(p)].data();
+        tile.c = block.c + part.col + p * integer_panel;
+        plan_.kernel->multiply(tile);
+    }
 }
 
 void integer_product_t::run(void *const *buffers, const block_t &block,
         const void *shared, void *own) const noexcept {
-    for (const group_block_t &groups : blocks_)
-        for (dim_t col = 0; col < block.cols; col += integer_panel)
-            run_panel(buffers, block, groups, col, shared, own);
+    const dim_t part_cols = part_panels_ * integer_panel;
+    part_t part;
+    for (size_t b = 0; b < blocks_.size(); ++b)
+        for (dim_t col = 0; col < block.cols; col += part_cols) {
+            part.groups = blocks_[b];
+            part.col = col;
+            part.cols = std::min(part_cols, block.cols - col);
+            part.first_col = block.first_col + col;
+            part.next = col + part_cols < block.cols
+                                ? first_weight(blocks_[b],
+                                          part.first_col + part_cols)
+                                : first_weight(blocks_[std::min(b + 1,
+                                                       blocks_.size() - 1)],
+                                          block.first_col);
+            place_panels(part, own);
+            unpack_strips(buffers, part);
+            load_parameters(buffers, part);
+            multiply(block, part, shared);
+        }
 }
 
 } // namespace dnnl_dequant

@@ -51,7 +51,6 @@ public:
 
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
-        std::fill_n(group.columns->sums, integer_panel, 0);
         if (columns_) unpack_columns(weights, group);
         else unpack_rows(weights, group);
     }

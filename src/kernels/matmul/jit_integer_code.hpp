@@ -35,7 +35,7 @@ struct jit_integer_columns_args_t {
 
     const void *columns[cols];
     int8_t *quads;
-    int32_t *sums; // of these columns; are written
+    int32_t *sums; // of these columns; are added to
     dim_t bytes;   // of a column; to a whole unit zeros follow
     dim_t ahead;   // bytes to what is asked for
 };

@@ -189,11 +189,7 @@ private:
         xor_(r8, r8);
         mov(r9, arg(offsetof(args_t, bytes)));
         mov(r10, arg(offsetof(args_t, ahead)));
-        if (sums()) {
-            mov(r11, arg(offsetof(args_t, sums)));
-            vpxord(sum_, sum_, sum_);
-            vmovups(ptr[r11], sum_);
-        }
+        if (sums()) mov(r11, arg(offsetof(args_t, sums)));
         L(l_line);
         load_columns();
         transpose();
