@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -31,10 +32,10 @@ constexpr dim_t wanted_units = 32;
 // of a copying loop for the last axis (Cascade Lake, 2026-11, one thread).
 constexpr dim_t in_cache_bytes = 1 << 20;
 
-class planner_t {
+class planner_t : private jit_nest_t {
 public:
     planner_t(const problem_t &problem, jit_plan_t &plan)
-        : problem_(problem)
+        : jit_nest_t(problem)
         , plan_(plan)
         , dst_bytes_(bytes_of(problem.dst().type, 1)) // of a byte at least
     {}
@@ -51,27 +52,6 @@ public:
     }
 
 private:
-    int loop_count() const { return static_cast<int>(problem_.loops.size()); }
-    const loop_t &loop(int l) const {
-        return problem_.loops[static_cast<size_t>(l)];
-    }
-    static dim_t stride(const operand_t &operand, int l) {
-        return l < 0 ? 0 : operand.strides[static_cast<size_t>(l)];
-    }
-    const operand_t &operand(int o) const {
-        return problem_.operands[static_cast<size_t>(o)];
-    }
-    bool composes(const operand_t &operand, int outer, int inner) const {
-        return stride(operand, outer)
-               == stride(operand, inner) * loop(inner).extent;
-    }
-
-    // The two loops' indices, counted together, are without gaps.
-    bool gapless(int outer, int inner) const {
-        const int parent = loop(inner).parent;
-        return parent < 0 || (parent == outer && loop(outer).parent < 0);
-    }
-
     void set_inner(jit_axis_t &axis, int l) {
         axis.inner = l;
         axis.inner_extent = loop(l).extent;
@@ -106,16 +86,26 @@ private:
     }
 
     // `row`: the innermost loop that may be rows. Where it is short the next
-    // one makes longer calls.
+    // one makes longer calls, unless calls take groups of the short one.
     void choose_direct_rows(int row) {
         if (row < 0) return;
         int inner = row, outer = row - 1;
         if (outer >= 0 && loop(inner).extent < few_rows
                 && loop(inner).extent < loop(outer).extent
-                && loop(inner).parent != outer)
+                && loop(inner).parent != outer && !are_groups(outer, inner))
             std::swap(inner, outer);
         set_inner(plan_.rows, inner);
         if (outer >= 0) set_outer(plan_.rows, outer);
+    }
+
+    // Rows along `inner` share what varies along the columns.
+    bool are_groups(int outer, int inner) const {
+        bool vary = false, share = true;
+        for (const int o : {plan_.params.scales, plan_.params.zps}) {
+            vary = vary || (varies(o, plan_.cols.inner) && varies(o, outer));
+            share = share && !varies(o, inner);
+        }
+        return vary && share;
     }
 
     void choose_path_and_rows() {
@@ -146,17 +136,6 @@ private:
                 set_outer(plan_.rows, l);
     }
 
-    int src_bits() const { return bits_of(problem_.src().type); }
-
-    // Whatever begins a run along `dense_loop` does so at a whole byte.
-    bool all_at_bytes_but(int dense_loop) const {
-        const dim_t per_byte = std::max(8 / src_bits(), 1);
-        const auto &src = problem_.src();
-        if (src.offset % per_byte != 0) return false;
-        for (int l = 0; l < loop_count(); ++l)
-            if (l != dense_loop && stride(src, l) % per_byte != 0) return false;
-        return true;
-    }
     bool shortens_cols(int l) const {
         const auto &cols = plan_.cols;
         return loop(cols.inner).parent == l
@@ -177,12 +156,6 @@ private:
                     stride(operand, rows.inner), stride(operand, cols.outer),
                     stride(operand, cols.inner)};
         }
-    }
-
-    bool varies(int o, int loop_a, int loop_b = -1) const {
-        return o >= 0
-               && (stride(operand(o), loop_a) != 0
-                       || stride(operand(o), loop_b) != 0);
     }
 
     void choose_params() {
@@ -234,20 +207,15 @@ private:
                && composes(problem_.dst(), l, inner);
     }
 
-    dim_t nominal_points() const {
-        dim_t points = 1;
-        for (const auto &l : problem_.loops)
-            points *= l.extent;
-        return points;
-    }
-
     void choose_stores_and_calls() {
         const dim_t dst_total = nominal_points() * dst_bytes_;
         // A quantized dst is small beside its source.
         plan_.streaming = !plan_.params.divides && !plan_.panels
                           && dst_total > streaming_threshold(is_packed());
         const bool in_cache = dst_total <= in_cache_bytes;
-        plan_.joins_groups = can_join_groups() && (is_packed() || in_cache);
+        const bool short_rows = plan_.cols.extent() < least_panel_cols;
+        plan_.joins_groups
+                = can_join_groups() && (is_packed() || in_cache || short_rows);
         if (plan_.params_vary() && plan_.rows_share()
                 && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
@@ -337,10 +305,6 @@ private:
             if (!plan_.cols.has(l)) places |= stride(problem_.dst(), l);
         return places % per_byte == 0;
     }
-    bool is_clipped(int l) const {
-        return l >= 0 && loop(l).parent >= 0
-               && loop(l).last_extent != loop(l).extent;
-    }
     bool is_packed() const {
         return plan_.path == jit_src_path_t::transposed
                || plan_.path == jit_src_path_t::gathered;
@@ -366,7 +330,6 @@ private:
         return jit_max_staged;
     }
 
-    const problem_t &problem_;
     jit_plan_t &plan_;
     const dim_t dst_bytes_;
 };
