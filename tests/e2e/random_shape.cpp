@@ -27,16 +27,6 @@ dims_t any_shape(random_t &random) {
     return shape;
 }
 
-std::vector<size_t> any_order(random_t &random, size_t rank) {
-    std::vector<size_t> order;
-    for (size_t d = 0; d < rank; ++d)
-        order.insert(
-                order.begin()
-                        + random.between(0, static_cast<dim_t>(order.size())),
-                d);
-    return order;
-}
-
 dims_t any_reshape(random_t &random, const dims_t &from) {
     if (support::tensor_t {data_type_t::u8, from, {}}.count() == 0)
         return {3, 0};

@@ -1,8 +1,6 @@
 #ifndef E2E_RANDOM_SHAPE_HPP
 #define E2E_RANDOM_SHAPE_HPP
 
-#include <vector>
-
 #include "base/types.hpp"
 #include "support/random.hpp"
 
@@ -11,8 +9,6 @@ namespace e2e {
 
 /// Of rank 1 to 4, most often small; rarely with an empty dimension.
 dims_t any_shape(support::random_t &random);
-
-std::vector<size_t> any_order(support::random_t &random, size_t rank);
 
 /// As many elements in other dimensions, most often of the same cuts.
 dims_t any_reshape(support::random_t &random, const dims_t &from);

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "dnnl_dequant/dnnl_dequant.hpp"
-#include "e2e/dequantize_graph.hpp"
 #include "e2e/plugin.hpp"
+#include "e2e/values_by_id.hpp"
 #include "support/cross_product.hpp"
 #include "support/random.hpp"
 
@@ -21,7 +21,6 @@ namespace {
 
 using type = logical_tensor::data_type;
 using bytes_t = std::vector<unsigned char>;
-using values_t = std::map<size_t, bytes_t>; // by logical tensor id
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -192,8 +191,8 @@ private:
     size_t next_ = 0, bounded_y_ = y;
 };
 
-values_t initial_values(const body_t &b) {
-    values_t values;
+values_by_id_t initial_values(const body_t &b) {
+    values_by_id_t values;
     const auto put = [&](size_t id, const std::vector<float> &floats) {
         values[id].resize(floats.size() * sizeof(float));
         if (!floats.empty())
@@ -205,41 +204,15 @@ values_t initial_values(const body_t &b) {
     return values;
 }
 
-// The kernel's name, where the partition is ours.
-std::string run(const body_t &b, const partition &p, values_t &values) {
-    std::vector<logical_tensor> in, out;
-    std::vector<tensor> from, to;
-    const auto tensor_for = [&](const logical_tensor &port) {
-        const size_t id = port.get_id();
-        return id <= y ? tensor_of(b, id)
-                       : logical_tensor(id, type::f32, b.dims,
-                                 logical_tensor::layout_type::strided);
-    };
-    for (const auto &port : p.get_input_ports()) {
-        in.push_back(tensor_for(port));
-        from.emplace_back(
-                in.back(), cpu_engine(), values.at(port.get_id()).data());
-    }
-    for (const auto &port : p.get_output_ports()) {
-        out.push_back(tensor_for(port));
-        auto &bytes = values[port.get_id()];
-        bytes.assign(std::max<size_t>(out.back().get_mem_size(), 4), 0xcd);
-        to.emplace_back(out.back(), cpu_engine(), bytes.data());
-    }
-    const auto compiled = p.compile(in, out, cpu_engine());
-    compiled.execute(cpu_stream(), from, to);
-    cpu_stream().wait();
-    return kernel_of(compiled);
-}
-
-values_t run_all(const body_t &b, partition::policy policy, size_t &largest,
-        std::string &kernel) {
-    values_t values = initial_values(b);
+values_by_id_t run_all(const body_t &b, partition::policy policy,
+        size_t &largest, std::string &kernel) {
+    values_by_id_t values = initial_values(b);
+    const auto tensor_for = [&](size_t id) { return tensor_of(b, id); };
     graph g(dnnl::engine::kind::cpu);
     builder_t(b, g).build();
     for (const auto &p : g.get_partitions(policy)) {
         if (!p.is_supported()) continue; // End
-        const std::string name = run(b, p, values);
+        const std::string name = run(p, tensor_for, values);
         if (p.get_ops_num() > largest) kernel = name;
         largest = std::max(largest, p.get_ops_num());
     }
@@ -250,10 +223,10 @@ size_t ops_of(const body_t &b) {
     return b.tail == tail_t::ops ? 14 : b.tail == tail_t::cast_ops ? 15 : 12;
 }
 
-values_t run_fused(const body_t &b) {
+values_by_id_t run_fused(const body_t &b) {
     size_t largest = 0;
     std::string kernel;
-    const values_t values
+    const values_by_id_t values
             = run_all(b, partition::policy::fusion, largest, kernel);
     EXPECT_EQ(largest, ops_of(b));
     EXPECT_NE(kernel.find("dynamic_quantize"), std::string::npos) << kernel;
@@ -264,10 +237,10 @@ values_t run_fused(const body_t &b) {
 void expect_equal(const body_t &b) {
     size_t largest = 0;
     std::string kernel;
-    const values_t apart
+    const values_by_id_t apart
             = run_all(b, partition::policy::debug, largest, kernel);
     EXPECT_EQ(largest, 1u);
-    const values_t fused = run_fused(b);
+    const values_by_id_t fused = run_fused(b);
     for (const size_t id : {scale, rounded, cast, y}) {
         if (fused.count(id) == 0) continue;
         EXPECT_EQ(fused.at(id), apart.at(id))
@@ -341,7 +314,7 @@ TEST(quantize_body, equals_its_ops_beyond_one_core) {
     expect_equal(b);
 }
 
-float f32_at(const values_t &values, size_t id) {
+float f32_at(const values_by_id_t &values, size_t id) {
     float value = 0;
     std::memcpy(&value, values.at(id).data(), sizeof(value));
     return value;
@@ -355,7 +328,7 @@ TEST(quantize_body, leaves_nan_out_of_the_range) {
         b.dims = {5};
         b.strides = {1};
         b.x = {std::nanf(""), -1.f, 2.f, 0.f, 2.f};
-        const values_t values = run_fused(b);
+        const values_by_id_t values = run_fused(b);
         EXPECT_EQ(f32_at(values, scale), 3.f / 255.f);
         EXPECT_EQ(f32_at(values, rounded), 85.f);
         if (!b.y_is_u8()) continue;
@@ -375,7 +348,7 @@ TEST(quantize_body, of_infinities_has_an_infinite_scale) {
         b.dims = {3};
         b.strides = {1};
         b.x = {infinity, 1.f, -5.f};
-        const values_t values = run_fused(b);
+        const values_by_id_t values = run_fused(b);
         EXPECT_EQ(f32_at(values, scale), infinity);
         EXPECT_EQ(f32_at(values, rounded), 0.f);
     }

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "e2e/dequantize_graph.hpp"
 #include "e2e/plugin.hpp"
+#include "e2e/values_by_id.hpp"
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 #include "support/random.hpp"
@@ -19,7 +19,6 @@ namespace {
 
 using type = logical_tensor::data_type;
 using bytes_t = std::vector<unsigned char>;
-using values_t = std::map<size_t, bytes_t>; // by logical tensor id
 
 const dims_t shape {5, 37};
 constexpr size_t count = 5 * 37;
@@ -50,28 +49,6 @@ struct maker_t {
     }
 };
 
-// The kernel's name, none for one of oneDNN's.
-std::string run(const partition &p,
-        const std::map<size_t, logical_tensor> &tensors, values_t &values) {
-    std::vector<logical_tensor> in, out;
-    std::vector<tensor> from, to;
-    const auto add = [&](const std::vector<logical_tensor> &ports,
-                             std::vector<logical_tensor> &lts,
-                             std::vector<tensor> &given) {
-        for (const auto &port : ports) {
-            lts.push_back(tensors.at(port.get_id()));
-            given.emplace_back(
-                    lts.back(), cpu_engine(), values.at(port.get_id()).data());
-        }
-    };
-    add(p.get_input_ports(), in, from);
-    add(p.get_output_ports(), out, to);
-    const auto compiled = p.compile(in, out, cpu_engine());
-    compiled.execute(cpu_stream(), from, to);
-    cpu_stream().wait();
-    return kernel_of(compiled);
-}
-
 class requantize_t {
 public:
     explicit requantize_t(std::vector<maker_t> ops)
@@ -89,15 +66,15 @@ public:
 
     // Stock's bits, op by op, and ours in one partition.
     void check() {
-        values_t stock = values_, ours = values_;
+        values_by_id_t stock = values_, ours = values_;
         set_plugin_enabled(false);
         for (const auto &p : partitions(partition::policy::debug))
-            run(p, tensors_, stock);
+            run(p, tensor_of_, stock);
         set_plugin_enabled(true);
         const auto fused = partitions(partition::policy::fusion);
         ASSERT_EQ(fused.size(), 1u);
         EXPECT_EQ(fused[0].get_ops_num(), ops_.size());
-        EXPECT_NE(run(fused[0], tensors_, ours), "");
+        EXPECT_NE(run(fused[0], tensor_of_, ours), "");
         const auto &dst = ops_.back().output;
         EXPECT_EQ(support::difference(
                           static_cast<data_type_t>(dst.get_data_type()),
@@ -144,7 +121,9 @@ private:
 
     std::vector<maker_t> ops_;
     std::map<size_t, logical_tensor> tensors_;
-    values_t values_;
+    const std::function<logical_tensor(size_t)> tensor_of_
+            = [this](size_t id) { return tensors_.at(id); };
+    values_by_id_t values_;
     support::random_t random_;
 };
 

@@ -58,21 +58,12 @@ dims_t any_shape(random_t &random) {
     return shape;
 }
 
-std::vector<size_t> any_order(size_t rank, random_t &random) {
-    std::vector<size_t> order;
-    for (size_t d = 0; d < rank; ++d)
-        order.insert(
-                order.begin()
-                        + random.between(0, static_cast<dim_t>(order.size())),
-                d);
-    return order;
-}
-
 dims_t any_strides(const dims_t &shape, random_t &random) {
     if (random.one_in(3)) return support::dense_strides(shape);
     if (random.one_in(4))
         return support::padded_strides(shape, random.between(1, 3));
-    return support::permuted_strides(shape, any_order(shape.size(), random));
+    return support::permuted_strides(
+            shape, support::any_order(random, shape.size()));
 }
 
 std::vector<dim_t> factors_of(const dims_t &shape) {
@@ -156,7 +147,7 @@ void any_add(pair_t &p, random_t &random, tally_t &tally) {
     pair_t other(random);
     const dims_t &shape = p.model.shape();
     if (random.one_in(3)) {
-        const auto order = any_order(shape.size(), random);
+        const auto order = support::any_order(random, shape.size());
         dims_t before(shape.size());
         for (size_t d = 0; d < order.size(); ++d)
             before[order[d]] = shape[d];
@@ -179,7 +170,7 @@ void any_step(pair_t &p, random_t &random, tally_t &tally) {
     switch (random.between(0, 7)) {
     case 0:
     case 1: {
-        const auto order = any_order(p.model.shape().size(), random);
+        const auto order = support::any_order(random, p.model.shape().size());
         p.chain.transpose(order);
         p.model.transpose(order);
         break;

@@ -21,6 +21,16 @@ dim_t random_t::between(dim_t low, dim_t high) {
     return low + static_cast<dim_t>((bits() >> 1) % width);
 }
 
+std::vector<size_t> any_order(random_t &random, size_t count) {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < count; ++i)
+        order.insert(
+                order.begin()
+                        + random.between(0, static_cast<dim_t>(order.size())),
+                i);
+    return order;
+}
+
 void fill_bits(void *data, size_t bytes, random_t &random) {
     auto *out = static_cast<unsigned char *>(data);
     while (bytes > 0) {

@@ -29,6 +29,9 @@ private:
     uint64_t state_;
 };
 
+/// The numbers below `count`, every order as likely.
+std::vector<size_t> any_order(random_t &random, size_t count);
+
 enum class values_t {
     ordinary, // of either sign, around one
     extreme,  // zeros, subnormals, the largest, any finite bits
