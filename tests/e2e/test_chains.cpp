@@ -201,31 +201,86 @@ uint64_t sequences_of(size_t length) {
     return count;
 }
 
-void check_product(size_t length, uint64_t every, tally_t &tally) {
-    every *= static_cast<uint64_t>(support::every());
-    for (size_t kind = 0; kind < dequantize_kind_count; ++kind)
-        for (uint64_t n = kind % every; n < sequences_of(length); n += every) {
-            const uint64_t seed = support::first_seed() + n;
-            SCOPED_TRACE("dequantize " + std::to_string(kind) + ", sequence "
-                         + std::to_string(n) + " of " + std::to_string(length));
-            check_chain(chain_of(kind, steps_of(length, n), seed), seed,
-                    partition::policy::fusion, tally);
-            if (::testing::Test::HasFailure()) return;
-        }
+// The field of nine numbers: i + 3 * j stands for i + j * w, w * w being -1.
+size_t sum(size_t a, size_t b) {
+    return (a % 3 + b % 3) % 3 + (a / 3 + b / 3) % 3 * 3;
+}
+size_t product(size_t a, size_t b) {
+    const size_t minus_one = 2;
+    return (a % 3 * (b % 3) + minus_one * (a / 3) * (b / 3)) % 3
+           + (a % 3 * (b / 3) + a / 3 * (b % 3)) % 3 * 3;
 }
 
-// Every dequantize op and every sequence of up to two steps; of the longer ones
-// a sample, some prime number apart.
-TEST(chain_product, gives_what_its_ops_give_one_by_one) {
+// One of 81 sequences of at most nine steps among which every two steps stand
+// at every two places once: step x is a + b x + c x^2, `number` says a and b.
+std::vector<chain_step_t> covering_steps(
+        size_t length, uint64_t number, size_t c) {
+    static_assert(chain_step_count == 9, "expected as many as the field has");
+    const size_t a = number % 9, b = number / 9;
+    std::vector<chain_step_t> steps;
+    for (size_t x = 0; x < length; ++x)
+        steps.push_back(static_cast<chain_step_t>(
+                sum(a, product(x, sum(b, product(c, x))))));
+    return steps;
+}
+constexpr uint64_t covering_count = 81;
+
+// A dequantize op and what follows it, as `steps_of_number` says.
+template <typename steps_t>
+void check_sequences(size_t dequantize, size_t length, uint64_t count,
+        tally_t &tally, steps_t &&steps_of_number) {
+    const auto every = static_cast<uint64_t>(support::every());
+    for (uint64_t n = dequantize % every; n < count; n += every) {
+        if (::testing::Test::HasFailure()) return;
+        const uint64_t seed = support::first_seed() + n;
+        SCOPED_TRACE("sequence " + std::to_string(n) + " of "
+                     + std::to_string(length));
+        check_chain(chain_of(dequantize, steps_of_number(length, n), seed),
+                seed, partition::policy::fusion, tally);
+    }
+}
+
+// Every sequence of up to three steps; of four to six those in which every two
+// steps meet at every two places.
+void check_product(size_t dequantize) {
     tally_t tally;
-    for (size_t length = 0; length <= 2; ++length)
-        check_product(length, 1, tally);
-    for (const auto &[length, every] : {std::pair<size_t, uint64_t> {3, 17},
-                 {4, 131}, {5, 1171}, {6, 10007}})
-        check_product(length, every, tally);
+    for (size_t length = 0; length <= 3; ++length)
+        check_sequences(
+                dequantize, length, sequences_of(length), tally, steps_of);
+    for (size_t length = 4; length <= 6; ++length)
+        check_sequences(dequantize, length, covering_count, tally,
+                [&](size_t steps, uint64_t n) {
+            return covering_steps(steps, n, dequantize);
+        });
     std::cout << "of " << tally.ops << " ops " << tally.fused
               << " were fused; stock ran " << tally.checked_by_stock << "\n";
     EXPECT_GT(4 * tally.fused, 3 * tally.ops);
+}
+
+TEST(chain_product, of_dequantize) {
+    check_product(0);
+}
+TEST(chain_product, of_dequantize_linear) {
+    check_product(1);
+}
+TEST(chain_product, of_extended_dequantize_linear) {
+    check_product(2);
+}
+TEST(chain_product, of_dynamic_dequantize) {
+    check_product(3);
+}
+
+TEST(chain_product, has_every_two_steps_at_every_two_places) {
+    for (size_t c = 0; c < dequantize_kind_count; ++c)
+        for (size_t i = 0; i < 6; ++i)
+            for (size_t j = 0; j < i; ++j) {
+                std::set<std::pair<chain_step_t, chain_step_t>> pairs;
+                for (uint64_t n = 0; n < covering_count; ++n) {
+                    const auto steps = covering_steps(6, n, c);
+                    pairs.emplace(steps[i], steps[j]);
+                }
+                EXPECT_EQ(pairs.size(), covering_count);
+            }
 }
 
 } // namespace
