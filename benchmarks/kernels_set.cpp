@@ -33,7 +33,8 @@ std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
         all.push_back(c);
     }
     c.granularity = granularity_t::per_group;
-    constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}};
+    // Those of attention's keys in oneDNN's own graphs have eight rows.
+    constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}, {8, 1}};
     for (const auto &group : groups) {
         if (base.dims[0] % group.rows != 0 || base.dims[1] % group.cols != 0)
             continue;
@@ -80,13 +81,16 @@ bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
     if (c.elements() <= tiny_shape.cols)
         return !c.transposed && own_zps && is_unsigned
                && c.granularity == granularity_t::per_tensor;
+    const bool in_cache = is_in_cache(c);
+    const bool short_groups = has_groups(c, 8, 1);
     if (c.transposed)
         return is_unsigned && own_zps
-               && (common || c.granularity == granularity_t::per_tensor);
+               && (common || (in_cache && short_groups)
+                       || c.granularity == granularity_t::per_tensor);
     // Out of cache, groups of 64 are between those of 32 and 128, and the other
     // types and zps are seen in f32 on one thread.
-    const bool in_cache = is_in_cache(c);
-    if (is_unsigned && own_zps) return in_cache || !has_groups(c, 1, 64);
+    if (is_unsigned && own_zps)
+        return in_cache || !(short_groups || has_groups(c, 1, 64));
     return common
            && (in_cache ? c.dst != type_t::f16
                         : c.dst == type_t::f32 && c.threads == fewest_threads);
