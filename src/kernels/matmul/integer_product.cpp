@@ -123,11 +123,13 @@ void integer_product_t::lay_out_group(uint8_t *values, dim_t size) const {
         for (dim_t k = 0; k < size; ++k)
             values[k] ^= sign_bit;
     if (unit == 4) return;
-    uint8_t in_order[8];
+    uint8_t in_order[8], places[8];
+    for (dim_t i = 0; i < unit; ++i)
+        places[i] = static_cast<uint8_t>(place_in_group(format, i));
     for (dim_t k = 0; k < size; k += unit) {
         std::memcpy(in_order, values + k, sizeof(in_order));
-        for (dim_t i = 0; i < unit; ++i)
-            values[k + place_in_group(format, i)] = in_order[i];
+        for (int i = 0; i < 8; ++i)
+            values[k + places[i]] = in_order[i];
     }
 }
 
