@@ -262,22 +262,11 @@ private:
     params_t &params_;
 };
 
-template <isa_t isa>
-result_t make(const jit_row_desc_t &desc, const char *name,
-        std::unique_ptr<const jit_row_kernel_t> &kernel) {
-    std::unique_ptr<jit_row_generator_t<isa>> made;
-    const result_t result = make_jit(made, desc, name);
-    kernel = std::move(made);
-    return result;
-}
-
 } // namespace
 
 result_t make_jit_row_kernel(const jit_row_desc_t &desc, isa_t isa,
         const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel) {
-    if (has(isa, isa_avx512_core))
-        return make<isa_avx512_core>(desc, name, kernel);
-    return make<isa_avx2>(desc, name, kernel);
+    return make_jit_for<jit_row_generator_t>(isa, kernel, desc, name);
 }
 
 } // namespace dnnl_dequant

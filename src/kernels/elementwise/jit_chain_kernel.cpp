@@ -249,22 +249,11 @@ private:
     const Reg64 reg_dst = rdx, reg_count = rcx;
 };
 
-template <isa_t isa>
-result_t make(const chain_desc_t &desc, const char *name,
-        std::unique_ptr<const chain_kernel_t> &kernel) {
-    std::unique_ptr<chain_generator_t<isa>> made;
-    const result_t result = make_jit(made, desc, name);
-    kernel = std::move(made);
-    return result;
-}
-
 } // namespace
 
 result_t make_chain_kernel(const chain_desc_t &desc, isa_t isa,
         const char *name, std::unique_ptr<const chain_kernel_t> &kernel) {
-    if (has(isa, isa_avx512_core))
-        return make<isa_avx512_core>(desc, name, kernel);
-    return make<isa_avx2>(desc, name, kernel);
+    return make_jit_for<chain_generator_t>(isa, kernel, desc, name);
 }
 
 } // namespace dnnl_dequant

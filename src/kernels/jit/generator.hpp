@@ -10,6 +10,7 @@
 
 #include <xbyak/xbyak.h>
 
+#include "base/isa.hpp"
 #include "base/status.hpp"
 
 namespace dnnl_dequant {
@@ -75,6 +76,25 @@ result_t make_jit(
     } catch (const std::bad_alloc &) {
         return {status_t::out_of_memory, "no memory for generated code"};
     }
+}
+
+/// The same, for those who know only what the code does.
+template <typename generator_t, typename code_t, typename... args_t>
+result_t make_jit_as(std::unique_ptr<code_t> &code, const args_t &...args) {
+    std::unique_ptr<generator_t> made;
+    result_t result = make_jit(made, args...);
+    if (result.ok()) code = std::move(made);
+    return result;
+}
+
+/// The same by the best of two instruction sets, of which `isa` has one.
+template <template <isa_t> class generator_t, typename code_t,
+        typename... args_t>
+result_t make_jit_for(
+        isa_t isa, std::unique_ptr<code_t> &code, const args_t &...args) {
+    if (has(isa, isa_avx512_core))
+        return make_jit_as<generator_t<isa_avx512_core>>(code, args...);
+    return make_jit_as<generator_t<isa_avx2>>(code, args...);
 }
 
 } // namespace dnnl_dequant

@@ -94,10 +94,7 @@ private:
 
 result_t make_jit_apart(int vectors, const std::vector<float> &biases,
         std::unique_ptr<jit_apart_t> &apart) {
-    std::unique_ptr<jit_apart_generator_t> made;
-    result_t result = make_jit(made, vectors, biases);
-    if (result.ok()) apart = std::move(made);
-    return result;
+    return make_jit_as<jit_apart_generator_t>(apart, vectors, biases);
 }
 
 } // namespace dnnl_dequant

@@ -317,22 +317,11 @@ private:
     const Reg64 reg_dst_ahead_ = reg_dst_pitch3;
 };
 
-template <isa_t isa>
-result_t make(const jit_quantize_desc_t &desc, const char *name,
-        std::unique_ptr<const jit_row_kernel_t> &kernel) {
-    std::unique_ptr<jit_quantize_row_t<isa>> made;
-    const result_t result = make_jit(made, desc, name);
-    kernel = std::move(made);
-    return result;
-}
-
 } // namespace
 
 result_t make_jit_quantize_row(const jit_quantize_desc_t &desc, isa_t isa,
         const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel) {
-    if (has(isa, isa_avx512_core))
-        return make<isa_avx512_core>(desc, name, kernel);
-    return make<isa_avx2>(desc, name, kernel);
+    return make_jit_for<jit_quantize_row_t>(isa, kernel, desc, name);
 }
 
 } // namespace dnnl_dequant

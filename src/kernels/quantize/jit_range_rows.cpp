@@ -243,22 +243,11 @@ private:
                 reg_count = r9, reg_above = r10, reg_below = r11;
 };
 
-template <isa_t isa>
-result_t make(data_type_t src, range_mode_t mode,
-        std::unique_ptr<const jit_range_rows_t> &kernel) {
-    std::unique_ptr<jit_range_generator_t<isa>> made;
-    const result_t result = make_jit(made, src, mode);
-    kernel = std::move(made);
-    return result;
-}
-
 } // namespace
 
 result_t make_jit_range_rows(data_type_t src, range_mode_t mode, isa_t isa,
         std::unique_ptr<const jit_range_rows_t> &kernel) {
-    if (has(isa, isa_avx512_core))
-        return make<isa_avx512_core>(src, mode, kernel);
-    return make<isa_avx2>(src, mode, kernel);
+    return make_jit_for<jit_range_generator_t>(isa, kernel, src, mode);
 }
 
 } // namespace dnnl_dequant
