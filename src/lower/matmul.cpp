@@ -190,12 +190,14 @@ private:
         most.cols = std::min(most.cols,
                 round_up((shape_.back() + threads_ - 1) / threads_, panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
+        const bool in_parts = plan_.gemv && plan_.gemv->partial_floats() > 1;
+        const dim_t most_sums = in_parts ? most_turned_sums : most_gemv_sums;
         if (plan_.gemv)
-            most.cols = std::min(few_weights_.by_column
-                                         ? most_dot_cols
-                                         : std::min(most_gemv_cols,
-                                                   most_gemv_sums / block_rows_
-                                                           / panel * panel),
+            most.cols = std::min(
+                    few_weights_.by_column
+                            ? most_dot_cols
+                            : std::min(most_gemv_cols,
+                                      most_sums / block_rows_ / panel * panel),
                     round_up((shape_.back() + threads_ - 1) / threads_,
                             few_panel));
         const size_t k = weights_.chain.shape().size() - 2;

@@ -43,6 +43,8 @@ inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns) {
 // Rows of weights this long are read as streams; as many sums, and their parts,
 // stay in a core's first caches.
 constexpr dim_t most_gemv_cols = 4096, most_gemv_sums = 8192;
+// Of sums in many parts, as many as half a core's second cache holds.
+constexpr dim_t most_turned_sums = 4096;
 // Columns whose scales and zero points stay in a core's first cache.
 constexpr dim_t most_dot_cols = 64;
 

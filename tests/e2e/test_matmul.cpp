@@ -71,6 +71,8 @@ const std::vector<shapes_t> &all_shapes() {
             {{1, 11, 50}, {50, 128}},
             {{530, 9}, {9, 66}},
             {{3, 250, 6}, {6, 66}},
+            {{5, 1}, {1, 128}},
+            {{2, 256}, {256, 384}},
     };
     return shapes;
 }
@@ -361,6 +363,31 @@ TEST(matmul, takes_weights_through_layout_ops) {
     matmul.inputs[1] = g.nodes.back().outputs[0];
     g.nodes.push_back(matmul);
     check_exact(g, 7);
+}
+
+// To f16 by the dequantize, to bf16 by a cast: no kernel of few rows rounds
+// twice, blocks do.
+TEST(matmul, takes_weights_that_are_rounded_twice) {
+    for (const bool transposed : {false, true}) {
+        matmul_case_t c;
+        c.src = {1, 128};
+        c.weights = {128, 128};
+        c.quantized = t::s8;
+        c.zps = t::s8;
+        c.group = 64;
+        c.type = t::f16;
+        c.transpose_b = transposed;
+        chain_graph_t g = graph_of(c);
+        chain_node_t matmul = g.nodes.back();
+        g.nodes.pop_back();
+        g = with(g, {op::kind::TypeCast, {}, {}}, t::f32, {128, 128});
+        g = with(g, {op::kind::TypeCast, {}, {}}, t::bf16, {128, 128});
+        matmul.inputs
+                = {add_tensor(g, t::bf16, c.src), g.nodes.back().outputs[0]};
+        matmul.outputs = {add_tensor(g, t::bf16, {1, 128})};
+        g.nodes.push_back(matmul);
+        check_exact(g, 8);
+    }
 }
 
 } // namespace

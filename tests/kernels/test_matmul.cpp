@@ -128,6 +128,17 @@ public:
         EXPECT_LE(errors, errors_in_order);
     }
 
+    // A scale's NaN, whatever its payload, is every sum's.
+    void check_nan(const gemv_t &gemv) {
+        make_values();
+        const bool is_bf16 = w_.scales.type == t::bf16;
+        const uint32_t nan = is_bf16 ? 0x7fff0000u : 0x7fffffffu;
+        for (float &scale : scales_)
+            std::memcpy(&scale, &nan, sizeof(nan));
+        for (const float sum : run(gemv))
+            ASSERT_TRUE(std::isnan(sum)) << sum;
+    }
+
 private:
     // rows x columns
     std::vector<float> run(const gemv_t &gemv) {
@@ -141,10 +152,15 @@ private:
             if (gemv.src_unit() != 1) gemv.arrange(a.data() + r * pitch);
         }
         const dim_t c_pitch = w_.cols + 64;
-        std::vector<float> c(at(rows_ * c_pitch)), partial(c);
-        std::vector<float> scales(at((w_.groups() + 4) * c_pitch) * 4);
-        std::vector<float> zps(scales);
-        place(gemv, c_pitch, scales, zps);
+        std::vector<float> c(at(rows_ * c_pitch));
+        std::vector<float> partial(c.size() * at(gemv.partial_floats()));
+        // They end at guard pages, too.
+        const dim_t parameters
+                = gemv.parameters_by_column()
+                          ? (w_.cols + gemv_t::columns_beyond) * w_.groups()
+                          : (w_.groups() - 1) * c_pitch + w_.cols;
+        const floats_t scales(parameters), zps(parameters);
+        place(gemv, c_pitch, scales.data(), zps.data());
         void *const buffers[] = {stored_.data()};
         gemv.run(
                 buffers, {a.data(), c.data(), partial.data(), pitch, c_pitch,
@@ -163,22 +179,23 @@ private:
         fill_small(src_.data(), rows_ * w_.depth, random_);
         scales_.resize(at(w_.groups() * w_.cols));
         zps_.resize(scales_.size());
-        fill_small(zps_.data(), w_.groups() * w_.cols, random_);
+        for (float &zp : zps_)
+            zp = static_cast<float>(random_.between(-128, 127));
         for (float &scale : scales_)
             scale = static_cast<float>(
                     std::exp2(static_cast<double>(random_.between(-2, 1))));
         if (w_.zps.type == t::undef) std::fill(zps_.begin(), zps_.end(), 0.f);
     }
 
-    void place(const gemv_t &gemv, dim_t c_pitch, std::vector<float> &scales,
-            std::vector<float> &zps) const {
+    void place(const gemv_t &gemv, dim_t c_pitch, float *scales,
+            float *zps) const {
         for (dim_t g = 0; g < w_.groups(); ++g)
             for (dim_t n = 0; n < w_.cols; ++n) {
                 const dim_t to = gemv.parameters_by_column()
                                          ? n * w_.groups() + g
                                          : g * c_pitch + n;
-                scales[at(to)] = scales_[at(g * w_.cols + n)];
-                zps[at(to)] = zps_[at(g * w_.cols + n)];
+                scales[to] = scales_[at(g * w_.cols + n)];
+                zps[to] = zps_[at(g * w_.cols + n)];
             }
     }
 
@@ -241,7 +258,7 @@ protected:
             w.cols = cols;
             w.pitch = (by_column ? depth + depth % 2 : cols) + 2 * (rows % 3);
             w.group = std::min(group, depth);
-            w.scales.type = t::f32;
+            w.scales.type = rows % 2 ? t::f32 : t::bf16;
             w.zps.type = rows % 4 == 0 ? t::undef : t::s8;
             w.rounded = rows % 3 == 0   ? t::bf16
                         : rows % 3 == 1 ? t::f32
@@ -266,6 +283,22 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
                 check(true, depth, cols, group);
 }
 
+// Those of 4 bits that are rounded are transposed in cache.
+TEST_P(gemv, multiplies_whole_tiles) {
+    for (const dim_t depth : {128, 256})
+        for (const dim_t group : {1000, 128})
+            check(false, depth, 256, group);
+    check(false, 384, 128, 256);
+    gemv_weights_t w;
+    w.type = GetParam();
+    w.depth = w.cols = w.pitch = w.group = 128;
+    w.scales.type = w.rounded = t::bf16;
+    std::shared_ptr<const gemv_t> made;
+    ASSERT_TRUE(make_gemv(w, 1, isa_of_machine(), made).ok());
+    EXPECT_EQ(made->name() == std::string("jit_matmul_turned_avx512_core"),
+            bits_of(w.type) == 4);
+}
+
 TEST_P(gemv, errs_no_more_than_sums_in_order) {
     for (const bool by_column : {false, true}) {
         gemv_case_t c;
@@ -284,6 +317,25 @@ TEST_P(gemv, errs_no_more_than_sums_in_order) {
         SCOPED_TRACE(made->name());
         gemv_case_run_t(c).check_errors(*made);
     }
+}
+
+TEST_P(gemv, keeps_nan) {
+    for (const bool by_column : {false, true})
+        for (const t scales : {t::f32, t::bf16})
+            for (const t rounded : {t::f32, t::bf16, t::f16}) {
+                gemv_case_t c;
+                gemv_weights_t &w = c.weights;
+                w.type = GetParam();
+                w.by_column = by_column;
+                w.depth = w.cols = w.pitch = w.group = 128;
+                w.scales.type = scales;
+                w.zps.type = t::s8;
+                w.rounded = rounded;
+                std::shared_ptr<const gemv_t> made;
+                ASSERT_TRUE(make_gemv(w, c.rows, isa_of_machine(), made).ok());
+                SCOPED_TRACE(made->name());
+                gemv_case_run_t(c).check_nan(*made);
+            }
 }
 
 INSTANTIATE_TEST_SUITE_P(every, gemv,

@@ -48,7 +48,7 @@ public:
     struct block_t {
         const float *a; // rows x depth, arranged
         float *c;       // rows x cols, c_pitch elements apart
-        float *partial; // the same, scratch
+        float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
         dim_t first_col, cols; // in panels
         // Of the block's columns, as parameters_by_column()
@@ -69,6 +69,9 @@ public:
     virtual dim_t src_unit() const = 0;
     virtual void arrange(float *row) const noexcept = 0;
 
+    /// Floats of scratch memory that a sum needs.
+    virtual dim_t partial_floats() const = 0;
+
     /// @param buffers of the weights' problem
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
@@ -82,6 +85,11 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
 /// The same, of weights by column, on AVX-512.
 result_t make_dot(
         const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv);
+
+/// The same, of weights of 4 bits by row; unimplemented but for whole tiles of
+/// them.
+result_t make_turned(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
 
 } // namespace dnnl_dequant
 

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "kernels/matmul/jit_dot_code.hpp"
+#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -36,7 +37,10 @@ public:
     dim_t src_unit() const override {
         return bits_of(weights_.type) == 4 ? shape_.step() : 1;
     }
-    void arrange(float *row) const noexcept override;
+    void arrange(float *row) const noexcept override {
+        arrange_for_nibbles(row, weights_.depth, shape_.vectors);
+    }
+    dim_t partial_floats() const override { return 0; }
 
     result_t make() {
         for (int rows = 1; rows <= most_code_rows; ++rows) {
@@ -60,18 +64,6 @@ private:
     const jit_dot_shape_t shape_;
     std::array<std::unique_ptr<jit_dot_code_t>, most_code_rows + 1> code_;
 };
-
-// Vector j of a step gets every vectors-th element, from j on.
-void jit_dot_t::arrange(float *row) const noexcept {
-    const dim_t step = shape_.step(), vectors = shape_.vectors;
-    float natural[8 * 16];
-    for (dim_t k = 0; k < weights_.depth; k += step) {
-        std::copy_n(row + k, step, natural);
-        for (dim_t j = 0; j < vectors; ++j)
-            for (dim_t i = 0; i < 16; ++i)
-                row[k + j * 16 + i] = natural[i * vectors + j];
-    }
-}
 
 void jit_dot_t::run_rows(void *const *buffers, const block_t &block, dim_t row,
         int rows) const noexcept {

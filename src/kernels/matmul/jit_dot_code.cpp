@@ -21,9 +21,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
-#include "kernels/jit/lanes.hpp"
+#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -97,7 +96,7 @@ private:
         load_arguments();
         for (int i = 0; i < rows_ * cols_; ++i)
             vpxord(Zmm(i), Zmm(i), Zmm(i));
-        if (is_nibble()) vmovups(numbers_, constant(numbers()));
+        if (is_nibble()) vmovups(numbers_, constant(nibble_numbers(w_.type)));
         all_groups();
         store_sums();
         postamble();
@@ -166,23 +165,10 @@ private:
             if (has_zps()) vsubps(table(c), numbers_, ptr_b[of(r12, c)]);
             vmulps(table(c), has_zps() ? table(c) : numbers_,
                     ptr_b[of(r11, c)]);
-            lanes_.round(
-                    table(c), w_.rounded, bf16_rounding_t::with_nan, scratch_);
+            lanes_.round(table(c), w_.rounded, weights_rounding(w_), scratch_);
         }
         add(r11, 4);
         if (has_zps()) add(r12, 4);
-    }
-
-    // What a nibble stands for.
-    lanes_t numbers() const {
-        lanes_t lanes;
-        for (size_t i = 0; i < 16; ++i) {
-            const int n = static_cast<int>(i);
-            const float value
-                    = static_cast<float>(is_signed() && n > 7 ? n - 16 : n);
-            std::memcpy(&lanes[i], &value, sizeof(value));
-        }
-        return lanes;
     }
 
     // `tail` elements, or all where that is 0.
@@ -253,7 +239,7 @@ private:
         vcvtdq2ps(w, w);
         if (has_zps()) vsubps(w, w, zp(c));
         vmulps(w, w, scale(c));
-        lanes_.round(w, w_.rounded, bf16_rounding_t::with_nan, scratch_);
+        lanes_.round(w, w_.rounded, weights_rounding(w_), scratch_);
     }
 
     void store_sums() {
@@ -292,10 +278,7 @@ jit_dot_shape_t dot_shape_of(const gemv_weights_t &weights) {
 
 result_t make_jit_dot_code(const gemv_weights_t &weights, int rows, int cols,
         std::unique_ptr<jit_dot_code_t> &code) {
-    std::unique_ptr<jit_dot_generator_t> made;
-    result_t result = make_jit(made, weights, rows, cols);
-    if (result.ok()) code = std::move(made);
-    return result;
+    return make_jit_as<jit_dot_generator_t>(code, weights, rows, cols);
 }
 
 } // namespace dnnl_dequant

@@ -41,6 +41,7 @@ public:
     bool parameters_by_column() const override { return false; }
     dim_t src_unit() const override { return 1; }
     void arrange(float *) const noexcept override {}
+    dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
         std::vector<float> biases;
@@ -146,6 +147,9 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a row or column begins within a byte");
     if (weights.by_column) return make_dot(weights, gemv);
+    if (weights.rounded != data_type_t::f32
+            && make_turned(weights, rows, gemv).ok())
+        return {};
     const jit_gemv_panel_t panel = gemv_panel_of(weights, rows);
     if (panel.vectors == 0) return refuse("columns are not in whole panels");
     auto made = std::make_shared<jit_gemv_t>(weights, panel, rows);

@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/jit/lanes.hpp"
+#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -244,8 +244,8 @@ private:
         else vsubps(value, value, ptr[r11 + bytes(v)]);
         if (rounds_) {
             vmulps(value, value, ptr[r13 + bytes(v)]);
-            lanes_.round(value, w_.rounded, bf16_rounding_t::with_nan,
-                    weight(v + 1));
+            lanes_.round(
+                    value, w_.rounded, weights_rounding(w_), weight(v + 1));
         }
         if (has_room()) return vfmadd231ps(sum(0, v), value, vmm_a_);
         for (int r = 0; r < rows_; ++r)
@@ -306,10 +306,7 @@ float gemv_zp_bias(const gemv_weights_t &weights, int vector) {
 result_t make_jit_gemv_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code) {
-    std::unique_ptr<jit_gemv_generator_t> made;
-    result_t result = make_jit(made, weights, panel, rows);
-    if (result.ok()) code = std::move(made);
-    return result;
+    return make_jit_as<jit_gemv_generator_t>(code, weights, panel, rows);
 }
 
 } // namespace dnnl_dequant

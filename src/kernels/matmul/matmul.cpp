@@ -22,8 +22,8 @@ matmul_t::matmul_t(matmul_plan_t plan)
     if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
     if (plan_.integers) weights_floats_ = plan_.integers->own_bytes() / 4;
     parameters_floats_ = plan_.groups * (plan_.pitch + gemv_t::columns_beyond);
-    // gemv takes as much again as the sums.
-    thread_floats_ = weights_floats_ + rows * plan_.pitch * (plan_.gemv ? 2 : 1)
+    const dim_t partial = plan_.gemv ? plan_.gemv->partial_floats() : 0;
+    thread_floats_ = weights_floats_ + rows * plan_.pitch * (1 + partial)
                      + parameters_floats_
                                * static_cast<dim_t>(plan_.parameters.size());
 }
@@ -89,7 +89,7 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
         std::fill_n(block.c, rows.rows * plan_.pitch, 0.f);
 }
 
-// The sums, as much again, and the parameters.
+// The sums, partial ones, and the parameters.
 void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
         size_t col_block, const float *src, float *sums) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
@@ -101,7 +101,8 @@ void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
     std::array<float *, 2> at {};
     for (size_t p = 0; p < plan_.parameters.size(); ++p) {
         const auto &parameters = plan_.parameters[p];
-        at[p] = sums + 2 * floats + static_cast<dim_t>(p) * parameters_floats_;
+        at[p] = sums + floats * (1 + plan_.gemv->partial_floats())
+                + static_cast<dim_t>(p) * parameters_floats_;
         if (parameters.kernels.operand_count() == 0) continue;
         void *const buffers[] = {weights_buffers[parameters.operand], at[p]};
         parameters.kernels.run({col_block, 0, 0}, buffers);

@@ -1,0 +1,122 @@
+// 32 rows at a time, and of these the even columns, then the odd ones. Two
+// rows' nibbles of a column become a byte, which makes 16 vectors of bytes;
+// four rounds of unpacking turn the 16 x 16 bytes in each quarter of them (a
+// round takes the highest bit of a vector's index to the lowest of the byte's,
+// and that one's highest to the lowest of the vector's). A quarter then is 32
+// rows of one column.
+//
+// Registers: rdi the arguments; rax rbx rbp r12 eight rows each, rsi the pitch,
+// r8 r9 r10 3, 5 and 7 times that; rdx the turned tile; rcx 32 rows to go. A
+// round's vectors are the first sixteen or the last, in turns.
+
+#include "kernels/matmul/jit_turn.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/jit/generator.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int vectors = 16, rounds = 4;
+constexpr int rows_at_once = 2 * vectors;
+
+struct arguments_t {
+    const void *from;
+    dim_t pitch;
+    void *to;
+};
+
+class jit_turn_generator_t : public jit_generator_t, public jit_turn_t {
+public:
+    jit_turn_generator_t()
+        : jit_generator_t("jit_turn") {}
+
+    void operator()(const void *from, dim_t pitch, void *to) const override {
+        const arguments_t args {from, pitch, to};
+        getCode<void (*)(const arguments_t *)>()(&args);
+    }
+
+private:
+    void generate() override {
+        preamble();
+        mov(rax, qword[rdi + offsetof(arguments_t, from)]);
+        mov(rsi, qword[rdi + offsetof(arguments_t, pitch)]);
+        mov(rdx, qword[rdi + offsetof(arguments_t, to)]);
+        lea(r8, ptr[rsi + rsi * 2]);
+        lea(r9, ptr[rsi + rsi * 4]);
+        lea(r10, ptr[r8 + rsi * 4]);
+        mov(ecx, static_cast<uint32_t>(turned_tile / rows_at_once));
+        Label l_rows;
+        L(l_rows);
+        lea(rbx, ptr[rax + rsi * 8]);
+        lea(rbp, ptr[rbx + rsi * 8]);
+        lea(r12, ptr[rbp + rsi * 8]);
+        for (const bool odd : {false, true}) {
+            pair_rows(odd);
+            for (int i = 0; i < rounds; ++i)
+                unpack(i % 2 * vectors);
+            store(odd);
+        }
+        lea(rax, ptr[r12 + rsi * 8]);
+        add(rdx, static_cast<uint32_t>(turned_part_bytes));
+        dec(ecx);
+        jnz(l_rows, T_NEAR);
+        postamble();
+    }
+
+    Address row(int r) const {
+        const Reg64 bases[] = {rax, rbx, rbp, r12};
+        const RegExp base(bases[r / 8]);
+        const RegExp rows[] = {base, base + rsi, base + rsi * 2, base + r8,
+                base + rsi * 4, base + r9, base + r8 * 2, base + r10};
+        return ptr[rows[r % 8]];
+    }
+
+    // Every other column's nibbles: the first row's low in a byte, the second
+    // one's high.
+    void pair_rows(bool odd) {
+        constexpr uint8_t memory_where_mask = 0xb8, memory_elsewhere = 0xe2;
+        const Zmm low(31);
+        vmovups(low, constant(0x0f0f0f0fu));
+        for (int v = 0; v < vectors; ++v) {
+            const Address first = row(2 * v), second = row(2 * v + 1);
+            if (odd) {
+                vpsrlw(Zmm(v), first, 4);
+                vpternlogd(Zmm(v), low, second, memory_elsewhere);
+            } else {
+                vpsllw(Zmm(v), second, 4);
+                vpternlogd(Zmm(v), low, first, memory_where_mask);
+            }
+        }
+    }
+
+    void unpack(int from) {
+        const int to = vectors - from, half = vectors / 2;
+        for (int v = 0; v < half; ++v) {
+            const Zmm a(from + v), b(from + half + v);
+            vpunpcklbw(Zmm(to + 2 * v), a, b);
+            vpunpckhbw(Zmm(to + 2 * v + 1), a, b);
+        }
+    }
+
+    void store(bool odd) {
+        for (int v = 0; v < vectors; ++v)
+            vmovups(ptr[rdx + static_cast<size_t>((2 * v + odd) * 64)], Zmm(v));
+    }
+};
+
+} // namespace
+
+result_t make_jit_turn(std::unique_ptr<jit_turn_t> &turn) {
+    return make_jit_as<jit_turn_generator_t>(turn);
+}
+
+} // namespace dnnl_dequant
+
+#endif

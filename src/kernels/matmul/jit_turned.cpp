@@ -1,0 +1,125 @@
+// A few rows times weights of 4 bits whose columns lie side by side and which
+// the graph rounds: a tile after the other is transposed in cache, so that a
+// column's weights are looked up in a table.
+
+#include "kernels/matmul/gemv.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/matmul/jit_turn.hpp"
+#include "kernels/matmul/jit_turned_code.hpp"
+#include "kernels/matmul/nibble_lookup.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+class jit_turned_t : public gemv_t {
+public:
+    explicit jit_turned_t(const gemv_weights_t &weights)
+        : weights_(weights) {}
+
+    const char *name() const override {
+        return "jit_matmul_turned_avx512_core";
+    }
+    dim_t panel() const override { return turned_tile; }
+    bool parameters_by_column() const override { return false; }
+    dim_t src_unit() const override { return turned_tile; }
+    void arrange(float *row) const noexcept override {
+        arrange_for_nibbles(row, weights_.depth, 8);
+    }
+    dim_t partial_floats() const override { return turned_parts; }
+
+    result_t make(dim_t rows) {
+        result_t made = make_jit_turn(turn_);
+        for (dim_t r = 1; r <= rows && made.ok(); ++r)
+            made = make_jit_turned_code(weights_, static_cast<int>(r),
+                    code_[static_cast<size_t>(r)]);
+        return made;
+    }
+
+    void run(
+            void *const *buffers, const block_t &block) const noexcept override;
+
+private:
+    void add_parts(const block_t &block) const noexcept;
+
+    const gemv_weights_t weights_;
+    std::unique_ptr<jit_turn_t> turn_;
+    std::array<std::unique_ptr<jit_turned_code_t>, most_turned_rows + 1> code_;
+};
+
+void jit_turned_t::run(
+        void *const *buffers, const block_t &block) const noexcept {
+    std::fill_n(block.partial, block.rows * block.c_pitch * turned_parts, 0.f);
+    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    const dim_t block_bytes = bytes_of(weights_.type, block.cols);
+    const char *strip = static_cast<const char *>(buffers[0])
+                        + bytes_of(weights_.type, block.first_col);
+    alignas(64) char tile[turned_bytes];
+    const jit_turned_code_t &code = *code_[static_cast<size_t>(block.rows)];
+    jit_turned_args_t args;
+    args.tile = tile;
+    args.a_pitch = block.a_pitch * 4;
+    args.sums_pitch = block.c_pitch * turned_parts * 4;
+    args.ahead_pitch = pitch;
+    const char *const next_block = strip + block_bytes;
+    for (dim_t k = 0; k < weights_.depth; k += turned_tile) {
+        const dim_t parameters = k / weights_.group * block.c_pitch;
+        const char *const next_strip = strip + turned_tile * pitch;
+        args.ahead = k + turned_tile < weights_.depth ? next_strip : next_block;
+        args.ahead_row = args.ahead;
+        args.ahead_end = args.ahead + block_bytes;
+        for (dim_t n = 0; n < block.cols; n += turned_tile) {
+            const char *const from = strip + bytes_of(weights_.type, n);
+            (*turn_)(from, pitch, tile);
+            args.a = block.a + k;
+            args.scales = block.scales + parameters + n;
+            args.zps = block.zps + parameters + n;
+            args.sums = block.partial + n * turned_parts;
+            code(args);
+        }
+        strip = next_strip;
+    }
+    add_parts(block);
+}
+
+void jit_turned_t::add_parts(const block_t &block) const noexcept {
+    for (dim_t r = 0; r < block.rows; ++r) {
+        const float *parts = block.partial + r * block.c_pitch * turned_parts;
+        for (dim_t n = 0; n < block.cols; ++n, parts += turned_parts) {
+            float quarter[4];
+            for (int i = 0; i < 4; ++i)
+                quarter[i] = (parts[i] + parts[i + 8])
+                             + (parts[i + 4] + parts[i + 12]);
+            block.c[r * block.c_pitch + n]
+                    = (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
+        }
+    }
+}
+
+} // namespace
+
+result_t make_turned(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    // 4096 x 4096 u4 to bf16, one thread of a Cascade Lake: four rows 6.1 ms,
+    // eight 14; without transposing 8.7 and 11.
+    if (rows > most_turned_rows)
+        return {status_t::unimplemented, "there are too many rows"};
+    const bool one_group = weights.group >= weights.depth;
+    if (bits_of(weights.type) != 4 || weights.cols % turned_tile != 0
+            || weights.depth % turned_tile != 0
+            || (weights.group % turned_tile != 0 && !one_group))
+        return {status_t::unimplemented, "weights are not in whole tiles"};
+    auto made = std::make_shared<jit_turned_t>(weights);
+    const result_t result = made->make(rows);
+    if (result.ok()) gemv = std::move(made);
+    return result;
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef KERNELS_MATMUL_JIT_TURNED_CODE_HPP
+#define KERNELS_MATMUL_JIT_TURNED_CODE_HPP
+
+#include "kernels/matmul/gemv.hpp"
+
+namespace dnnl_dequant {
+
+/// Rows that one piece of code does, at most.
+constexpr int most_turned_rows = 4;
+/// Each sum is so many partial ones, side by side.
+constexpr dim_t turned_parts = 16;
+
+/// Some rows by a tile of weights, as jit_turn_t leaves it.
+struct jit_turned_args_t {
+    const void *tile;
+    const float *a;            // arranged
+    const float *scales, *zps; // of the tile's columns
+    float *sums;               // rows x columns x parts, added to
+    dim_t a_pitch, sums_pitch; // bytes
+    // Rows of weights that are turned later, and how far they have been asked
+    // for: in the row that begins and ends there, `ahead_pitch` bytes from the
+    // next.
+    const char *ahead_row, *ahead, *ahead_end;
+    dim_t ahead_pitch;
+};
+
+class jit_turned_code_t {
+public:
+    virtual ~jit_turned_code_t() = default;
+    virtual void operator()(jit_turned_args_t &args) const = 0;
+};
+
+/// AVX-512; up to most_turned_rows.
+result_t make_jit_turned_code(const gemv_weights_t &weights, int rows,
+        std::unique_ptr<jit_turned_code_t> &code);
+
+} // namespace dnnl_dequant
+
+#endif
