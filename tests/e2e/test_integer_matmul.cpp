@@ -142,6 +142,29 @@ TEST(integer_matmul, is_near_the_dequantized_product) {
                         }
 }
 
+// Nibbles side by side down the depth are taken by eight.
+TEST(integer_matmul, takes_groups_that_end_anywhere) {
+    const source_t sources[] = {{t::u8, qtype_t::per_channel, 0, true, true},
+            {t::s8, qtype_t::per_tensor, 0, false, false}};
+    for (const source_t &source : sources)
+        for (const auto &[depth, group] : std::vector<std::pair<dim_t, dim_t>> {
+                     {60, 0}, {62, -1}, {254, -1}, {84, 28}, {90, 30}})
+            for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+                for (const t zps : {t::undef, t::u4})
+                    for (const bool transposed : {false, true}) {
+                        matmul_case_t c;
+                        c.src = {7, depth};
+                        c.weights = {depth, 50};
+                        c.quantized = quantized;
+                        c.zps = zps;
+                        c.group = group;
+                        c.transpose_b = transposed;
+                        SCOPED_TRACE(to_string(c));
+                        check(c, source, multiplies_integers());
+                        if (HasFailure()) return;
+                    }
+}
+
 // Groups of eight are multiplied as f32, and so is a product in batches.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     const source_t source {t::u8, qtype_t::per_tensor, 0, true, false};

@@ -84,8 +84,9 @@ public:
 
 private:
     void bound(step_kind_t kind) {
-        static const std::vector<std::array<float, 2>> bounds {
-                {0.f, 6.f}, {-0.f, 1.f}, {-1.5f, 0.f}, {-3e38f, 0.25f}};
+        static const std::vector<std::array<float, 2>> bounds {{0.f, 6.f},
+                {-0.f, 1.f}, {-1.5f, 0.f}, {-3e38f, 0.25f}, {-128.f, 127.f},
+                {0.f, 255.f}};
         const auto &b = random_.pick(bounds);
         c_.steps.push_back({kind, -1, t::undef, b[0], b[1]});
     }

@@ -93,6 +93,9 @@ TEST(dequantize_in_memory, transposes_groups_of_columns) {
     // The last panel has fewer groups, or the last group is short.
     expect_as_portable({t::u4, t::u4, t::f32, narrow_rest, {1, 128}});
     expect_as_portable({t::u8, t::u8, t::f32, odd, {1, 128}});
+    // Half of the rows, for which there is room, are an odd number.
+    expect_as_portable({t::u4, t::u4, t::f32, {66, 98304}, {1, 32}});
+    expect_as_portable({t::s4, t::s4, t::bf16, {130, 98304}, {1, 32}});
 }
 
 TEST(dequantize_in_memory, transposes_groups_of_rows) {

@@ -23,7 +23,10 @@ constexpr dim_t groups = 2;
 
 struct case_t {
     integer_format_t format;
-    dim_t depth, cols, rows;
+    dim_t depth = 0, cols = 0, rows = 0;
+    // What bytes are picked from, of all there are if none is named.
+    std::vector<uint8_t> of_src = {}, of_weights = {}, of_zps = {};
+    std::vector<int32_t> src_zps = {};
 
     std::string text() const {
         std::ostringstream out;
@@ -55,13 +58,14 @@ public:
         , row_groups_(static_cast<size_t>(c.rows * groups))
         , dst(static_cast<size_t>(c.rows) * panel, 0.5f) {
         support::random_t random(7);
-        const auto fill = [&](const support::guarded_buffer_t &buffer) {
+        const auto fill = [&](const support::guarded_buffer_t &buffer,
+                                  const std::vector<uint8_t> &values) {
             for (size_t i = 0; i < buffer.size(); ++i)
                 static_cast<uint8_t *>(buffer.data())[i]
-                        = static_cast<uint8_t>(random.between(0, 255));
+                        = byte_of(random, values);
         };
-        fill(weights_);
-        fill(zps_);
+        fill(weights_, c.of_weights);
+        fill(zps_, c.of_zps);
         for (float &scale : scales_)
             scale = static_cast<float>(random.between(-99, 99)) / 64;
         for (dim_t r = 0; r < c.rows * groups; ++r)
@@ -128,14 +132,25 @@ private:
                            - zp);
         return sum;
     }
+    static uint8_t byte_of(
+            support::random_t &random, const std::vector<uint8_t> &values) {
+        return values.empty() ? static_cast<uint8_t>(random.between(0, 255))
+                              : random.pick(values);
+    }
+    // Of s8 by u8's, or the other way round, where sums may be long.
+    int32_t src_zp(support::random_t &random) const {
+        if (!c_.format.has_src_zps) return 0;
+        if (!c_.src_zps.empty()) return random.pick(c_.src_zps);
+        const bool is_short = c_.format.has_short_sums && c_.depth > 85;
+        return static_cast<int32_t>(
+                is_short ? random.between(0, 255) : random.between(-128, 383));
+    }
     void fill_row(support::random_t &random, dim_t row) {
         const float scale = static_cast<float>(random.between(-99, 99)) / 64;
-        const auto zp = c_.format.has_src_zps
-                                ? static_cast<int32_t>(random.between(0, 255))
-                                : 0;
+        const int32_t zp = src_zp(random);
         int32_t sum = 0;
         for (dim_t k = 0; k < c_.depth; ++k) {
-            a_[place(row, k)] = static_cast<uint8_t>(random.between(0, 255));
+            a_[place(row, k)] = byte_of(random, c_.of_src);
             sum += a_[place(row, k)] - zp;
         }
         row_groups_[static_cast<size_t>(row)] = make_row_group(zp, sum, scale);
@@ -188,7 +203,10 @@ TEST(integer_kernel, is_exact) {
                     for (const dim_t cols : {1, 5, 32, 63, 64})
                         for (const bool by_rows : {false, true}) {
                             if (has_short_sums && depth > 128) continue;
-                            case_t c {{}, depth, cols, depth % 14 + 1};
+                            case_t c;
+                            c.depth = depth;
+                            c.cols = cols;
+                            c.rows = depth % 14 + 1;
                             c.format.has_short_sums = has_short_sums;
                             c.format.has_src_zps = cols % 2;
                             c.format.weights = weights;
@@ -206,16 +224,35 @@ TEST(integer_kernel, is_exact) {
 // The largest sums there are, of the longest groups.
 TEST(integer_kernel, does_not_overflow) {
     for (const bool has_short_sums : {false, true})
-        for (const t weights : {t::u8, t::s8}) {
-            case_t c {{}, has_short_sums ? 128 : 14 * 1024, 1, 1};
-            c.format.has_short_sums = has_short_sums;
-            c.format.has_src_zps = true;
-            c.format.weights = weights;
-            c.format.scales = t::f32;
-            c.format.depth_stride = 1;
-            c.format.col_stride = c.depth;
-            check(c);
-        }
+        for (const bool is_src_high : {false, true})
+            for (const bool are_weights_high : {false, true})
+                for (const t weights : {t::u8, t::s8}) {
+                    case_t c;
+                    c.depth = has_short_sums ? 85 : 14 * 1024;
+                    c.cols = 3;
+                    c.rows = 2;
+                    c.format.has_short_sums = has_short_sums;
+                    c.format.has_src_zps = true;
+                    c.format.weights = weights;
+                    // 383 from the integers, to either side.
+                    c.format.zps = weights == t::u8 ? t::s8 : t::u8;
+                    c.format.zps_stride = 1;
+                    c.format.scales = t::f32;
+                    c.format.scales_stride = 1;
+                    c.format.depth_stride = 1;
+                    c.format.col_stride = c.depth + 1;
+                    c.of_src = {is_src_high ? uint8_t(255) : uint8_t(0)};
+                    c.src_zps = {is_src_high ? -128 : 383};
+                    const uint8_t most = weights == t::u8 ? 255 : 127;
+                    c.of_weights = {are_weights_high ? most : uint8_t(~most)};
+                    c.of_zps = {weights == t::u8
+                                        ? (are_weights_high ? uint8_t(0x80)
+                                                            : uint8_t(0x7f))
+                                        : (are_weights_high ? uint8_t(0)
+                                                            : uint8_t(255))};
+                    check(c);
+                    if (HasFailure()) return;
+                }
 }
 
 TEST(integer_kernel, says_what_it_does_not_take) {

@@ -292,8 +292,9 @@ private:
         const dim_t most = plan_.panels ? jit_panel_cols : wide_tile_cols;
         const dim_t wanted
                 = std::min(plan_.panel_extent, most / plan_.cols.block);
+        // Two rows may share bytes of src.
         if (rows.block * wanted > jit_max_staged)
-            rows.block = std::min(rows.block, rows.block / 2);
+            rows.block = (rows.block / 2 + 1) / 2 * 2;
         plan_.panel_groups = std::min(wanted, jit_max_staged / rows.block);
     }
 

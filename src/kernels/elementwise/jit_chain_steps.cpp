@@ -128,8 +128,9 @@ void chain_steps_t<isa>::compute(
 template <isa_t isa>
 bool chain_steps_t<isa>::stores_clamped(const step_t &step) const {
     const step_t dst = bounds_of(desc_.dst);
-    return narrows(desc_.dst) && step.kind == step_kind_t::clamp
-           && step.lower == dst.lower && step.upper == dst.upper;
+    return narrows(desc_.dst) && desc_.range == desc_.dst
+           && step.kind == step_kind_t::clamp && step.lower == dst.lower
+           && step.upper == dst.upper;
 }
 
 // NaN stays, being the second operand.

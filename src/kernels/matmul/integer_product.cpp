@@ -110,8 +110,9 @@ row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
         zp += static_cast<int32_t>(
                 load_int(zps.type, buffers[zps.operand], element(zps)));
     const dim_t size = plan_.groups[group].size;
-    return make_row_group(zp,
-            sum_of(values, size) - static_cast<int32_t>(size) * zp,
+    // Its elements are anywhere in its units, the rest of which are zeros.
+    const int32_t sum = sum_of(values, whole_units(plan_.format, size));
+    return make_row_group(zp, sum - static_cast<int32_t>(size) * zp,
             load_f32(scales.type, buffers[scales.operand], element(scales)));
 }
 
