@@ -88,6 +88,7 @@ TEST(dequantize_in_memory, transposes_groups_of_columns) {
     expect_as_portable({t::u8, t::u8, t::f32, wide, {1, 32}});
     expect_as_portable({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 32}});
     expect_as_portable({t::s4, t::s32, t::f32, wide, {1, 128}});
+    expect_as_portable({t::u4, t::u8, t::f16, {3072, 4096}, {1, 16}});
     expect_as_portable({t::s8, t::undef, t::f16, {3072, 4096}, {1, 128}});
     expect_as_portable({t::u4, t::undef, t::f32, wide, {1, 4096}});
     // The last panel has fewer groups, or the last group is short.

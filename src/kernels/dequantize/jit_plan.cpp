@@ -19,7 +19,7 @@ constexpr dim_t few_rows = 16;
 // What a tile should be wide, so that dst is written in long stretches.
 constexpr dim_t tile_cols = jit_narrow_cols;
 constexpr dim_t wide_tile_cols = 256; // where they are in L2
-constexpr dim_t narrow_tile_cols = 32;
+constexpr dim_t narrow_tile_cols = 16;
 // Whole cache lines of a source that is dense along the rows.
 constexpr dim_t tile_row_bytes = 64;
 // A stretch of dst that is worth a panel.
