@@ -206,7 +206,9 @@ private:
                    && weights_.chain.cuts_evenly(k + 1, size)
                    && stored_.cuts_evenly(rank_ - 1, size);
         });
-        const dim_t depth = most.depth * most.cols / round_up(cols_, panel);
+        // Where columns cannot be cut there are more of them than wanted.
+        const dim_t depth = std::max<dim_t>(
+                most.depth * most.cols / round_up(cols_, panel), 1);
         depth_ = pick_size(plan_.depth, depth, 16, [&](dim_t size) {
             return weights_.chain.cuts_evenly(k, size);
         });

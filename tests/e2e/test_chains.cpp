@@ -8,6 +8,7 @@
 #include <iostream>
 #include <set>
 
+#include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "e2e/random_chain.hpp"
 #include "support/cross_product.hpp"
@@ -255,6 +256,44 @@ void check_product(size_t dequantize) {
     std::cout << "of " << tally.ops << " ops " << tally.fused
               << " were fused; stock ran " << tally.checked_by_stock << "\n";
     EXPECT_GT(4 * tally.fused, 3 * tally.ops);
+}
+
+// Tiles of transposed tensors cut the columns; nibbles only at whole bytes.
+TEST(chains, cut_nibbles_at_bytes) {
+    for (const dim_t cols : {86, 102}) {
+        chain_graph_t g;
+        const dims_t dims {6, cols};
+        chain_node_t dequantize {op::kind::DynamicDequantize, {}, {}};
+        dequantize.dequantize.src.dims = dims;
+        dequantize.dequantize.qtype = support::qtype_t::per_tensor;
+        dequantize.inputs = {add_tensor(g, data_type_t::u4, dims),
+                add_tensor(g, data_type_t::f32,
+                        support::scales_dims_of(dequantize.dequantize))};
+        dequantize.outputs = {add_tensor(g, data_type_t::f32, dims)};
+        g.nodes.push_back(dequantize);
+        for (int i = 0; i < 4; ++i) {
+            chain_node_t add {op::kind::Add, {}, {}};
+            const size_t other = add_tensor(g, data_type_t::f32, dims);
+            g.tensors[other].strides = {1, dims[0]};
+            add.inputs = {g.nodes.back().outputs[0], other};
+            add.outputs = {add_tensor(g, data_type_t::f32, dims)};
+            g.nodes.push_back(add);
+        }
+        graph built(dnnl::engine::kind::cpu);
+        build(g, built);
+        const auto partitions = built.get_partitions();
+        ASSERT_EQ(partitions.size(), 1u);
+        const auto ordinary = support::values_t::ordinary;
+        const auto got = initial_values(g, ordinary, 5);
+        const auto expected = initial_values(g, ordinary, 5);
+        run(g, partitions[0], got);
+        for (size_t id = 0; id < g.nodes.size(); ++id)
+            ASSERT_TRUE(compute(g, id, expected));
+        EXPECT_EQ(support::difference(data_type_t::f32, expected.back().data(),
+                          got.back().data(), g.tensors.back().span()),
+                "")
+                << cols << " columns";
+    }
 }
 
 TEST(chain_product, of_dequantize) {

@@ -288,6 +288,7 @@ private:
 
     // Each row has its own parameters of each group.
     void choose_panel_groups() {
+        static_assert(jit_panel_cols <= jit_max_staged, "a row fits");
         auto &rows = plan_.rows;
         const dim_t most = plan_.panels ? jit_panel_cols : wide_tile_cols;
         const dim_t wanted

@@ -140,8 +140,11 @@ private:
             plan_.row_block *= 2;
         while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
             plan_.col_block /= 2;
+        // What is read or stored along the columns may have elements that
+        // share a byte.
         constexpr dim_t most_per_byte = 4;
-        if (plan_.packs && plan_.col_block > most_per_byte)
+        if ((plan_.packs || plan_.col_block < plan_.all_cols())
+                && plan_.col_block > most_per_byte)
             plan_.col_block -= plan_.col_block % most_per_byte;
     }
 
