@@ -349,45 +349,6 @@ TEST(matmul, is_not_fused_where_it_must_not_be) {
     EXPECT_EQ(ours_of(partitions_of(plain)), 0u);
 }
 
-// Columns cannot be cut where each half of them is a matrix of dst.
-TEST(matmul, moves_halves_of_many_columns) {
-    for (const bool transposed : {true, false})
-        for (const dim_t rows : {2, 9}) {
-            const dim_t half = transposed ? 16411 : 32771;
-            matmul_case_t c;
-            c.src = {rows, 64};
-            c.weights = {64, 2 * half};
-            c.quantized = data_type_t::u8;
-            c.zps = data_type_t::undef;
-            c.group = 32;
-            c.transpose_b = transposed;
-            chain_graph_t g = graph_of(c);
-            chain_node_t reshape {op::kind::StaticReshape, {}, {}};
-            reshape.shape = {rows, 2, half};
-            reshape.inputs = {g.nodes.back().outputs[0]};
-            reshape.outputs = {add_tensor(g, data_type_t::f32, reshape.shape)};
-            g.nodes.push_back(reshape);
-            chain_node_t transpose {op::kind::StaticTranspose, {}, {}};
-            transpose.order = {1, 0, 2};
-            transpose.inputs = reshape.outputs;
-            transpose.outputs
-                    = {add_tensor(g, data_type_t::f32, {2, rows, half})};
-            g.nodes.push_back(transpose);
-            graph built(dnnl::engine::kind::cpu);
-            build(g, built);
-            const auto partitions = built.get_partitions();
-            ASSERT_EQ(partitions.size(), 1u);
-            const auto got = exact_values(g, 3), expected = exact_values(g, 3);
-            run(g, partitions[0], got);
-            compute_exactly(g, expected);
-            EXPECT_EQ(support::difference(data_type_t::f32,
-                              expected.back().data(), got.back().data(),
-                              g.tensors.back().span()),
-                    "")
-                    << to_string(c);
-        }
-}
-
 TEST(matmul, takes_weights_through_layout_ops) {
     matmul_case_t c;
     c.src = {3, 24};
