@@ -134,8 +134,8 @@ private:
         const RegExp base(row < 3 ? rax : rbx);
         return row % 3 == 0 ? base : base + rsi * (row % 3);
     }
-    static constexpr size_t bytes(int vectors) {
-        return static_cast<size_t>(vectors) * simd_w * 4;
+    static constexpr size_t bytes(int count) {
+        return static_cast<size_t>(count) * simd_w * 4;
     }
 
     // The sums from c, or to it.
