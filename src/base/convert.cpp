@@ -5,24 +5,14 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bits.hpp"
+
 namespace dnnl_dequant {
 
 namespace {
 
 constexpr uint32_t f32_abs_mask = 0x7fffffffu;
 constexpr uint32_t f32_infinity = 0x7f800000u;
-
-uint32_t bits_of_f32(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-float f32_of_bits(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-}
 
 template <typename T>
 T load_as(const void *base, dim_t index) {

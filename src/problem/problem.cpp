@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <functional>
+
+#include "base/bits.hpp"
 
 namespace dnnl_dequant {
 
@@ -81,12 +82,6 @@ const char *to_string(step_kind_t kind) {
     case step_kind_t::function: return "function";
     }
     return "unknown";
-}
-
-uint32_t bits_of_float(float value) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
 }
 
 std::string two_numbers(float a, float b) {
@@ -200,11 +195,11 @@ size_t hash_of(const problem_t &problem) {
         hasher.add(static_cast<dim_t>(step.kind));
         hasher.add(step.operand);
         hasher.add(static_cast<dim_t>(step.type));
-        hasher.add(bits_of_float(step.lower));
-        hasher.add(bits_of_float(step.upper));
+        hasher.add(bits_of_f32(step.lower));
+        hasher.add(bits_of_f32(step.upper));
         hasher.add(static_cast<dim_t>(step.function));
-        hasher.add(bits_of_float(step.alpha));
-        hasher.add(bits_of_float(step.beta));
+        hasher.add(bits_of_f32(step.alpha));
+        hasher.add(bits_of_f32(step.beta));
     }
     return hasher.value();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -23,10 +24,10 @@ constexpr dim_t in_cache_bytes = 1 << 20;
 constexpr dim_t slack = 16; // see jit_params.hpp
 
 // How large pieces and units are, and what is stored how.
-class chain_blocks_t {
+class chain_blocks_t : private jit_nest_t {
 public:
     chain_blocks_t(const problem_t &problem, chain_plan_t &plan)
-        : problem_(problem)
+        : jit_nest_t(problem)
         , plan_(plan)
         , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
 
@@ -64,19 +65,6 @@ public:
     }
 
 private:
-    const loop_t &loop(int l) const {
-        return problem_.loops[static_cast<size_t>(l)];
-    }
-    const operand_t &operand(int o) const {
-        return problem_.operands[static_cast<size_t>(o)];
-    }
-    dim_t nominal_points() const {
-        dim_t points = 1;
-        for (const auto &l : problem_.loops)
-            points *= l.extent;
-        return points;
-    }
-
     dim_t tiled_bits(const chain_feed_t &feed) const {
         return feed.tiled ? bits_of(operand(feed.operand).type) : 0;
     }
@@ -148,7 +136,6 @@ private:
             plan_.col_block -= plan_.col_block % most_per_byte;
     }
 
-    const problem_t &problem_;
     chain_plan_t &plan_;
     const dim_t dst_bytes_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/convert.hpp"
+#include "kernels/dequantize/jit_nest.hpp"
 
 namespace dnnl_dequant {
 
@@ -24,10 +25,10 @@ bool is_wide_integer(const operand_t &operand) {
     return is_integer(operand.type) && bits_of(operand.type) > 16;
 }
 
-class chain_planner_t {
+class chain_planner_t : private jit_nest_t {
 public:
     chain_planner_t(const problem_t &problem, chain_plan_t &plan)
-        : problem_(problem)
+        : jit_nest_t(problem)
         , plan_(plan) {}
 
     result_t make() {
@@ -41,16 +42,6 @@ public:
     }
 
 private:
-    int loop_count() const { return static_cast<int>(problem_.loops.size()); }
-    const loop_t &loop(int l) const {
-        return problem_.loops[static_cast<size_t>(l)];
-    }
-    static dim_t stride(const operand_t &operand, int l) {
-        return l < 0 ? 0 : operand.strides[static_cast<size_t>(l)];
-    }
-    const operand_t &operand(int o) const {
-        return problem_.operands[static_cast<size_t>(o)];
-    }
     int inputs() const {
         return static_cast<int>(problem_.operands.size()) - 1;
     }
@@ -266,7 +257,6 @@ private:
         return step != end && step->step.kind == step_kind_t::offset;
     }
 
-    const problem_t &problem_;
     chain_plan_t &plan_;
     data_type_t small_ = data_type_t::undef;
 };

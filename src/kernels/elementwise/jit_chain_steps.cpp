@@ -2,10 +2,9 @@
 
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
+#include "base/bits.hpp"
 #include "base/convert.hpp"
 #include "kernels/elementwise/jit_function.hpp"
-
-#include <cstring>
 
 namespace dnnl_dequant {
 
@@ -39,12 +38,6 @@ bool is_wide(const chain_desc_t &desc) {
     });
 }
 
-uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
 step_t bounds_of(data_type_t type) {
     const int_range_t range = range_of(type);
     step_t bounds {step_kind_t::clamp};
@@ -54,7 +47,7 @@ step_t bounds_of(data_type_t type) {
 }
 
 bool is_bf16(float value) {
-    return (bits_of_float(value) & 0xffffu) == 0;
+    return (bits_of_f32(value) & 0xffffu) == 0;
 }
 
 } // namespace
@@ -136,7 +129,7 @@ bool chain_steps_t<isa>::stores_clamped(const step_t &step) const {
 // NaN stays, being the second operand.
 template <isa_t isa>
 void chain_steps_t<isa>::bound_above(const vmm_t &value) {
-    lanes_.constants().with(bits_of_float(bounds_of(desc_.dst).upper),
+    lanes_.constants().with(bits_of_f32(bounds_of(desc_.dst).upper),
             [&](const Operand &x) { h_.vmovups(vmm_a, x); });
     h_.vminps(value, vmm_a, value);
 }
@@ -205,7 +198,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::saturate: saturate(value, s.step); break;
     case step_kind_t::multiply_reciprocal:
         return with(s.input, [&](const Operand &x) {
-            lanes_.constants().with(bits_of_float(1.f),
+            lanes_.constants().with(bits_of_f32(1.f),
                     [&](const Operand &one) { h_.vmovups(vmm_a, one); });
             h_.vdivps(vmm_a, vmm_a, x);
             h_.vmulps(value, value, vmm_a);
@@ -305,19 +298,19 @@ void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
 // Of a NaN or of two zeros both instructions answer with the bound.
 template <isa_t isa>
 void chain_steps_t<isa>::clamp(const vmm_t &value, const step_t &step) {
-    lanes_.constants().with(bits_of_float(step.lower),
+    lanes_.constants().with(bits_of_f32(step.lower),
             [&](const Operand &x) { h_.vmaxps(value, value, x); });
-    lanes_.constants().with(bits_of_float(step.upper),
+    lanes_.constants().with(bits_of_f32(step.upper),
             [&](const Operand &x) { h_.vminps(value, value, x); });
 }
 
 // Of a NaN or of two zeros both instructions answer with the value.
 template <isa_t isa>
 void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
-    lanes_.constants().with(bits_of_float(step.lower),
+    lanes_.constants().with(bits_of_f32(step.lower),
             [&](const Operand &x) { h_.vmovups(vmm_a, x); });
     h_.vmaxps(value, vmm_a, value);
-    lanes_.constants().with(bits_of_float(step.upper),
+    lanes_.constants().with(bits_of_f32(step.upper),
             [&](const Operand &x) { h_.vmovups(vmm_a, x); });
     h_.vminps(value, vmm_a, value);
 }

@@ -7,8 +7,8 @@
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include <cmath>
-#include <cstring>
 
+#include "base/bits.hpp"
 #include "base/convert.hpp"
 
 namespace dnnl_dequant {
@@ -16,22 +16,6 @@ namespace dnnl_dequant {
 using namespace Xbyak;
 
 namespace {
-
-// Two f64 of the same bits in each 64 of a constant.
-jit_generator_t::lanes_t lanes_of(double value) {
-    uint32_t words[2];
-    std::memcpy(words, &value, sizeof(words));
-    jit_generator_t::lanes_t lanes;
-    for (size_t i = 0; i < lanes.size(); ++i)
-        lanes[i] = words[i % 2];
-    return lanes;
-}
-
-uint32_t f32_bits(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
 
 template <isa_t isa>
 using half_t = std::conditional_t<isa == isa_avx512_core, Ymm, Xmm>;
@@ -154,9 +138,9 @@ void chain_steps_t<isa>::bound_half(const vmm_t &to, size_t step, size_t end) {
 template <isa_t isa>
 void chain_steps_t<isa>::clamp_f64(
         const vmm_t &value, double lower, double upper) {
-    lanes_.constants().with(lanes_of(lower),
+    lanes_.constants().with(jit_generator_t::doubles(lower),
             [&](const Operand &x) { h_.vmaxpd(value, value, x); });
-    lanes_.constants().with(lanes_of(upper),
+    lanes_.constants().with(jit_generator_t::doubles(upper),
             [&](const Operand &x) { h_.vminpd(value, value, x); });
 }
 
@@ -168,7 +152,7 @@ void chain_steps_t<isa>::narrow_halves(
     for (const vmm_t &v : {value, upper}) {
         const half_t<isa> half(v.getIdx());
         if (by_sign)
-            lanes_.constants().with(lanes_of(0x1p31),
+            lanes_.constants().with(jit_generator_t::doubles(0x1p31),
                     [&](const Operand &x) { h_.vsubpd(v, v, x); });
         if (to == data_type_t::f32) h_.vcvtpd2ps(half, v);
         else if (to == data_type_t::u32 && !by_sign) h_.vcvtpd2udq(half, v);
@@ -185,7 +169,7 @@ template <isa_t isa>
 void chain_steps_t<isa>::join_parts(const vmm_t &value) {
     constexpr int low_bits = 10;
     load(value, desc_.src, true);
-    lanes_.constants().with(f32_bits(1.f / (1 << low_bits)),
+    lanes_.constants().with(bits_of_f32(1.f / (1 << low_bits)),
             [&](const Operand &x) { h_.vmulps(vmm_high, vmm_high, x); });
     h_.vcvtps2dq(value, value);
     h_.vcvtps2dq(vmm_high, vmm_high);

@@ -2,7 +2,7 @@
 
 #include "kernels/elementwise/jit_function.hpp"
 
-#include <cstring>
+#include "base/bits.hpp"
 
 namespace dnnl_dequant {
 
@@ -92,12 +92,6 @@ private:
     jit_constants_t<isa> &constants_;
 };
 
-uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
 } // namespace
 
 template <isa_t isa>
@@ -111,7 +105,7 @@ void emit_function(jit_generator_t &host, jit_constants_t<isa> &constants,
     for (const instruction_t &i : program) {
         if (i.b >= 0) emitter.emit(i.operation, at(i.d), at(i.a), at(i.b));
         else
-            emitter.with(bits_of_float(i.constant), [&](const Operand &x) {
+            emitter.with(bits_of_f32(i.constant), [&](const Operand &x) {
                 emitter.emit(i.operation, at(i.d), at(i.a), x);
             });
     }

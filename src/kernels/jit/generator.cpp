@@ -3,6 +3,7 @@
 #include "kernels/jit/generator.hpp"
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include <sys/mman.h>
@@ -57,6 +58,15 @@ Xbyak::Address jit_generator_t::constant(uint32_t lane) {
     lanes_t lanes;
     lanes.fill(lane);
     return constant(lanes);
+}
+
+jit_generator_t::lanes_t jit_generator_t::doubles(double value) {
+    uint32_t words[2];
+    std::memcpy(words, &value, sizeof(words));
+    lanes_t lanes;
+    for (size_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = words[i % 2];
+    return lanes;
 }
 
 void jit_generator_t::create() {

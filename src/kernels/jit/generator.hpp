@@ -26,6 +26,9 @@ public:
     /// The constants of one 64-byte vector, lane 0 first.
     using lanes_t = std::array<uint32_t, 16>;
 
+    /// Two halves a lane: an f64 in each 64 bits.
+    static lanes_t doubles(double value);
+
     jit_generator_t(const jit_generator_t &) = delete;
     jit_generator_t &operator=(const jit_generator_t &) = delete;
     ~jit_generator_t() override = default;

@@ -2,7 +2,7 @@
 
 #include "kernels/quantize/jit_quantizer.hpp"
 
-#include <cstring>
+#include "base/bits.hpp"
 
 namespace dnnl_dequant {
 
@@ -10,27 +10,11 @@ using namespace Xbyak;
 
 namespace {
 
-uint32_t bits_of_f32(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
 // Where remainders of clamped quotients are still finite, and sums beyond all
 // integers' ranges.
 constexpr float far = 0x1p40f;
 // Where integers of 32 bits still hold a sum with one of 16.
 constexpr float near = 0x1p24f;
-
-// Two f64 of the same bits in each 64 of a constant.
-jit_generator_t::lanes_t lanes_of(double value) {
-    uint32_t words[2];
-    std::memcpy(words, &value, sizeof(words));
-    jit_generator_t::lanes_t lanes;
-    for (size_t i = 0; i < lanes.size(); ++i)
-        lanes[i] = words[i % 2];
-    return lanes;
-}
 
 } // namespace
 
@@ -169,13 +153,16 @@ void jit_quantizer_t<isa>::wide_half(
     }
     const bool to_u32 = desc_.dst == data_type_t::u32;
     if (to_u32) correction -= 0x1p31;
-    if (correction != 0) h_.vaddpd(to, to, h_.constant(lanes_of(correction)));
+    if (correction != 0)
+        h_.vaddpd(to, to, h_.constant(jit_generator_t::doubles(correction)));
     const auto range = range_of(desc_.dst);
     const double offset = to_u32 ? -0x1p31 : 0;
     h_.vmaxpd(to, to,
-            h_.constant(lanes_of(static_cast<double>(range.lowest) + offset)));
+            h_.constant(jit_generator_t::doubles(
+                    static_cast<double>(range.lowest) + offset)));
     h_.vminpd(to, to,
-            h_.constant(lanes_of(static_cast<double>(range.highest) + offset)));
+            h_.constant(jit_generator_t::doubles(
+                    static_cast<double>(range.highest) + offset)));
     h_.vcvtpd2dq(low_of_to, to);
 }
 
