@@ -121,13 +121,5 @@ std::vector<bench_case_t> kernels_set(
     return all;
 }
 
-std::vector<bench_case_t> filtered(const std::vector<bench_case_t> &cases,
-        const std::function<bool(const std::string &)> &wanted) {
-    std::vector<bench_case_t> kept;
-    for (const auto &c : cases)
-        if (wanted(c.name())) kept.push_back(c);
-    return kept;
-}
-
 } // namespace bench
 } // namespace dnnl_dequant

@@ -25,8 +25,14 @@ std::vector<bench_case_t> kernels_set(
         const std::vector<int> &threads, bool quick);
 
 /// Those whose name `wanted` takes.
-std::vector<bench_case_t> filtered(const std::vector<bench_case_t> &cases,
-        const std::function<bool(const std::string &)> &wanted);
+template <typename case_t>
+std::vector<case_t> filtered(const std::vector<case_t> &cases,
+        const std::function<bool(const std::string &)> &wanted) {
+    std::vector<case_t> some;
+    for (const auto &c : cases)
+        if (wanted(c.name())) some.push_back(c);
+    return some;
+}
 
 } // namespace bench
 } // namespace dnnl_dequant

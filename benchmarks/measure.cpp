@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include <omp.h>
@@ -77,14 +78,13 @@ void enter_loops(contest_t &contest, const buffers_t &b, row_t &row) {
     enter(stores_t::prefetched, row.prefetched);
 }
 
-void enter_peer(
-        contest_t &contest, const bench_case_t &c, peer_t &peer, row_t &row) {
-    row.peer.refusal = peer.prepare(c);
-    row.peer.absent = !peer.absence().empty();
-    if (!row.peer.refusal.empty()) return;
-    contest.enter([&](int runs, bool cpu_time) {
-        return peer.seconds_a_run(runs, cpu_time);
-    }, row.peer.time);
+void enter_onnx(contest_t &contest, peer_t &peer, row_t &row) {
+    try {
+        enter_peer(contest, peer, onnx_row(row.c), row.peer);
+    } catch (const std::invalid_argument &e) {
+        row.peer.refusal = e.what();
+        row.peer.absent = !peer.absence().empty();
+    }
 }
 
 void enter_ggml(
@@ -96,15 +96,26 @@ void enter_ggml(
     contest.enter(ggml.contestant(b.dst), row.ggml.time);
 }
 
-// A peer that died between two runs has no time.
-void bury(const peer_t &peer, row_t &row) {
-    if (peer.death().empty()) return;
-    row.peer.time.seconds.clear();
-    row.peer.refusal = peer.death();
-    row.peer.died = true;
+} // namespace
+
+void enter_peer(contest_t &contest, peer_t &peer, const std::string &row,
+        contender_t &contender) {
+    contender.refusal = peer.prepare(row);
+    contender.absent = !peer.absence().empty();
+    if (!contender.refusal.empty()) return;
+    contest.enter([&](int runs, bool cpu_time) {
+        return peer.seconds_a_run(runs, cpu_time);
+    }, contender.time);
 }
 
-} // namespace
+void bury(const peer_t &peer, contender_t &contender) {
+    // Its last death may be of a row that another kept it from.
+    const auto &why = contender.refusal;
+    if (peer.death().empty() || (!why.empty() && why != peer.death())) return;
+    contender.time.seconds.clear();
+    contender.refusal = peer.death();
+    contender.died = true;
+}
 
 const samples_t &row_t::limit() const {
     return streaming.median() < ordinary.median() ? streaming : ordinary;
@@ -178,14 +189,14 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
             contest.enter(
                     timed_here([&] { stock->execute(); }), row.stock.time);
     }
-    if (options.peer != nullptr) enter_peer(contest, c, *options.peer, row);
+    if (options.peer != nullptr) enter_onnx(contest, *options.peer, row);
     if (options.ggml != nullptr) enter_ggml(contest, b, *options.ggml, row);
     sampling_t sampling;
     sampling.budget = options.budget;
     sampling.min_rounds = options.min_rounds;
     sampling.cpu_time = options.cpu_time;
     contest.run(sampling);
-    if (options.peer != nullptr) bury(*options.peer, row);
+    if (options.peer != nullptr) bury(*options.peer, row.peer);
     return row;
 }
 

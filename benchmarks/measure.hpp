@@ -73,6 +73,12 @@ struct measure_options_t {
     double longest_stock = 1e9;
 };
 
+/// Lets a peer take turns with this row of its protocol, or says why not.
+void enter_peer(contest_t &contest, peer_t &peer, const std::string &row,
+        contender_t &contender);
+/// After the contest: a peer that died between two runs has no time.
+void bury(const peer_t &peer, contender_t &contender);
+
 row_t measure_case(const bench_case_t &c, arena_t &arena,
         const measure_options_t &options);
 

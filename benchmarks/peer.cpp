@@ -1,6 +1,5 @@
 #include "peer.hpp"
 
-#include <stdexcept>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -69,17 +68,11 @@ std::string peer_t::ask(const std::string &line) {
     return "";
 }
 
-std::string peer_t::prepare(const bench_case_t &c) {
+std::string peer_t::prepare(const std::string &row) {
     death_.clear();
-    std::string line;
-    try {
-        line = onnx_row(c);
-    } catch (const std::invalid_argument &e) {
-        return e.what();
-    }
     if (!process_ && absence_.empty()) start();
     if (!process_) return absence_;
-    const json_t answer = parsed(ask(line));
+    const json_t answer = parsed(ask(row));
     if (!process_) return death_;
     if (answer.value("ready", json_t()) == true) return "";
     const std::string reason = text_at(answer, "refused");

@@ -15,7 +15,7 @@ namespace bench {
 ///
 ///   peer:  {"peer": "ONNX Runtime", "version": "1.2.3"}
 ///          or {"absent": "why"}, after which it ends
-///   we:    {"op_type": ..., ...}           a row (onnx_row)
+///   we:    {"op_type": ..., ...}           a row (onnx_row, onnx_product)
 ///   peer:  {"ready": true} or {"refused": "why"}
 ///   we:    run 5                           any number of times
 ///   peer:  {"seconds": [...], "cpu_seconds": [...]}    five of each
@@ -30,11 +30,11 @@ public:
     /// "ONNX Runtime 1.2.3"
     const std::string &name() const { return name_; }
 
-    /// Makes the peer ready for a case. Empty, or why it will not run.
-    std::string prepare(const bench_case_t &c);
+    /// Makes the peer ready for a row. Empty, or why it will not run.
+    std::string prepare(const std::string &row);
     /// Of so many runs after an untimed one; 0 where the peer is dead.
     double seconds_a_run(int runs, bool cpu_time);
-    /// How the process ended in the midst of the last case; empty where not.
+    /// How the process ended in the midst of the last row; empty where not.
     const std::string &death() const { return death_; }
 
 private:

@@ -3,6 +3,8 @@
 Speaks the protocol of peer.hpp on its standard input and output. A row becomes
 a model of one node whose inputs are all given at run time, so that nothing can
 be folded, with inputs and outputs bound to memory that was written to before.
+Of a product the weights are constants, which the runtime packs as it likes; of
+as many models as the row has copies of them each run takes the next.
 """
 
 import json
@@ -39,21 +41,32 @@ class Row:
     def __init__(self, modules, row):
         self.numpy, self.onnx, self.runtime = modules
         self.memory = []
-        self.session = self.runtime.InferenceSession(
-            self.model(row), self.options(row["threads"]),
+        model = self.model(row)
+        self.bound = [self.bind(row, model)
+                      for _ in range(row.get("copies", 1))]
+        self.next = 0
+        for session, binding in self.bound:
+            self.warm_up(session, binding)
+
+    def bind(self, row, model):
+        """A session with its inputs and outputs."""
+        session = self.runtime.InferenceSession(
+            model, self.options(row["threads"]),
             providers=["CPUExecutionProvider"])
-        self.binding = self.session.io_binding()
+        binding = session.io_binding()
         for name, type_name, shape in self.inputs(row):
-            self.binding.bind_input(name, "cpu", 0, self.code(type_name),
-                                    shape, self.buffer(row, name, type_name,
-                                                       shape))
+            binding.bind_input(name, "cpu", 0, self.code(type_name), shape,
+                               self.buffer(row, name, type_name, shape))
         for name, type_name, shape in self.outputs(row):
-            self.binding.bind_output(name, "cpu", 0, self.code(type_name),
-                                     shape, self.buffer(row, name, type_name,
-                                                        shape))
+            binding.bind_output(name, "cpu", 0, self.code(type_name), shape,
+                                self.buffer(row, name, type_name, shape))
+        return session, binding
+
+    @staticmethod
+    def warm_up(session, binding):
         for _ in range(WARM_UP_RUNS):
             start = time.perf_counter()
-            self.session.run_with_iobinding(self.binding)
+            session.run_with_iobinding(binding)
             if time.perf_counter() - start > LONG_RUN:
                 break
 
@@ -157,11 +170,56 @@ class Row:
     def run(self, count):
         seconds, cpu_seconds = [], []
         for _ in range(count):
+            session, binding = self.bound[self.next]
+            self.next = (self.next + 1) % len(self.bound)
             start, cpu_start = time.perf_counter(), time.thread_time()
-            self.session.run_with_iobinding(self.binding)
+            session.run_with_iobinding(binding)
             cpu_seconds.append(time.thread_time() - cpu_start)
             seconds.append(time.perf_counter() - start)
         say(seconds=seconds, cpu_seconds=cpu_seconds)
+
+
+class Product(Row):
+    """Rows times 4-bit weights: MatMulNBits, whose weights lie by column."""
+
+    def inputs(self, row):
+        yield "x", row["x"], [row["rows"], row["depth"]]
+
+    def outputs(self, row):
+        yield "y", row["y"], [row["rows"], row["columns"]]
+
+    def model(self, row):
+        helper, np = self.onnx.helper, self.numpy
+        groups = row["depth"] // row["block_size"]
+        random = np.random.default_rng(3)
+
+        def codes(*shape):
+            return random.integers(0, 256, shape, dtype=np.uint8)
+
+        scales = random.uniform(1 / 64, 1, row["columns"] * groups)
+        weights = {
+            "B": codes(row["columns"], groups, row["block_size"] // 2),
+            "scales": scales.astype(helper.tensor_dtype_to_np_dtype(
+                self.code(row["x"]))),
+            "zero_points": codes(row["columns"] * ((groups + 1) // 2))}
+        node = helper.make_node(
+            row["op_type"], ["x", *weights], ["y"], domain=row["domain"],
+            K=row["depth"], N=row["columns"], bits=4,
+            block_size=row["block_size"],
+            accuracy_level=row["accuracy_level"])
+        values = [[helper.make_tensor_value_info(name, self.code(kind), shape)
+                   for name, kind, shape in side(row)]
+                  for side in (self.inputs, self.outputs)]
+        graph = helper.make_graph(
+            [node], "row", *values,
+            initializer=[self.onnx.numpy_helper.from_array(value, name)
+                         for name, value in weights.items()])
+        opsets = [helper.make_opsetid("", 21),
+                  helper.make_opsetid(row["domain"], 1)]
+        return helper.make_model(
+            graph, opset_imports=opsets,
+            ir_version=helper.find_min_ir_version_for(
+                opsets[:1])).SerializeToString()
 
 
 def one_line(error):
@@ -185,7 +243,9 @@ def main():
             continue
         current = None  # gives its memory back
         try:
-            current = Row(modules, json.loads(line))
+            row = json.loads(line)
+            kind = Product if row["op_type"] == "MatMulNBits" else Row
+            current = kind(modules, row)
             say(ready=True)
         except Exception as error:  # whatever the runtime throws
             say(refused=one_line(error))

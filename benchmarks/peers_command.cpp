@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include <unistd.h>
 
@@ -10,6 +8,9 @@
 #include "data_file.hpp"
 #include "kernels_set.hpp"
 #include "linear_set.hpp"
+#include "peers_printer.hpp"
+#include "product/product_report.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "run_options.hpp"
 
@@ -32,102 +33,31 @@ std::string default_python() {
     return access(ours, X_OK) == 0 ? ours : "python3";
 }
 
-class peers_printer_t {
-public:
-    peers_printer_t(const peer_t &peer, const ggml_peer_t &ggml) {
-        print_peer("ORT  ", peer.name(), peer.absence());
-        print_peer("ggml ", ggml.name(), ggml.absence());
-        std::printf("\n");
-        table_.print_titles();
-    }
+void print_peer(const char *label, const std::string &name,
+        const std::string &absence) {
+    std::printf("%s %s\n", label,
+            absence.empty() ? name.c_str() : ("absent: " + absence).c_str());
+}
 
-    void print_row(const row_t &row) const {
-        std::vector<std::string> cells {row.c.name(),
-                row.has_limit() ? time_text(row.limit().median()) : ""};
-        for (const auto *contender :
-                {&row.ours, &row.stock, &row.peer, &row.ggml}) {
-            const bool ran = contender->ran();
-            const bool limited = ran && row.has_limit();
-            cells.push_back(
-                    ran ? (contender->estimated ? "~" : "")
-                                    + time_text(contender->time.median())
-                        : absence_text(*contender));
-            cells.push_back(
-                    limited ? number_text(row.ratio_of_contender(*contender)
-                                                  .median(),
-                                      2)
-                            : "");
-            if (contender == &row.ours)
-                cells.push_back(limited ? spread_text(row.ratio()) : "");
-        }
-        const auto best = best_gain(row);
-        cells.push_back(best ? times_text(*best) : "");
-        cells.push_back(remark(row));
-        table_.print_row(cells);
-    }
-
-private:
-    static void print_peer(const char *label, const std::string &name,
-            const std::string &absence) {
-        std::printf("%s %s\n", label,
-                absence.empty() ? name.c_str()
-                                : ("absent: " + absence).c_str());
-    }
-
-    static std::string absence_text(const contender_t &contender) {
-        return contender.absent ? "absent" : contender.died ? "died" : "-";
-    }
-
-    static std::string spread_text(const samples_t &ratio) {
-        return number_text(ratio.quantile(0.25), 2) + "-"
-               + number_text(ratio.quantile(0.75), 2);
-    }
-
-    // Over the fastest of the others.
-    static std::optional<double> best_gain(const row_t &row) {
-        std::optional<double> best = row.gain();
-        for (const auto *other : {&row.peer, &row.ggml})
-            if (const auto gain = row.gain_on(*other))
-                best = best ? std::min(*best, *gain) : *gain;
-        return best;
-    }
-
-    static std::string remark(const row_t &row) {
-        if (!row.ours.ran()) return "did not run: " + row.ours.refusal;
-        if (!row.ours.right()) return "WRONG";
-        if (row.peer.died) return "ORT died: " + row.peer.refusal;
-        // Once is enough for what is absent; the heading says why.
-        if (!row.peer.ran() && !row.peer.absent)
-            return "ORT refused: " + row.peer.refusal;
-        return row.ggml.ran() ? "ggml " + row.ggml.kernel : "";
-    }
-
-    table_t table_ {{{"row", 71}, {"limit", 8, true}, {"ours", 8, true},
-            {"/limit", 6, true}, {"quartiles", 9}, {"stock", 8, true},
-            {"/limit", 7, true}, {"ORT", 8, true}, {"/limit", 6, true},
-            {"ggml", 8, true}, {"/limit", 6, true}, {"gain", 6, true},
-            {"", 1}}};
-};
-
-std::vector<bench_case_t> cases_of(const peers_options_t &options) {
+std::vector<int> threads_of(const peers_options_t &options) {
     auto threads = thread_counts(options);
     if (options.quick && options.threads.empty()) threads.resize(1);
+    return threads;
+}
+
+std::vector<bench_case_t> cases_of(const peers_options_t &options) {
+    const auto threads = threads_of(options);
     return filtered(
             options.all ? kernels_set(threads, false) : peers_set(threads),
             filter_of(options));
 }
 
-int run_peers(const peers_options_t &options) {
-    limit_isa(options.isa);
-    const auto cases = cases_of(options);
-    check_writable(options);
-    if (cases.empty()) refuse_filter(options);
-    if (options.list) {
-        print_names(cases);
-        return 0;
-    }
-    const machine_t machine = this_machine();
-    kernels_printer_t::print_machine(machine);
+std::vector<product_case_t> products_of(const peers_options_t &options) {
+    return filtered(products_set(threads_of(options), options.quick),
+            filter_of(options));
+}
+
+void print_legend() {
     std::printf(
             "limit  a plain loop that moves the same bytes; all take turns\n"
             "stock  oneDNN without the plugin; ~ estimated from a part of "
@@ -135,22 +65,65 @@ int run_peers(const peers_options_t &options) {
             "ORT    ONNX Runtime, in a process of its own\n"
             "ggml   its own blocks of as many bits\n"
             "gain   the fastest other's time / ours; -: has no such thing\n\n");
-    peer_t peer(options.python.empty() ? default_python() : options.python,
-            options.script.empty() ? data_file(script_name) : options.script);
+}
+
+measure_options_t measuring(const peers_options_t &options) {
     measure_options_t measure;
-    ggml_peer_t ggml;
     measure.longest_stock = 0.2;
-    measure.ggml = &ggml;
     if (options.quick) measure.budget = 0.2;
     measure.cpu_time = options.cpu_time;
     measure.min_rounds = 5; // a slow peer's take long
     if (options.budget > 0) measure.budget = options.budget;
-    measure.peer = &peer;
-    const peers_printer_t printer(peer, ggml);
-    const auto rows = measure_all(cases, options, measure,
+    return measure;
+}
+
+std::vector<row_t> measure_ops(const std::vector<bench_case_t> &cases,
+        const peers_options_t &options, const measure_options_t &measure) {
+    if (cases.empty()) return {};
+    const peers_printer_t printer;
+    return measure_all(cases, options, measure,
             [&](const row_t &row) { printer.print_row(row); });
-    write_files(options, document_of("peers", machine, rows, {}));
-    return all_right(rows) ? 0 : 1;
+}
+
+std::vector<product_row_t> measure_matmuls(
+        const std::vector<product_case_t> &cases,
+        const measure_options_t &measure) {
+    if (cases.empty() || is_interrupted()) return {};
+    const products_printer_t printer;
+    printer.print_legend();
+    return measure_products(cases, measure,
+            [&](const product_row_t &row) { printer.print_row(row); });
+}
+
+int run_peers(const peers_options_t &options) {
+    limit_isa(options.isa);
+    const auto cases = cases_of(options);
+    const auto products = products_of(options);
+    check_writable(options);
+    if (cases.empty() && products.empty()) refuse_filter(options);
+    if (options.list) {
+        print_names(cases);
+        print_names(products);
+        return 0;
+    }
+    const machine_t machine = this_machine();
+    kernels_printer_t::print_machine(machine);
+    print_legend();
+    peer_t peer(options.python.empty() ? default_python() : options.python,
+            options.script.empty() ? data_file(script_name) : options.script);
+    ggml_peer_t ggml;
+    print_peer("ORT  ", peer.name(), peer.absence());
+    print_peer("ggml ", ggml.name(), ggml.absence());
+    measure_options_t measure = measuring(options);
+    measure.ggml = &ggml;
+    measure.peer = &peer;
+    const auto rows = measure_ops(cases, options, measure);
+    const auto product_rows = measure_matmuls(products, measure);
+    json_t document = document_of("peers", machine, rows, {});
+    for (const auto &row : product_rows)
+        document["rows"].push_back(product_row_json(row));
+    write_files(options, document);
+    return all_right(rows) && all_right(product_rows) ? 0 : 1;
 }
 
 } // namespace

@@ -103,6 +103,8 @@ def slower(rows):
 def peers(rows):
     lines = []
     for row in rows:
+        if is_product(row):
+            continue
         cells = [f"`{row['name']}`"]
         sides = [row["plugin"], row["stock"]] + [
             (row.get("peers") or {}).get(name)
@@ -115,6 +117,46 @@ def peers(rows):
         lines.append(cells)
     return table(["row", "plugin", "stock oneDNN", "ONNX Runtime", "ggml"],
                  lines)
+
+
+def is_product(row):
+    return "operations" in row
+
+
+def products(rows):
+    """Of one row what reading the weights takes, of more the peak, counts."""
+    def cell(row, side, ratio, share):
+        if not ran(side):
+            return "-"
+        parts = [f"{ratio['median']:.2f}"] if ratio else []
+        parts += [f"{100 * share['median']:.0f}%"] if share else []
+        return f"{time_of(side)} ({', '.join(parts)})" if parts else \
+            time_of(side)
+
+    names = list(dict.fromkeys(name for row in rows if is_product(row)
+                               for name in row.get("peers") or {}))
+    lines = []
+    for row in rows:
+        if not is_product(row):
+            continue
+        peak, ratio = row["peak"] or {}, row["ratio"] or {}
+        others = [(row.get("peers") or {}).get(name) or {} for name in names]
+        lines.append([
+            f"`{row['name']}`", seconds(row["limit"]["read"]["median"]),
+            cell(row, row["plugin"], ratio, peak.get("share")),
+            f"{ratio['q1']:.2f}-{ratio['q3']:.2f}" if ratio else "-",
+            f"{row['target']:.2f}" if row["target"] else
+            f"{100 * peak['target']:.0f}%" if peak.get("target") else "-",
+            *[cell(row, side, side.get("ratio"), side.get("share"))
+              for side in others],
+            "~" * bool(row["stock"].get("estimated")) + time_of(row["stock"])])
+    peaks = {(row["peak"]["of"], row["threads"]): row["peak"]["per_second"]
+             for row in rows if is_product(row) and row["peak"]}
+    return table(["row", "read limit", "plugin (/ limit, of peak)",
+                  "quartiles", "target", *names, "stock oneDNN"], lines) + \
+        "".join(f"\nPeak of {of}, {threads} thread{'s' * (threads > 1)}: "
+                f"{value / 1e9:.0f} G a second.\n"
+                for (of, threads), value in peaks.items())
 
 
 def partition(row):
@@ -163,6 +205,7 @@ def figures(runs):
     machine = runs[0]["machine"]
     dates = sorted(run["machine"]["date"] for run in runs)
     kernels, beside = rows_of("kernels"), rows_of("peers")
+    has_products = any(map(is_product, beside))
     parts = [
         f"{machine['cpu']}, {machine['cores']} cores, L2 "
         f"{machine['l2_bytes'] >> 10} KiB, L3 {machine['l3_bytes'] >> 10} KiB; "
@@ -177,6 +220,8 @@ def figures(runs):
                 next((run["latencies"] for run in runs
                       if run.get("latencies")), []))),
             ("Beside the peers", "peers", lambda: peers(beside)),
+            ("Products beside the peers", "peers" if has_products else None,
+             lambda: products(beside)),
             ("Graphs", "replay", lambda: replayed(rows_of("replay"))),
             ("Under concurrency", "serve", lambda: served(next(
                 run for run in runs if run["command"] == "serve")))):

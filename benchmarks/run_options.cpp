@@ -85,11 +85,6 @@ void refuse_filter(const run_options_t &options) {
             "--filter " + options.filter + " matches no case; see --list");
 }
 
-void print_names(const std::vector<bench_case_t> &cases) {
-    for (const auto &c : cases)
-        std::printf("%s\n", c.name().c_str());
-}
-
 // Better than to be killed half way.
 static void check_memory(const std::vector<bench_case_t> &cases) {
     const double most = memory_left();
@@ -121,12 +116,6 @@ std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         std::printf(
                 "\ninterrupted: %zu of %zu rows\n", rows.size(), cases.size());
     return rows;
-}
-
-bool all_right(const std::vector<row_t> &rows) {
-    for (const auto &row : rows)
-        if (!row.ours.ran() || !row.ours.right()) return false;
-    return true;
 }
 
 } // namespace bench

@@ -1,6 +1,8 @@
 #ifndef BENCHMARKS_RUN_OPTIONS_HPP
 #define BENCHMARKS_RUN_OPTIONS_HPP
 
+#include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,7 +41,11 @@ std::function<bool(const std::string &)> filter_of(
 /// For a filter that leaves nothing.
 [[noreturn]] void refuse_filter(const run_options_t &options);
 
-void print_names(const std::vector<bench_case_t> &cases);
+template <typename case_t>
+void print_names(const std::vector<case_t> &cases) {
+    for (const auto &c : cases)
+        std::printf("%s\n", c.name().c_str());
+}
 
 /// Measures case by case, until there are none or the user interrupts, which
 /// leaves the rows so far. A progress line stands on a terminal meanwhile.
@@ -48,8 +54,13 @@ std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         const run_options_t &options, const measure_options_t &measure,
         const std::function<void(const row_t &)> &print_row);
 
-/// Every row must have run and have given the formula's bits.
-bool all_right(const std::vector<row_t> &rows);
+/// Every row must have run and have given what the formula says.
+template <typename any_row_t>
+bool all_right(const std::vector<any_row_t> &rows) {
+    return std::all_of(rows.begin(), rows.end(), [](const any_row_t &row) {
+        return row.ours.ran() && row.ours.right();
+    });
+}
 
 } // namespace bench
 } // namespace dnnl_dequant

@@ -104,6 +104,49 @@ function ratioChart(rows) {
     titles(svg, 'time / limit', '');
 }
 
+// Of products: what part of the machine's multiply-adds they keep busy.
+function peakChart(rows) {
+    const shown = rows.filter(row => row.peak && row.peak.share);
+    if (!shown.length) return;
+    const node = section('Share of the peak',
+        'Multiply-adds a second over those of a loop whose operands stay in ' +
+        'registers: of f32 by FMA, of u8 by VNNI. Few rows wait for memory ' +
+        'instead.');
+    const shareOf = side => side && side.share ? side.share.median : undefined;
+    const sides = [['plugin', '--plugin', row => shareOf(row.peak)],
+        ...peerNames(shown).map((name, i) =>
+            [name, '--peer' + i % 2, row => shareOf((row.peers || {})[name])])];
+    key(node, sides.map(([name, color]) => [name, color]));
+    const narrow = node.clientWidth < 700;
+    const step = narrow ? 42 : 24;
+    const svg = chart(node, 'share of the peak',
+                      box.top + 50 + step * shown.length);
+    const left = narrow ? 20 : 360;
+    const most = Math.max(1, ...shown.flatMap(row =>
+        sides.map(([, , share]) => share(row) || 0)));
+    const inPercent = linearScale(100 * most, left, box.right);
+    const x = share => inPercent(100 * share);
+    verticalTicks(svg, inPercent, value => digits(value) + ' %');
+    add(svg, 'line', {class: 'roof', x1: x(1), x2: x(1), y1: box.top,
+                      y2: box.bottom});
+    shown.forEach((row, i) => {
+        const y = box.top + (i + (narrow ? 0.75 : 0.5)) * step;
+        add(svg, 'text', {x: 4, y: narrow ? y - 14 : y + 4},
+            row.name.replace('MatMul/', ''));
+        // The plugin's marks last, on top.
+        for (const [name, color, share] of [...sides].reverse()) {
+            if (share(row) === undefined) continue;
+            const mark = add(svg, 'circle', {
+                cx: x(share(row)), cy: y, r: 5, fill: `var(${color})`,
+                'data-row': row.name});
+            explain(mark, `${row.name}\n${name}: ` +
+                `${(100 * share(row)).toFixed(0)} % of ${row.peak.of}, ` +
+                `${digits(row.peak.per_second / 1e9)} G a second`);
+        }
+    });
+    titles(svg, 'of the peak', '');
+}
+
 function gainChart(rows, name, color, gainOf) {
     const gains = rows.map(row => ({row, gain: gainOf(row)}))
                       .filter(item => item.gain > 0)

@@ -45,6 +45,9 @@ function rowsTable(rows) {
          text: seconds},
         {title: 'ratio', value: row => row.ratio ? row.ratio.median : undefined,
          text: ratio => ratio.toFixed(2)},
+        ...(rows.some(row => row.peak) ? [{title: 'of peak', value: row =>
+            row.peak && row.peak.share ? row.peak.share.median : undefined,
+            text: share => (100 * share).toFixed(0) + ' %'}] : []),
         {title: 'stock', value: row => time(row.stock), text: seconds},
         {title: 'gain', value: row => row.gain, text: times}];
     for (const name of peerNames(rows))
@@ -129,7 +132,9 @@ function rowsPage(rows) {
     }
     tiles(entries);
     rooflineChart(rows.filter(row => limitOf(row) > 0));
-    ratioChart(rows);
+    // A ratio to memory says nothing of many rows, which the peak bounds.
+    ratioChart(rows.filter(row => !row.peak || row.dims[0] === 1));
+    peakChart(rows);
     gainChart(rows, 'stock oneDNN', '--stock', row => row.gain);
     peerNames(rows).forEach((name, i) =>
         gainChart(rows, name, '--peer' + i % 2, row => {

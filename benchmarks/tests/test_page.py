@@ -81,6 +81,18 @@ class Page(unittest.TestCase):
         for name in names:
             self.assertIn(name, dom)
 
+    def test_products(self):
+        fake = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                            "fake_peer.py")
+        self.made("peers", "--threads", "1", "--budget", "0.01", "--python",
+                  sys.executable, "--peer-script", fake, "--filter",
+                  "^MatMul/f32/.*column/(1|8)x4096x4096")
+        dom = self.opened()
+        charts = self.charts(dom)
+        self.assertEqual(charts["share of the peak"], 4)  # two rows, two sides
+        self.assertEqual(charts["time over the limit"], 1)
+        self.assertIn("of peak", dom)
+
     def test_serve(self):
         self.made("serve", "--seconds", "1")
         charts = self.charts(self.opened())

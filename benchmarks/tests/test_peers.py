@@ -150,6 +150,77 @@ class Peers(unittest.TestCase):
         self.assertIn("ORT refused: no answer that can be read", done.stdout)
 
 
+class Products(Peers):
+
+    # Of Peers only how it measures.
+    for name in list(vars(Peers)):
+        if name.startswith("test_"):
+            vars()[name] = None
+
+    def test_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            done, rows = self.measured(
+                "--filter", "^MatMul/.*by_column/1x4096x4096", log=log)
+            with open(log, encoding="utf-8") as file:
+                asked = [json.loads(line) for line in file
+                         if not line.startswith("run ")]
+        self.assertEqual([row["src"] for row in rows], ["f32", "u8", "bf16"])
+        same = {"op_type": "MatMulNBits", "domain": "com.microsoft",
+                "rows": 1, "depth": 4096, "columns": 4096, "block_size": 128,
+                "copies": rows[0]["copies"], "threads": 1}
+        self.assertGreater(rows[0]["copies"], 1)
+        self.assertEqual(asked, [
+            dict(same, x="FLOAT", y="FLOAT", accuracy_level=1),
+            dict(same, x="FLOAT", y="FLOAT", accuracy_level=4),
+            dict(same, x="BFLOAT16", y="BFLOAT16", accuracy_level=1)])
+        for row in rows:
+            with self.subTest(row["name"]):
+                self.assertEqual(row["plugin"]["checked"], 512)
+                self.assertEqual(row["plugin"]["wrong"], 0)
+                self.assertGreater(row["ratio"]["median"], 0)
+                self.assertEqual(row["operations"], 2 * 4096 * 4096)
+        self.assertEqual(rows[2]["peers"]["ONNX Runtime"],
+                         {"refused": "no BFLOAT16"})
+        self.assertIn("ORT refused: no BFLOAT16", done.stdout)
+        self.assertTrue(rows[0]["stock"]["estimated"])
+        self.assertEqual([row["target"] for row in rows], [2.0, None, 1.25])
+
+    def test_peak(self):
+        _, rows = self.measured(
+            "--filter", "^MatMul/(f32|u8)/.*by_row/32x4096x4096")
+        for row in rows:
+            if row["peak"] is None:  # this machine has no such instruction
+                continue
+            with self.subTest(row["name"]):
+                self.assertEqual(row["peak"]["of"],
+                                 {"f32": "FMA", "u8": "VNNI"}[row["src"]])
+                share = row["peak"]["share"]["median"]
+                self.assertTrue(0 < share < 1.2, share)
+                # Fake says half a second whatever it is asked.
+                peer = row["peers"]["ONNX Runtime"]
+                self.assertAlmostEqual(
+                    peer["share"]["median"] * 0.5 * row["peak"]["per_second"]
+                    / row["operations"], 1, delta=0.5)
+
+    def test_peer_that_dies(self):
+        done, rows = self.measured(
+            "--filter", "^MatMul/f32/.*by_column/1x4096x4096",
+            behaviour="die")
+        self.assertIn("ORT died: exit status 7", done.stdout)
+        self.assertGreater(rows[0]["ratio"]["median"], 0)
+
+    def test_quick_set(self):
+        def names(*arguments):
+            return peers("--list", *arguments).stdout.split()
+        quick, full = names("--quick"), names()
+        self.assertLess(set(quick), set(full))
+        for src in ("f32", "u8"):
+            for count in (1, 8, 32, 512):
+                self.assertIn(f"MatMul/{src}/u4/group_128/zps_u4/by_column/"
+                              f"{count}x4096x4096/t1", quick)
+
+
 class Ggml(Peers):
 
     # Of Peers only how it measures.

@@ -9,6 +9,7 @@ import unittest
 TOOL = os.path.abspath(sys.argv.pop(1))
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "..", "results.py")
+FAKE = os.path.join(HERE, "fake_peer.py")
 GRAPH = os.path.join(HERE, "..", "graphs", "chain-s8-multiply-add.json")
 MARKED = """before
 <!-- figures: begin -->
@@ -47,7 +48,11 @@ class Results(unittest.TestCase):
                           "--budget", "0.01", "--filter",
                           "^u8/f32/.*256x256|latency/execute"),
             self.measured("replay", "replay", "--budget", "0.01", GRAPH),
-            self.measured("serve", "serve", "--seconds", "1")]
+            self.measured("serve", "serve", "--seconds", "1"),
+            self.measured("peers", "peers", "--threads", "1", "--budget",
+                          "0.01", "--python", sys.executable, "--peer-script",
+                          FAKE, "--filter", "^MatMul/f32/.*column/1x4096x4096|"
+                          "^DequantizeLinear/f8_e4m3/f16.*8x64x128")]
         done, text = self.renewed(MARKED, *runs)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(text.startswith("before\n<!--"))
@@ -57,10 +62,21 @@ class Results(unittest.TestCase):
                       "8-bit to f32 | ", "### What a call costs",
                       "chain-s8-multiply-add.json#0", "execute, plugin",
                       "Rows where another is faster",
-                      "Resident memory over 1 s, MB: "):
+                      "Resident memory over 1 s, MB: ",
+                      "### Beside the peers", "### Products beside the peers",
+                      "Peak of FMA, 1 thread: "):
             self.assertIn(words, text)
-        self.assertNotIn("Beside the peers", text)  # nobody ran them
+        product = next(line for line in text.splitlines()
+                       if line.startswith("| `MatMul/f32"))
+        self.assertRegex(product, r"\([0-9.]+, \d+%\) .*\| 2\.00 \| 500 ms")
         self.assertEqual(self.renewed(text, *runs)[1], text)
+
+    def test_what_nobody_ran(self):
+        run = self.measured("replay", "replay", "--budget", "0.01", GRAPH)
+        _, text = self.renewed(MARKED, run)
+        self.assertIn("### Graphs", text)
+        for title in ("Beside the peers", "Products", "What a call costs"):
+            self.assertNotIn(title, text)
 
     def test_no_marks(self):
         run = self.measured("replay", "replay", "--budget", "0.01", GRAPH)

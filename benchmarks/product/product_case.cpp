@@ -1,0 +1,164 @@
+#include "product_case.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+constexpr dim_t decode_rows = 1, prefill_rows = 512;
+
+dim_t groups_of(const product_case_t &c) {
+    return c.depth / c.group;
+}
+
+// Of the weights or of their scales: `size` along the depth.
+dims_t by_layout(const product_case_t &c, dim_t size) {
+    return c.by_column ? dims_t {c.columns, size} : dims_t {size, c.columns};
+}
+
+void add_value(graph_file_t &file, size_t id, type_t type, const dims_t &dims) {
+    graph_value_t value;
+    value.id = id;
+    value.type = type;
+    value.dims = dims;
+    file.values[id] = value;
+}
+
+graph_op_t make_op(size_t id, op_kind_t kind, const char *name,
+        std::vector<size_t> inputs, size_t output) {
+    graph_op_t op;
+    op.id = id;
+    op.name = op.kind_name = name;
+    op.kind = kind;
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    return op;
+}
+
+void add_weights(const product_case_t &c, graph_file_t &file) {
+    add_value(file, weights_value, type_t::u4, by_layout(c, c.depth));
+    add_value(file, scales_value, c.floats(), by_layout(c, groups_of(c)));
+    add_value(file, zps_value, type_t::u4, by_layout(c, groups_of(c)));
+    add_value(file, float_weights_value, c.floats(), by_layout(c, c.depth));
+    graph_op_t op = make_op(0, op_kind_t::DynamicDequantize,
+            "DynamicDequantize", {weights_value, scales_value, zps_value},
+            float_weights_value);
+    op.attributes["qtype"] = std::string("per_group");
+    op.attributes["group_shape"]
+            = c.by_column ? dims_t {1, c.group} : dims_t {c.group, 1};
+    file.ops.push_back(op);
+}
+
+void add_codes(const product_case_t &c, graph_file_t &file) {
+    add_value(file, codes_value, c.src, {c.rows, c.depth});
+    add_value(file, code_scales_value, type_t::f32, {c.rows});
+    add_value(file, code_zps_value, c.src, {c.rows});
+    graph_op_t op = make_op(1, op_kind_t::DynamicDequantize,
+            "DynamicDequantize",
+            {codes_value, code_scales_value, code_zps_value}, src_value);
+    op.attributes["qtype"] = std::string("per_channel");
+    op.attributes["axis"] = int64_t {0};
+    file.ops.push_back(op);
+}
+
+std::vector<product_case_t> with_rows_and_types(
+        product_case_t c, const std::vector<type_t> &types) {
+    std::vector<product_case_t> all;
+    for (const type_t src : types)
+        for (const dim_t rows :
+                {decode_rows, dim_t {8}, dim_t {32}, prefill_rows}) {
+            c.src = src;
+            c.rows = rows;
+            all.push_back(c);
+        }
+    return all;
+}
+
+bool is_quick(const product_case_t &c) {
+    const bool smaller = c.columns == c.depth;
+    if (c.src == type_t::bf16 || (!smaller && c.rows != decode_rows))
+        return false;
+    return c.by_column || c.rows == decode_rows || c.rows == 32;
+}
+
+} // namespace
+
+size_t product_case_t::weights_bytes() const {
+    return bytes_of(type_t::u4, depth * columns);
+}
+
+size_t product_case_t::scales_bytes() const {
+    return bytes_of(floats(), groups_of(*this) * columns);
+}
+
+size_t product_case_t::zps_bytes() const {
+    return bytes_of(type_t::u4, groups_of(*this) * columns);
+}
+
+size_t product_case_t::packed_bytes() const {
+    return weights_bytes() + scales_bytes() + zps_bytes();
+}
+
+double product_case_t::operations() const {
+    return 2. * static_cast<double>(product(dims()));
+}
+
+peak_kind_t product_case_t::peak() const {
+    return in_integers() ? peak_kind_t::vnni : peak_kind_t::fma;
+}
+
+const char *product_case_t::layout_name() const {
+    return by_column ? "by_column" : "by_row";
+}
+
+std::string product_case_t::name() const {
+    return std::string("MatMul/") + to_string(src) + "/u4/group_"
+           + std::to_string(group) + "/zps_u4/" + layout_name() + "/"
+           + std::to_string(rows) + "x" + std::to_string(depth) + "x"
+           + std::to_string(columns) + "/t" + std::to_string(threads);
+}
+
+std::optional<double> product_case_t::target() const {
+    if (rows != decode_rows || in_integers()) return std::nullopt;
+    if (src == type_t::bf16) return 1.25;
+    return threads == 1 ? 2.0 : 1.5;
+}
+
+std::optional<double> product_case_t::peak_target() const {
+    if (rows != prefill_rows || src != type_t::f32) return std::nullopt;
+    return 0.93;
+}
+
+graph_file_t graph_of(const product_case_t &c) {
+    graph_file_t file;
+    file.path = c.name();
+    add_weights(c, file);
+    add_value(file, src_value, c.floats(), {c.rows, c.depth});
+    if (c.in_integers()) add_codes(c, file);
+    add_value(file, dst_value, c.floats(), {c.rows, c.columns});
+    graph_op_t op = make_op(2, op_kind_t::MatMul, "MatMul",
+            {src_value, float_weights_value}, dst_value);
+    op.attributes["transpose_b"] = c.by_column;
+    file.ops.push_back(op);
+    return file;
+}
+
+std::vector<product_case_t> products_set(
+        const std::vector<int> &threads, bool quick) {
+    std::vector<product_case_t> all;
+    for (const int n : threads)
+        for (const dim_t columns : {4096, 11008})
+            for (const bool by_column : {true, false}) {
+                product_case_t c;
+                c.columns = columns;
+                c.by_column = by_column;
+                c.threads = n;
+                for (const auto &one : with_rows_and_types(
+                             c, {type_t::f32, type_t::u8, type_t::bf16}))
+                    if (!quick || is_quick(one)) all.push_back(one);
+            }
+    return all;
+}
+
+} // namespace bench
+} // namespace dnnl_dequant

@@ -1,0 +1,73 @@
+#ifndef BENCHMARKS_PRODUCT_PRODUCT_CASE_HPP
+#define BENCHMARKS_PRODUCT_PRODUCT_CASE_HPP
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "peak.hpp"
+#include "replay/graph_file.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// The ids of a product's values in its graph.
+enum product_value_t : size_t {
+    weights_value,
+    scales_value,
+    zps_value,
+    float_weights_value,
+    src_value, // of src's float type, given or dequantized
+    dst_value,
+    codes_value, // rows that the graph has in integers, a scale and a zero
+    code_scales_value, // point a row
+    code_zps_value,
+};
+
+/// Rows times u4 weights in groups along their depth, which have zero points:
+/// what is measured in one row of a table.
+struct product_case_t {
+    type_t src
+            = type_t::f32; // f32 or bf16; u8: rows that the graph dequantizes
+    dim_t rows = 1, depth = 4096, columns = 4096;
+    dim_t group = 128;
+    bool by_column = false; // a column's depth is contiguous, not a row of them
+    int threads = 1;
+
+    bool in_integers() const { return src == type_t::u8; }
+    /// The type of scales and of dst, and that weights are dequantized to.
+    type_t floats() const { return in_integers() ? type_t::f32 : src; }
+    dims_t dims() const { return {rows, depth, columns}; }
+    size_t weights_bytes() const;
+    size_t scales_bytes() const;
+    size_t zps_bytes() const;
+    /// What one row has to read at least: weights, scales and zero points.
+    size_t packed_bytes() const;
+    /// Multiplications and additions.
+    double operations() const;
+    /// The multiply-adds that the machine may do it with.
+    peak_kind_t peak() const;
+
+    /// "MatMul/f32/u4/group_128/zps_u4/by_row/32x4096x4096/t1"
+    std::string name() const;
+    const char *layout_name() const;
+    /// What we hold ourselves to: of one row the ratio to reading the packed
+    /// weights, of many the part of the peak.
+    std::optional<double> target() const;
+    std::optional<double> peak_target() const;
+};
+
+/// The graph as a user would build it: a dequantize of the weights, one of the
+/// rows where these are integers, and a MatMul.
+graph_file_t graph_of(const product_case_t &c);
+
+/// 4096 x 4096 and 4096 x 11008; 1, 8, 32 and 512 rows; both orders of the
+/// weights. The quick set has the smaller weights as peers store them, and a
+/// few others.
+std::vector<product_case_t> products_set(
+        const std::vector<int> &threads, bool quick);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif

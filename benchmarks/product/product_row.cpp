@@ -1,0 +1,160 @@
+#include "product_row.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <omp.h>
+
+#include "limit.hpp"
+#include "machine.hpp"
+#include "product_run.hpp"
+#include "progress.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+// Stock's reference code takes seconds for all weights: it runs once, on so
+// many times fewer columns.
+constexpr dim_t part = 32;
+
+double try_out(product_run_t &run, bool cpu_time, contender_t &contender) {
+    contender.refusal = run.refusal();
+    contender.kernel = run.kernel();
+    if (!contender.refusal.empty()) return 0;
+    try {
+        return seconds_of([&] { run.execute(); }, cpu_time);
+    } catch (const std::exception &e) {
+        contender.refusal = e.what();
+        return 0;
+    }
+}
+
+void estimate_stock(product_case_t c, const measure_options_t &options,
+        contender_t &stock) {
+    c.columns /= part;
+    product_memory_t memory(c, 1);
+    product_run_t run(c, owner_t::stock, memory);
+    const double seconds = try_out(run, options.cpu_time, stock);
+    if (!stock.refusal.empty()) return;
+    stock.time.seconds = {seconds * static_cast<double>(part)};
+    stock.estimated = true;
+}
+
+void enter_limits(contest_t &contest, const product_memory_t &memory,
+        product_row_t &row) {
+    // What it would write is of no use, so it is one line.
+    alignas(64) static char unused[64];
+    std::vector<byte_mover_t> readers;
+    for (int copy = 0; copy < memory.copies(); copy++)
+        readers.emplace_back(
+                std::vector<readable_bytes_t> {memory.packed(copy)},
+                writable_bytes_t {unused, sizeof(unused)}, stores_t::ordinary,
+                row.c.threads);
+    contest.enter(timed_here([readers, next = size_t {0}]() mutable {
+        readers[next].read();
+        next = (next + 1) % readers.size();
+    }),
+            row.limit);
+    const peak_loop_t peak(row.c.peak(), row.c.threads);
+    if (!peak.is_there()) return;
+    row.peak_operations = peak.operations();
+    contest.enter(timed_here([peak] { peak.run(); }), row.peak);
+}
+
+} // namespace
+
+samples_t product_row_t::share_of(const contender_t &contender) const {
+    samples_t share = bench::ratio_of(peak, contender.time);
+    for (double &value : share.seconds)
+        value *= c.operations() / peak_operations;
+    return share;
+}
+
+double product_row_t::peak_per_second() const {
+    return peak.seconds.empty() ? 0 : peak_operations / peak.median();
+}
+
+std::optional<double> product_row_t::gain_on(const contender_t &other) const {
+    if (!ours.ran() || !other.ran()) return std::nullopt;
+    return other.estimated ? other.time.median() / ours.time.median()
+                           : bench::ratio_of(other.time, ours.time).median();
+}
+
+bool product_row_t::misses_target() const {
+    if (!ours.ran()) return true;
+    for (const auto *other : {&stock, &onnx})
+        if (const auto gain = gain_on(*other); gain && *gain < 0.95)
+            return true;
+    const auto target = c.target(), share = c.peak_target();
+    return (target && ratio_of(ours).median() > *target)
+           || (share && peak_operations > 0
+                   && share_of(ours).median() < *share);
+}
+
+product_row_t measure_product(
+        const product_case_t &c, const measure_options_t &options) {
+    omp_set_num_threads(c.threads);
+    product_row_t row;
+    row.c = c;
+    row.copies = cold_copies(c, this_machine().l3_bytes);
+    product_memory_t memory(c, row.copies);
+    product_run_t ours(c, owner_t::plugin, memory);
+    try_out(ours, options.cpu_time, row.ours);
+    contest_t contest;
+    if (row.ours.refusal.empty()) {
+        row.ours.check = check_product(c, memory);
+        contest.enter(timed_here([&] { ours.execute(); }), row.ours.time);
+    }
+    enter_limits(contest, memory, row);
+    if (options.peer != nullptr)
+        enter_peer(
+                contest, *options.peer, onnx_product(c, row.copies), row.onnx);
+    estimate_stock(c, options, row.stock);
+    sampling_t sampling;
+    sampling.budget = options.budget;
+    sampling.min_rounds = options.min_rounds;
+    sampling.cpu_time = options.cpu_time;
+    contest.run(sampling);
+    if (options.peer != nullptr) bury(*options.peer, row.onnx);
+    return row;
+}
+
+std::vector<product_row_t> measure_products(
+        const std::vector<product_case_t> &cases,
+        const measure_options_t &options,
+        const std::function<void(const product_row_t &)> &print_row) {
+    watch_interrupts();
+    const progress_t progress(cases.size());
+    std::vector<product_row_t> rows;
+    for (const auto &c : cases) {
+        if (is_interrupted()) break;
+        progress.show(rows.size(), c.name());
+        product_row_t row = measure_product(c, options);
+        progress.clear();
+        print_row(row);
+        rows.push_back(std::move(row));
+    }
+    if (rows.size() < cases.size())
+        std::printf("\ninterrupted: %zu of %zu products\n", rows.size(),
+                cases.size());
+    return rows;
+}
+
+std::string onnx_product(const product_case_t &c, int copies) {
+    // 4 lets it make 8 bits of its rows, which it does within its time; 1 keeps
+    // f32.
+    const int accuracy_level = c.in_integers() ? 4 : 1;
+    const char *type = onnx_name(c.floats());
+    return nlohmann::json {{"op_type", "MatMulNBits"},
+            {"domain", "com.microsoft"}, {"rows", c.rows}, {"depth", c.depth},
+            {"columns", c.columns}, {"block_size", c.group}, {"x", type},
+            {"y", type}, {"accuracy_level", accuracy_level}, {"copies", copies},
+            {"threads", c.threads}}
+            .dump();
+}
+
+} // namespace bench
+} // namespace dnnl_dequant
