@@ -54,13 +54,15 @@ public:
 
     int src_bits() const { return bits_of(problem_.src().type); }
 
-    // Whatever begins a run along `dense_loop` does so at a whole byte.
-    bool all_at_bytes_but(int dense_loop) const {
+    // Whatever begins a run along `dense_loop`, or along `outer` with it where
+    // that is one, does so at a whole byte.
+    bool all_at_bytes_but(int dense_loop, int outer = -1) const {
         const dim_t per_byte = std::max(8 / src_bits(), 1);
         const auto &src = problem_.src();
         if (src.offset % per_byte != 0) return false;
         for (int l = 0; l < loop_count(); ++l)
-            if (l != dense_loop && stride(src, l) % per_byte != 0) return false;
+            if (l != dense_loop && l != outer && stride(src, l) % per_byte != 0)
+                return false;
         return true;
     }
 

@@ -120,20 +120,22 @@ private:
             choose_direct_rows(row);
             return;
         }
-        plan_.path = jit_src_path_t::gathered;
         for (int l = 0; l <= row; ++l)
-            if (stride(src, l) == 1 && !shortens_cols(l)) {
+            if (stride(src, l) == 1 && !shortens_cols(l))
                 set_inner(plan_.rows, l);
-                if (all_at_bytes_but(l) && src_bits() != 2)
-                    plan_.path = jit_src_path_t::transposed;
-            }
-        if (plan_.rows.inner < 0 && row >= 0) set_inner(plan_.rows, row);
+        const int dense = plan_.rows.inner;
+        if (dense < 0 && row >= 0) set_inner(plan_.rows, row);
         // Short groups along the rows: whole lines of src all the same.
         for (int l = 0; l < plan_.rows.inner; ++l)
             if (!plan_.cols.has(l) && !shortens_cols(l)
                     && composes(src, l, plan_.rows.inner)
                     && gapless(l, plan_.rows.inner))
                 set_outer(plan_.rows, l);
+        // Groups of an odd number of nibbles begin within bytes, tiles do not.
+        const bool in_bytes = all_at_bytes_but(dense, plan_.rows.outer);
+        plan_.path = dense >= 0 && in_bytes && src_bits() != 2
+                             ? jit_src_path_t::transposed
+                             : jit_src_path_t::gathered;
     }
 
     bool shortens_cols(int l) const {
