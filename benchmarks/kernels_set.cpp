@@ -33,11 +33,12 @@ std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
         all.push_back(c);
     }
     c.granularity = granularity_t::per_group;
-    // Those of attention's keys in oneDNN's own graphs have eight rows.
-    constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}, {8, 1}};
+    // Those of attention's keys in oneDNN's own graphs have eight rows; of an
+    // odd number of rows nibbles begin within bytes.
+    constexpr shape_t groups[]
+            = {{1, 32}, {1, 64}, {1, 128}, {128, 1}, {8, 1}, {1, 8}, {7, 1}};
     for (const auto &group : groups) {
-        if (base.dims[0] % group.rows != 0 || base.dims[1] % group.cols != 0)
-            continue;
+        if (base.dims[0] < group.rows || base.dims[1] < group.cols) continue;
         c.group = {group.rows, group.cols};
         all.push_back(c);
     }
@@ -82,7 +83,8 @@ bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
         return !c.transposed && own_zps && is_unsigned
                && c.granularity == granularity_t::per_tensor;
     const bool in_cache = is_in_cache(c);
-    const bool short_groups = has_groups(c, 8, 1);
+    const bool short_groups
+            = has_groups(c, 8, 1) || has_groups(c, 1, 8) || has_groups(c, 7, 1);
     if (c.transposed)
         return is_unsigned && own_zps
                && (common || (in_cache && short_groups)

@@ -99,11 +99,19 @@ TEST(dequantize_in_memory, transposes_groups_of_columns) {
     expect_as_portable({t::s4, t::s4, t::bf16, {130, 98304}, {1, 32}});
 }
 
+TEST(dequantize_in_memory, transposes_groups_of_few_columns) {
+    expect_as_portable({t::u4, t::u4, t::f32, wide, {1, 8}});
+    expect_as_portable({t::s8, t::s32, t::f32, odd, {1, 4}});
+    expect_as_portable({t::u8, t::u8, t::bf16, {3072, 4096}, {1, 16}});
+    expect_as_portable({t::s4, t::undef, t::f32, narrow_rest, {16, 2}});
+}
+
 TEST(dequantize_in_memory, transposes_groups_of_rows) {
     for (const dims_t &group : {dims_t {128, 1}, dims_t {128, 128},
                  dims_t {40, 64}, dims_t {odd[0], 1}})
         expect_as_portable({t::s8, t::s8, t::f32, odd, group});
     expect_as_portable({t::u4, t::u4, t::f32, wide, {128, 1}});
+    expect_as_portable({t::u4, t::u4, t::f32, wide, {7, 1}});
 }
 
 // As many to a call as there is room for; stored at once, or by a buffer.

@@ -176,6 +176,17 @@ cases_t make_vector_shapes() {
     append_transposed(cases, per_group({130, 128}, {6, 32}));
     append_transposed(cases, per_group({2, 3, 40, 37}, {1, 1, 1, 32}));
     append_transposed(cases, per_group({6, 20, 50}, {4, 1, 16}));
+    // Groups of few columns, the last of them short, or of rows too.
+    append_transposed(cases, per_group({35, 64}, {1, 2}));
+    append_transposed(cases, per_group({130, 160}, {1, 4}));
+    append_transposed(cases, per_group({19, 131}, {1, 8}));
+    append_transposed(cases, per_group({40, 272}, {1, 16}));
+    append_transposed(cases, per_group({20, 96}, {4, 8}));
+    append_transposed(cases, per_group({66, 50}, {8, 2}));
+    append_transposed(cases, per_group({33, 105}, {1, 7}));
+    // Groups of an odd number of rows, which begin within bytes.
+    append_transposed(cases, per_group({150, 40}, {7, 1}));
+    append_transposed(cases, per_group({2, 45, 24}, {1, 5, 8}));
     return cases;
 }
 

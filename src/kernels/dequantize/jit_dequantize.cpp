@@ -70,8 +70,9 @@ result_t check_steps(const problem_t &problem) {
 
 jit_parameters_t parameters_of(const problem_t &problem, isa_t isa) {
     jit_parameters_t params;
-    const auto blocks_of = [isa](data_type_t type) {
-        return has(isa, isa_avx512_core) ? stage_blocks_of(type) : nullptr;
+    params.masks_tails = has(isa, isa_avx512_core);
+    const auto blocks_of = [&params](data_type_t type) {
+        return params.masks_tails ? stage_blocks_of(type) : nullptr;
     };
     for (const auto &step : problem.steps) {
         const auto type
@@ -116,6 +117,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.scales_vary = plan_.scales_vary;
     desc.zps_vary = plan_.zps_vary;
     desc.has_zps = plan_.params.zps >= 0;
+    desc.group_cols = static_cast<uint32_t>(plan_.group_cols);
     desc.block_rows = plan_.block_rows;
     desc.in_groups = plan_.joins_groups || plan_.panel_loop >= 0;
     desc.both_halves = src == row_of_tile_both;

@@ -20,6 +20,8 @@ constexpr dim_t few_rows = 16;
 constexpr dim_t tile_cols = jit_narrow_cols;
 constexpr dim_t wide_tile_cols = 256; // where they are in L2
 constexpr dim_t narrow_tile_cols = 16;
+// Of any row kernel: whole steps.
+constexpr dim_t any_step = 32;
 // Whole cache lines of a source that is dense along the rows.
 constexpr dim_t tile_row_bytes = 64;
 // A stretch of dst that is worth a panel.
@@ -69,7 +71,9 @@ private:
         const dim_t wanted = dense                      ? short_row
                              : params_vary_by_src_row() ? narrow_tile_cols
                                                         : tile_cols;
-        if (next >= 0 && loop(inner).extent < wanted && gapless(next, inner)
+        const bool are_few
+                = loop(inner).extent < wanted || can_repeat(next, inner);
+        if (next >= 0 && are_few && gapless(next, inner)
                 && composes(problem_.src(), next, inner)
                 && composes(problem_.dst(), next, inner))
             set_outer(plan_.cols, next);
@@ -173,6 +177,26 @@ private:
         if (plan_.scales_vary && plan_.zps_rows) plan_.zps_vary = true;
         plan_.outer_rows = varies(scales, plan_.rows.outer)
                            || varies(zps, plan_.rows.outer);
+        if (plan_.params_vary() && can_repeat(cols.outer, cols.inner))
+            plan_.group_cols = cols.inner_extent;
+    }
+
+    // Groups of columns within a step of the row kernels: halves of one of
+    // those that take 32. Code without masks takes what is left one by one.
+    bool can_repeat(int outer, int inner) const {
+        const auto &params = plan_.params;
+        if (outer < 0 || params.divides || varies(params.scales, inner)
+                || varies(params.zps, inner))
+            return false;
+        const dim_t group = loop(inner).extent;
+        const auto dst = problem_.dst().type;
+        const bool takes_32 = dst == data_type_t::bf16
+                              || (dst == data_type_t::f16 && src_bits() == 4);
+        const dim_t most = params.masks_tails && takes_32 ? 16 : 8;
+        const bool is_power = (group & (group - 1)) == 0;
+        const bool whole_steps = loop(outer).extent * group % any_step == 0
+                                 && !is_clipped(inner) && !is_clipped(outer);
+        return is_power && group <= most && (params.masks_tails || whole_steps);
     }
 
     // Columns that are few are joined by the loop around them.
@@ -182,7 +206,7 @@ private:
         const bool in_memory = prefers_panels(dst_total);
         if (plan_.path != jit_src_path_t::transposed || plan_.params.divides
                 || (!in_memory && dst_total > in_cache_bytes)
-                || (plan_.params_vary() && by_rows))
+                || (plan_.params_vary() && by_rows && plan_.group_cols == 1))
             return;
         const dim_t cols = plan_.cols.extent();
         const dim_t wanted = in_memory ? least_panel_cols : wide_tile_cols;
@@ -320,10 +344,12 @@ private:
             return nominal_points() * dst_bytes_ <= in_cache_bytes
                            ? wide_tile_cols
                            : tile_cols;
+        const dim_t in_bounce = jit_bounce_bytes / dst_bytes_;
+        if (plan_.group_cols > 1 && plan_.block_rows == 1)
+            return std::min(in_bounce, jit_max_staged * plan_.group_cols);
         // Four rows of the bounce buffer, which share what varies.
-        if (plan_.params_vary())
-            return std::min(jit_bounce_bytes / dst_bytes_ / 4, jit_max_staged);
-        return plan_.streaming ? jit_bounce_bytes / dst_bytes_ : jit_tile_bytes;
+        if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
+        return plan_.streaming ? in_bounce : jit_tile_bytes;
     }
     dim_t max_block_rows() const {
         if (plan_.path == jit_src_path_t::gathered)

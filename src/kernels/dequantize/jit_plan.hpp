@@ -65,6 +65,8 @@ struct jit_parameters_t {
     /// place of zps_high, and its second form is for scales that
     /// stage_scales says are not ordinary.
     bool divides = false;
+    // Row kernels cut the end of a row off by masks, not one by one.
+    bool masks_tails = false;
 };
 
 /// How the nest of a problem is walked.
@@ -90,6 +92,9 @@ struct jit_plan_t {
     bool scales_vary = false, zps_vary = false; // along the columns
     bool scales_rows = false, zps_rows = false; // along the inner row loop
     bool outer_rows = false; // some of them, along the outer row loop
+    // Columns that share what varies, a power of two: it is staged once for
+    // them all, and row kernels repeat it.
+    dim_t group_cols = 1;
 
     bool panels = false;
     int panel_loop = -1; // -1: none, the columns are enough

@@ -68,7 +68,7 @@ private:
         preamble();
         step_.load_constants();
         load_pitches();
-        if (!step_.looks_up()) params_.load_bias();
+        if (!step_.looks_up()) params_.load_constants();
         load_rows();
         if (desc_.in_groups) groups_loop();
         else rows_loops();
@@ -173,7 +173,7 @@ private:
         if (many) steps_while(rows, 2, false);
         steps_while(rows, 1, !many);
         if (isa == isa_avx512_core) masked_tail(rows);
-        else scalar_tail(rows);
+        else if (!params_.repeats()) scalar_tail(rows);
     }
 
     // While there are so many left, or once.

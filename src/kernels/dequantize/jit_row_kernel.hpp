@@ -17,6 +17,9 @@ struct jit_row_desc_t {
     // One value an element of the row, or one a row.
     bool scales_vary, zps_vary;
     bool has_zps; // else args.zps is one zero for all rows
+    // So many elements beside each other share one value of what varies: a
+    // power of two, at most a step. Without masks rows are whole steps.
+    uint32_t group_cols;
     // 4: what varies is the same for all rows, and so many share its loads.
     uint32_t block_rows;
     // After args.group_rows src and dst jump. What varies stands a pitch on
@@ -48,8 +51,10 @@ struct jit_row_desc_t {
 struct jit_row_args_t {
     const void *src; // the first row begins at a whole byte
     void *dst;
-    const float *scales; // what varies is ordered as jit_io_t's fields are and
-    const float *zps;    //    padded to whole steps; what does not is one float
+    // What varies is ordered as jit_io_t's fields are and padded to whole
+    // steps, or is one float a group of columns; 16 floats more can be read.
+    // What does not is one float.
+    const float *scales, *zps;
     const float *zps_high; // with two_part_zps
     dim_t rows, cols;
     // Where in_groups. The last may have fewer; jumps are from the end of one

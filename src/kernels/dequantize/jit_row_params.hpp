@@ -27,6 +27,9 @@ public:
     static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
 
     bool vary() const { return desc_.scales_vary || desc_.zps_vary; }
+    /// What varies is one value a group of columns. Groups are even, so that
+    /// it is the same in both fields.
+    bool repeats() const { return vary() && desc_.group_cols > 1; }
 
     vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
     vmm_t vmm_zps(int field) const { return vmm_t(vmm_zps_at + field); }
@@ -34,8 +37,10 @@ public:
         return vmm_t(vmm_zps_high_at + field);
     }
 
-    /// What is subtracted where there are no zero points: once.
-    void load_bias() {
+    /// What does not change: the groups of lanes, and what is subtracted where
+    /// there are no zero points.
+    void load_constants() {
+        if (repeats()) h_.vmovups(vmm_groups, h_.constant(groups()));
         if (desc_.has_zps) return;
         for (int f = 0; f < io_.fields(); ++f)
             if (io_.has_bias()) h_.vmovups(vmm_zps(f), io_.bias(f));
@@ -58,6 +63,7 @@ public:
 
     /// Those that an element has one of, `offset` elements on.
     void load_step(uint32_t offset) {
+        if (repeats()) return load_groups(offset);
         for (int f = 0; f < io_.fields(); ++f) {
             const uint32_t place
                     = offset * f32_bytes + static_cast<uint32_t>(f) * vmm_bytes;
@@ -85,6 +91,7 @@ public:
     }
 
     void advance(uint32_t bytes) {
+        if (repeats()) bytes /= desc_.group_cols;
         if (desc_.scales_vary) h_.add(reg_scales, bytes);
         if (!desc_.zps_vary) return;
         h_.add(reg_zps, bytes);
@@ -144,14 +151,38 @@ public:
     void apply(const vmm_t &value, int field) {
         if (desc_.has_zps || io_.has_bias())
             h_.vsubps(value, value, vmm_zps(field));
-        // The first difference is exact; this one rounds. What does not vary
-        // is the same in both fields, its bias aside.
+        // The first difference is exact; this one rounds. What does not vary,
+        // or is repeated, is the same in both fields, its bias aside.
+        const auto field_of
+                = [&](bool varies) { return varies && !repeats() ? field : 0; };
         if (desc_.two_part_zps)
-            h_.vsubps(value, value, vmm_zps_high(desc_.zps_vary ? field : 0));
-        h_.vmulps(value, value, vmm_scales(desc_.scales_vary ? field : 0));
+            h_.vsubps(value, value, vmm_zps_high(field_of(desc_.zps_vary)));
+        h_.vmulps(value, value, vmm_scales(field_of(desc_.scales_vary)));
     }
 
 private:
+    // Each lane's group, of those that a step begins with.
+    jit_generator_t::lanes_t groups() const {
+        jit_generator_t::lanes_t lanes {};
+        const auto fields = static_cast<uint32_t>(io_.fields());
+        for (uint32_t i = 0; i < lanes.size(); ++i)
+            lanes[i] = i * fields / desc_.group_cols;
+        return lanes;
+    }
+
+    void load_groups(uint32_t offset) {
+        const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
+            const uint32_t place = offset / desc_.group_cols * f32_bytes;
+            h_.vpermps(to, vmm_groups, h_.ptr[from + place]);
+        };
+        if (desc_.scales_vary) load(vmm_scales(0), reg_scales);
+        if (!desc_.zps_vary) return;
+        load(vmm_zps(0), reg_zps);
+        for (int f = io_.fields() - 1; f >= 0; --f)
+            add_bias(vmm_zps(f), vmm_zps(0), f);
+        if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps_high);
+    }
+
     Xbyak::Address arg(size_t offset) { return h_.qword[reg_args + offset]; }
 
     // Floats have no bias, and adding zero would lose the sign of another.
@@ -163,6 +194,7 @@ private:
     jit_generator_t &h_;
     const jit_row_desc_t &desc_;
     io_t &io_;
+    const vmm_t vmm_groups {vmm_groups_at};
 };
 
 } // namespace dnnl_dequant

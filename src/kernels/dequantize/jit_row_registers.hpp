@@ -52,6 +52,7 @@ struct jit_row_registers_t {
     static constexpr int vmm_raw_at = 0, vmm_value_at = 1, vmm_tmp2_at = 2,
                          vmm_tmp_at = 3;
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
+    static constexpr int vmm_groups_at = 5; // of the second field's scales
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
     static constexpr int vmm_f8_table_at = vmm_scales_at;
 

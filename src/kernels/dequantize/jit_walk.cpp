@@ -42,9 +42,10 @@ jit_walk_t::jit_walk_t(
     , tile_(tile)
     , tile_bytes_(std::max(src_bits_ / 8, 1))
     , tile_pitch_(plan_.tile_pitch(tile_bytes_))
+    , group_shift_(__builtin_ctzll(static_cast<uint64_t>(plan_.group_cols)))
     , counters_ {{{0, plan_.rows.blocks()}, {0, plan_.cols.blocks()},
               {0, plan_.panel_blocks()}}}
-    , most_joined_rows_(jit_max_staged / padded(plan_.cols.block)
+    , most_joined_rows_(jit_max_staged / staged_cols(plan_.cols.block)
                         * plan_.rows.inner_extent) {}
 
 // Iterations of a loop where the walk stands: at the outer point, in the
@@ -127,7 +128,7 @@ void jit_walk_t::run_in_staged_parts(const rect_t &rect) {
     if (is_joined(rect)) return run_staged(rect);
     dim_t most = rect.rows;
     if (plan_.params_vary() && !plan_.rows_share())
-        most = std::max<dim_t>(jit_max_staged / padded(rect.cols), 1);
+        most = std::max<dim_t>(jit_max_staged / staged_cols(rect.cols), 1);
     else most = jit_max_staged;
     rect_t part = rect;
     for (dim_t r = 0; r < rect.rows; r += most) {
@@ -247,7 +248,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     const bool joined = is_joined(rect);
     const auto pitch_of = [&](int operand, bool varies, bool by_row) {
         if (!by_row && !joined) return dim_t(0);
-        return (varies ? padded(rect.cols) : staged_pitch(operand, rect))
+        return (varies ? staged_cols(rect.cols) : staged_pitch(operand, rect))
                * f32_bytes;
     };
     const dim_t scales_pitch

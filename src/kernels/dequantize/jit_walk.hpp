@@ -76,12 +76,17 @@ private:
     bool can_stream_at_once(const rect_t &rect) const;
     bool can_pack_at_once(const rect_t &rect) const;
     dim_t padded(dim_t cols) const;
+    dim_t groups_of(dim_t cols) const;
+    dim_t staged_cols(dim_t cols) const;
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     dim_t joined_groups(const rect_t &rect) const;
     bool stage_groups(const staging_t &staging, const rect_t &rect);
+    bool stage_many(const staging_t &staging, dim_t first, dim_t stride,
+            dim_t count, const rect_t &rect);
+    bool are_runs(int operand, const rect_t &rect) const;
     bool stage_run(
             const staging_t &staging, dim_t first, float *to, dim_t count);
     void order(float *values, dim_t count) const;
@@ -116,6 +121,7 @@ private:
     uint8_t *const tile_;
     const dim_t tile_bytes_; // of one element there
     const dim_t tile_pitch_; // in elements
+    const int group_shift_;  // of columns that share what varies: 2^n
     // The piece: its blocks of rows and of columns, its panel.
     struct counter_t {
         dim_t at, count;

@@ -25,6 +25,16 @@ dim_t jit_walk_t::padded(dim_t cols) const {
     return (cols + width - 1) & -width;
 }
 
+// Those groups of columns that share what varies; the last may be cut off.
+dim_t jit_walk_t::groups_of(dim_t cols) const {
+    return (cols + plan_.group_cols - 1) >> group_shift_;
+}
+
+// Floats of what varies along so many columns.
+dim_t jit_walk_t::staged_cols(dim_t cols) const {
+    return plan_.group_cols > 1 ? groups_of(cols) : padded(cols);
+}
+
 // Other rows often have the same parameters.
 bool jit_walk_t::is_staged(const rect_t &rect) const {
     if (staged_.rows == 0 || staged_.col != rect.col
@@ -91,14 +101,10 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
                 staging, first, staging.to, (rows - 1) * row_stride + 1);
     if (!staging.varies)
         return staging.stage(staging.to, buffers_[o], first, row_stride, rows);
-    bool wide = false;
-    for (dim_t r = 0; r < rows; ++r)
-        wide |= stage_cols(staging, first + r * row_stride,
-                staging.to + r * padded(rect.cols), rect);
-    return wide;
+    return stage_many(staging, first, row_stride, rows, rect);
 }
 
-// One group after the other; at once where they stand so.
+// One group after the other.
 bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     const int o = staging.operand;
     const auto &strides = plan_.strides[at(o)];
@@ -107,31 +113,47 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     if (!staging.varies)
         return staging.stage(
                 staging.to, buffers_[o], first, strides.outer_row, groups);
-    const dim_t pitch = padded(rect.cols);
-    if (strides.outer_row == pitch && strides.col == 1 && plan_.cols.outer < 0
-            && rect.cols == pitch) {
-        return stage_run(staging, first + rect.col, staging.to, groups * pitch);
-    }
+    return stage_many(staging, first, strides.outer_row, groups, rect);
+}
+
+// What varies along the columns, `count` times, each `stride` on; at once where
+// they stand so.
+bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
+        dim_t count, const rect_t &rect) {
+    const dim_t pitch = staged_cols(rect.cols);
+    if (stride == pitch && are_runs(staging.operand, rect))
+        return stage_run(staging, first + (rect.col >> group_shift_),
+                staging.to, count * pitch);
     bool wide = false;
-    for (dim_t g = 0; g < groups; ++g)
-        wide |= stage_cols(staging, first + g * strides.outer_row,
-                staging.to + g * pitch, rect);
+    for (dim_t i = 0; i < count; ++i)
+        wide |= stage_cols(
+                staging, first + i * stride, staging.to + i * pitch, rect);
     return wide;
 }
 
-// What is dense; of what varies whole steps, in the row kernels' order.
+// It is dense, and nothing need be added to make it whole steps.
+bool jit_walk_t::are_runs(int operand, const rect_t &rect) const {
+    const auto &strides = plan_.strides[at(operand)];
+    if (plan_.group_cols > 1) return strides.outer_col == 1;
+    return strides.col == 1 && plan_.cols.outer < 0
+           && rect.cols == padded(rect.cols);
+}
+
+// What is dense; of what varies, unless it is repeated, whole steps, in the row
+// kernels' order.
 bool jit_walk_t::stage_run(
         const staging_t &staging, dim_t first, float *to, dim_t count) {
     const int o = staging.operand;
+    const bool in_steps = staging.varies && plan_.group_cols == 1;
     const dim_t bit = first * bits_of(problem_.operands[at(o)].type);
     if (staging.blocks != nullptr && (count & (staged_block - 1)) == 0
             && (bit & 7) == 0) {
         staging.blocks(to, static_cast<const char *>(buffers_[o]) + bit / 8,
-                count, staging.varies && kernel_.paired_);
+                count, in_steps && kernel_.paired_);
         return false;
     }
     const bool wide = stage_span(staging, first, to, count);
-    if (staging.varies) order(to, count);
+    if (in_steps) order(to, count);
     return wide;
 }
 
@@ -168,8 +190,13 @@ bool jit_walk_t::stage_cols(
     const auto &cols = plan_.cols;
     const dim_t inner = plan_.strides[at(o)].col;
     const dim_t outer = plan_.strides[at(o)].outer_col;
-    if (inner == 1 && cols.outer < 0 && rect.cols == padded(rect.cols))
-        return stage_run(staging, first + rect.col, to, rect.cols);
+    if (are_runs(o, rect))
+        return stage_run(staging, first + (rect.col >> group_shift_), to,
+                staged_cols(rect.cols));
+    if (plan_.group_cols > 1)
+        return staging.stage(to, buffers_[o],
+                first + (rect.col >> group_shift_) * outer, outer,
+                groups_of(rect.cols));
     bool wide = false;
     if (inner == 0) {
         // One value a group (or for all columns), over and over.
