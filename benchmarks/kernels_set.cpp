@@ -14,6 +14,7 @@ struct shape_t {
 
 constexpr shape_t memory_shape {4096, 4096};
 constexpr shape_t larger_shape {4096, 11008};
+constexpr shape_t l3_shape {2048, 2048}; // in many machines' third cache
 constexpr shape_t l2_shape {256, 256};
 constexpr shape_t tiny_shape {1, 64};
 
@@ -82,6 +83,7 @@ bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
     if (c.elements() <= tiny_shape.cols)
         return !c.transposed && own_zps && is_unsigned
                && c.granularity == granularity_t::per_tensor;
+    if (c.dims[1] == l3_shape.cols && !c.transposed) return false;
     const bool in_cache = is_in_cache(c);
     const bool short_groups
             = has_groups(c, 8, 1) || has_groups(c, 1, 8) || has_groups(c, 7, 1);
@@ -106,7 +108,8 @@ std::vector<bench_case_t> kernels_set(
     int most_threads = 1;
     for (const int n : threads)
         most_threads = n > most_threads ? n : most_threads;
-    for (const auto &shape : {memory_shape, larger_shape, l2_shape, tiny_shape})
+    for (const auto &shape :
+            {memory_shape, larger_shape, l3_shape, l2_shape, tiny_shape})
         for (const bool transposed : {false, true})
             for (const int n : threads)
                 for (const auto &c : section(shape, transposed, n)) {

@@ -106,6 +106,14 @@ TEST(dequantize_in_memory, transposes_groups_of_few_columns) {
     expect_as_portable({t::s4, t::undef, t::f32, narrow_rest, {16, 2}});
 }
 
+// Panels of half as many rows.
+TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
+    expect_as_portable({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});
+    expect_as_portable({t::s8, t::s8, t::f16, {1001, 640}, {7, 1}});
+    expect_as_portable({t::u8, t::u8, t::f32, {300, 1030}, {1, 8}});
+    expect_as_portable({t::s4, t::u8, t::f32, {130, 2304}, {1, 32}});
+}
+
 TEST(dequantize_in_memory, transposes_groups_of_rows) {
     for (const dims_t &group : {dims_t {128, 1}, dims_t {128, 128},
                  dims_t {40, 64}, dims_t {odd[0], 1}})

@@ -351,12 +351,19 @@ private:
         if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
         return plan_.streaming ? in_bounce : jit_tile_bytes;
     }
+    // Too few for many threads.
+    bool has_few_panels() const {
+        constexpr dim_t enough = 16;
+        return nominal_points()
+               < enough * jit_panel_cols * jit_panel_rows * 8 / src_bits();
+    }
     dim_t max_block_rows() const {
         if (plan_.path == jit_src_path_t::gathered)
             return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
+        if (plan_.panels && !has_few_panels())
+            return jit_panel_rows * 8 / src_bits();
         if (plan_.path == jit_src_path_t::transposed)
-            return (plan_.panels ? jit_panel_rows : tile_row_bytes) * 8
-                   / src_bits();
+            return tile_row_bytes * 8 / src_bits();
         return jit_max_staged;
     }
 

@@ -77,11 +77,11 @@ struct jit_parameters_t {
 /// rows by a block of columns at one point of the outer loops; a unit of work
 /// is a few pieces that follow each other.
 ///
-/// A transposed source beyond the caches is taken by panels instead: tiles so
-/// wide that rows of dst are written in long stretches, by ordinary stores
-/// after a call for the next row. Where groups make the columns few, a panel,
-/// or a tile in the caches, is several outer iterations beside each other,
-/// which a call takes as its rows.
+/// A transposed source beyond the second cache is taken by panels instead:
+/// tiles so wide that rows of dst are written in long stretches, by ordinary
+/// stores after a call for the next row. Where groups make the columns few, a
+/// panel, or a tile in the caches, is several outer iterations beside each
+/// other, which a call takes as its rows.
 struct jit_plan_t {
     jit_axis_t rows, cols;
     std::vector<int> outer;

@@ -43,7 +43,7 @@ struct chain_feed_t {
 /// of rows by a block of columns at one point of the outer loops; a unit of
 /// work is some pieces that follow each other.
 ///
-/// Transposed to a dst beyond the caches, pieces are panels: tiles so wide that
+/// Transposed to a dst beyond L2, pieces are panels: tiles so wide that
 /// rows of dst are long, written by ordinary stores after a call for the next
 /// row.
 struct chain_plan_t {
