@@ -94,6 +94,25 @@ public:
         return result;
     }
 
+    // Groups of one size, but for the last; their parameters one stride apart.
+    result_t make_stream(isa_t isa, const integer_plan_t::block_t &block) {
+        integer_stream_weights_t weights;
+        weights.format = plan_.format;
+        weights.format.has_src_zps = plan_.src_zps.type != t::undef;
+        weights.is_src_signed = plan_.is_src_signed;
+        weights.depth = plan_.depth;
+        weights.group = plan_.groups[0].size;
+        for (size_t g = 0; g < plan_.groups.size(); ++g)
+            if (plan_.groups[g].begin != static_cast<dim_t>(g) * weights.group)
+                return refuse("groups differ in size");
+        if (!is_linear(plan_.weights_scales.group, weights.scales_group_stride)
+                || !is_linear(
+                        plan_.weights_zps.group, weights.zps_group_stride))
+            return refuse("groups of src cut those of the weights");
+        plan_.stream_block = {block.rows, std::min(plan_.cols, block.cols)};
+        return make_integer_stream(weights, isa, plan_.stream);
+    }
+
 private:
     const chain_t &of_src() const { return src_.chain; }
     const chain_t &of_weights() const { return weights_.chain; }
@@ -271,17 +290,25 @@ bool is_quantized(const composition_t &src) {
 
 } // namespace
 
-std::shared_ptr<const integer_product_t> make_integers(
-        const composition_t &src, const composition_t &weights, isa_t isa) {
+std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
+        const composition_t &weights, isa_t isa,
+        const integer_plan_t::block_t &stream) {
     if (!is_quantized(src)) return nullptr;
     integer_plan_t plan;
-    const result_t result = planner_t(src, weights, plan).make(isa);
-    if (result.ok())
-        return std::make_shared<const integer_product_t>(std::move(plan));
+    planner_t planner(src, weights, plan);
+    result_t result = planner.make(isa);
     // Its integers are multiplied as f32 then.
-    log_refusal(
-            log_dispatch, "implementation", "integer_matmul: " + result.reason);
-    return nullptr;
+    if (!result.ok()) {
+        log_refusal(log_dispatch, "implementation",
+                "integer_matmul: " + result.reason);
+        return nullptr;
+    }
+    if (stream.rows > 0) result = planner.make_stream(isa, stream);
+    if (!result.ok())
+        log_refusal(log_dispatch, "implementation",
+                "jit_integer_matmul_few_rows_avx512_core_vnni: "
+                        + result.reason);
+    return std::make_shared<const integer_product_t>(std::move(plan));
 }
 
 } // namespace dnnl_dequant

@@ -47,9 +47,7 @@ public:
         if (result.ok()) result = make_gemm(isa_, plan_.gemm);
         if (!result.ok()) return result;
         cut_rows();
-        if (block_rows_ <= few_quantized_rows) choose_gemv();
-        if (!plan_.gemv) plan_.integers = make_integers(src_, weights_, isa_);
-        if (!plan_.gemv && !plan_.integers) choose_gemv();
+        choose_integers_or_gemv();
         if (!plan_.integers) result = make_src();
         if (!result.ok()) return result;
         if (plan_.integers) cut_integer_cols();
@@ -165,9 +163,23 @@ private:
                     "jit_matmul_few_rows_avx512_core: " + result.reason);
     }
 
+    // Of few rows: integers as a stream, else f32 as one, else integers.
+    void choose_integers_or_gemv() {
+        const bool are_few = block_rows_ <= few_quantized_rows;
+        plan_.integers = make_integers(src_, weights_, isa_,
+                {are_few ? block_rows_ : 0, most_gemv_cols});
+        if (plan_.integers && (!are_few || plan_.integers->plan().stream))
+            return;
+        choose_gemv();
+        if (plan_.gemv) plan_.integers = nullptr;
+    }
+
     void cut_integer_cols() {
         const bool by_column = plan_.integers->plan().format.depth_stride == 1;
-        dim_t most = most_integer_cols(block_rows_, by_column);
+        const bool streams = plan_.integers->plan().stream != nullptr;
+        dim_t most = streams && !by_column
+                             ? most_gemv_cols
+                             : most_integer_cols(block_rows_, by_column);
         most = std::min(
                 most, round_up((shape_.back() + threads_ - 1) / threads_,
                               integer_panel));
@@ -179,7 +191,8 @@ private:
     }
 
     void note_col_blocks() {
-        plan_.pitch = round_up(cols_, panel);
+        plan_.pitch = round_up(
+                cols_, plan_.integers ? integer_stream_t::panel : panel);
         for (dim_t at = 0; at < shape_.back(); at += cols_)
             plan_.col_blocks.push_back(std::min(cols_, shape_.back() - at));
     }

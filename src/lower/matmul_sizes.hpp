@@ -49,8 +49,8 @@ constexpr dim_t most_turned_sums = 4096;
 constexpr dim_t most_dot_cols = 64;
 
 // Up to so many rows what reads weights as streams is faster than what
-// multiplies integers. u8 rows by 4096 x 4096 u4, one thread of a Cascade Lake,
-// ms: 4 rows 2.6 and 3.0, 6 rows 3.5 and 3.6, 8 rows 4.9 and 3.7.
+// multiplies integers in blocks. u8 rows by 4096 x 4096 u4, one thread of a
+// Cascade Lake, ms: 6 rows 2.1, 8 rows 3.8 and 2.5, 12 rows 4.1 and 3.1.
 constexpr dim_t few_quantized_rows = 6;
 
 // Columns of integers that are done together: their sums stay in a core's

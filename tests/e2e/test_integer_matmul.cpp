@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
@@ -71,6 +72,23 @@ bool is_integer_kernel(const std::string &name) {
     return name.find("integer_matmul") != std::string::npos;
 }
 
+bool has_vnni() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+// By VNNI, or where no generated code multiplies f32.
+bool multiplies_integers() {
+#if defined(__x86_64__)
+    return has_vnni() || !__builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
 // The values of every op by itself but the MatMul's, whose sums are doubles.
 void check(const matmul_case_t &c, const source_t &source, bool expects) {
     const chain_graph_t g = graph_of(c, source);
@@ -97,14 +115,33 @@ void check(const matmul_case_t &c, const source_t &source, bool expects) {
     EXPECT_TRUE(got[dst].intact());
 }
 
-// By VNNI, or where no generated code multiplies f32.
-bool multiplies_integers() {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512vnni")
-           || !__builtin_cpu_supports("avx2");
-#else
-    return true;
-#endif
+// The first rows of a product of twice as many.
+void check_bits(const matmul_case_t &few, const source_t &source) {
+    matmul_case_t many = few;
+    many.src[0] *= 2;
+    const chain_graph_t of_few = graph_of(few, source),
+                        of_many = graph_of(many, source);
+    const auto all
+            = initial_values(of_many, support::values_t::ordinary, few.seed);
+    const auto some
+            = initial_values(of_few, support::values_t::ordinary, few.seed);
+    for (size_t i = 0; i < some.size(); ++i)
+        std::memcpy(some[i].data(), all[i].data(), some[i].size());
+    const auto of = [&](const chain_graph_t &g, const chain_values_t &values) {
+        return run(
+                g, partitions_of(g, partition::policy::fusion).at(0), values);
+    };
+    const std::string by_few = of(of_few, some), by_many = of(of_many, all);
+    if (std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr && has_vnni()) {
+        EXPECT_NE(by_few, by_many);
+        EXPECT_TRUE(is_integer_kernel(by_few)) << by_few;
+        EXPECT_TRUE(is_integer_kernel(by_many)) << by_many;
+    }
+    if (!is_integer_kernel(by_few) || !is_integer_kernel(by_many)) return;
+    const size_t dst = of_few.nodes[1].outputs[0];
+    EXPECT_EQ(
+            std::memcmp(some[dst].data(), all[dst].data(), some[dst].size()), 0)
+            << by_few << ", " << by_many;
 }
 
 TEST(integer_matmul, is_near_the_dequantized_product) {
@@ -149,18 +186,40 @@ TEST(integer_matmul, takes_groups_that_end_anywhere) {
     for (const source_t &source : sources)
         for (const auto &[depth, group] : std::vector<std::pair<dim_t, dim_t>> {
                      {60, 0}, {62, -1}, {254, -1}, {84, 28}, {90, 30}})
+            for (const dim_t rows : {3, 7})
+                for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+                    for (const t zps : {t::undef, t::u4})
+                        for (const bool transposed : {false, true}) {
+                            matmul_case_t c;
+                            c.src = {rows, depth};
+                            c.weights = {depth, 50};
+                            c.quantized = quantized;
+                            c.zps = zps;
+                            c.group = group;
+                            c.transpose_b = transposed;
+                            SCOPED_TRACE(to_string(c));
+                            check(c, source, multiplies_integers());
+                            if (HasFailure()) return;
+                        }
+}
+
+// The sums of a few rows are those of the same rows among many, bit for bit.
+TEST(integer_matmul, few_rows_have_the_bits_of_many) {
+    for (const t src : {t::u8, t::s8})
+        for (const bool has_zps : {false, true})
             for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
-                for (const t zps : {t::undef, t::u4})
+                for (const dim_t group : {-1, 32, 64, 128})
                     for (const bool transposed : {false, true}) {
                         matmul_case_t c;
-                        c.src = {7, depth};
-                        c.weights = {depth, 50};
+                        c.src = {6, 384};
+                        c.weights = {384, 198};
                         c.quantized = quantized;
-                        c.zps = zps;
+                        c.zps = quantized;
                         c.group = group;
                         c.transpose_b = transposed;
                         SCOPED_TRACE(to_string(c));
-                        check(c, source, multiplies_integers());
+                        check_bits(c,
+                                {src, qtype_t::per_tensor, 0, has_zps, false});
                         if (HasFailure()) return;
                     }
 }

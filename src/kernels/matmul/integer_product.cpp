@@ -28,12 +28,14 @@ const uint8_t *at(const void *base, dim_t bytes) {
     return static_cast<const uint8_t *>(base) + bytes;
 }
 
-// A sum that the compiler makes vectors of.
-int32_t sum_of(const uint8_t *values, dim_t count) {
+// A sum that the compiler makes vectors of; of values with a sign or without,
+// the bit turned over first or last.
+int32_t sum_of(const uint8_t *values, dim_t count, bool is_signed) {
+    const uint8_t turned = is_signed ? sign_bit : 0;
     int32_t sum = 0;
     for (dim_t k = 0; k < count; ++k)
-        sum += values[k];
-    return sum;
+        sum += values[k] ^ turned;
+    return sum - static_cast<int32_t>(count) * turned;
 }
 
 void gather(const uint8_t *from, dim_t stride, dim_t count, uint8_t *to) {
@@ -49,6 +51,18 @@ void gather(const uint8_t *from, dim_t stride, dim_t count, uint8_t *to) {
 
 integer_product_t::integer_product_t(integer_plan_t plan)
     : plan_(std::move(plan)) {
+    if (plan_.stream) place_groups_of_stream();
+    else place_groups();
+}
+
+void integer_product_t::place_groups_of_stream() {
+    for (const auto &group : plan_.groups)
+        places_.push_back(group.begin);
+    constexpr dim_t unit = integer_stream_t::src_unit;
+    row_end_ = (plan_.depth + unit - 1) / unit * unit;
+}
+
+void integer_product_t::place_groups() {
     dim_t depth = 0;
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
         const dim_t size = whole_units(plan_.format, plan_.groups[g].size);
@@ -96,6 +110,9 @@ dim_t integer_product_t::panel_bytes() const {
 }
 
 dim_t integer_product_t::own_bytes() const {
+    if (plan_.stream)
+        return whole_lines(plan_.stream->own_bytes(
+                plan_.stream_block.rows, plan_.stream_block.cols));
     return part_panels_ * panel_bytes();
 }
 
@@ -105,13 +122,17 @@ row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
         return of.first[static_cast<size_t>(row)] + of.group[group];
     };
     const auto &scales = plan_.src_scales, &zps = plan_.src_zps;
-    int32_t zp = plan_.is_src_signed ? sign_bit : 0;
+    const bool is_biased = plan_.is_src_signed && !plan_.stream;
+    int32_t zp = is_biased ? sign_bit : 0;
     if (zps.type != data_type_t::undef)
         zp += static_cast<int32_t>(
                 load_int(zps.type, buffers[zps.operand], element(zps)));
     const dim_t size = plan_.groups[group].size;
     // Its elements are anywhere in its units, the rest of which are zeros.
-    const int32_t sum = sum_of(values, whole_units(plan_.format, size));
+    const int32_t sum
+            = plan_.stream
+                      ? sum_of(values, size, plan_.is_src_signed)
+                      : sum_of(values, whole_units(plan_.format, size), false);
     return make_row_group(zp, sum - static_cast<int32_t>(size) * zp,
             load_f32(scales.type, buffers[scales.operand], element(scales)));
 }
@@ -141,10 +162,25 @@ void integer_product_t::lay_out_row(
                       ? at(shared, row * plan_.depth)
                       : at(buffers[0], plan_.first[static_cast<size_t>(row)]);
     uint8_t *to = at(shared, rows_at() + row * row_bytes());
+    if (plan_.stream) lay_out_for_stream(from, to);
+    else lay_out_groups(from, to);
     const auto count = plan_.groups.size();
     auto *of_groups = reinterpret_cast<row_group_t *>(at(shared, groups_at()))
                       + row * static_cast<dim_t>(count);
-    for (size_t g = 0; g < count; ++g) {
+    for (size_t g = 0; g < count; ++g)
+        of_groups[g] = parameters_of(buffers, row, g, to + places_[g]);
+    if (plan_.stream) plan_.stream->arrange(to);
+}
+
+void integer_product_t::lay_out_for_stream(
+        const uint8_t *from, uint8_t *to) const {
+    gather(from, plan_.depth_stride, plan_.depth, to);
+    std::memset(
+            to + plan_.depth, 0, static_cast<size_t>(row_end_ - plan_.depth));
+}
+
+void integer_product_t::lay_out_groups(const uint8_t *from, uint8_t *to) const {
+    for (size_t g = 0; g < plan_.groups.size(); ++g) {
         const auto &group = plan_.groups[g];
         uint8_t *values = to + places_[g];
         const dim_t whole = whole_units(plan_.format, group.size);
@@ -153,7 +189,6 @@ void integer_product_t::lay_out_row(
         gather(from + group.begin * plan_.depth_stride, plan_.depth_stride,
                 group.size, values);
         lay_out_group(values, group.size);
-        of_groups[g] = parameters_of(buffers, row, g, values);
     }
 }
 
@@ -257,6 +292,34 @@ void integer_product_t::multiply(
 
 void integer_product_t::run(void *const *buffers, const block_t &block,
         const void *shared, void *own) const noexcept {
+    if (plan_.stream) run_stream(buffers, block, shared, own);
+    else run_parts(buffers, block, shared, own);
+}
+
+void integer_product_t::run_stream(void *const *buffers, const block_t &block,
+        const void *shared, void *own) const {
+    const auto count = static_cast<dim_t>(plan_.groups.size());
+    integer_stream_t::block_t of_stream;
+    of_stream.a = at(shared, rows_at() + block.first_row * row_bytes());
+    of_stream.a_pitch = row_bytes();
+    of_stream.rows = block.rows;
+    of_stream.row_groups
+            = reinterpret_cast<const row_group_t *>(at(shared, groups_at()))
+              + block.first_row * count;
+    of_stream.row_groups_pitch = count;
+    of_stream.first_col = block.first_col;
+    of_stream.cols = block.cols;
+    of_stream.c = block.c;
+    of_stream.c_pitch = block.c_pitch;
+    of_stream.own = own;
+    for (dim_t r = 0; r < block.rows; ++r)
+        std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
+    plan_.stream->run(buffers[0], buffers[plan_.weights_scales.operand],
+            buffers[plan_.weights_zps.operand], of_stream);
+}
+
+void integer_product_t::run_parts(void *const *buffers, const block_t &block,
+        const void *shared, void *own) const {
     const dim_t part_cols = part_panels_ * integer_panel;
     part_t part;
     for (size_t b = 0; b < blocks_.size(); ++b)

@@ -7,6 +7,7 @@
 
 #include "kernels/kernel.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
+#include "kernels/matmul/integer_stream.hpp"
 
 namespace dnnl_dequant {
 
@@ -24,9 +25,13 @@ struct integer_plan_t {
     struct group_t {
         dim_t begin, size;
     };
+    struct block_t {
+        dim_t rows, cols;
+    };
     std::vector<group_t> groups;
     integer_format_t format;
-    bool is_src_signed = false; // then 128 is added, to its zero points as well
+    // Then 128 is added, to its zero points as well, but for a stream.
+    bool is_src_signed = false;
 
     dim_t rows = 0, depth = 0, cols = 0;
     /// Makes the integers of src, dense; null where they are operand 0, at
@@ -37,6 +42,9 @@ struct integer_plan_t {
     dim_t depth_stride = 1;
     integer_parameter_t src_scales, src_zps, weights_scales, weights_zps;
     std::shared_ptr<const integer_kernel_t> kernel;
+    /// Serves instead where there are few rows; or null.
+    std::shared_ptr<const integer_stream_t> stream;
+    block_t stream_block = {0, 0}; // the largest
 };
 
 /// Runs it, in bytes of scratch memory that the caller has. Some groups by some
@@ -53,7 +61,9 @@ public:
 
     explicit integer_product_t(integer_plan_t plan);
 
-    const char *name() const { return plan_.kernel->name(); }
+    const char *name() const {
+        return plan_.stream ? plan_.stream->name() : plan_.kernel->name();
+    }
     const integer_plan_t &plan() const { return plan_; }
 
     /// What all threads share: the integers of src, the rows of its groups;
@@ -81,6 +91,8 @@ private:
         size_t first, count;
     };
 
+    void place_groups();
+    void place_groups_of_stream();
     dim_t row_bytes() const;
     dim_t rows_at() const;
     dim_t groups_at() const;
@@ -105,6 +117,8 @@ private:
     void place_panels(part_t &part, void *own) const;
     void lay_out_group(uint8_t *values, dim_t size) const;
     void lay_out_row(void *const *buffers, dim_t row, void *shared) const;
+    void lay_out_groups(const uint8_t *from, uint8_t *to) const;
+    void lay_out_for_stream(const uint8_t *from, uint8_t *to) const;
     row_group_t parameters_of(void *const *buffers, dim_t row, size_t group,
             const uint8_t *values) const;
     dim_t panel_bytes() const;
@@ -113,6 +127,10 @@ private:
     void load_parameters(void *const *buffers, const part_t &part) const;
     void multiply(
             const block_t &block, const part_t &part, const void *shared) const;
+    void run_stream(void *const *buffers, const block_t &block,
+            const void *shared, void *own) const;
+    void run_parts(void *const *buffers, const block_t &block,
+            const void *shared, void *own) const;
 
     const integer_plan_t plan_;
     std::vector<dim_t> places_; // of groups in rows of src

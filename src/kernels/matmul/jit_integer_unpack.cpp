@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "kernels/jit/generator.hpp"
+#include "kernels/matmul/jit_transpose.hpp"
 
 namespace dnnl_dequant {
 
@@ -192,7 +193,8 @@ private:
         if (sums()) mov(r11, arg(offsetof(args_t, sums)));
         L(l_line);
         load_columns();
-        transpose();
+        // Vector j then has dword j of every column.
+        transpose_dwords(*this);
         load_constants();
         if (sums()) vmovups(sum_, ptr[r11]);
         store_quads();
@@ -228,33 +230,6 @@ private:
         mov(rax, arg(offsetof(args_t, columns) + static_cast<size_t>(i) * 8));
         add(rax, r8);
         prefetcht0(ptr[rax + r10]);
-    }
-
-    // Vector j then has dword j of every column.
-    void transpose() {
-        const auto b = [](int i) { return Zmm(count + i); };
-        for (int i = 0; i < count; i += 2) {
-            vpunpckldq(b(i), Zmm(i), Zmm(i + 1));
-            vpunpckhdq(b(i + 1), Zmm(i), Zmm(i + 1));
-        }
-        for (int i = 0; i < count; i += 4)
-            for (int j = 0; j < 2; ++j) {
-                vpunpcklqdq(Zmm(i + 2 * j), b(i + j), b(i + j + 2));
-                vpunpckhqdq(Zmm(i + 2 * j + 1), b(i + j), b(i + j + 2));
-            }
-        // Lane l of vector 4 i + j: dword 4 l + j of columns 4 i to 4 i + 3.
-        for (int j = 0; j < 4; ++j) {
-            vshufi32x4(b(j), Zmm(j), Zmm(4 + j), 0x88);
-            vshufi32x4(b(4 + j), Zmm(j), Zmm(4 + j), 0xdd);
-            vshufi32x4(b(8 + j), Zmm(8 + j), Zmm(12 + j), 0x88);
-            vshufi32x4(b(12 + j), Zmm(8 + j), Zmm(12 + j), 0xdd);
-        }
-        for (int j = 0; j < 4; ++j) {
-            vshufi32x4(Zmm(j), b(j), b(8 + j), 0x88);
-            vshufi32x4(Zmm(4 + j), b(4 + j), b(12 + j), 0x88);
-            vshufi32x4(Zmm(8 + j), b(j), b(8 + j), 0xdd);
-            vshufi32x4(Zmm(12 + j), b(4 + j), b(12 + j), 0xdd);
-        }
     }
 
     void store_quads() {

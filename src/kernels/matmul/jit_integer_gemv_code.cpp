@@ -1,0 +1,239 @@
+// Some rows of integers times weights of 4 or 8 bits whose columns lie side by
+// side: four rows of 64 bytes of weights become quads by two rounds of
+// unpacking, which of nibbles are those of even columns and of odd ones. Sums
+// of a panel stay in registers down a strip, and go to memory after it; where a
+// group ends they are put in order, corrected and scaled:
+//   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
+//
+// Registers: rdi the arguments; rcx rax the weights of a panel, of a quad; rsi
+// rdx one and three pitches of weights; rbx r13 a, and its pitch; r8 partial
+// sums; r9 how far ahead weights are asked for; r10 quads to go; r11 r12 scales
+// and zero points; r14 panels to go; r15 c; rax rbp c and the parameters of a
+// row, too. The first 24 vectors are sums, the next six what was loaded, then
+// constants.
+
+#include "kernels/matmul/jit_integer_stream_code.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+using args_t = jit_integer_gemv_args_t;
+constexpr int rows_of_quad = 4, line = 64;
+
+class generator_t : public jit_integer_stream_generator_t,
+                    public jit_integer_gemv_t {
+public:
+    generator_t(const integer_stream_weights_t &weights, int rows)
+        : jit_integer_stream_generator_t("jit_integer_gemv", weights)
+        , rows_(rows)
+        , vectors_(is_nibble() ? 8 : 4) {}
+
+    void operator()(const args_t &args) const override {
+        getCode<void (*)(const args_t *)>()(&args);
+    }
+
+private:
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+    static size_t bytes(int vectors) {
+        return static_cast<size_t>(vectors) * line;
+    }
+    // Of rows, then of the weights.
+    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
+    Zmm sum(int set, int v) const { return Zmm(set * vectors_ + v); }
+
+    void generate() override {
+        preamble();
+        load_constants();
+        vmovups(ones_, constant(0x01010101u));
+        mov(rcx, arg(offsetof(args_t, weights)));
+        mov(rsi, arg(offsetof(args_t, pitch)));
+        lea(rdx, ptr[rsi + rsi * 2]);
+        mov(r13, arg(offsetof(args_t, a_pitch)));
+        mov(r8, arg(offsetof(args_t, partial)));
+        mov(r11, arg(offsetof(args_t, scales)));
+        mov(r12, arg(offsetof(args_t, zps)));
+        mov(r14, arg(offsetof(args_t, panels)));
+        mov(r15, arg(offsetof(args_t, c)));
+        Label l_panel;
+        L(l_panel);
+        panel();
+        add(rcx, line);
+        add(r8, static_cast<uint32_t>(bytes(sets() * vectors_)));
+        for (const Reg64 &at : {r11, r12, r15})
+            add(at, static_cast<uint32_t>(bytes(vectors_)));
+        dec(r14);
+        jnz(l_panel, T_NEAR);
+        postamble();
+    }
+
+    void panel() {
+        Label l_within, l_quad, l_end;
+        mov(r9, arg(offsetof(args_t, ahead)));
+        cmp(r14, arg(offsetof(args_t, last_panels)));
+        jg(l_within);
+        mov(r9, arg(offsetof(args_t, ahead_last)));
+        L(l_within);
+        begin_sums();
+        mov(rax, rcx);
+        mov(rbx, arg(offsetof(args_t, a)));
+        mov(r10, arg(offsetof(args_t, quads)));
+        align(32);
+        L(l_quad);
+        add_quad();
+        lea(rax, ptr[rax + rsi * rows_of_quad]);
+        add(rbx, rows_of_quad);
+        dec(r10);
+        jnz(l_quad, T_NEAR);
+        for (int i = 0; i < sets() * vectors_; ++i)
+            vmovups(ptr[r8 + bytes(i)], Zmm(i));
+        cmp(arg(offsetof(args_t, ends)), 0);
+        je(l_end, T_NEAR);
+        end_group();
+        L(l_end);
+    }
+
+    void begin_sums() {
+        Label l_zero, l_end;
+        cmp(arg(offsetof(args_t, continues)), 0);
+        je(l_zero, T_NEAR);
+        for (int i = 0; i < sets() * vectors_; ++i)
+            vmovups(Zmm(i), ptr[r8 + bytes(i)]);
+        jmp(l_end, T_NEAR);
+        L(l_zero);
+        for (int i = 0; i < sets() * vectors_; ++i)
+            vpxord(Zmm(i), Zmm(i), Zmm(i));
+        L(l_end);
+    }
+
+    RegExp row(const Reg64 &first, int r) const {
+        return r == 0 ? RegExp(first) : r == 3 ? first + rdx : first + rsi * r;
+    }
+
+    // Pairs of rows, then fours. Lane l, dword p of quads i: columns of byte
+    // 16 l + 4 i + p of the four rows.
+    void add_quad() {
+        const Zmm rows[] = {Zmm(24), Zmm(25), Zmm(26), Zmm(27)};
+        const Zmm pairs[] = {Zmm(28), Zmm(29)};
+        const Zmm quads[] = {rows[0], rows[2], pairs[0], rows[1]};
+        for (int r = 0; r < rows_of_quad; ++r)
+            vmovdqu32(rows[r], ptr[row(rax, r)]);
+        lea(rbp, ptr[rax + r9]);
+        for (int r = 0; r < rows_of_quad; ++r)
+            prefetcht0(ptr[row(rbp, r)]);
+        for (int i = 0; i < 2; ++i) {
+            vpunpcklbw(pairs[i], rows[2 * i], rows[2 * i + 1]);
+            vpunpckhbw(rows[2 * i + 1], rows[2 * i], rows[2 * i + 1]);
+        }
+        vpunpcklwd(quads[0], pairs[0], pairs[1]);
+        vpunpckhwd(quads[1], pairs[0], pairs[1]);
+        vpunpcklwd(quads[2], rows[1], rows[3]);
+        vpunpckhwd(quads[3], rows[1], rows[3]);
+        for (int i = 0; i < rows_of_quad; ++i)
+            add_quads(i, quads[i]);
+    }
+
+    void add_quads(int i, const Zmm &low) {
+        const Zmm high(29), a(27);
+        make_bytes(low, high);
+        const int parts = is_nibble() ? 2 : 1;
+        for (int r = 0; r < rows_; ++r) {
+            if (rows_ > 1 || i == 0)
+                vpbroadcastd(a, ptr[r == 0 ? RegExp(rbx) : rbx + r13 * r]);
+            for (int part = 0; part < parts; ++part)
+                multiply(sum(r, i * parts + part), part == 0 ? low : high, a);
+        }
+        if (!has_src_zps()) return;
+        for (int part = 0; part < parts; ++part) {
+            const Zmm &of_weights = sum(rows_, i * parts + part);
+            // Nibbles have a sign and have none.
+            if (is_nibble())
+                vpdpbusd(of_weights, part == 0 ? low : high,
+                        constant(0x01010101u));
+            else multiply(of_weights, low, ones_);
+        }
+    }
+
+    // Sums of a set, columns side by side, in eight or four vectors.
+    void load_in_order(int set, int to) {
+        const size_t first = bytes(set * vectors_);
+        constexpr int loaded = 8;
+        for (int v = 0; v < vectors_; ++v)
+            vmovups(Zmm(loaded + v), ptr[r8 + first + bytes(v)]);
+        const int parts = vectors_ / 4;
+        for (int v = 0; is_nibble() && v < vectors_; v += 2) {
+            const Zmm even(loaded + v), odd(loaded + v + 1), low(24);
+            vpunpckldq(low, even, odd);
+            vpunpckhdq(odd, even, odd);
+            vmovdqa32(even, low);
+        }
+        for (int part = 0; part < parts; ++part)
+            transpose_lanes(loaded + 4 * part, to + part, parts);
+    }
+
+    // Lane i of four vectors becomes the vector `to` + i * `step`.
+    void transpose_lanes(int from, int to, int step) {
+        const auto half = [](int i) { return Zmm(24 + i); };
+        for (int i = 0; i < 2; ++i) {
+            const Zmm a(from + 2 * i), b(from + 2 * i + 1);
+            vshufi32x4(half(2 * i), a, b, 0x44);
+            vshufi32x4(half(2 * i + 1), a, b, 0xee);
+        }
+        for (int i = 0; i < 4; ++i)
+            vshufi32x4(Zmm(to + i * step), half(i / 2), half(2 + i / 2),
+                    i % 2 == 0 ? 0x88 : 0xdd);
+    }
+
+    void end_group() {
+        constexpr int of_weights = 16;
+        if (has_src_zps()) load_in_order(rows_, of_weights);
+        mov(rax, r15);
+        mov(rbp, arg(offsetof(args_t, row_groups)));
+        for (int r = 0; r < rows_; ++r) {
+            load_in_order(r, 0);
+            for (int v = 0; v < vectors_; ++v)
+                scale(v, Zmm(v), Zmm(of_weights + v));
+            add(rax, arg(offsetof(args_t, c_pitch)));
+            add(rbp, arg(offsetof(args_t, row_groups_pitch)));
+        }
+    }
+
+    void scale(int v, const Zmm &sum, const Zmm &of_weights) {
+        const Zmm x(24);
+        if (has_zps()) {
+            load_zps(x, ptr[r12 + bytes(v)]);
+            vpmulld(x, x, ptr_b[rbp + offsetof(row_group_t, sum)]);
+            vpsubd(sum, sum, x);
+        }
+        if (has_src_zps()) {
+            vpmulld(x, of_weights, ptr_b[rbp + offsetof(row_group_t, zp)]);
+            vpsubd(sum, sum, x);
+        }
+        vcvtdq2ps(sum, sum);
+        vmulps(sum, sum, ptr[r11 + bytes(v)]);
+        vbroadcastss(x, ptr[rbp + offsetof(row_group_t, scale)]);
+        vfmadd213ps(sum, x, ptr[rax + bytes(v)]);
+        vmovups(ptr[rax + bytes(v)], sum);
+    }
+
+    const int rows_, vectors_;
+    // Where weights are bytes, whose sums leave room.
+    const Zmm ones_ {23};
+};
+
+} // namespace
+
+result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
+        int rows, std::unique_ptr<jit_integer_gemv_t> &code) {
+    return make_jit_as<generator_t>(code, weights, rows);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,100 @@
+#ifndef KERNELS_MATMUL_JIT_INTEGER_STREAM_CODE_HPP
+#define KERNELS_MATMUL_JIT_INTEGER_STREAM_CODE_HPP
+
+#include "kernels/jit/generator.hpp"
+#include "kernels/matmul/integer_stream.hpp"
+
+namespace dnnl_dequant {
+
+/// What every generator of a stream has: weights in a register become bytes,
+/// biased, and are multiplied.
+class jit_integer_stream_generator_t : public jit_generator_t {
+protected:
+    jit_integer_stream_generator_t(
+            const char *name, const integer_stream_weights_t &weights);
+
+    bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
+    bool has_src_zps() const { return w_.format.has_src_zps; }
+    bool has_zps() const {
+        return w_.format.zps != data_type_t::undef || w_.bias() != 0;
+    }
+    /// The stored bits that are turned over, which adds the bias.
+    uint32_t turned_bits() const;
+
+    /// Into the vectors that hold them, the last two.
+    void load_constants();
+    /// Of nibbles the lower ones stay in `low`.
+    void make_bytes(const Xbyak::Zmm &low, const Xbyak::Zmm &high);
+    void multiply(const Xbyak::Zmm &sums, const Xbyak::Zmm &weights,
+            const Xbyak::Zmm &src);
+    /// As integers, biased; from f32.
+    void load_zps(const Xbyak::Zmm &zps, const Xbyak::Address &from);
+
+    const integer_stream_weights_t w_;
+
+private:
+    const Xbyak::Zmm mask_ {31}, turned_ {30};
+};
+
+/// Four rows of weights at a time down a strip of one group, panel after panel
+/// of columns.
+struct jit_integer_gemv_args_t {
+    const void *weights;
+    const uint8_t *a;
+    int32_t *partial; // sums of a group, of rows and of weights, by panels
+    const float *scales, *zps;
+    const row_group_t *row_groups;
+    float *c;
+    dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
+    dim_t quads, panels;
+    // Bytes to the weights that are asked for: of a panel that comes soon, and
+    // from the last panels of a strip to the next strip's first.
+    dim_t ahead, ahead_last, last_panels;
+    dim_t continues, ends; // a group's sums: begun before, scaled here
+};
+
+class jit_integer_gemv_t {
+public:
+    virtual ~jit_integer_gemv_t() = default;
+    virtual void operator()(const jit_integer_gemv_args_t &args) const = 0;
+};
+
+result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
+        int rows, std::unique_ptr<jit_integer_gemv_t> &code);
+
+/// Some rows by up to sixteen columns, down their whole depth.
+struct jit_integer_dot_args_t {
+    static constexpr dim_t cols = 16;
+    static constexpr int most_rows = 3;
+
+    const void *weights;
+    dim_t pitch; // bytes from column to column
+    const uint8_t *a;
+    /// A row's sums, one a group, then its zero points, then those of the next:
+    /// jit_integer_dot_pitch() from one to the other.
+    const int32_t *of_rows;
+    const row_group_t *row_groups;
+    const float *scales, *zps; // by column, one a group
+    float *scaled; // scratch: a row's sixteen groups by sixteen columns
+    float *c;      // all sixteen are written to
+    dim_t a_pitch, c_pitch, row_groups_pitch; // bytes
+    dim_t count;                              // of columns
+};
+
+/// Groups that there is room for, of which the last ones are anything.
+constexpr dim_t jit_integer_dot_pitch(dim_t groups) {
+    return (groups + 15) / 16 * 16;
+}
+
+class jit_integer_dot_t {
+public:
+    virtual ~jit_integer_dot_t() = default;
+    virtual void operator()(const jit_integer_dot_args_t &args) const = 0;
+};
+
+result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
+        std::unique_ptr<jit_integer_dot_t> &code);
+
+} // namespace dnnl_dequant
+
+#endif
