@@ -32,7 +32,6 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr uint32_t unroll = 4;
 constexpr uint32_t line = 64;
 constexpr uint32_t src_ahead = 512;
 
@@ -138,7 +137,7 @@ private:
 
     void columns_loop() {
         mov(reg_count, arg(offsetof(chain_args_t, whole)));
-        for (uint32_t steps = unroll; steps > 0; steps /= 2)
+        for (uint32_t steps = unroll(); steps > 0; steps /= 2)
             steps_while(steps);
         Label l_end;
         cmp(arg(offsetof(chain_args_t, tail)), 0);
@@ -155,7 +154,7 @@ private:
         jl(l_end, T_NEAR);
         align(16);
         L(l_steps);
-        const uint32_t group = steps % group_size() == 0 ? group_size() : 1;
+        const uint32_t group = group_of(steps);
         for (uint32_t s = 0; s < steps; s += group) {
             if (group == 1) step(s * simd_w, extent_t::full);
             else group_of_steps(s * simd_w, group);
@@ -171,6 +170,12 @@ private:
         L(l_end);
     }
 
+    // Eight vectors at once keep both ports at work. What is narrowed is not
+    // that long a chain, and four of them make a store.
+    uint32_t unroll() const {
+        return steps_.is_interleaved() && !narrows() ? steps_t::max_group : 4;
+    }
+
     void prefetch(uint32_t elements) {
         if (!desc_.prefetching) return;
         for (uint32_t b = 0; b < dst_bytes(elements); b += line)
@@ -182,9 +187,16 @@ private:
     }
 
     // Steps whose results are packed together by fewer instructions.
-    uint32_t group_size() const {
+    uint32_t per_store() const {
         if (narrows()) return static_cast<uint32_t>(narrow_.group());
         return desc_.dst == data_type_t::bf16 ? 2 : 1;
+    }
+
+    // Of `steps`, those that are computed together.
+    uint32_t group_of(uint32_t steps) const {
+        const uint32_t most = steps_.is_interleaved() ? unroll() : per_store();
+        const uint32_t group = std::min(steps, most);
+        return group % per_store() == 0 ? group : 1;
     }
 
     void step(uint32_t offset, extent_t extent) {
@@ -204,16 +216,23 @@ private:
     }
 
     void group_of_steps(uint32_t offset, uint32_t count) {
-        vmm_t values[4];
-        for (uint32_t s = 0; s < count; ++s) {
+        vmm_t values[steps_t::max_group];
+        for (uint32_t s = 0; s < count; ++s)
             values[s] = s + 1 < count ? steps_.vmm_others[s] : steps_.vmm_value;
-            steps_.compute(values[s], offset + s * simd_w, extent_t::full);
-        }
-        const RegExp to = reg_dst + dst_bytes(offset);
+        steps_.compute(values, count, offset);
+        for (uint32_t s = 0; s < count; s += per_store())
+            store(reg_dst + dst_bytes(offset + s * simd_w), values + s);
+    }
+
+    void store(const RegExp &to, const vmm_t *values) {
+        auto &lanes = steps_.lanes();
         if (narrows()) narrow_.store_group(to, values, desc_.streaming);
+        else if (per_store() == 2)
+            lanes.store_pair_bf16(to, values[0], values[1], steps_.rounding(),
+                    desc_.streaming, steps_.vmm_scratch);
         else
-            steps_.lanes().store_pair_bf16(to, values[0], values[1],
-                    steps_.rounding(), desc_.streaming, steps_.vmm_scratch);
+            lanes.store(to, stored(), values[0], steps_.rounding(), false,
+                    desc_.streaming, steps_.vmm_scratch);
     }
 
     // The tail's inputs to the stack, a step there, its results to dst.

@@ -117,6 +117,9 @@ private:
         // To divide once is worth staging what serves many rows.
         if (!whole || (feed.reciprocal && !feed.by_row))
             return access_t::staged;
+        // What the rows of a tile share is converted once.
+        if (plan_.rows_of_tiles && !feed.by_row && bits_of(from.type) < 32)
+            return access_t::staged;
         if (feed.col == 1 && at_bytes_but(from, plan_.cols)
                 && is_loadable(from.type))
             return access_t::direct;

@@ -30,12 +30,8 @@ int count_constants(const chain_desc_t &desc) {
     return count;
 }
 
-// An offset whose sums are beyond what f32 holds.
 bool is_wide(const chain_desc_t &desc) {
-    return std::any_of(
-            desc.steps.begin(), desc.steps.end(), [](const chain_step_t &s) {
-        return s.step.kind == step_kind_t::offset && s.by_parts;
-    });
+    return std::any_of(desc.steps.begin(), desc.steps.end(), is_wide_offset);
 }
 
 step_t bounds_of(data_type_t type) {
@@ -57,12 +53,12 @@ chain_steps_t<isa>::chain_steps_t(
         jit_generator_t &host, const chain_desc_t &desc)
     : h_(host)
     , desc_(desc)
-    , first_constant_vmm_((narrows(desc.dst) ? 9 : 6) + (is_wide(desc) ? 2 : 0))
+    , first_constant_vmm_(first_free_vmm() + (is_wide(desc) ? 2 : 0))
     , resident_(std::min(count_constants(desc), max_resident))
     , lanes_(host, first_constant_vmm_ + resident_, small_float_of(desc))
     , vmm_wide_ {
               vmm_t(first_constant_vmm_ - 2), vmm_t(first_constant_vmm_ - 1)} {
-    if (is_floating(desc.dst) && bits_of(desc.dst) <= 8)
+    if (ends_in_codes())
         to_small_ = std::make_unique<jit_to_small_float_t<isa>>(host, desc.dst);
 }
 
@@ -94,26 +90,6 @@ void chain_steps_t<isa>::load_row() {
     for (const auto &p : desc_.ports)
         if (p.access == access_t::constant && p.place < resident_)
             h_.vbroadcastss(resident(p), constant_address(p));
-}
-
-template <isa_t isa>
-void chain_steps_t<isa>::compute(
-        const vmm_t &value, uint32_t offset, extent_t extent) {
-    offset_ = offset;
-    extent_ = extent;
-    clean_ = !desc_.payloads;
-    if (desc_.as_integers && desc_.steps.empty()) return copy_integers(value);
-    load(value, desc_.src, desc_.src_by_parts);
-    rounded_ = data_type_t::undef;
-    for (size_t i = 0; i < desc_.steps.size(); ++i) {
-        const chain_step_t &s = desc_.steps[i];
-        if (s.step.kind == step_kind_t::offset && s.by_parts)
-            i = offset_wide(value, i);
-        else if (i + 1 == desc_.steps.size() && stores_clamped(s.step))
-            bound_above(value);
-        else apply(value, s);
-    }
-    if (!desc_.as_integers) prepare_for_dst(value);
 }
 
 // Narrowing bounds by itself what the conversion to 32 bits has kept: all but
@@ -165,17 +141,17 @@ bool chain_steps_t<isa>::is_bounded() const {
 // What the value needs before it is stored as bf16.
 template <isa_t isa>
 bf16_rounding_t chain_steps_t<isa>::rounding() const {
-    if (rounded_ == data_type_t::bf16) return bf16_rounding_t::none;
-    return clean_ ? bf16_rounding_t::plain : bf16_rounding_t::with_nan;
+    if (state_.rounded == data_type_t::bf16) return bf16_rounding_t::none;
+    return state_.clean ? bf16_rounding_t::plain : bf16_rounding_t::with_nan;
 }
 
 template <isa_t isa>
 void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
-    const data_type_t before = rounded_;
-    rounded_ = data_type_t::undef;
+    const data_type_t before = state_.rounded;
+    state_.rounded = data_type_t::undef;
     // A NaN of the operand's may be the result.
     if (has_operand(s.step.kind) && s.step.kind != step_kind_t::hold)
-        clean_ = clean_ && !desc_.payloads;
+        state_.clean = state_.clean && !desc_.payloads;
     switch (s.step.kind) {
     case step_kind_t::subtract:
         if (s.by_parts) return subtract_parts(value, s.input);
@@ -192,8 +168,9 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
                 s.input, [&](const Operand &x) { h_.vaddps(value, value, x); });
     case step_kind_t::clamp:
         clamp(value, s.step);
-        clean_ = true;
-        if (is_bf16(s.step.lower) && is_bf16(s.step.upper)) rounded_ = before;
+        state_.clean = true;
+        if (is_bf16(s.step.lower) && is_bf16(s.step.upper))
+            state_.rounded = before;
         break;
     case step_kind_t::saturate: saturate(value, s.step); break;
     case step_kind_t::multiply_reciprocal:
@@ -211,25 +188,25 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::hold:
         h_.vmovaps(vmm_held, value);
         load(value, s.input, s.by_parts);
-        held_clean_ = clean_;
-        clean_ = !desc_.payloads;
+        state_.held_clean = state_.clean;
+        state_.clean = !desc_.payloads;
         break;
     case step_kind_t::add_held:
         h_.vaddps(value, vmm_held, value);
-        clean_ = clean_ && held_clean_;
+        state_.clean = state_.clean && state_.held_clean;
         break;
     case step_kind_t::keep:
         h_.vmovaps(vmm_held, value);
-        held_clean_ = clean_;
+        state_.held_clean = state_.clean;
         break;
     case step_kind_t::multiply_held:
         h_.vmulps(value, vmm_held, value);
-        clean_ = clean_ && held_clean_;
+        state_.clean = state_.clean && state_.held_clean;
         break;
     case step_kind_t::function:
         emit_function(h_, lanes_.constants(), make_function(s.step),
                 {value, vmm_high, vmm_operand, vmm_a});
-        has_high_ = false;
+        state_.has_high = false;
         break;
     }
 }
@@ -241,8 +218,8 @@ void chain_steps_t<isa>::round(
     const bool is_bf16 = type == data_type_t::bf16;
     if (!is_bf16 || before != type)
         lanes_.round(value, type, rounding(), vmm_a);
-    clean_ = clean_ || is_bf16;
-    rounded_ = type;
+    state_.clean = state_.clean || is_bf16;
+    state_.rounded = type;
 }
 
 // NaN becomes 0.
@@ -279,7 +256,7 @@ void chain_steps_t<isa>::offset(
     clamp(value, bounds);
     to_nearest(value);
     with(input, [&](const Operand &x) { h_.vaddps(value, value, x); });
-    clean_ = true;
+    state_.clean = true;
 }
 
 // To the nearest integer of the type's range, 0 for NaN and no zero negative:
@@ -291,8 +268,8 @@ void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
     to_nearest(value);
     lanes_.constants().with(
             0u, [&](const Operand &x) { h_.vaddps(value, value, x); });
-    clean_ = true;
-    has_high_ = false;
+    state_.clean = true;
+    state_.has_high = false;
 }
 
 // Of a NaN or of two zeros both instructions answer with the bound.
@@ -315,18 +292,24 @@ void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
     h_.vminps(value, vmm_a, value);
 }
 
+// As long as nobody needs the sum.
+template <isa_t isa>
+bool chain_steps_t<isa>::is_in_parts(const chain_input_t &input) const {
+    return input.high >= 0 || is_direct_wide(input);
+}
+
 template <isa_t isa>
 void chain_steps_t<isa>::load(
         const vmm_t &v, const chain_input_t &input, bool by_parts) {
     const auto &p = port(input.port);
     const bool tail = extent_ == extent_t::masked;
-    has_high_ = by_parts && (input.high >= 0 || is_direct_wide(input));
+    state_.has_high = by_parts && is_in_parts(input);
     if (p.access != access_t::direct) {
         load_single(v, input.port);
         if (input.high < 0) return;
         load_single(vmm_high, input.high);
         if (!by_parts) h_.vaddps(v, v, vmm_high);
-    } else if (has_high_) {
+    } else if (state_.has_high) {
         lanes_.load_parts(v, vmm_high, p.format, address(p), tail);
     } else {
         lanes_.load(v, p.format, address(p), tail, vmm_a, vmm_high);

@@ -8,6 +8,11 @@
 
 namespace dnnl_dequant {
 
+/// An offset whose sums are beyond what f32 holds.
+inline bool is_wide_offset(const chain_step_t &s) {
+    return s.step.kind == step_kind_t::offset && s.by_parts;
+}
+
 /// The chain of a chain kernel, for one vector of columns: the code that loads
 /// the inputs and applies the steps. Where the inputs stand is said here too.
 ///
@@ -39,6 +44,13 @@ public:
     /// of vmm0 to vmm4 but `value` die.
     void compute(const vmm_t &value, uint32_t offset, extent_t extent);
 
+    /// The same of `count` whole vectors that follow each other: step by step
+    /// where nothing but the values is kept from one step to the next, since
+    /// in the order of the vectors few of them are under way at once.
+    void compute(const vmm_t *values, uint32_t count, uint32_t offset);
+    bool is_interleaved() const;
+    static constexpr uint32_t max_group = 8;
+
     /// What the last value needs to be stored as bf16.
     bf16_rounding_t rounding() const;
 
@@ -57,7 +69,9 @@ public:
     const vmm_t vmm_value {0}, vmm_scratch {4};
     /// What other vectors are computed into, to be stored with one at
     /// vmm_value, and what the order of integers is kept in.
-    const vmm_t vmm_others[3] = {vmm_t(5), vmm_t(6), vmm_t(7)}, vmm_order {8};
+    const vmm_t vmm_others[max_group - 1] = {vmm_t(5), vmm_t(6), vmm_t(7),
+            vmm_t(9), vmm_t(10), vmm_t(11), vmm_t(12)};
+    const vmm_t vmm_order {8};
 
     /// Whether dst is of integers that are narrowed in groups.
     static bool narrows(data_type_t dst) {
@@ -75,6 +89,13 @@ private:
     }
     Xbyak::Address constant_address(const chain_port_t &p) const;
     Xbyak::RegExp address(const chain_port_t &p) const;
+    // dst is of floats whose codes are bytes.
+    bool ends_in_codes() const {
+        return is_floating(desc_.dst) && bits_of(desc_.dst) <= 8;
+    }
+    bool is_in_parts(const chain_input_t &input) const;
+    void begin(const vmm_t &value);
+    void step(const vmm_t &value, size_t i);
     void apply(const vmm_t &value, const chain_step_t &s);
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
@@ -103,6 +124,8 @@ private:
     template <typename use_t>
     void with(const chain_input_t &input, use_t &&use);
 
+    int first_free_vmm() const;
+
     jit_generator_t &h_;
     const chain_desc_t &desc_;
     const int first_constant_vmm_;
@@ -111,10 +134,13 @@ private:
     std::unique_ptr<jit_to_small_float_t<isa>> to_small_; // of dst
     uint32_t offset_ = 0;
     extent_t extent_ = extent_t::full;
-    bool has_high_ = false; // the value's other part is in vmm_high
-    // No NaN of the value, and of the held one, has a payload.
-    bool clean_ = true, held_clean_ = true;
-    data_type_t rounded_ = data_type_t::undef; // what the value was rounded to
+    // What is known of the value.
+    struct state_t {
+        bool has_high = false; // its other part is in vmm_high
+        // No NaN of it, and of the held one, has a payload.
+        bool clean = true, held_clean = true;
+        data_type_t rounded = data_type_t::undef; // what it was rounded to
+    } state_;
     const vmm_t vmm_held {1}, vmm_high {2}, vmm_operand {3},
             vmm_a = vmm_scratch;
     const vmm_t vmm_wide_[2]; // before the constants, where sums are wide

@@ -40,7 +40,7 @@ void put_upper(jit_generator_t &h, const Vmm &to, const Vmm &half) {
 template <isa_t isa>
 void chain_steps_t<isa>::subtract_parts(
         const vmm_t &value, const chain_input_t &input) {
-    const bool value_has_high = has_high_;
+    const bool value_has_high = state_.has_high;
     const bool direct_wide = is_direct_wide(input);
     if (direct_wide) {
         const auto &p = port(input.port);
@@ -99,9 +99,9 @@ size_t chain_steps_t<isa>::offset_wide(const vmm_t &value, size_t step) {
     const bool is_last = end >= desc_.steps.size();
     narrow_halves(value, upper,
             is_last && desc_.as_integers ? desc_.dst : data_type_t::f32);
-    has_high_ = false;
-    clean_ = true;
-    rounded_ = data_type_t::undef;
+    state_.has_high = false;
+    state_.clean = true;
+    state_.rounded = data_type_t::undef;
     return is_last ? end - 1 : end;
 }
 
@@ -116,7 +116,7 @@ void chain_steps_t<isa>::add_half(
     };
     as_f64(to, value);
     for (const vmm_t &part : {vmm_operand, vmm_high}) {
-        if (part.getIdx() == vmm_high.getIdx() && !has_high_) break;
+        if (part.getIdx() == vmm_high.getIdx() && !state_.has_high) break;
         as_f64(vmm_wide_[1], part);
         h_.vaddpd(to, to, vmm_wide_[1]);
     }
@@ -175,7 +175,7 @@ void chain_steps_t<isa>::join_parts(const vmm_t &value) {
     h_.vcvtps2dq(vmm_high, vmm_high);
     h_.vpslld(vmm_high, vmm_high, low_bits);
     h_.vpaddd(value, value, vmm_high);
-    has_high_ = false;
+    state_.has_high = false;
 }
 
 // Of s32 and u32, the one to the other.
