@@ -3,11 +3,22 @@
 # own or minutes. Each is a verb; ./dev check takes a portion of every one.
 # shellcheck disable=SC2034,SC2119,SC2120 # ./dev reads and calls more
 
+# Clang, its sanitizers' libraries and its OpenMP.
+setup_clang() {
+    setup_packages clang libclang-rt-dev libomp-dev
+}
+
+# run_asan [CTEST-ARGUMENT...]
+run_asan() {
+    setup_clang
+    run_tests asan "$@"
+}
+
 # run_tsan [CTEST-ARGUMENT...]; parallel regions of a test's own are not visible
 # to the sanitizer.
 run_tsan() {
-    targets='test_e2e test_stress'
-    run_tests tsan -R 'concurrency|stress_threads|stress_one_answer' \
+    targets=test_stress
+    run_tests tsan -R 'stress_(concurrency|threads|one_answer)' \
         -E inside_a_parallel_region "$@"
 }
 
@@ -27,12 +38,14 @@ run_soak() {
     build/release/tests/stress/soak "$1"
 }
 
+fuzz_targets='fuzz_c_api fuzz_chain fuzz_graph_file'
+
 # fuzz_target TARGET SECONDS SEED: the log has what libFuzzer says, line by line.
 fuzz_target() {
     log=build/fuzz/$1.log
     say "fuzzing $1 for $2 seconds"
     mkdir -p "build/fuzz/grown/$1" build/fuzz/found
-    "build/fuzz/tests/fuzz/fuzz_$1" -max_total_time="$2" -seed="$3" \
+    "build/asan/tests/fuzz/fuzz_$1" -max_total_time="$2" -seed="$3" \
         -max_len=1024 -print_final_stats=1 \
         -artifact_prefix="build/fuzz/found/$1-" \
         "build/fuzz/grown/$1" "tests/fuzz/corpus/$1" >"$log" 2>&1 || {
@@ -48,15 +61,14 @@ fuzz_target() {
 # fuzz SECONDS [SEED]: what was found is a file there, and the exit status 1.
 # Without a seed, or with 0, libFuzzer takes another one each time.
 fuzz() {
-    command -v clang++ >/dev/null || setup_packages clang libclang-rt-dev \
-        libomp-dev
-    cmake --preset fuzz
-    build fuzz --target fuzz_c_api fuzz_chain fuzz_graph_file
+    setup_clang
+    cmake --preset asan
+    # shellcheck disable=SC2086 # one word a target
+    build asan --target $fuzz_targets
     # One copy of oneDNN's header leaks; see cmake/lsan.supp.
-    ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
-    export ASAN_OPTIONS
-    for target in c_api chain graph_file; do
-        fuzz_target "$target" "$1" "${2-0}"
+    export ASAN_OPTIONS=detect_leaks=0
+    for target in $fuzz_targets; do
+        fuzz_target "${target#fuzz_}" "$1" "${2-0}"
     done
 }
 
@@ -64,10 +76,9 @@ fuzz() {
 check_part() {
     case $1 in
     asan)
-        targets='test_e2e test_stress reload fuzz_c_api fuzz_chain
-            fuzz_graph_file'
+        targets="test_e2e test_stress reload $fuzz_targets"
         export DNNL_DEQUANT_TEST_EVERY=101
-        run_tests asan -R '^(e2e|stress|fuzz)\.' -E '\.run\.|soak' ;;
+        run_asan -R '^(e2e|stress|fuzz)\.' -E '\.run\.|soak' ;;
     tsan) run_tsan ;;
     valgrind) run_valgrind ;;
     # One seed, or what fails in CI would be no fault of the change's.

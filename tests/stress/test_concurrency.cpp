@@ -2,40 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <mutex>
-#include <thread>
-
 #include "e2e/dequantize_graph.hpp"
 #include "e2e/plugin.hpp"
+#include "stress/together.hpp"
 
 namespace dnnl_dequant {
-namespace e2e {
+namespace stress {
 namespace {
+
+using namespace e2e;
 
 constexpr int threads = 6;
 constexpr int rounds = 30;
-
-// Runs body(thread) on several threads that start together. The first text
-// that is not empty is the result.
-std::string together(const std::function<std::string(int)> &body) {
-    std::atomic<int> waiting {threads};
-    std::mutex mutex;
-    std::string wrong;
-    std::vector<std::thread> running;
-    for (int t = 0; t < threads; ++t)
-        running.emplace_back([&, t] {
-            --waiting;
-            while (waiting > 0)
-                std::this_thread::yield();
-            const std::string mine = body(t);
-            const std::lock_guard<std::mutex> lock(mutex);
-            if (wrong.empty()) wrong = mine;
-        });
-    for (auto &thread : running)
-        thread.join();
-    return wrong;
-}
 
 dequantize_case_t grouped(dim_t columns) {
     return per_group(dense_case({7, columns}, data_type_t::u4, data_type_t::f32,
@@ -43,13 +21,13 @@ dequantize_case_t grouped(dim_t columns) {
             {1, 16});
 }
 
-TEST(concurrency, one_compiled_partition_many_threads) {
+TEST(stress_concurrency, one_compiled_partition_many_threads) {
     // Large enough that each execution has threads of its own.
     for (const dim_t columns : {dim_t {100}, dim_t {20000}}) {
         const auto c = grouped(columns);
         const auto compiled = partition_of(op_of(c)).compile(
                 inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
-        EXPECT_EQ(together([&](int t) -> std::string {
+        EXPECT_EQ(together(threads, [&](int t) -> std::string {
             auto mine = c;
             mine.seed = static_cast<uint64_t>(t);
             for (int n = 0; n < 10; ++n) {
@@ -62,11 +40,11 @@ TEST(concurrency, one_compiled_partition_many_threads) {
     }
 }
 
-TEST(concurrency, one_partition_compiled_by_many_threads) {
+TEST(stress_concurrency, one_partition_compiled_by_many_threads) {
     for (int n = 0; n < rounds; ++n) {
         const auto c = grouped(50 + n); // not compiled before
         auto p = partition_of(op_of(c));
-        EXPECT_EQ(together([&](int) {
+        EXPECT_EQ(together(threads, [&](int) {
             const auto compiled = p.compile(
                     inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
             return check_execution(c, compiled);
@@ -75,8 +53,8 @@ TEST(concurrency, one_partition_compiled_by_many_threads) {
     }
 }
 
-TEST(concurrency, every_thread_its_own_graphs) {
-    EXPECT_EQ(together([](int t) -> std::string {
+TEST(stress_concurrency, every_thread_its_own_graphs) {
+    EXPECT_EQ(together(threads, [](int t) -> std::string {
         for (int n = 0; n < rounds; ++n) {
             auto c = grouped(20 + (n + t) % 40);
             c.seed = static_cast<uint64_t>(n);
@@ -88,11 +66,11 @@ TEST(concurrency, every_thread_its_own_graphs) {
             "");
 }
 
-TEST(concurrency, the_cache_is_resized_meanwhile) {
+TEST(stress_concurrency, the_cache_is_resized_meanwhile) {
     int capacity = 0;
     ASSERT_EQ(dnnl_graph_get_compiled_partition_cache_capacity(&capacity),
             dnnl_success);
-    EXPECT_EQ(together([](int t) -> std::string {
+    EXPECT_EQ(together(threads, [](int t) -> std::string {
         for (int n = 0; n < rounds; ++n) {
             if (t == 0)
                 dnnl_graph_set_compiled_partition_cache_capacity(n % 3 * 4);
@@ -106,5 +84,5 @@ TEST(concurrency, the_cache_is_resized_meanwhile) {
 }
 
 } // namespace
-} // namespace e2e
+} // namespace stress
 } // namespace dnnl_dequant
