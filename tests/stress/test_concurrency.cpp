@@ -27,17 +27,16 @@ TEST(stress_concurrency, one_compiled_partition_many_threads) {
         const auto c = grouped(columns);
         const auto compiled = partition_of(op_of(c)).compile(
                 inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
-        EXPECT_EQ(together(threads,
-                          [&](int t) -> std::string {
+        const std::string wrong = together(threads, [&](int t) -> std::string {
             auto mine = c;
             mine.seed = static_cast<uint64_t>(t);
             for (int n = 0; n < 10; ++n) {
-                const std::string wrong = check_execution(mine, compiled);
-                if (!wrong.empty()) return wrong;
+                const std::string one = check_execution(mine, compiled);
+                if (!one.empty()) return one;
             }
             return "";
-        }),
-                "");
+        });
+        EXPECT_EQ(wrong, "");
     }
 }
 
@@ -45,45 +44,42 @@ TEST(stress_concurrency, one_partition_compiled_by_many_threads) {
     for (int n = 0; n < rounds; ++n) {
         const auto c = grouped(50 + n); // not compiled before
         auto p = partition_of(op_of(c));
-        EXPECT_EQ(together(threads,
-                          [&](int) {
+        const std::string wrong = together(threads, [&](int) {
             const auto compiled = p.compile(
                     inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
             return check_execution(c, compiled);
-        }),
-                "");
+        });
+        EXPECT_EQ(wrong, "");
     }
 }
 
 TEST(stress_concurrency, every_thread_its_own_graphs) {
-    EXPECT_EQ(together(threads,
-                      [](int t) -> std::string {
+    const std::string wrong = together(threads, [](int t) -> std::string {
         for (int n = 0; n < rounds; ++n) {
             auto c = grouped(20 + (n + t) % 40);
             c.seed = static_cast<uint64_t>(n);
-            const std::string wrong = check_case(c);
-            if (!wrong.empty()) return wrong;
+            const std::string one = check_case(c);
+            if (!one.empty()) return one;
         }
         return "";
-    }),
-            "");
+    });
+    EXPECT_EQ(wrong, "");
 }
 
 TEST(stress_concurrency, the_cache_is_resized_meanwhile) {
     int capacity = 0;
     ASSERT_EQ(dnnl_graph_get_compiled_partition_cache_capacity(&capacity),
             dnnl_success);
-    EXPECT_EQ(together(threads,
-                      [](int t) -> std::string {
+    const std::string wrong = together(threads, [](int t) -> std::string {
         for (int n = 0; n < rounds; ++n) {
             if (t == 0)
                 dnnl_graph_set_compiled_partition_cache_capacity(n % 3 * 4);
-            const std::string wrong = check_case(grouped(20 + n % 9));
-            if (!wrong.empty()) return wrong;
+            const std::string one = check_case(grouped(20 + n % 9));
+            if (!one.empty()) return one;
         }
         return "";
-    }),
-            "");
+    });
+    EXPECT_EQ(wrong, "");
     dnnl_graph_set_compiled_partition_cache_capacity(capacity);
 }
 
