@@ -9,6 +9,9 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr int block = 16;
+// Columns that fill a vector, and the bytes between them by which so many lines
+// still have half of an L1 of eight ways and 4 KiB a way.
+constexpr dim_t vector_cols = 64, most_apart = 256;
 
 __m128i load(const uint8_t *from) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
@@ -72,6 +75,30 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
     }
 }
 
+// 64 columns by 16 rows: a lane has columns of its own, brought there by loads,
+// so that whole vectors are stored. Taking lanes out again to store them costs
+// as much as a round.
+__attribute__((target("avx512f,avx512bw"))) void transpose_16_rows(
+        uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride) {
+    __m512i a[block], b[block];
+    DNNL_DEQUANT_UNROLL
+    for (int i = 0; i < block; ++i) {
+        const uint8_t *from = src + i * stride;
+        const dim_t next = block * stride;
+        a[i] = _mm512_castsi128_si512(load(from));
+        a[i] = _mm512_inserti32x4(a[i], load(from + next), 1);
+        a[i] = _mm512_inserti32x4(a[i], load(from + 2 * next), 2);
+        a[i] = _mm512_inserti32x4(a[i], load(from + 3 * next), 3);
+    }
+    interleave(b, a);
+    interleave(a, b);
+    interleave(b, a);
+    interleave(a, b);
+    DNNL_DEQUANT_UNROLL
+    for (int i = 0; i < block; ++i)
+        _mm512_storeu_si512(tile + i * pitch, a[i]);
+}
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
@@ -113,11 +140,35 @@ void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
             tile[r * pitch + c] = src[c * stride + r];
 }
 
+// Columns of a source in the caches, up to the last whole vector: how many.
+dim_t pack_vectors(uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
+        dim_t rows, dim_t cols) {
+    const bool meet = (stride & -stride) > most_apart;
+    const dim_t whole_cols = meet ? 0 : cols - cols % vector_cols;
+    const dim_t whole_rows = rows - rows % block;
+    for (dim_t c = 0; c < whole_cols; c += vector_cols)
+        for (dim_t r = 0; r < whole_rows; r += block)
+            transpose_16_rows(
+                    tile + r * pitch + c, pitch, src + c * stride + r, stride);
+    transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
+            rows - whole_rows, whole_cols);
+    return whole_cols;
+}
+
 } // namespace
 
 void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
         dim_t stride, dim_t rows, dim_t cols, isa_t isa, dim_t ahead) {
     const bool is_avx512 = has(isa, isa_avx512_core);
+    if (ahead == in_cache) {
+        const dim_t done
+                = is_avx512 ? pack_vectors(tile, pitch, src, stride, rows, cols)
+                            : 0;
+        tile += done;
+        src += done * stride;
+        cols -= done;
+        ahead = block * stride;
+    }
     const dim_t block_rows = is_avx512 ? 64 : 32;
     const auto transpose = is_avx512 ? transpose_64_rows : transpose_32_rows;
     const dim_t whole_rows = rows - rows % block_rows;

@@ -17,8 +17,8 @@ namespace dnnl_dequant {
 /// src[c * stride + r]. Likewise 4-bit elements two at a time: a row of the
 /// tile is then two rows of elements, the first in the low nibbles. What is
 /// `ahead` bytes on is called for: a line along the column unless said
-/// otherwise.
-constexpr dim_t next_line = 64;
+/// otherwise; nothing where src is `in_cache`.
+constexpr dim_t next_line = 64, in_cache = 0;
 void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
         dim_t stride, dim_t rows, dim_t cols, isa_t isa,
         dim_t ahead = next_line);

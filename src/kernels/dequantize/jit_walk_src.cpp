@@ -36,9 +36,8 @@ void jit_walk_t::pack_transposed_rows(
                         + panel_group_ * plan_.panel_strides[0];
     tile_row_ = begin;
     const dim_t count = in_group * panel_count_;
-    const dim_t ahead = plan_.is_wide_tile()
-                                ? cols_ahead * col_stride * src_bits_ / 8
-                                : next_line;
+    const dim_t next_cols = cols_ahead * col_stride * src_bits_ / 8;
+    const dim_t ahead = plan_.is_wide_tile() ? next_cols : next_line;
     if (src_bits_ > 8) {
         pack_transposed_wide(tile_, tile_pitch_,
                 static_cast<const uint8_t *>(buffers_[0]) + first * tile_bytes_,
@@ -49,7 +48,8 @@ void jit_walk_t::pack_transposed_rows(
     pack_transposed(tile_, tile_pitch_,
             static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
             col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8, count,
-            kernel_.isa_, ahead);
+            kernel_.isa_,
+            plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead);
 }
 
 void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
