@@ -14,6 +14,8 @@
 namespace dnnl_dequant {
 namespace bench {
 
+class xnnpack_peer_t;
+
 /// One side of a row: the plugin, stock oneDNN or a peer.
 struct contender_t {
     std::string refusal; // why it did not run; empty where it ran
@@ -68,6 +70,7 @@ struct measure_options_t {
     bool cpu_time = false;  // see sampling_t
     peer_t *peer = nullptr; // others that take part
     ggml_peer_t *ggml = nullptr;
+    xnnpack_peer_t *xnnpack = nullptr; // in products
     /// Where stock takes longer than this it is run on the first rows alone
     /// and its time is multiplied.
     double longest_stock = 1e9;

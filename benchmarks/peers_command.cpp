@@ -10,6 +10,7 @@
 #include "linear_set.hpp"
 #include "peers_printer.hpp"
 #include "product/product_report.hpp"
+#include "product/xnnpack_peer.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "run_options.hpp"
@@ -112,10 +113,13 @@ int run_peers(const peers_options_t &options) {
     peer_t peer(options.python.empty() ? default_python() : options.python,
             options.script.empty() ? data_file(script_name) : options.script);
     ggml_peer_t ggml;
+    xnnpack_peer_t xnnpack;
     print_peer("ORT  ", peer.name(), peer.absence());
     print_peer("ggml ", ggml.name(), ggml.absence());
+    print_peer("XNN  ", xnnpack.name(), xnnpack.absence());
     measure_options_t measure = measuring(options);
     measure.ggml = &ggml;
+    measure.xnnpack = &xnnpack;
     measure.peer = &peer;
     const auto rows = measure_ops(cases, options, measure);
     const auto product_rows = measure_matmuls(products, measure);

@@ -56,8 +56,8 @@ table_t products_printer_t::make_table() {
     return table_t({{"product", 57}, {"limit", 8, true}, {"ours", 8, true},
             {"/limit", 6, true}, {"quartiles", 11}, {"of peak", 7, true},
             {"", 1}, {"ORT", 8, true}, {"/limit", 6, true},
-            {"of peak", 7, true}, {"stock", 8, true}, {"gain", 6, true},
-            {"", 1}});
+            {"of peak", 7, true}, {"XNNPACK", 8, true}, {"stock", 8, true},
+            {"gain", 6, true}, {"", 1}});
 }
 
 void products_printer_t::print_legend() const {
@@ -74,6 +74,8 @@ void products_printer_t::print_legend() const {
             "ORT      MatMulNBits, weights by column whatever ours; beside u8 "
             "its accuracy level 4,\n"
             "         which makes 8 bits of f32 rows in its time\n"
+            "XNNPACK  fully connected qd8-f32-qb4w beside u8: bf16 scales, "
+            "no zero points\n"
             "stock    estimated from a part of the columns; gain: the fastest "
             "other's time / ours\n\n");
     table_.print_titles();
@@ -82,8 +84,9 @@ void products_printer_t::print_legend() const {
 void products_printer_t::print_row(const product_row_t &row) const {
     const samples_t ratio = row.ratio_of(row.ours);
     std::optional<double> best = row.gain_on(row.stock);
-    if (const auto gain = row.gain_on(row.onnx))
-        best = best ? std::min(*best, *gain) : *gain;
+    for (const auto *other : {&row.onnx, &row.xnnpack})
+        if (const auto gain = row.gain_on(*other))
+            best = best ? std::min(*best, *gain) : *gain;
     const auto over_limit = [&](const contender_t &contender) {
         return contender.ran()
                        ? number_text(row.ratio_of(contender).median(), 2)
@@ -96,8 +99,8 @@ void products_printer_t::print_row(const product_row_t &row) const {
                            : "",
             share_text(row, row.ours), row.misses_target() ? "*" : "",
             time_cell(row.onnx), over_limit(row.onnx),
-            share_text(row, row.onnx), time_cell(row.stock),
-            best ? times_text(*best) : "", remark(row)});
+            share_text(row, row.onnx), time_cell(row.xnnpack),
+            time_cell(row.stock), best ? times_text(*best) : "", remark(row)});
 }
 
 json_t product_row_json(const product_row_t &row) {
@@ -115,8 +118,12 @@ json_t product_row_json(const product_row_t &row) {
     if (row.ours.ran()) j["ratio"] = to_json(row.ratio_of(row.ours));
     if (c.target()) j["target"] = *c.target();
     if (row.gain_on(row.stock)) j["gain"] = *row.gain_on(row.stock);
-    if (row.onnx.ran() || !row.onnx.refusal.empty())
-        j["peers"]["ONNX Runtime"] = peer_json(row, row.onnx);
+    const auto add_peer = [&](const char *name, const contender_t &peer) {
+        if (peer.ran() || !peer.refusal.empty())
+            j["peers"][name] = peer_json(row, peer);
+    };
+    add_peer("ONNX Runtime", row.onnx);
+    add_peer("XNNPACK", row.xnnpack);
     return j;
 }
 

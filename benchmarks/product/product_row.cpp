@@ -10,6 +10,7 @@
 #include "machine.hpp"
 #include "product_run.hpp"
 #include "progress.hpp"
+#include "xnnpack_peer.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -64,6 +65,14 @@ void enter_limits(contest_t &contest, const product_memory_t &memory,
     contest.enter(timed_here([peak] { peak.run(); }), row.peak);
 }
 
+void enter_xnnpack(
+        contest_t &contest, xnnpack_peer_t &xnnpack, product_row_t &row) {
+    row.xnnpack.refusal = xnnpack.prepare(row.c, row.copies);
+    row.xnnpack.absent = !xnnpack.absence().empty();
+    if (row.xnnpack.refusal.empty())
+        contest.enter(xnnpack.contestant(), row.xnnpack.time);
+}
+
 } // namespace
 
 samples_t product_row_t::share_of(const contender_t &contender) const {
@@ -85,7 +94,7 @@ std::optional<double> product_row_t::gain_on(const contender_t &other) const {
 
 bool product_row_t::misses_target() const {
     if (!ours.ran()) return true;
-    for (const auto *other : {&stock, &onnx})
+    for (const auto *other : {&stock, &onnx, &xnnpack})
         if (const auto gain = gain_on(*other); gain && *gain < 0.95)
             return true;
     const auto target = c.target(), share = c.peak_target();
@@ -112,6 +121,8 @@ product_row_t measure_product(
     if (options.peer != nullptr)
         enter_peer(
                 contest, *options.peer, onnx_product(c, row.copies), row.onnx);
+    if (options.xnnpack != nullptr)
+        enter_xnnpack(contest, *options.xnnpack, row);
     estimate_stock(c, options, row.stock);
     sampling_t sampling;
     sampling.budget = options.budget;

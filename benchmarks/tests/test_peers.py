@@ -9,6 +9,7 @@ import unittest
 
 TOOL = sys.argv.pop(1)
 FAKE_GGML = os.path.abspath(sys.argv.pop(1))
+FAKE_XNNPACK = os.path.abspath(sys.argv.pop(1))
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_peer.py")
 
 # The three rows in cache that dequantize, of which Fake refuses none.
@@ -16,9 +17,9 @@ IN_CACHE = "DequantizeLinear/.*8x64x128"
 
 
 def peers(*arguments, behaviour="", log="", script=FAKE, python=sys.executable,
-          ggml=FAKE_GGML):
+          ggml=FAKE_GGML, xnnpack=FAKE_XNNPACK):
     environment = dict(os.environ, FAKE_PEER=behaviour, FAKE_PEER_LOG=log,
-                       DNNL_DEQUANT_GGML=ggml)
+                       DNNL_DEQUANT_GGML=ggml, DNNL_DEQUANT_XNNPACK=xnnpack)
     return subprocess.run(
         [TOOL, "peers", "--threads", "1", "--budget", "0.01",
          "--python", python, "--peer-script", script, *arguments],
@@ -202,6 +203,29 @@ class Products(Peers):
                 self.assertAlmostEqual(
                     peer["share"]["median"] * 0.5 * row["peak"]["per_second"]
                     / row["operations"], 1, delta=0.5)
+
+    def test_xnnpack(self):
+        done, rows = self.measured(
+            "--filter", "^MatMul/(f32|u8)/.*by_column/1x")
+        self.assertIn("XNN   XNNPACK (", done.stdout)
+        found = {row["name"].split("/")[1] + row["name"].split("x")[-1]:
+                 row["peers"]["XNNPACK"] for row in rows}
+        self.assertGreater(found["u84096/t1"]["gain"], 0)
+        self.assertGreater(found["u84096/t1"]["seconds"]["median"], 0)
+        self.assertIn("8 bits alone", found["f324096/t1"]["refused"])
+        self.assertEqual(found["u811008/t1"]["refused"],
+                         "it refuses these weights")
+
+    def test_absent_xnnpack(self):
+        for library in ("/nonexistent/libXNNPACK.so", FAKE_GGML):
+            done, _ = self.measured("--filter", IN_CACHE, xnnpack=library)
+            self.assertIn("XNN   absent: ", done.stdout)
+
+    def test_xnnpack_that_cannot_be_initialized(self):
+        os.environ["FAKE_XNNPACK_BROKEN"] = "1"
+        self.addCleanup(os.environ.pop, "FAKE_XNNPACK_BROKEN")
+        done, _ = self.measured("--filter", IN_CACHE)
+        self.assertIn("XNN   absent: it cannot be initialized", done.stdout)
 
     def test_peer_that_dies(self):
         done, rows = self.measured(

@@ -1,7 +1,8 @@
 # shellcheck shell=sh
 # Sourced by ./dev. One virtual environment of the project's, from PyPI.
 # setup_onnx: the `onnx` package for ONNX's own test data, the newest that still
-# ships the files. setup_peers: ONNX Runtime and ggml too, for the benchmark.
+# ships the files. setup_peers: ONNX Runtime and ggml too, for the benchmark, and
+# XNNPACK from elsewhere.
 
 onnx_version=1.21.0
 onnxruntime_version=1.31.1
@@ -33,6 +34,7 @@ setup_onnx() {
 # The benchmark itself says what is absent where it is not to be had, and goes
 # on.
 setup_peers() {
+    setup_xnnpack
     setup_onnx
     [ -n "$onnx_python" ] || return 0
     if ! "$onnx_python" -c 'import onnxruntime' 2>/dev/null; then
