@@ -160,7 +160,7 @@ private:
             result = make_gemv(weights, block_rows_, isa_, plan_.gemv);
         if (!result.ok())
             log_refusal(log_dispatch, "implementation",
-                    "jit_matmul_few_rows_avx512_core: " + result.reason);
+                    "jit_matmul_few_rows: " + result.reason);
     }
 
     // Of few rows: integers as a stream, else f32 as one, else integers.

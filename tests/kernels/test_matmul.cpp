@@ -74,6 +74,7 @@ TEST(gemm, is_the_product) {
 struct gemv_case_t {
     gemv_weights_t weights;
     dim_t rows = 1;
+    isa_t isa = isa_of_machine();
 };
 
 // Operands of the weights' problem: weights, scales, zero points; these as
@@ -227,7 +228,7 @@ private:
 
 void check_gemv(const gemv_case_t &c) {
     std::shared_ptr<const gemv_t> gemv;
-    const result_t made = make_gemv(c.weights, c.rows, isa_of_machine(), gemv);
+    const result_t made = make_gemv(c.weights, c.rows, c.isa, gemv);
     ASSERT_TRUE(made.ok()) << made.reason;
     SCOPED_TRACE(testing::Message()
                  << to_string(c.weights.type) << ", rounded to "
@@ -281,6 +282,52 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
         for (const dim_t cols : {1, 3, 9})
             for (const dim_t group : {1000, 128, 64, 32})
                 check(true, depth, cols, group);
+}
+
+TEST(gemv_of_avx2, multiplies_columns_side_by_side) {
+    if (!has(isa_of_machine(), isa_avx2))
+        GTEST_SKIP() << "this machine lacks AVX2";
+    for (const t type : {t::u4, t::s4, t::u8, t::s8})
+        for (const dim_t depth : {1, 100})
+            for (const dim_t cols : {32, 64, 96, 192, 256})
+                for (const dim_t group : {1000, 48, 8})
+                    for (const dim_t rows : {1, 2, 3}) {
+                        gemv_case_t c;
+                        c.isa = isa_avx2;
+                        c.rows = rows;
+                        gemv_weights_t &w = c.weights;
+                        w.type = type;
+                        w.depth = depth;
+                        w.cols = cols;
+                        w.pitch = cols + 2 * (rows % 3);
+                        w.group = std::min(group, depth);
+                        w.scales.type = t::f32;
+                        w.zps.type = rows == 2 ? t::undef : t::s8;
+                        check_gemv(c);
+                        if (HasFatalFailure()) return;
+                    }
+}
+
+TEST(gemv_of_avx2, leaves_the_rest_to_blocks) {
+    gemv_weights_t w;
+    w.type = t::u4;
+    w.depth = w.cols = w.pitch = w.group = 128;
+    w.scales.type = t::f32;
+    std::shared_ptr<const gemv_t> made;
+    const auto reason = [&](dim_t rows) {
+        return make_gemv(w, rows, isa_avx2, made).reason;
+    };
+#if defined(__x86_64__)
+    EXPECT_EQ(reason(1), "");
+    EXPECT_EQ(made->name(), std::string("jit_matmul_few_rows_avx2"));
+    EXPECT_NE(reason(4).find("rows are too many"), std::string::npos);
+    w.rounded = t::bf16;
+    EXPECT_NE(reason(1).find("rounded"), std::string::npos);
+    w.by_column = true;
+    EXPECT_NE(reason(1).find("by column"), std::string::npos);
+#else
+    EXPECT_NE(reason(1), "");
+#endif
 }
 
 // Those of 4 bits that are rounded are transposed in cache.

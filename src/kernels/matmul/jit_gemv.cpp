@@ -35,7 +35,8 @@ public:
         , strip_rows_(strip_rows_of(rows)) {}
 
     const char *name() const override {
-        return "jit_matmul_few_rows_avx512_core";
+        return is_avx2() ? "jit_matmul_few_rows_avx2"
+                         : "jit_matmul_few_rows_avx512_core";
     }
     dim_t panel() const override { return panel_.cols(); }
     bool parameters_by_column() const override { return false; }
@@ -44,15 +45,11 @@ public:
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
-        std::vector<float> biases;
-        for (int v = 0; v < panel_.vectors; ++v)
-            biases.push_back(gemv_zp_bias(weights_, v));
-        const int apart = panel_.apart ? panel_.vectors : 1;
-        if (!panel_.apart) biases.resize(1);
-        result_t made = make_jit_apart(apart, {}, scales_apart_);
-        if (made.ok()) made = make_jit_apart(apart, biases, zps_apart_);
+        result_t made = is_avx2() ? result_t() : make_apart();
+        const auto make_code
+                = is_avx2() ? make_jit_gemv_avx2_code : make_jit_gemv_code;
         for (dim_t r = 1; r <= rows && made.ok(); ++r)
-            made = make_jit_gemv_code(weights_, panel_, static_cast<int>(r),
+            made = make_code(weights_, panel_, static_cast<int>(r),
                     code_[static_cast<size_t>(r)]);
         return made;
     }
@@ -61,6 +58,20 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
+    bool is_avx2() const { return panel_.lanes == 8; }
+
+    result_t make_apart() {
+        std::vector<float> biases;
+        for (int v = 0; v < panel_.vectors; ++v)
+            biases.push_back(gemv_zp_bias(weights_, v));
+        const int apart = panel_.apart ? panel_.vectors : 1;
+        if (!panel_.apart) biases.resize(1);
+        result_t made = make_jit_apart(apart, {}, scales_apart_);
+        if (made.ok()) made = make_jit_apart(apart, biases, zps_apart_);
+        return made;
+    }
+
+    void add_bias(float *zps, dim_t count) const noexcept;
     void arrange_parameters(const block_t &block) const noexcept;
     void put_right(const block_t &block) const noexcept;
 
@@ -71,12 +82,23 @@ private:
     std::array<std::unique_ptr<jit_gemv_code_t>, most_rows + 1> code_;
 };
 
+// A loop that the compiler makes vectors of.
+void jit_gemv_t::add_bias(float *zps, dim_t count) const noexcept {
+    const float bias = gemv_zp_bias(weights_, 0);
+    for (dim_t n = 0; n < count; ++n)
+        zps[n] += bias;
+}
+
 void jit_gemv_t::arrange_parameters(const block_t &block) const noexcept {
     const dim_t unit = panel_.apart ? panel_.cols() : 16;
     for (dim_t g = 0; g < weights_.groups(); ++g) {
         float *const zps = block.zps + g * block.c_pitch;
         if (weights_.zps.type == data_type_t::undef)
             std::fill_n(zps, block.cols, 0.f);
+        if (is_avx2()) {
+            add_bias(zps, block.cols);
+            continue;
+        }
         (*zps_apart_)(zps, block.cols / unit);
         if (panel_.apart)
             (*scales_apart_)(
@@ -140,18 +162,25 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     const auto refuse = [](const char *why) {
         return result_t(status_t::unimplemented, why);
     };
-    if (!has(isa, isa_avx512_core)) return refuse("there is no AVX-512");
+    if (!has(isa, isa_avx2)) return refuse("there is no AVX2");
     const data_type_t zps = weights.zps.type;
     if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))
         return refuse("zero points are no integers of 16 bits");
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a row or column begins within a byte");
+    const bool is_avx2 = !has(isa, isa_avx512_core);
+    if (is_avx2 && weights.by_column)
+        return refuse("there is no AVX-512 for weights by column");
     if (weights.by_column) return make_dot(weights, gemv);
+    if (is_avx2 && weights.rounded != data_type_t::f32)
+        return refuse("there is no AVX-512 for weights that are rounded");
     if (weights.rounded != data_type_t::f32
             && make_turned(weights, rows, gemv).ok())
         return {};
-    const jit_gemv_panel_t panel = gemv_panel_of(weights, rows);
-    if (panel.vectors == 0) return refuse("columns are not in whole panels");
+    const jit_gemv_panel_t panel = is_avx2 ? gemv_panel_of_avx2(weights, rows)
+                                           : gemv_panel_of(weights, rows);
+    if (panel.vectors == 0)
+        return refuse("columns are not in whole panels, or rows are too many");
     auto made = std::make_shared<jit_gemv_t>(weights, panel, rows);
     const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);

@@ -22,17 +22,19 @@ struct jit_gemv_args_t {
     dim_t continues, ends; // a group's sums: begun before, scaled here
 };
 
-/// Columns of a panel: `vectors` of sixteen, each of every `vectors`-th column
-/// where `apart`, else one after the other.
+/// Columns of a panel: `vectors` of as many lanes, each of every `vectors`-th
+/// column where `apart`, else one after the other.
 struct jit_gemv_panel_t {
     int vectors = 0;
     bool apart = false;
-    dim_t cols() const { return vectors * dim_t(16); }
+    dim_t lanes = 16;
+    dim_t cols() const { return vectors * lanes; }
 };
 
-/// The widest that leaves registers for `rows` of sums; 0 vectors where none
-/// divides the columns or there are too many rows.
+/// The widest that leaves registers for `rows` of sums, on AVX-512 and on AVX2;
+/// 0 vectors where none divides the columns or there are too many rows.
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows);
+jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows);
 
 /// What is added to the zero points of a panel's vector before they are given.
 float gemv_zp_bias(const gemv_weights_t &weights, int vector);
@@ -44,6 +46,11 @@ public:
 };
 
 result_t make_jit_gemv_code(const gemv_weights_t &weights,
+        const jit_gemv_panel_t &panel, int rows,
+        std::unique_ptr<jit_gemv_code_t> &code);
+
+/// The same on AVX2, of weights that the graph does not round.
+result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code);
 
