@@ -17,6 +17,8 @@ constexpr dim_t f32_bytes = 4;
 // short ones that follow each other, what is so many bytes further.
 constexpr dim_t long_row = 512;
 constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
+// Of short rows with gaps between them, some rows further.
+constexpr dim_t bytes_of_rows_ahead = 1024;
 // Of a src that is wider than dst, where a row is not so far from the next.
 constexpr dim_t wide_src_bytes_ahead = 4096, far_row_bytes = 64 * 1024;
 
@@ -232,6 +234,11 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
 
 void jit_walk_t::look_ahead(jit_row_args_t &args) const {
     args.src_ahead = ahead_of(args, args.src_pitch, src_bytes_ahead);
+    const dim_t src_row_bytes = std::max<dim_t>(args.cols * src_bits_ / 8, 1);
+    if (args.rows > 1 && args.cols < long_row && args.src_pitch > src_row_bytes
+            && args.src_pitch <= far_row_bytes)
+        args.src_ahead = std::max<dim_t>(bytes_of_rows_ahead / src_row_bytes, 1)
+                         * args.src_pitch;
     args.dst_ahead = ahead_of(args, args.dst_pitch, dst_bytes_ahead);
     const bool next_row = args.rows > 1 && args.cols >= long_row
                           && args.src_pitch <= far_row_bytes;
