@@ -1,11 +1,21 @@
 // ---- what ran -------------------------------------------------------------
 
+// A peer's, the same in every chart.
+function colorOf(name) {
+    return '--peer' + peerNames(figures.rows).indexOf(name) % 3;
+}
+
+// Few rows wait for memory, and so do ops; what computes has the peak instead.
+function waitsForMemory(row) {
+    return !row.peak || row.dims[0] === 1;
+}
+
 // All contenders of a row: [name, color, {seconds, kernel}].
 function contenders(row) {
     const all = [['plugin', '--plugin', row.plugin],
                  ['stock oneDNN', '--stock', row.stock]];
-    Object.entries(row.peers || {}).forEach(([name, peer], i) =>
-        all.push([name, '--peer' + i % 2, peer]));
+    for (const [name, peer] of Object.entries(row.peers || {}))
+        all.push([name, colorOf(name), peer]);
     return all.filter(([, , side]) => side && side.seconds);
 }
 
@@ -114,8 +124,8 @@ function peakChart(rows) {
         'instead.');
     const shareOf = side => side && side.share ? side.share.median : undefined;
     const sides = [['plugin', '--plugin', row => shareOf(row.peak)],
-        ...peerNames(shown).map((name, i) =>
-            [name, '--peer' + i % 2, row => shareOf((row.peers || {})[name])])];
+        ...peerNames(shown).map(name =>
+            [name, colorOf(name), row => shareOf((row.peers || {})[name])])];
     key(node, sides.map(([name, color]) => [name, color]));
     const narrow = node.clientWidth < 700;
     const step = narrow ? 42 : 24;

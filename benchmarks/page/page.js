@@ -120,7 +120,8 @@ function tiles(entries) {
 }
 
 function rowsPage(rows) {
-    const ratios = rows.filter(row => row.ratio).map(row => row.ratio.median);
+    const ratios = rows.filter(row => row.ratio && waitsForMemory(row))
+                       .map(row => row.ratio.median);
     const gains = rows.filter(row => row.gain > 0).map(row => row.gain);
     const entries = [[digits(rows.length), 'rows']];
     if (ratios.length)
@@ -131,13 +132,12 @@ function rowsPage(rows) {
                       'rows slower than stock']);
     }
     tiles(entries);
-    rooflineChart(rows.filter(row => limitOf(row) > 0));
-    // A ratio to memory says nothing of many rows, which the peak bounds.
-    ratioChart(rows.filter(row => !row.peak || row.dims[0] === 1));
+    rooflineChart(rows.filter(row => limitOf(row) > 0 && waitsForMemory(row)));
+    ratioChart(rows.filter(waitsForMemory));
     peakChart(rows);
     gainChart(rows, 'stock oneDNN', '--stock', row => row.gain);
-    peerNames(rows).forEach((name, i) =>
-        gainChart(rows, name, '--peer' + i % 2, row => {
+    peerNames(rows).forEach(name =>
+        gainChart(rows, name, colorOf(name), row => {
             const peer = (row.peers || {})[name];
             return peer && peer.seconds && row.plugin.seconds
                 ? peer.seconds.median / row.plugin.seconds.median : 0;

@@ -90,7 +90,9 @@ class Page(unittest.TestCase):
         dom = self.opened()
         charts = self.charts(dom)
         self.assertEqual(charts["share of the peak"], 4)  # two rows, two sides
+        # Eight rows do not wait for memory: plugin, stock and peer of one.
         self.assertEqual(charts["time over the limit"], 1)
+        self.assertEqual(charts["roofline"], 3)
         self.assertIn("of peak", dom)
 
     def test_serve(self):
