@@ -206,6 +206,29 @@ void repeat_each(
     }
 }
 
+// Lane i of the eight results that begin `phase` results into a value has that
+// of (phase + i) / times, by a product's upper half, which is exact for so
+// small numbers.
+DNNL_DEQUANT_AVX2 void repeat_each(
+        const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total) {
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i reciprocal
+            = _mm256_set1_epi32(static_cast<int>((1 << 16) / times + 1));
+    const float *from = all.from;
+    dim_t phase = skip;
+    for (dim_t i = 0; i < total; i += simd_w) {
+        const __m256i which = _mm256_mulhi_epu16(reciprocal,
+                _mm256_add_epi32(
+                        lanes, _mm256_set1_epi32(static_cast<int>(phase))));
+        for (dim_t r = 0; r < all.rows; ++r)
+            _mm256_storeu_ps(all.to + r * all.to_pitch + i,
+                    _mm256_permutevar8x32_ps(
+                            _mm256_loadu_ps(from + r * all.from_pitch), which));
+        for (phase += simd_w; phase >= times; phase -= times)
+            ++from;
+    }
+}
+
 namespace {
 
 // A block is twice as many vectors of eight.

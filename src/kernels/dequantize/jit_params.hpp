@@ -37,6 +37,18 @@ zps_stages_t stages_of_zps(data_type_t type);
 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 
+/// The same for `rows` of values at once, each value fewer than most_repeats
+/// times, at least twice. Writes whole eights, and reads up to 7 floats past
+/// the last value. The machine has AVX2.
+constexpr dim_t most_repeats = 16;
+struct repeated_rows_t {
+    float *to;
+    const float *from;
+    dim_t rows, to_pitch, from_pitch; // to_pitch: a multiple of 8
+};
+void repeat_each(
+        const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total);
+
 /// Within each block of 2 * lanes (8 or 16): the even elements first, then the
 /// odd ones. In place, whole blocks.
 void pair_blocks(float *values, dim_t count, int lanes);

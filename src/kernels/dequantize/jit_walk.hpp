@@ -87,6 +87,8 @@ private:
     bool stage_many(const staging_t &staging, dim_t first, dim_t stride,
             dim_t count, const rect_t &rect);
     bool are_runs(int operand, const rect_t &rect) const;
+    bool stage_repeated(const staging_t &staging, dim_t first, dim_t stride,
+            dim_t count, const rect_t &rect);
     bool stage_run(
             const staging_t &staging, dim_t first, float *to, dim_t count);
     void order(float *values, dim_t count) const;

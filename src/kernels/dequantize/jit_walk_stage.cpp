@@ -124,10 +124,36 @@ bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
     if (stride == pitch && are_runs(staging.operand, rect))
         return stage_run(staging, first + (rect.col >> group_shift_),
                 staging.to, count * pitch);
+    if (plan_.group_cols == 1 && plan_.strides[at(staging.operand)].col == 0
+            && plan_.cols.inner_extent > 1
+            && plan_.cols.inner_extent < most_repeats)
+        return stage_repeated(staging, first, stride, count, rect);
     bool wide = false;
     for (dim_t i = 0; i < count; ++i)
         wide |= stage_cols(
                 staging, first + i * stride, staging.to + i * pitch, rect);
+    return wide;
+}
+
+// One value a short group of columns, over and over.
+bool jit_walk_t::stage_repeated(const staging_t &staging, dim_t first,
+        dim_t stride, dim_t count, const rect_t &rect) {
+    const dim_t outer = plan_.strides[at(staging.operand)].outer_col;
+    const dim_t group = plan_.cols.inner_extent;
+    const dim_t before = rect.col / group, skip = rect.col - before * group;
+    const dim_t groups = (skip + rect.cols + group - 1) / group;
+    const dim_t pitch = padded(rect.cols);
+    auto *values = reinterpret_cast<float *>(scratch_.bounce);
+    bool wide = false;
+    for (dim_t i = 0; i < count; ++i)
+        wide |= staging.stage(values + i * groups, buffers_[staging.operand],
+                first + i * stride + before * outer, outer, groups);
+    repeat_each(
+            {staging.to, values, count, pitch, groups}, group, skip, rect.cols);
+    for (dim_t i = 0; i < count; ++i)
+        std::fill(staging.to + i * pitch + rect.cols,
+                staging.to + (i + 1) * pitch, 1.f);
+    order(staging.to, count * pitch);
     return wide;
 }
 
