@@ -35,9 +35,10 @@ std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
     }
     c.granularity = granularity_t::per_group;
     // Those of attention's keys in oneDNN's own graphs have eight rows; of an
-    // odd number of rows nibbles begin within bytes.
-    constexpr shape_t groups[]
-            = {{1, 32}, {1, 64}, {1, 128}, {128, 1}, {8, 1}, {1, 8}, {7, 1}};
+    // odd number of rows nibbles begin within bytes, of columns not a power of
+    // two scales are spread.
+    constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}, {8, 1},
+            {1, 8}, {7, 1}, {1, 7}};
     for (const auto &group : groups) {
         if (base.dims[0] < group.rows || base.dims[1] < group.cols) continue;
         c.group = {group.rows, group.cols};
@@ -85,8 +86,8 @@ bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
                && c.granularity == granularity_t::per_tensor;
     if (c.dims[1] == l3_shape.cols && !c.transposed) return false;
     const bool in_cache = is_in_cache(c);
-    const bool short_groups
-            = has_groups(c, 8, 1) || has_groups(c, 1, 8) || has_groups(c, 7, 1);
+    const bool short_groups = has_groups(c, 8, 1) || has_groups(c, 1, 8)
+                              || has_groups(c, 7, 1) || has_groups(c, 1, 7);
     if (c.transposed)
         return is_unsigned && own_zps
                && (common || (in_cache && short_groups)
