@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <new>
@@ -80,6 +81,18 @@ void split_over(int threads, dim_t amount, share_t &&share) {
         end.reached();
     }
     end.passed();
+}
+
+// The same, one unit after the other as threads become free: units that take
+// long, and cores that are not as fast or have others to serve.
+template <typename share_t>
+void take_units(int threads, dim_t amount, const share_t &share) {
+    std::atomic<dim_t> next {0};
+    split_over(threads, threads, [&](int index, dim_t, dim_t) {
+        dim_t unit;
+        while ((unit = next.fetch_add(1, std::memory_order_relaxed)) < amount)
+            share(index, unit, unit + 1);
+    });
 }
 
 int useful_threads(dim_t most) {
@@ -181,11 +194,13 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
         run_parallel(*plan.src, of_src.data(), shared * 4);
         matmul.arrange(scratch.get());
     }
-    split_over(threads, matmul.work_amount(),
-            [&](int index, dim_t begin, dim_t end) {
+    const auto run = [&](int index, dim_t begin, dim_t end) {
         matmul.run(buffers, begin, end, scratch.get(),
                 scratch.get() + shared + own * index);
-    });
+    };
+    // What reads weights as a stream has a part of them for each thread.
+    if (matmul.is_stream()) split_over(threads, matmul.work_amount(), run);
+    else take_units(threads, matmul.work_amount(), run);
     return {};
 }
 

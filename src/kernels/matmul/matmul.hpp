@@ -63,6 +63,10 @@ public:
         return plan_.gemv ? plan_.gemv->name() : plan_.gemm->name();
     }
     const matmul_plan_t &plan() const { return plan_; }
+    /// Reads weights once, for few rows.
+    bool is_stream() const {
+        return plan_.gemv || (plan_.integers && plan_.integers->plan().stream);
+    }
 
     dim_t work_amount() const;
     dim_t cols() const;
