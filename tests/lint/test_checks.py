@@ -7,6 +7,7 @@ import check_entry_points
 import check_format
 import check_layers
 import check_library
+import check_machines
 import check_sizes
 import check_text
 import lint
@@ -46,6 +47,27 @@ class LayersTest(unittest.TestCase):
     def test_a_rule_must_be_known(self):
         with self.assertRaises(ValueError):
             check_layers.Layers("levels base\n")
+
+
+class MachinesTest(unittest.TestCase):
+    def complaints(self, text):
+        return check_machines.check_texts({
+            "src/jit.hpp": "#include <xbyak/xbyak.h>\n",
+            "src/code.hpp": '#include "jit.hpp"\n',
+            "src/code.cpp": text})
+
+    def test_xbyak_is_for_x86_64(self):
+        self.assertFalse(self.complaints(
+            '#include "a.hpp"\n#if defined(__x86_64__)\n'
+            '#include "code.hpp"\n#else\n#endif\n'))
+
+    def test_elsewhere_it_is_refused(self):
+        self.assertTrue(self.complaints('#include "code.hpp"\n'))
+        self.assertTrue(self.complaints(
+            "#if defined(__x86_64__)\n#else\n#include <xbyak/xbyak.h>\n"
+            "#endif\n"))
+        self.assertTrue(self.complaints(
+            "#if defined(__x86_64__)\n#endif\n#include <xbyak/xbyak.h>\n"))
 
 
 class TextTest(unittest.TestCase):

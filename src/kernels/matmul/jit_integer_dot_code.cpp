@@ -16,14 +16,13 @@
 // group; in the end rax scaled, rbx parameters of a row, rcx c. Vectors are
 // handed out as they are wanted; the last hold constants.
 
-#include "kernels/matmul/jit_integer_stream_code.hpp"
-
 #if defined(__x86_64__)
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include "kernels/matmul/jit_integer_stream_code.hpp"
 #include "kernels/matmul/jit_transpose.hpp"
 
 namespace dnnl_dequant {

@@ -12,11 +12,11 @@
 // row, too. The first 24 vectors are sums, the next six what was loaded, then
 // constants.
 
-#include "kernels/matmul/jit_integer_stream_code.hpp"
-
 #if defined(__x86_64__)
 
 #include <cstddef>
+
+#include "kernels/matmul/jit_integer_stream_code.hpp"
 
 namespace dnnl_dequant {
 

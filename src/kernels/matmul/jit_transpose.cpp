@@ -1,6 +1,6 @@
-#include "kernels/matmul/jit_transpose.hpp"
-
 #if defined(__x86_64__)
+
+#include "kernels/matmul/jit_transpose.hpp"
 
 namespace dnnl_dequant {
 
