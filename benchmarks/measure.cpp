@@ -161,6 +161,14 @@ bool row_t::misses_target() const {
     return target && has_limit() && ratio().median() > *target;
 }
 
+sampling_t sampling_of(const measure_options_t &options) {
+    sampling_t sampling;
+    sampling.budget = options.budget;
+    sampling.min_rounds = options.min_rounds;
+    sampling.cpu_time = options.cpu_time;
+    return sampling;
+}
+
 row_t measure_case(const bench_case_t &c, arena_t &arena,
         const measure_options_t &options) {
     omp_set_num_threads(c.threads);
@@ -191,11 +199,7 @@ row_t measure_case(const bench_case_t &c, arena_t &arena,
     }
     if (options.peer != nullptr) enter_onnx(contest, *options.peer, row);
     if (options.ggml != nullptr) enter_ggml(contest, b, *options.ggml, row);
-    sampling_t sampling;
-    sampling.budget = options.budget;
-    sampling.min_rounds = options.min_rounds;
-    sampling.cpu_time = options.cpu_time;
-    contest.run(sampling);
+    contest.run(sampling_of(options));
     if (options.peer != nullptr) bury(*options.peer, row.peer);
     return row;
 }

@@ -76,6 +76,9 @@ struct measure_options_t {
     double longest_stock = 1e9;
 };
 
+/// How long and how often the contestants of a row take turns.
+sampling_t sampling_of(const measure_options_t &options);
+
 /// Lets a peer take turns with this row of its protocol, or says why not.
 void enter_peer(contest_t &contest, peer_t &peer, const std::string &row,
         contender_t &contender);

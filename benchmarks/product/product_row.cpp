@@ -124,12 +124,9 @@ product_row_t measure_product(
     if (options.xnnpack != nullptr)
         enter_xnnpack(contest, *options.xnnpack, row);
     estimate_stock(c, options, row.stock);
-    sampling_t sampling;
-    sampling.budget = options.budget;
-    sampling.min_rounds = options.min_rounds;
+    sampling_t sampling = sampling_of(options);
     // 512 rows take long by all of them: none is far behind.
     sampling.slow_rounds = options.min_rounds;
-    sampling.cpu_time = options.cpu_time;
     contest.run(sampling);
     if (options.peer != nullptr) bury(*options.peer, row.onnx);
     return row;

@@ -221,7 +221,7 @@ case_t random_case(random_t &random) {
 
 TEST(integer_stream, is_exact) {
     if (!has(isa_of_machine(), isa_avx512_core_vnni))
-        GTEST_SKIP() << "no AVX-512 VNNI";
+        GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
     const dim_t count = 1000;
     dim_t taken = 0;
     for (dim_t n = 0; n < count; ++n) {
