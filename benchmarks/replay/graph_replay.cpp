@@ -146,17 +146,20 @@ graph_replay_t::bound_t graph_replay_t::bind(
     return bound;
 }
 
-// Into the plugin's memory, which is compared by then.
+// Into stock's memory where stock does not run, to be compared; else into the
+// plugin's, which is compared by then.
 graph_replay_t::bound_t graph_replay_t::bind_apart(
         const part_group_t &group, replay_row_t &row) {
-    const bool fused = group.plugin.size() == 1 && group.ops.size() > 1
-                       && group.plugin.front()->ours();
-    if (!fused) return {};
+    const bool all_ours = std::all_of(group.plugin.begin(), group.plugin.end(),
+            [](const part_t *part) { return part->ours(); });
+    if (!all_ours || group.ops.size() <= group.plugin.size()) return {};
     if (apart_.empty()) apart_ = single_ops_of(file_);
     parts_t parts;
     for (auto &part : apart_)
         if (group.ops.count(part.ops.front()) != 0) parts.push_back(&part);
-    return bind(parts, owner_t::plugin, row.apart);
+    return bind(parts,
+            row.stock.refusal.empty() ? owner_t::plugin : owner_t::stock,
+            row.apart);
 }
 
 void graph_replay_t::execute(bound_t &parts) {
@@ -192,32 +195,37 @@ void graph_replay_t::check_formula(
         check.verdict = verdict_t::formula;
 }
 
-void graph_replay_t::check(const part_group_t &group, replay_row_t &row) {
+// Of the plugin's outputs, and of those in stock's memory.
+void graph_replay_t::compare(const part_group_t &group, replay_row_t &row) {
     auto &check = row.check;
-    if (!row.plugin.refusal.empty()) return;
     bool exact = true;
     for (const auto &op : file_.ops)
         exact = exact && (group.ops.count(op.id) == 0 || is_exact(op.kind));
-    if (row.stock.refusal.empty()) {
-        for (const size_t id : outputs_of(group)) {
-            const auto d = compare_bytes(file_.values.at(id).type,
-                    memory_.made(id, owner_t::plugin),
-                    memory_.made(id, owner_t::stock), memory_.size_of(id));
-            check.compared += d.compared;
-            check.different += d.different;
-            if (d.different != 0)
-                check.error = std::max(
-                        check.error, d.largest / std::max(d.greatest, 1e-30));
-        }
-        check.bound
-                = exact ? 0
-                        : steps * coarsest_step(file_, group.ops) + sum_bound;
-        const bool within
-                = exact ? check.different == 0 : check.error <= check.bound;
-        check.verdict = !within ? verdict_t::wrong
-                        : exact ? verdict_t::equal
-                                : verdict_t::bounded;
+    for (const size_t id : outputs_of(group)) {
+        const auto d = compare_bytes(file_.values.at(id).type,
+                memory_.made(id, owner_t::plugin),
+                memory_.made(id, owner_t::stock), memory_.size_of(id));
+        check.compared += d.compared;
+        check.different += d.different;
+        if (d.different != 0)
+            check.error = std::max(
+                    check.error, d.largest / std::max(d.greatest, 1e-30));
     }
+    check.bound
+            = exact ? 0 : steps * coarsest_step(file_, group.ops) + sum_bound;
+    const bool within
+            = exact ? check.different == 0 : check.error <= check.bound;
+    check.verdict = !within ? verdict_t::wrong
+                    : exact ? verdict_t::equal
+                            : verdict_t::bounded;
+}
+
+void graph_replay_t::check(
+        const part_group_t &group, replay_row_t &row, bool ran_apart) {
+    if (!row.plugin.refusal.empty()) return;
+    const bool with_stock = row.stock.refusal.empty();
+    row.check.with_apart = !with_stock && ran_apart;
+    if (with_stock || ran_apart) compare(group, row);
     if (row.ops.size() == 1
             && is_dequantize(file_.op_with(*group.ops.begin())->kind))
         check_formula(group, row);
@@ -272,11 +280,14 @@ replay_row_t graph_replay_t::run(size_t at, const replay_options_t &options) {
     row.owner = owner_text(group.plugin);
     const double ours = try_out(plugin, row.plugin, options.cpu_time);
     const double once = try_out(stock, row.stock, options.cpu_time);
-    check(group, row);
-    publish(group, row);
     bound_t apart = bind_apart(group, row);
+    const bool with_stock = row.stock.refusal.empty();
+    if (with_stock) check(group, row, false);
     const double by_ops
             = apart.empty() ? 0 : try_out(apart, row.apart, options.cpu_time);
+    if (!with_stock)
+        check(group, row, !apart.empty() && row.apart.refusal.empty());
+    publish(group, row);
 
     contest_t contest;
     const auto enter = [&](bound_t &parts, contender_t &side, double seconds,

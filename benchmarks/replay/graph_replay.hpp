@@ -44,7 +44,8 @@ private:
     double try_out(bound_t &parts, contender_t &contender, bool cpu_time);
     std::vector<size_t> inputs_of(const part_group_t &group) const;
     std::vector<size_t> outputs_of(const part_group_t &group) const;
-    void check(const part_group_t &group, replay_row_t &row);
+    void check(const part_group_t &group, replay_row_t &row, bool ran_apart);
+    void compare(const part_group_t &group, replay_row_t &row);
     void check_formula(const part_group_t &group, replay_row_t &row);
     void enter_loops(
             const part_group_t &group, replay_row_t &row, contest_t &contest);

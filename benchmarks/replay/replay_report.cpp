@@ -60,7 +60,7 @@ table_t replay_printer_t::make_table() {
             {"owner", 6}, {"stock", 8, true}, {"plugin", 8, true},
             {"limit", 8, true}, {"ratio", 5, true}, {"GB/s", 5, true},
             {"gain", 6, true}, {"apart", 8, true}, {"fused", 5, true},
-            {"check", 9}, {"kernel", 10}});
+            {"check", 13}, {"kernel", 10}});
 }
 
 void replay_printer_t::print_legend() {
@@ -75,7 +75,9 @@ void replay_printer_t::print_legend() {
             "it is one dequantize;\n"
             "       formula: with that alone; within E: sums are inside, E is "
             "the greatest\n"
-            "       difference over the greatest value\n");
+            "       difference over the greatest value; (apart): with the ops "
+            "apart, where stock\n"
+            "       does not run\n");
 }
 
 void replay_printer_t::print_graph(const graph_file_t &file) const {

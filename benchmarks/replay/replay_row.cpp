@@ -6,14 +6,16 @@ namespace dnnl_dequant {
 namespace bench {
 
 std::string replay_check_t::text() const {
+    const std::string side = with_apart ? " (apart)" : "";
     switch (verdict) {
-    case verdict_t::equal: return "equal";
+    case verdict_t::equal: return "equal" + side;
     case verdict_t::formula:
         return different == 0 ? "formula"
                               : "formula; stock differs in "
                                         + std::to_string(different);
     case verdict_t::bounded:
-        return different == 0 ? "equal" : "within " + short_text(error);
+        return (different == 0 ? "equal" : "within " + short_text(error))
+               + side;
     case verdict_t::unchecked: return "unchecked";
     case verdict_t::wrong: break;
     }

@@ -10,8 +10,8 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// How the outputs of stock and plugin, of the same inputs, were held against
-/// each other.
+/// How the outputs of the plugin were held against those of stock or, where
+/// stock does not run, of the same ops one by one, of the same inputs.
 enum class verdict_t {
     equal,     // bit for bit, and where it is one dequantize as the formula
     formula,   // as the formula has it, which stock does not do or differs from
@@ -22,8 +22,9 @@ enum class verdict_t {
 
 struct replay_check_t {
     verdict_t verdict = verdict_t::unchecked;
+    bool with_apart = false; // with the ops one by one
     size_t compared = 0, different = 0;
-    double error = 0; // |plugin - stock| over the greatest |stock|
+    double error = 0; // |plugin - other| over the greatest |other|
     double bound = 0; // of `error`, where it counts
 
     std::string text() const;

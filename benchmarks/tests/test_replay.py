@@ -91,6 +91,15 @@ class Replays(Folder):
             self.assertEqual(row["stock"], {"refused": "not asked"})
             self.assertFalse(row["wrong"], row["name"])
 
+    def test_fused_is_held_against_apart_where_stock_does_not_run(self):
+        for name, verdict in (
+                ("chain-u4-cast-transpose.json", r"^equal \(apart\)$"),
+                ("mlp-u4-group128-f32-small.json", r"\(apart\)$")):
+            for row in self.rows("--no-stock", os.path.join(GRAPHS, name)):
+                with self.subTest(row["name"]):
+                    self.assertRegex(row["check"], verdict)
+                    self.assertFalse(row["wrong"])
+
     def test_every_op_is_in_one_row(self):
         for name in ("chain-u4-cast-transpose.json",
                      "attention-u8-group64-f32.json"):
