@@ -18,19 +18,22 @@ using buffers_t = std::vector<std::vector<unsigned char>>;
 struct variant_t {
     t src, zps, dst;
     dims_t dims, group;
+    bool is_dense = false; // src is, else along the rows
 };
 
 dim_t groups_of(const variant_t &v, size_t d) {
     return (v.dims[d] + v.group[d] - 1) / v.group[d];
 }
 
-// src dense along the rows, scales and zero points a group each.
+// Scales and zero points a group each.
 chain_case_t case_of(const variant_t &v) {
     chain_case_t c;
     c.dims = v.dims;
     c.groups = v.group;
     c.values = support::values_t::ordinary;
-    c.tensors.push_back({v.src, {1, v.dims[0]}, false, 0});
+    const dims_t dense {v.dims[1], 1};
+    c.tensors.push_back(
+            {v.src, v.is_dense ? dense : dims_t {1, v.dims[0]}, false, 0});
     const dims_t strides {groups_of(v, 1), 1};
     if (v.zps != t::undef) {
         c.tensors.push_back({v.zps, strides, true, 0});
@@ -39,7 +42,7 @@ chain_case_t case_of(const variant_t &v) {
     c.steps.push_back(
             {step_kind_t::multiply, static_cast<int>(c.tensors.size())});
     c.tensors.push_back({t::f32, strides, true, 0});
-    c.tensors.push_back({v.dst, {v.dims[1], 1}, false, 0});
+    c.tensors.push_back({v.dst, dense, false, 0});
     return c;
 }
 
@@ -80,6 +83,23 @@ void expect_as_portable(const variant_t &v) {
                 "")
                 << row.name << ' ' << to_string(problem);
     }
+}
+
+// A row is left over, of all or of each group; the columns are no whole steps.
+TEST(dequantize_in_memory, takes_two_rows_that_share_what_varies) {
+    const bool is_dense = true;
+    for (const auto &[dst, dims] : {std::pair<t, dims_t> {t::bf16, {311, 4096}},
+                 {t::f16, {301, 4094}}, {t::f32, {1201, 519}}}) {
+        expect_as_portable({t::u8, t::u8, dst, dims, {dims[0], 1}, is_dense});
+        expect_as_portable({t::s8, t::undef, dst, dims, {41, 1}, is_dense});
+        expect_as_portable({t::s16, t::s32, dst, dims, {128, 1}, is_dense});
+        expect_as_portable(
+                {t::f8_e4m3, t::undef, dst, dims, {64, 1}, is_dense});
+    }
+    expect_as_portable({t::u4, t::u4, t::f16, {301, 4094}, {301, 1}, is_dense});
+    expect_as_portable(
+            {t::s4, t::s32, t::bf16, {311, 4096}, {41, 1}, is_dense});
+    expect_as_portable({t::s8, t::s8, t::f32, {301, 2048}, {301, 8}, is_dense});
 }
 
 const dims_t wide {1536, 4096}, narrow_rest {1536, 3200}, odd {1601, 3203};

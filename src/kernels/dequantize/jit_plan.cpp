@@ -29,9 +29,8 @@ constexpr dim_t least_panel_cols = 512;
 constexpr dim_t min_unit_bytes = 32 * 1024;
 constexpr dim_t max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
-// Four rows at once save loads where dst stays in L2. Where it comes from
-// memory one after the other is as fast or, for bf16, faster: 0.93 against 1.14
-// of a copying loop for the last axis (Cascade Lake, 2026-11, one thread).
+// Rows that share loads are four where dst stays in L2, and long ones two where
+// it comes from memory, the next two being called for: README.md.
 constexpr dim_t in_cache_bytes = 1 << 20;
 
 class planner_t : private jit_nest_t {
@@ -242,12 +241,14 @@ private:
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
         plan_.joins_groups
                 = can_join_groups() && (is_packed() || in_cache || short_rows);
-        if (plan_.params_vary() && plan_.rows_share()
-                && (plan_.streaming || in_cache || plan_.joins_groups))
+        const bool share = plan_.params_vary() && plan_.rows_share();
+        if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
+        else if (share && plan_.path == jit_src_path_t::direct && !short_rows)
+            plan_.block_rows = 2;
         choose_halves();
         plan_.prefetching
-                = !plan_.streaming && plan_.block_rows == 1 && !in_cache;
+                = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;
     }
 
     // Two nibbles of a byte are of one group, whose rows share what varies. (A

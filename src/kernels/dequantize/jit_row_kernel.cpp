@@ -99,7 +99,7 @@ private:
     void load_pitches() {
         mov(reg_src_pitch, arg(offsetof(jit_row_args_t, src_pitch)));
         mov(reg_dst_pitch, arg(offsetof(jit_row_args_t, dst_pitch)));
-        if (desc_.prefetching) {
+        if (desc_.prefetching && desc_.block_rows == 1) {
             mov(reg_src_ahead, arg(offsetof(jit_row_args_t, src_ahead)));
             mov(reg_dst_ahead, arg(offsetof(jit_row_args_t, dst_ahead)));
             return;
@@ -165,10 +165,10 @@ private:
         if (is_unrolled()) {
             for (uint32_t c = 0; c < desc_.cols; c += step_width())
                 step(rows, c, extent_t::full);
-            prefetch(static_cast<uint32_t>(desc_.cols));
+            prefetch(rows, static_cast<uint32_t>(desc_.cols));
             return;
         }
-        const bool many = rows == 1;
+        const bool many = rows <= 2;
         if (many) steps_while(rows, 4, true);
         if (many) steps_while(rows, 2, false);
         steps_while(rows, 1, !many);
@@ -194,15 +194,25 @@ private:
         const uint32_t elements = unroll * step_width();
         for (uint32_t u = 0; u < unroll; ++u)
             step(rows, u * step_width(), extent_t::full);
-        prefetch(elements);
+        prefetch(rows, elements);
         advance(elements);
         sub(reg_count, elements);
     }
 
-    void prefetch(uint32_t elements) {
+    void prefetch(uint32_t rows, uint32_t elements) {
         if (!desc_.prefetching) return;
+        if (desc_.block_rows > 1) return prefetch_rows(rows, elements);
         step_.io().prefetch(dst_row(0, is_unrolled()) + reg_dst_ahead,
                 src_row(0, is_unrolled()) + reg_src_ahead, elements);
+    }
+
+    // The next block's. Four rows of dst, whose pitch often is that of L1's
+    // sets, leave those little room: L2 has it.
+    void prefetch_rows(uint32_t rows, uint32_t elements) {
+        if (rows == 1) return;
+        for (uint32_t r = rows; r < 2 * rows; ++r)
+            step_.io().prefetch(
+                    dst_row(r), src_row(r), elements, io_t::cache_t::l2);
     }
 
     void masked_tail(uint32_t rows) {

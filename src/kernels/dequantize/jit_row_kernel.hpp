@@ -20,7 +20,8 @@ struct jit_row_desc_t {
     // So many elements beside each other share one value of what varies: a
     // power of two, at most a step. Without masks rows are whole steps.
     uint32_t group_cols;
-    // 4: what varies is the same for all rows, and so many share its loads.
+    // 2 or 4: what varies is the same for all rows, and so many share its
+    // loads.
     uint32_t block_rows;
     // After args.group_rows src and dst jump. What varies stands a pitch on
     // then, block_rows being 4; what does not jumps too.
@@ -34,7 +35,8 @@ struct jit_row_desc_t {
     bool two_part_zps;
     // Past the caches: every row of dst begins at a multiple of 64 bytes.
     bool streaming;
-    // Reads ahead, and calls for dst's lines ahead. Of single rows only.
+    // Reads ahead, and calls for dst's lines ahead: as the arguments say or, of
+    // two rows that share loads, the next two.
     bool prefetching;
     // Of every call; 0: each says how many.
     dim_t cols;
@@ -61,7 +63,7 @@ struct jit_row_args_t {
     // to the beginning of the next, in bytes.
     dim_t group_rows, src_jump, dst_jump, scales_jump, zps_jump;
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
-    dim_t src_ahead, dst_ahead; // where prefetching, in bytes
+    dim_t src_ahead, dst_ahead; // where prefetching single rows, in bytes
     dim_t dst_high;             // with both_halves, in bytes
 };
 

@@ -5,7 +5,7 @@
 //   r8 r9 rbx          src and dst of the current step, elements to do
 //   r10 r11 r12        scales, zps, zps_high of the current row or step
 //   r13 r14, r15 rbp   src and dst pitch, and three times that or, where
-//                      prefetching, how far ahead
+//                      prefetching single rows, how far ahead
 //   rax                scratch; dst of the high halves of the current step
 //   r8 rbx, r9 rax     of short rows: the pitch, and three times that, of
 //                      scales and of zps

@@ -119,9 +119,11 @@ public:
     bool converts_wide() const { return is_avx512 || src_.is_signed(); }
     void convert_wide(const vmm_t &raw);
 
-    /// The lines of so many elements, of dst to write and src to read.
+    /// The lines of so many elements, of dst to write, to this cache, and src
+    /// to read.
+    enum class cache_t { l1, l2 };
     void prefetch(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
-            uint32_t elements);
+            uint32_t elements, cache_t dst_cache = cache_t::l1);
 
     /// Rounds a step's vectors to dst and stores them; they die. `single`
     /// stores lane 0 of the first vector only.

@@ -199,11 +199,12 @@ void jit_io_t<isa>::convert_wide(const vmm_t &raw) {
 }
 
 template <isa_t isa>
-void jit_io_t<isa>::prefetch(
-        const RegExp &dst, const RegExp &src, uint32_t elements) {
+void jit_io_t<isa>::prefetch(const RegExp &dst, const RegExp &src,
+        uint32_t elements, cache_t dst_cache) {
     constexpr uint32_t line = 64;
     for (uint32_t at = 0; at < dst_bytes(elements); at += line)
-        h_.prefetchw(h_.ptr[dst + at]);
+        if (dst_cache == cache_t::l1) h_.prefetchw(h_.ptr[dst + at]);
+        else h_.prefetcht1(h_.ptr[dst + at]);
     for (uint32_t at = 0; at < src_bytes(elements); at += line)
         h_.prefetcht0(h_.ptr[src + at]);
 }
