@@ -3,74 +3,15 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
-#include "graph/logical_tensor.hpp"
+#include "graph/identity.hpp"
 #include "upstream/api.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// Writes values one after the other as bytes. Members rather than free
-// functions, so that every overload sees all the others.
-class key_t {
-public:
-    template <typename T>
-    void add(const T &value) {
-        static_assert(
-                std::is_arithmetic_v<T> || std::is_enum_v<T>, "no padding");
-        bytes_.append(reinterpret_cast<const char *>(&value), sizeof(value));
-    }
-
-    template <typename T>
-    void add(const std::vector<T> &values) {
-        add(values.size());
-        for (const T &value : values)
-            add(value);
-    }
-
-    void add(const std::string &text) {
-        add(text.size());
-        bytes_ += text;
-    }
-
-    // Field by field: the struct has padding, and a union of which one part
-    // only is meant.
-    void add(const logical_tensor_t &tensor) {
-        add(tensor.id);
-        add(tensor.data_type);
-        add(tensor.property);
-        add(tensor.layout_type);
-        add(tensor.ndims);
-        if (tensor.layout_type == dnnl_graph_layout_type_opaque)
-            add(tensor.layout.layout_id);
-        const bool strided
-                = tensor.layout_type == dnnl_graph_layout_type_strided;
-        for (int d = 0; d < tensor.ndims && d < DNNL_MAX_NDIMS; ++d) {
-            add(tensor.dims[d]);
-            if (strided) add(tensor.layout.strides[d]);
-        }
-    }
-
-    void add(const op_record_t &op) {
-        add(op.id);
-        add(op.kind);
-        add(op.attributes.size());
-        for (const auto &[name, value] : op.attributes) {
-            add(name);
-            add(value.index());
-            std::visit([this](const auto &v) { add(v); }, value);
-        }
-        add(op.inputs);
-        add(op.outputs);
-    }
-
-    std::string take() { return std::move(bytes_); }
-
-private:
-    std::string bytes_;
-};
 
 class cache_t {
 public:
@@ -80,14 +21,15 @@ public:
 
     compile_result_t find_or_make(const std::string &key,
             const std::function<compile_result_t()> &make, bool &hit) {
-        std::promise<shared_result_t> promise;
+        std::optional<std::promise<shared_result_t>> promise;
         future_t future;
         {
             const std::lock_guard<std::mutex> lock(mutex_);
             ensure_capacity_known();
             hit = lookup(key, future);
             if (!hit) {
-                future = promise.get_future().share();
+                promise.emplace();
+                future = promise->get_future().share();
                 insert(key, future);
             }
         }
@@ -96,11 +38,11 @@ public:
         try {
             made = std::make_shared<const compile_result_t>(make());
             if (!made->result.ok()) erase(key);
-            promise.set_value(made);
+            promise->set_value(made);
         } catch (...) {
             // Those who wait get an answer whatever happens.
             erase(key);
-            promise.set_exception(std::current_exception());
+            promise->set_exception(std::current_exception());
             throw;
         }
         return *made;
@@ -184,14 +126,9 @@ cache_t &cache() {
 std::string cache_key(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, int threads, isa_t isa) {
-    key_t key;
-    key.add(partition.kind);
-    key.add(partition.engine_kind);
-    key.add(partition.fpmath_mode);
-    key.add(partition.fpmath_apply_to_int);
+    identity_t key(partition.identity);
     key.add(threads);
     key.add(isa);
-    key.add(partition.ops);
     key.add(inputs);
     key.add(outputs);
     return key.take();

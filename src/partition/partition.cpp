@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/identity.hpp"
 #include "upstream/api.hpp"
 
 namespace dnnl_dequant {
@@ -21,6 +22,17 @@ bool is_used_outside(
                 [&](const op_record_t *other) { return other->id == op.id; });
         return !inside && contains(op.inputs, tensor);
     });
+}
+
+// The ports follow from the ops.
+std::string identity_of(const partition_t &partition) {
+    identity_t identity;
+    identity.add(partition.kind);
+    identity.add(partition.engine_kind);
+    identity.add(partition.fpmath_mode);
+    identity.add(partition.fpmath_apply_to_int);
+    identity.add(partition.ops);
+    return identity.take();
 }
 
 } // namespace
@@ -53,6 +65,7 @@ partition_t make_partition(const graph_record_t &graph, const match_t &match) {
         if (!contains(consumed, tensor.id)
                 || is_used_outside(graph, match, tensor.id))
             result.outputs.push_back(tensor);
+    result.identity = identity_of(result);
     return result;
 }
 

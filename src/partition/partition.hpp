@@ -2,6 +2,7 @@
 #define PARTITION_PARTITION_HPP
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "match/match.hpp"
@@ -25,6 +26,7 @@ struct partition_t {
     std::vector<op_record_t> ops;         // in topological order
     std::vector<logical_tensor_t> inputs; // ports, in the ops' order
     std::vector<logical_tensor_t> outputs;
+    std::string identity; // all of the above but `id`, graph/identity.hpp
     /// oneDNN's partitions of the same ops. Where it is one, it serves what we
     /// refuse.
     std::vector<upstream_partition_t> upstream;
