@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <tuple>
 
-#include "kernels/kernel_rows.hpp"
+#include "kernels/every_kernel.hpp"
 #include "kernels/run_case.hpp"
 #include "support/cross_product.hpp"
 
@@ -15,8 +14,6 @@ namespace {
 
 using support::dequantize_case_t;
 using support::types_t;
-
-constexpr int failures_to_show = 3;
 
 using param_t = std::tuple<data_type_t, data_type_t>;
 
@@ -29,74 +26,29 @@ bool stores_one_after_the_other(const problem_t &problem) {
     return !problem.loops.empty() && problem.dst().strides.back() == 1;
 }
 
-// One kernel and what became of it.
-struct entry_t {
-    const kernel_row_t *row;
-    dim_t taken = 0;
-    dim_t refused = 0;
-};
+bool may_refuse(const kernel_row_t &row, const problem_t &problem) {
+    return is_jit(row) && !stores_one_after_the_other(problem);
+}
 
 class dequantize_kernels : public ::testing::TestWithParam<param_t> {
 protected:
     // `sample`: of so many cases, one.
     void run(const std::vector<types_t> &types,
             const std::vector<dequantize_case_t> &shapes, dim_t sample) {
-        for (const auto &row : dequantize_rows())
-            if (runs_here(row)) entries_.push_back({&row});
+        every_kernel_t kernels(dequantize_rows(), may_refuse);
         support::for_each_case(
-                types, shapes, [&](const dequantize_case_t &c, dim_t n) {
-            if (n % sample == 0) run_case(with_offsets(c), n);
-            return failures_ < failures_to_show;
+                types, shapes, [&](const dequantize_case_t &given, dim_t n) {
+            if (n % sample != 0) return true;
+            const dequantize_case_t c = with_offsets(given);
+            const case_buffers_t expected = expected_of(c);
+            kernels.run(
+                    {problem_of(c), n, to_string(c)}, [&](const kernel_t &k) {
+                return check_kernel(k, c, expected);
+            });
+            return !kernels.has_failed_enough();
         });
-        for (const auto &entry : entries_) {
-            std::cout << entry.row->name << ": took " << entry.taken
-                      << ", refused " << entry.refused << '\n';
-            EXPECT_GT(entry.taken, 0) << entry.row->name;
-        }
+        kernels.report(true);
     }
-
-private:
-    void fail(const entry_t &entry, const dequantize_case_t &c, dim_t n,
-            const std::string &what) {
-        const auto *const test
-                = ::testing::UnitTest::GetInstance()->current_test_info();
-        ++failures_;
-        ADD_FAILURE() << entry.row->name << ": " << what
-                      << "\n  case: " << to_string(c)
-                      << "\n  problem: " << to_string(problem_of(c))
-                      << "\n  alone: DNNL_DEQUANT_TEST_SEED="
-                      << support::first_seed()
-                      << " DNNL_DEQUANT_TEST_CASE=" << n
-                      << " test_kernels --gtest_filter="
-                      << test->test_suite_name() << '.' << test->name();
-    }
-
-    void run_case(const dequantize_case_t &c, dim_t n) {
-        const problem_t problem = problem_of(c);
-        const case_buffers_t expected = expected_of(c);
-        for (auto &entry : entries_) {
-            std::shared_ptr<const kernel_t> kernel;
-            const auto &row = *entry.row;
-            const result_t made = row.factory(problem, row.isa, kernel);
-            if (!made.ok()) {
-                ++entry.refused;
-                if (made.status != status_t::unimplemented
-                        || made.reason.empty())
-                    fail(entry, c, n, "refused without a reason");
-                if (!is_jit(row) || stores_one_after_the_other(problem))
-                    fail(entry, c, n, "refused: " + made.reason);
-                continue;
-            }
-            ++entry.taken;
-            if (row.name.find(kernel->name()) != 0)
-                fail(entry, c, n, std::string("is named ") + kernel->name());
-            const std::string wrong = check_kernel(*kernel, c, expected);
-            if (!wrong.empty()) fail(entry, c, n, wrong);
-        }
-    }
-
-    std::vector<entry_t> entries_;
-    int failures_ = 0;
 };
 
 std::vector<types_t> types_of(const param_t &param) {

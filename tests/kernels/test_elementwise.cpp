@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iostream>
 
 #include "base/convert.hpp"
 #include "kernels/chain_case.hpp"
 #include "kernels/elementwise/elementwise.hpp"
-#include "kernels/kernel_rows.hpp"
+#include "kernels/every_kernel.hpp"
 #include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 
@@ -19,8 +18,6 @@ namespace {
 
 using edge_t = support::guarded_buffer_t::edge_t;
 using support::chain_case_t;
-
-constexpr int failures_to_show = 3;
 
 const std::vector<kernel_row_t> &elementwise_rows() {
     static const std::vector<kernel_row_t> rows {
@@ -122,75 +119,27 @@ std::string check(const kernel_t &kernel, const chain_case_t &c,
     return "";
 }
 
-struct entry_t {
-    const kernel_row_t *row;
-    dim_t taken = 0;
-    dim_t refused = 0;
-};
-
 class elementwise_kernels : public ::testing::TestWithParam<data_type_t> {
 protected:
     // Of so many cases, one.
     void run(bool wide, dim_t sample) {
-        for (const auto &row : elementwise_rows())
-            if (runs_here(row)) entries_.push_back({&row});
+        every_kernel_t kernels(elementwise_rows(), may_refuse);
         const dim_t count = support::chain_case_count(wide);
-        for (dim_t n = 0; n < count && failures_ < failures_to_show; ++n) {
+        for (dim_t n = 0; n < count && !kernels.has_failed_enough(); ++n) {
             if (support::only_case() >= 0
                             ? support::only_case() != n
                             : n % (sample * support::every()) != 0)
                 continue;
-            run_case(support::make_chain_case(GetParam(), wide, n,
-                             support::first_seed() + static_cast<uint64_t>(n)),
-                    n);
+            const auto c = support::make_chain_case(GetParam(), wide, n,
+                    support::first_seed() + static_cast<uint64_t>(n));
+            const buffers_t expected(c, edge_t::start, 0);
+            support::reference(c, expected.operands());
+            kernels.run({problem_of(c), n, ""}, [&](const kernel_t &kernel) {
+                return check(kernel, c, expected);
+            });
         }
-        for (const auto &entry : entries_)
-            std::cout << entry.row->name << ": took " << entry.taken
-                      << ", refused " << entry.refused << '\n';
+        kernels.report(false);
     }
-
-private:
-    void fail(const entry_t &entry, const chain_case_t &c, dim_t n,
-            const std::string &what) {
-        const auto *const test
-                = ::testing::UnitTest::GetInstance()->current_test_info();
-        ++failures_;
-        ADD_FAILURE() << entry.row->name << ": " << what
-                      << "\n  problem: " << to_string(problem_of(c))
-                      << "\n  alone: DNNL_DEQUANT_TEST_SEED="
-                      << support::first_seed()
-                      << " DNNL_DEQUANT_TEST_CASE=" << n
-                      << " test_kernels --gtest_filter="
-                      << test->test_suite_name() << '.' << test->name();
-    }
-
-    void run_case(const chain_case_t &c, dim_t n) {
-        const problem_t problem = problem_of(c);
-        const buffers_t expected(c, edge_t::start, 0);
-        support::reference(c, expected.operands());
-        for (auto &entry : entries_) {
-            std::shared_ptr<const kernel_t> kernel;
-            const auto &row = *entry.row;
-            const result_t made = row.factory(problem, row.isa, kernel);
-            if (!made.ok()) {
-                ++entry.refused;
-                if (made.status != status_t::unimplemented
-                        || made.reason.empty())
-                    fail(entry, c, n, "refused without a reason");
-                if (!may_refuse(row, problem))
-                    fail(entry, c, n, "refused: " + made.reason);
-                continue;
-            }
-            ++entry.taken;
-            if (kernel->name() != row.name)
-                fail(entry, c, n, std::string("is named ") + kernel->name());
-            const std::string wrong = check(*kernel, c, expected);
-            if (!wrong.empty()) fail(entry, c, n, wrong);
-        }
-    }
-
-    std::vector<entry_t> entries_;
-    int failures_ = 0;
 };
 
 TEST_P(elementwise_kernels, equal_reference_on_small_odd_shapes) {
