@@ -190,10 +190,15 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
     if (plan.src) {
         std::array<void *, max_src_buffers> of_src {};
         std::copy(buffers, buffers + plan.src_operands, of_src.begin());
-        of_src[plan.src_operands] = scratch.get();
-        run_parallel(*plan.src, of_src.data(), shared * 4);
+        of_src[plan.src_operands] = matmul.rows_in(scratch.get());
+        run_parallel(*plan.src, of_src.data(), plan.rows * plan.src_pitch * 4);
         matmul.arrange(scratch.get());
     }
+    const dim_t parts = matmul.pack_amount();
+    split_over(std::min(threads, useful_threads(parts)), parts,
+            [&](int, dim_t begin, dim_t end) {
+        matmul.pack(buffers, begin, end, scratch.get());
+    });
     const auto run = [&](int index, dim_t begin, dim_t end) {
         matmul.run(buffers, begin, end, scratch.get(),
                 scratch.get() + shared + own * index);

@@ -101,9 +101,7 @@ private:
         const operand_t &src = problem.src();
         const dim_t unit = plan_.gemv ? plan_.gemv->src_unit() : 1;
         if (src.type == data_type_t::f32 && problem.steps.empty()
-                && src.offset == 0 && unit == 1 && is_rows(problem, src)
-                && (block_rows_ < few_rows
-                        || plan_.src_pitch % meeting_pitch != 0))
+                && src.offset == 0 && unit == 1 && is_rows(problem, src))
             return {};
         plan_.src_pitch
                 = round_up(plan_.depth, std::max(panel, unit)) + src_pad;

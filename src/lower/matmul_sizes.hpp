@@ -13,8 +13,6 @@ constexpr dim_t panel = 64;
 // Floats between rows of src in scratch memory beside its own: rows of a power
 // of two would meet in the same sets of the cache.
 constexpr dim_t src_pad = 16;
-// So do rows of src where they lie, this many floats apart or a multiple.
-constexpr dim_t meeting_pitch = 512;
 // Rows whose sums fit a core's second cache beside a block of weights.
 constexpr dim_t most_rows = 512;
 // Up to so many rows the weights are what costs.

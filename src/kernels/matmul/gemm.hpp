@@ -9,13 +9,13 @@
 
 namespace dnnl_dequant {
 
-/// One block of a product, f32, row-major: c is a * b, or that much more.
-/// Strides are in elements. The columns of b and c are read and written in
-/// whole panels.
+/// One block of a product, f32: c is a * b, or that much more. a as
+/// pack_rows() leaves it, b and c row-major; strides are in elements. The
+/// columns of b and c are read and written in whole panels.
 struct gemm_block_t {
     const float *a, *b;
     float *c;
-    dim_t lda, ldb, ldc;
+    dim_t ldb, ldc;
     dim_t rows, cols, depth;
     bool accumulates;
 };
@@ -30,8 +30,31 @@ public:
     virtual const char *name() const = 0;
     /// Columns that are done together.
     virtual dim_t panel() const = 0;
+    /// Rows that are, at most.
+    virtual dim_t strip() const = 0;
     virtual void run(const gemm_block_t &block) const noexcept = 0;
 };
+
+/// Parts rows into as few strips of up to `most` as there can be, none much
+/// smaller than another: each asks for all of b, however few its rows. Calls
+/// strip(first, rows).
+template <typename strip_t>
+void for_strips(dim_t rows, dim_t most, strip_t &&strip) {
+    const dim_t strips = (rows + most - 1) / most;
+    dim_t first = 0;
+    for (dim_t s = 0; s < strips; ++s) {
+        const dim_t count = (rows - first) / (strips - s);
+        strip(first, count);
+        first += count;
+    }
+}
+
+/// Rows x depth of f32, `pitch` elements from row to row, in the order in which
+/// they are multiplied: strip by strip, and in a strip all rows' values of one
+/// depth side by side. So a product reads one stream, and no two rows meet in
+/// a set of a cache.
+void pack_rows(const float *src, dim_t pitch, dim_t rows, dim_t depth,
+        dim_t most, float *packed) noexcept;
 
 /// Makes the fastest one that `isa` has; out_of_memory where there is none
 /// for code.

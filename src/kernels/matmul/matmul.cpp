@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 namespace dnnl_dequant {
 
@@ -20,6 +21,7 @@ matmul_t::matmul_t(matmul_plan_t plan)
     for (const auto &block : plan_.row_blocks)
         rows = std::max(rows, block.rows);
     if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
+    if (!plan_.gemv && !plan_.integers) note_packed();
     if (plan_.integers) weights_floats_ = plan_.integers->own_bytes() / 4;
     parameters_floats_ = plan_.groups * (plan_.pitch + gemv_t::columns_beyond);
     const dim_t partial = plan_.gemv ? plan_.gemv->partial_floats() : 0;
@@ -28,10 +30,42 @@ matmul_t::matmul_t(matmul_plan_t plan)
                                * static_cast<dim_t>(plan_.parameters.size());
 }
 
+void matmul_t::note_packed() {
+    constexpr dim_t line = 16; // floats
+    packed_floats_ = (plan_.rows * plan_.depth + line - 1) / line * line;
+    std::set<dim_t> seen;
+    for (size_t b = 0; b < plan_.row_blocks.size(); ++b)
+        if (seen.insert(plan_.row_blocks[b].first).second)
+            blocks_to_pack_.push_back(b);
+}
+
 void matmul_t::arrange(float *shared) const noexcept {
     if (!plan_.gemv || plan_.gemv->src_unit() == 1) return;
     for (dim_t r = 0; r < plan_.rows; ++r)
         plan_.gemv->arrange(shared + r * plan_.src_pitch);
+}
+
+dim_t matmul_t::pack_amount() const {
+    return static_cast<dim_t>(
+            blocks_to_pack_.size() * plan_.depth_blocks.size());
+}
+
+// A part is a block of rows by one of depth; depth blocks of a row block follow
+// each other.
+void matmul_t::pack(void *const *buffers, dim_t begin, dim_t end,
+        float *shared) const noexcept {
+    const float *const src = src_rows(buffers, shared);
+    const auto depth_blocks = static_cast<dim_t>(plan_.depth_blocks.size());
+    for (dim_t part = begin; part < end; ++part) {
+        const auto &rows = plan_.row_blocks[blocks_to_pack_[static_cast<size_t>(
+                part / depth_blocks)]];
+        const dim_t k = part % depth_blocks;
+        const dim_t depth = plan_.depth_blocks[static_cast<size_t>(k)];
+        const dim_t before = k * plan_.depth_blocks[0];
+        pack_rows(src + rows.first * plan_.src_pitch + before, plan_.src_pitch,
+                rows.rows, depth, plan_.gemm->strip(),
+                shared + rows.first * plan_.depth + before * rows.rows);
+    }
 }
 
 dim_t matmul_t::work_amount() const {
@@ -46,14 +80,19 @@ dim_t matmul_t::cols() const {
 
 dim_t matmul_t::shared_floats() const {
     if (plan_.integers) return plan_.integers->shared_bytes() / 4;
-    return plan_.src ? plan_.rows * plan_.src_pitch : 0;
+    return packed_floats_ + (plan_.src ? plan_.rows * plan_.src_pitch : 0);
+}
+
+const float *matmul_t::src_rows(
+        void *const *buffers, const float *shared) const noexcept {
+    return plan_.src ? shared + packed_floats_
+                     : static_cast<const float *>(buffers[0]);
 }
 
 void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
         const float *shared, float *own) const noexcept {
-    const float *src = plan_.src || plan_.integers
-                               ? shared
-                               : static_cast<const float *>(buffers[0]);
+    const bool as_packed = plan_.integers || !plan_.gemv;
+    const float *src = as_packed ? shared : src_rows(buffers, shared);
     const auto cols = static_cast<dim_t>(plan_.col_blocks.size());
     for (dim_t unit = begin; unit < end; ++unit)
         run_unit(buffers, static_cast<size_t>(unit / cols),
@@ -61,7 +100,7 @@ void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
 }
 
 void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
-        size_t col_block, const float *src, float *own) const noexcept {
+        size_t col_block, const float *packed, float *own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
     std::array<void *, max_buffers> at {};
     std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
@@ -69,10 +108,9 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
     at[plan_.weights_operands] = own;
 
     gemm_block_t block;
-    block.a = src + rows.first * plan_.src_pitch;
+    block.a = packed + rows.first * plan_.depth;
     block.b = own;
     block.c = own + weights_floats_;
-    block.lda = plan_.src_pitch;
     block.ldb = block.ldc = plan_.pitch;
     block.rows = rows.rows;
     const dim_t panel = plan_.gemm->panel();
@@ -82,7 +120,7 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
         block.depth = plan_.depth_blocks[k];
         plan_.weights.run({rows.outer, k, col_block}, at.data());
         plan_.gemm->run(block);
-        block.a += block.depth;
+        block.a += block.rows * block.depth;
         block.accumulates = true;
     }
     if (plan_.depth_blocks.empty())

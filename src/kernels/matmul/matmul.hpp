@@ -11,8 +11,9 @@
 namespace dnnl_dequant {
 
 /// How a product is cut up. Everything is f32 in scratch memory: src, once for
-/// all; a block of weights (its rows along depth), and the sums of a block of
-/// rows by one of columns, each thread its own.
+/// all, packed where blocks are multiplied; a block of weights (its rows along
+/// depth), and the sums of a block of rows by one of columns, each thread its
+/// own.
 struct matmul_plan_t {
     /// Rows of src that are multiplied by the same weights.
     struct row_block_t {
@@ -70,28 +71,41 @@ public:
 
     dim_t work_amount() const;
     dim_t cols() const;
-    /// Floats' room that all threads share: src's rows.
+    /// Floats' room that all threads share: src's rows, and packed ones.
     dim_t shared_floats() const;
-    /// Puts src's rows, made in shared memory, in the order that is wanted.
+    /// Where plan().src makes src's rows, in it.
+    float *rows_in(float *shared) const { return shared + packed_floats_; }
+    /// Puts those rows in the order that is wanted.
     void arrange(float *shared) const noexcept;
+    /// Packs parts [begin, end) of pack_amount() of src's rows, made in shared
+    /// memory or the user's.
+    dim_t pack_amount() const;
+    void pack(void *const *buffers, dim_t begin, dim_t end,
+            float *shared) const noexcept;
     /// Floats that each thread needs for itself.
     dim_t thread_floats() const { return thread_floats_; }
 
     /// Runs the units [begin, end). `shared` has src's rows where plan().src
-    /// makes them. Allocates nothing.
+    /// makes them, packed where there is something to pack. Allocates nothing.
     void run(void *const *buffers, dim_t begin, dim_t end, const float *shared,
             float *own) const noexcept;
 
 private:
+    void note_packed();
+    const float *src_rows(
+            void *const *buffers, const float *shared) const noexcept;
     void multiply(void *const *weights_buffers, size_t row_block,
-            size_t col_block, const float *src, float *own) const noexcept;
+            size_t col_block, const float *packed, float *own) const noexcept;
     void multiply_few(void *const *weights_buffers, size_t row_block,
             size_t col_block, const float *src, float *sums) const noexcept;
     void run_unit(void *const *buffers, size_t row_block, size_t col_block,
             const float *src, float *own) const noexcept;
 
     const matmul_plan_t plan_;
-    dim_t weights_floats_ = 0, parameters_floats_ = 0, thread_floats_ = 0;
+    /// Row blocks, no rows twice: of several batches they may be the same.
+    std::vector<size_t> blocks_to_pack_;
+    dim_t packed_floats_ = 0, weights_floats_ = 0, parameters_floats_ = 0,
+          thread_floats_ = 0;
 };
 
 } // namespace dnnl_dequant
