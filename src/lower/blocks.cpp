@@ -59,6 +59,30 @@ std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst) {
     return types;
 }
 
+read_ahead_t rows_of(const problem_t &problem) {
+    const operand_t &src = problem.src();
+    // {stride, extent}, the innermost first.
+    std::vector<std::pair<dim_t, dim_t>> loops;
+    for (size_t l = 0; l < problem.loops.size(); ++l)
+        if (src.strides[l] != 0)
+            loops.push_back({src.strides[l], problem.loops[l].extent});
+    std::sort(loops.begin(), loops.end());
+    for (size_t l = 1; l < loops.size();) {
+        auto &inner = loops[l - 1];
+        if (loops[l].first == inner.first * inner.second) {
+            inner.second *= loops[l].second;
+            loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(l));
+        } else ++l;
+    }
+    if (loops.empty() || loops.size() > 2 || loops[0].first != 1) return {};
+    const dim_t bits = bits_of(src.type);
+    read_ahead_t rows;
+    rows.bytes = (loops[0].second * bits + 7) / 8;
+    rows.rows = loops.size() == 2 ? loops[1].second : 1;
+    rows.pitch = loops.size() == 2 ? loops[1].first * bits / 8 : 0;
+    return rows;
+}
+
 result_t make_kernels(block_kernels_t &blocks, isa_t isa,
         const std::function<result_t(size_t, size_t, size_t, problem_t &)>
                 &make) {

@@ -248,7 +248,10 @@ private:
                 [&](size_t, size_t row, size_t col, problem_t &problem) {
             sizes[k] = plan_.depth_blocks[row];
             sizes[k + 1] = plan_.col_blocks[col];
-            return chain.block(sizes).finish(strides, problem);
+            const result_t result = chain.block(sizes).finish(strides, problem);
+            if (result.ok() && row == 0 && col == 0)
+                plan_.packed_weights = rows_of(problem);
+            return result;
         });
     }
 

@@ -52,12 +52,17 @@ std::shared_ptr<const kernel_t> &block_kernels_t::kernel_of(
     return kernels_[slot_of(block)];
 }
 
+char *block_kernels_t::address_of(const index_t &block, size_t operand,
+        void *const *buffers) const noexcept {
+    return static_cast<char *>(buffers[operand])
+           + offset_of(block, operand) * bits_of(types_[operand]) / 8;
+}
+
 void block_kernels_t::run(
         const index_t &block, void *const *buffers) const noexcept {
     std::array<void *, max_buffers> at {};
     for (size_t o = 0; o < types_.size(); ++o)
-        at[o] = static_cast<char *>(buffers[o])
-                + offset_of(block, o) * bits_of(types_[o]) / 8;
+        at[o] = address_of(block, o, buffers);
     const kernel_t &kernel = *kernels_[slot_of(block)];
     kernel.run(at.data(), 0, kernel.work_amount());
 }

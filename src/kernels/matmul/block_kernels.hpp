@@ -38,6 +38,10 @@ public:
     /// An operand's offset within its byte there.
     dim_t phase_of(const index_t &block, size_t operand) const;
 
+    /// Where an operand's elements of that block begin.
+    char *address_of(const index_t &block, size_t operand,
+            void *const *buffers) const noexcept;
+
     /// Runs a block's kernel. `buffers` are those of the whole problem; an
     /// operand without places along the axes is the block's own.
     void run(const index_t &block, void *const *buffers) const noexcept;

@@ -9,6 +9,12 @@
 
 namespace dnnl_dequant {
 
+/// Memory that is read next: rows of so many bytes, `pitch` bytes apart.
+struct read_ahead_t {
+    const char *first = nullptr;
+    dim_t rows = 0, bytes = 0, pitch = 0;
+};
+
 /// One block of a product, f32: c is a * b, or that much more. a as
 /// pack_rows() leaves it, b and c row-major; strides are in elements. The
 /// columns of b and c are read and written in whole panels.
@@ -18,6 +24,8 @@ struct gemm_block_t {
     dim_t ldb, ldc;
     dim_t rows, cols, depth;
     bool accumulates;
+    /// Asked for meanwhile, as far as the instruction set can.
+    read_ahead_t ahead = {}; // none
 };
 
 /// Multiplies blocks. Each element of c is summed over depth in order, with

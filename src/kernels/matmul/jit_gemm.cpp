@@ -5,13 +5,15 @@
 // by four 0.92.
 //
 // Registers: rdi the arguments; rax a; rcx b; rsi b some rows ahead; rdx c; r8
-// r9 pitches of b and c, rbx three of b's; r10 depth; r11 a row of c; the first
-// vectors are the sums, the last ones b and a's broadcast.
+// r9 pitches of b and c, rbx three of b's; r10 depth; r11 a row of c; r12 to
+// r14 what to ask for; the first vectors are the sums, the last ones b and a's
+// broadcast.
 
 #include "kernels/matmul/gemm.hpp"
 
 #if defined(__x86_64__)
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/jit/generator.hpp"
@@ -30,6 +32,8 @@ struct arguments_t {
     dim_t depth;
     dim_t rows; // 1 to most_rows
     dim_t accumulates;
+    const char *ahead; // lines to ask for, so many, so many bytes apart
+    dim_t ahead_count, ahead_pitch;
 };
 
 template <isa_t isa>
@@ -52,7 +56,7 @@ public:
 private:
     static constexpr size_t line = 64; // of the caches
     // Of a, bytes ahead: what it takes to come from the third cache.
-    static constexpr size_t a_ahead = 512;
+    static constexpr size_t a_ahead = 2048;
     static constexpr int unroll = 4;
     static constexpr int last = jit_isa_t<isa>::vmm_count - 1;
 
@@ -72,6 +76,9 @@ private:
         mov(r8, arg(offsetof(arguments_t, b_pitch)));
         mov(r9, arg(offsetof(arguments_t, c_pitch)));
         mov(r10, arg(offsetof(arguments_t, depth)));
+        mov(r12, arg(offsetof(arguments_t, ahead)));
+        mov(r13, arg(offsetof(arguments_t, ahead_count)));
+        mov(r14, arg(offsetof(arguments_t, ahead_pitch)));
         lea(rbx, ptr[r8 + r8 * 2]);
         lea(rsi, ptr[rcx + r8 * 8]);
         Label l_end;
@@ -88,7 +95,7 @@ private:
     }
 
     void tile(int rows) {
-        Label l_zero, l_begin, l_single, l_rest, l_depth, l_end;
+        Label l_zero, l_begin, l_ask, l_depth, l_single, l_rest, l_end;
         cmp(arg(offsetof(arguments_t, accumulates)), 0);
         je(l_zero, T_NEAR);
         move_sums(rows, true);
@@ -99,6 +106,18 @@ private:
         L(l_begin);
         sub(r10, unroll);
         jl(l_single, T_NEAR);
+        test(r13, r13);
+        jz(l_depth, T_NEAR);
+        // One at a time: together they would wait for each other, and
+        // what is multiplied for them.
+        L(l_ask);
+        prefetcht1(ptr[r12]);
+        add(r12, r14);
+        multiply(rows, unroll);
+        sub(r10, unroll);
+        jl(l_single, T_NEAR);
+        dec(r13);
+        jnz(l_ask, T_NEAR);
         align(32);
         L(l_depth);
         multiply(rows, unroll);
@@ -161,6 +180,41 @@ private:
     }
 };
 
+// Parts the lines of memory ahead among tiles: the last ones, so that what came
+// is still in the second cache when it is wanted, but not too many each.
+class asker_t {
+public:
+    asker_t(const gemm_block_t &block, dim_t strip, dim_t panel)
+        : ahead_(block.ahead)
+        , columns_((ahead_.bytes + line - 1) / line) {
+        const dim_t tiles = (block.rows + strip - 1) / strip
+                            * ((block.cols + panel - 1) / panel);
+        const dim_t lines = ahead_.rows * columns_;
+        share_ = std::max(
+                fewest, (lines + tiles - 1) / std::max(tiles, dim_t(1)));
+        tiles_to_wait_ = tiles - (lines + share_ - 1) / share_;
+    }
+
+    void ask(arguments_t &args) {
+        args.ahead_count = 0;
+        if (column_ == columns_ || tiles_to_wait_-- > 0) return;
+        args.ahead = ahead_.first + row_ * ahead_.pitch + column_ * line;
+        args.ahead_pitch = ahead_.pitch;
+        args.ahead_count = std::min(share_, ahead_.rows - row_);
+        row_ += args.ahead_count;
+        if (row_ < ahead_.rows) return;
+        row_ = 0;
+        ++column_;
+    }
+
+private:
+    static constexpr dim_t line = 64, fewest = 16;
+
+    const read_ahead_t ahead_;
+    const dim_t columns_; // of lines
+    dim_t row_ = 0, column_ = 0, share_ = 0, tiles_to_wait_ = 0;
+};
+
 template <isa_t isa>
 class jit_gemm_kernel_t : public gemm_t {
 public:
@@ -177,19 +231,22 @@ public:
 
     // A strip of a stays in the first cache for all columns of b.
     void run(const gemm_block_t &block) const noexcept override {
-        for_strips(block.rows, strip(),
-                [&](dim_t first, dim_t rows) { run_rows(block, first, rows); });
+        asker_t asker(block, strip(), panel());
+        for_strips(block.rows, strip(), [&](dim_t first, dim_t rows) {
+            run_rows(block, first, rows, asker);
+        });
     }
 
 private:
-    void run_rows(
-            const gemm_block_t &block, dim_t row, dim_t rows) const noexcept {
+    void run_rows(const gemm_block_t &block, dim_t row, dim_t rows,
+            asker_t &asker) const noexcept {
         arguments_t args;
         args.b_pitch = block.ldb * 4;
         args.c_pitch = block.ldc * 4;
         args.rows = rows;
         args.accumulates = block.accumulates;
         for (dim_t n = 0; n < block.cols; n += panel()) {
+            asker.ask(args);
             args.a = block.a + row * block.depth;
             args.b = block.b + n;
             args.c = block.c + row * block.ldc + n;

@@ -99,6 +99,19 @@ void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
                 static_cast<size_t>(unit % cols), src, own);
 }
 
+// What is made f32 next: it would come from memory a line at a time.
+read_ahead_t matmul_t::weights_after(const block_kernels_t::index_t &block,
+        void *const *weights_buffers) const noexcept {
+    block_kernels_t::index_t next = block;
+    if (++next[1] == plan_.depth_blocks.size()) {
+        next[1] = 0;
+        if (++next[2] == plan_.col_blocks.size()) return {};
+    }
+    read_ahead_t ahead = plan_.packed_weights;
+    ahead.first = plan_.weights.address_of(next, 0, weights_buffers);
+    return ahead;
+}
+
 void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
         size_t col_block, const float *packed, float *own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
@@ -119,6 +132,7 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
     for (size_t k = 0; k < plan_.depth_blocks.size(); ++k) {
         block.depth = plan_.depth_blocks[k];
         plan_.weights.run({rows.outer, k, col_block}, at.data());
+        block.ahead = weights_after({rows.outer, k, col_block}, at.data());
         plan_.gemm->run(block);
         block.a += block.rows * block.depth;
         block.accumulates = true;

@@ -35,6 +35,8 @@ struct matmul_plan_t {
     dim_t pitch = 0;                             // of both blocks
     block_kernels_t weights;                     // outer, depth, columns
     block_kernels_t result;                      // row block, columns
+    /// How the packed weights of a block lie, but for where they begin.
+    read_ahead_t packed_weights;
     std::shared_ptr<const gemm_t> gemm;
     /// Does without blocks of weights; null where it does not take them, or
     /// there are more rows.
@@ -96,6 +98,8 @@ private:
             void *const *buffers, const float *shared) const noexcept;
     void multiply(void *const *weights_buffers, size_t row_block,
             size_t col_block, const float *packed, float *own) const noexcept;
+    read_ahead_t weights_after(const block_kernels_t::index_t &block,
+            void *const *weights_buffers) const noexcept;
     void multiply_few(void *const *weights_buffers, size_t row_block,
             size_t col_block, const float *src, float *sums) const noexcept;
     void run_unit(void *const *buffers, size_t row_block, size_t col_block,
