@@ -127,23 +127,9 @@ chain_values_t initial_values(
 
 std::string run(const chain_graph_t &g, const partition &p,
         const std::function<void *(size_t)> &data_of) {
-    std::vector<logical_tensor> inputs, outputs;
-    std::vector<tensor> from, to;
-    const auto append = [&](const std::vector<logical_tensor> &ports,
-                                std::vector<logical_tensor> &lts,
-                                std::vector<tensor> &tensors) {
-        for (const auto &port : ports) {
-            const size_t id = port.get_id();
-            lts.push_back(strided(id, g.tensors[id]));
-            tensors.emplace_back(lts.back(), cpu_engine(), data_of(id));
-        }
-    };
-    append(p.get_input_ports(), inputs, from);
-    append(p.get_output_ports(), outputs, to);
-    const auto compiled = compile_or_throw(p, inputs, outputs);
-    compiled.execute(cpu_stream(), from, to);
-    cpu_stream().wait();
-    return kernel_of(compiled);
+    return kernel_of(run_partition(p, [&](size_t id) {
+        return bound_port_t {g.tensors[id], data_of(id)};
+    }));
 }
 
 namespace {

@@ -247,6 +247,28 @@ compiled_partition compile_or_throw(const partition &p,
     return compiled;
 }
 
+compiled_partition run_partition(const partition &p,
+        const std::function<bound_port_t(size_t id)> &port_of) {
+    std::vector<logical_tensor> inputs, outputs;
+    std::vector<tensor> from, to;
+    const auto append = [&](const std::vector<logical_tensor> &ports,
+                                std::vector<logical_tensor> &lts,
+                                std::vector<tensor> &tensors) {
+        for (const auto &given : ports) {
+            const size_t id = given.get_id();
+            const bound_port_t port = port_of(id);
+            lts.push_back(strided(id, port.tensor));
+            tensors.emplace_back(lts.back(), cpu_engine(), port.values);
+        }
+    };
+    append(p.get_input_ports(), inputs, from);
+    append(p.get_output_ports(), outputs, to);
+    auto compiled = compile_or_throw(p, inputs, outputs);
+    compiled.execute(cpu_stream(), from, to);
+    cpu_stream().wait();
+    return compiled;
+}
+
 dnnl_status_t status_of(const std::function<void()> &call) {
     try {
         call();

@@ -68,6 +68,16 @@ compiled_partition compile_or_throw(const partition &p,
         const std::vector<logical_tensor> &inputs,
         const std::vector<logical_tensor> &outputs);
 
+/// What a port is and where its values are, by its id.
+struct bound_port_t {
+    const support::tensor_t &tensor;
+    void *values;
+};
+
+/// Compiles a partition for these tensors and executes it.
+compiled_partition run_partition(const partition &p,
+        const std::function<bound_port_t(size_t id)> &port_of);
+
 /// The status that a call fails with, dnnl_success if it does not.
 dnnl_status_t status_of(const std::function<void()> &call);
 

@@ -163,23 +163,9 @@ values_of_t initial_values(const graph_spec_t &spec, uint64_t seed) {
 }
 
 void run(const graph_spec_t &spec, const partition &p, values_of_t &values) {
-    std::vector<logical_tensor> inputs, outputs;
-    std::vector<tensor> from, to;
-    const auto append = [&](const std::vector<logical_tensor> &ports,
-                                std::vector<logical_tensor> &lts,
-                                std::vector<tensor> &tensors) {
-        for (const auto &port : ports) {
-            const size_t id = port.get_id();
-            lts.push_back(strided(id, spec.tensors.at(id)));
-            tensors.emplace_back(
-                    lts.back(), cpu_engine(), values.at(id).data());
-        }
-    };
-    append(p.get_input_ports(), inputs, from);
-    append(p.get_output_ports(), outputs, to);
-    const auto compiled = compile_or_throw(p, inputs, outputs);
-    compiled.execute(cpu_stream(), from, to);
-    cpu_stream().wait();
+    run_partition(p, [&](size_t id) {
+        return bound_port_t {spec.tensors.at(id), values.at(id).data()};
+    });
 }
 
 void run_reference(const graph_spec_t &spec, size_t id, values_of_t &values) {
