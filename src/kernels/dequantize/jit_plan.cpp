@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/dequantize/jit_blocks.hpp"
 #include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
@@ -18,20 +19,11 @@ constexpr dim_t short_row = 16;
 constexpr dim_t few_rows = 16;
 // What a tile should be wide, so that dst is written in long stretches.
 constexpr dim_t tile_cols = jit_narrow_cols;
-constexpr dim_t wide_tile_cols = 256; // where they are in L2
 constexpr dim_t narrow_tile_cols = 16;
 // Of any row kernel: whole steps.
 constexpr dim_t any_step = 32;
-// Whole cache lines of a source that is dense along the rows.
-constexpr dim_t tile_row_bytes = 64;
 // A stretch of dst that is worth a panel.
 constexpr dim_t least_panel_cols = 512;
-constexpr dim_t min_unit_bytes = 32 * 1024;
-constexpr dim_t max_unit_bytes = 256 * 1024;
-constexpr dim_t wanted_units = 32;
-// Rows that share loads are four where dst stays in L2, and long ones two where
-// it comes from memory, the next two being called for: README.md.
-constexpr dim_t in_cache_bytes = 1 << 20;
 
 class planner_t : private jit_nest_t {
 public:
@@ -49,7 +41,7 @@ public:
         choose_params();
         choose_panels();
         choose_stores_and_calls();
-        choose_blocks();
+        choose_jit_blocks(problem_, plan_);
     }
 
 private:
@@ -236,11 +228,12 @@ private:
         const dim_t dst_total = nominal_points() * dst_bytes_;
         // A quantized dst is small beside its source.
         plan_.streaming = !plan_.params.divides && !plan_.panels
-                          && dst_total > streaming_threshold(is_packed());
+                          && dst_total > streaming_threshold(plan_.is_packed());
         const bool in_cache = dst_total <= in_cache_bytes;
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
-        plan_.joins_groups
-                = can_join_groups() && (is_packed() || in_cache || short_rows);
+        plan_.joins_groups = can_join_groups()
+                             && (plan_.is_packed() || in_cache || short_rows);
+        // The next two long rows are called for, of four none: README.md.
         const bool share = plan_.params_vary() && plan_.rows_share();
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
@@ -279,93 +272,6 @@ private:
             return src_bits() != 4 || loop(inner).extent % 2 == 0;
         return plan_.path == jit_src_path_t::direct
                && composes(problem_.src(), outer, inner);
-    }
-
-    void choose_blocks() {
-        const dim_t dst_total = nominal_points() * dst_bytes_;
-        const dim_t unit_bytes = std::min(max_unit_bytes,
-                std::max(min_unit_bytes, dst_total / wanted_units));
-
-        plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
-        const dim_t row_bytes
-                = std::max<dim_t>(plan_.cols.block * dst_bytes_, 1);
-        plan_.rows.block = std::min(plan_.rows.extent(), max_block_rows());
-        if (!is_packed())
-            plan_.rows.block = std::min(plan_.rows.block,
-                    std::max<dim_t>(unit_bytes / row_bytes, 1));
-        plan_.rows.block = std::max<dim_t>(plan_.rows.block, 1);
-        plan_.cols.block = std::max<dim_t>(plan_.cols.block, 1);
-        if (plan_.panel_loop >= 0) choose_panel_groups();
-
-        if (plan_.cols.blocks() == 1 && !is_clipped(plan_.cols.inner)
-                && !is_clipped(plan_.cols.outer))
-            plan_.fixed_cols = plan_.cols.extent();
-
-        plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks()
-                       * plan_.panel_blocks();
-        for (const int l : plan_.outer)
-            plan_.pieces *= loop(l).extent;
-        const dim_t piece_bytes
-                = plan_.rows.block * row_bytes * plan_.panel_groups;
-        plan_.pieces_per_unit = std::max<dim_t>(
-                unit_bytes / std::max<dim_t>(piece_bytes, 1), 1);
-        if (!is_dst_at_bytes())
-            plan_.pieces_per_unit = std::max<dim_t>(plan_.pieces, 1);
-    }
-
-    // Each row has its own parameters of each group.
-    void choose_panel_groups() {
-        static_assert(jit_panel_cols <= jit_max_staged, "a row fits");
-        auto &rows = plan_.rows;
-        const dim_t most = plan_.panels ? jit_panel_cols : wide_tile_cols;
-        const dim_t wanted
-                = std::min(plan_.panel_extent, most / plan_.cols.block);
-        // Two rows may share bytes of src.
-        if (rows.block * wanted > jit_max_staged)
-            rows.block = (rows.block / 2 + 1) / 2 * 2;
-        plan_.panel_groups = std::min(wanted, jit_max_staged / rows.block);
-    }
-
-    // Rows of dst begin at whole bytes, so that no two share one.
-    bool is_dst_at_bytes() const {
-        const dim_t per_byte = std::max(8 / bits_of(problem_.dst().type), 1);
-        dim_t places = problem_.dst().offset;
-        for (int l = 0; l < loop_count(); ++l)
-            if (!plan_.cols.has(l)) places |= stride(problem_.dst(), l);
-        return places % per_byte == 0;
-    }
-    bool is_packed() const {
-        return plan_.path == jit_src_path_t::transposed
-               || plan_.path == jit_src_path_t::gathered;
-    }
-
-    dim_t max_block_cols() const {
-        if (plan_.panels) return jit_panel_cols;
-        if (is_packed())
-            return nominal_points() * dst_bytes_ <= in_cache_bytes
-                           ? wide_tile_cols
-                           : tile_cols;
-        const dim_t in_bounce = jit_bounce_bytes / dst_bytes_;
-        if (plan_.group_cols > 1 && plan_.block_rows == 1)
-            return std::min(in_bounce, jit_max_staged * plan_.group_cols);
-        // Four rows of the bounce buffer, which share what varies.
-        if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
-        return plan_.streaming ? in_bounce : jit_tile_bytes;
-    }
-    // Too few for many threads.
-    bool has_few_panels() const {
-        constexpr dim_t enough = 16;
-        return nominal_points()
-               < enough * jit_panel_cols * jit_panel_rows * 8 / src_bits();
-    }
-    dim_t max_block_rows() const {
-        if (plan_.path == jit_src_path_t::gathered)
-            return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
-        if (plan_.panels && !has_few_panels())
-            return jit_panel_rows * 8 / src_bits();
-        if (plan_.path == jit_src_path_t::transposed)
-            return tile_row_bytes * 8 / src_bits();
-        return jit_max_staged;
     }
 
     jit_plan_t &plan_;

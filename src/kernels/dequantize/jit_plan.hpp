@@ -121,6 +121,11 @@ struct jit_plan_t {
     bool is_wide_tile() const {
         return panels || cols.block * panel_groups > jit_narrow_cols;
     }
+    /// Rows of src go by way of a tile.
+    bool is_packed() const {
+        return path == jit_src_path_t::transposed
+               || path == jit_src_path_t::gathered;
+    }
     bool params_vary() const { return scales_vary || zps_vary; }
     dim_t panel_blocks() const {
         return (panel_extent + panel_groups - 1) / panel_groups;

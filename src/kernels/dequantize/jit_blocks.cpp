@@ -1,0 +1,122 @@
+#include "kernels/dequantize/jit_blocks.hpp"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "kernels/dequantize/jit_nest.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Whole cache lines of a source that is dense along the rows.
+constexpr dim_t tile_row_bytes = 64;
+constexpr dim_t min_unit_bytes = 32 * 1024;
+constexpr dim_t max_unit_bytes = 256 * 1024;
+constexpr dim_t wanted_units = 32;
+
+class block_chooser_t : private jit_nest_t {
+public:
+    block_chooser_t(const problem_t &problem, jit_plan_t &plan)
+        : jit_nest_t(problem)
+        , plan_(plan)
+        , dst_bytes_(bytes_of(problem.dst().type, 1)) // of a byte at least
+    {}
+
+    void choose() {
+        const dim_t dst_total = nominal_points() * dst_bytes_;
+        const dim_t unit_bytes = std::min(max_unit_bytes,
+                std::max(min_unit_bytes, dst_total / wanted_units));
+
+        plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
+        const dim_t row_bytes
+                = std::max<dim_t>(plan_.cols.block * dst_bytes_, 1);
+        plan_.rows.block = std::min(plan_.rows.extent(), max_block_rows());
+        if (!plan_.is_packed())
+            plan_.rows.block = std::min(plan_.rows.block,
+                    std::max<dim_t>(unit_bytes / row_bytes, 1));
+        plan_.rows.block = std::max<dim_t>(plan_.rows.block, 1);
+        plan_.cols.block = std::max<dim_t>(plan_.cols.block, 1);
+        if (plan_.panel_loop >= 0) choose_panel_groups();
+
+        if (plan_.cols.blocks() == 1 && !is_clipped(plan_.cols.inner)
+                && !is_clipped(plan_.cols.outer))
+            plan_.fixed_cols = plan_.cols.extent();
+
+        plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks()
+                       * plan_.panel_blocks();
+        for (const int l : plan_.outer)
+            plan_.pieces *= loop(l).extent;
+        const dim_t piece_bytes
+                = plan_.rows.block * row_bytes * plan_.panel_groups;
+        plan_.pieces_per_unit = std::max<dim_t>(
+                unit_bytes / std::max<dim_t>(piece_bytes, 1), 1);
+        if (!is_dst_at_bytes())
+            plan_.pieces_per_unit = std::max<dim_t>(plan_.pieces, 1);
+    }
+
+private:
+    // Each row has its own parameters of each group.
+    void choose_panel_groups() {
+        static_assert(jit_panel_cols <= jit_max_staged, "a row fits");
+        auto &rows = plan_.rows;
+        const dim_t most = plan_.panels ? jit_panel_cols : wide_tile_cols;
+        const dim_t wanted
+                = std::min(plan_.panel_extent, most / plan_.cols.block);
+        // Two rows may share bytes of src.
+        if (rows.block * wanted > jit_max_staged)
+            rows.block = (rows.block / 2 + 1) / 2 * 2;
+        plan_.panel_groups = std::min(wanted, jit_max_staged / rows.block);
+    }
+
+    // Rows of dst begin at whole bytes, so that no two share one.
+    bool is_dst_at_bytes() const {
+        const dim_t per_byte = std::max(8 / bits_of(problem_.dst().type), 1);
+        dim_t places = problem_.dst().offset;
+        for (int l = 0; l < loop_count(); ++l)
+            if (!plan_.cols.has(l)) places |= stride(problem_.dst(), l);
+        return places % per_byte == 0;
+    }
+    dim_t max_block_cols() const {
+        if (plan_.panels) return jit_panel_cols;
+        if (plan_.is_packed())
+            return nominal_points() * dst_bytes_ <= in_cache_bytes
+                           ? wide_tile_cols
+                           : jit_narrow_cols;
+        const dim_t in_bounce = jit_bounce_bytes / dst_bytes_;
+        if (plan_.group_cols > 1 && plan_.block_rows == 1)
+            return std::min(in_bounce, jit_max_staged * plan_.group_cols);
+        // Four rows of the bounce buffer, which share what varies.
+        if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
+        return plan_.streaming ? in_bounce : jit_tile_bytes;
+    }
+    // Too few for many threads.
+    bool has_few_panels() const {
+        constexpr dim_t enough = 16;
+        return nominal_points()
+               < enough * jit_panel_cols * jit_panel_rows * 8 / src_bits();
+    }
+    dim_t max_block_rows() const {
+        if (plan_.path == jit_src_path_t::gathered)
+            return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
+        if (plan_.panels && !has_few_panels())
+            return jit_panel_rows * 8 / src_bits();
+        if (plan_.path == jit_src_path_t::transposed)
+            return tile_row_bytes * 8 / src_bits();
+        return jit_max_staged;
+    }
+
+    jit_plan_t &plan_;
+    const dim_t dst_bytes_;
+};
+
+} // namespace
+
+void choose_jit_blocks(const problem_t &problem, jit_plan_t &plan) {
+    block_chooser_t(problem, plan).choose();
+}
+
+} // namespace dnnl_dequant
+
+#endif
