@@ -124,6 +124,19 @@ TEST(dequantize_in_memory, transposes_groups_of_few_columns) {
     expect_as_portable({t::s8, t::s32, t::f32, odd, {1, 4}});
     expect_as_portable({t::u8, t::u8, t::bf16, {3072, 4096}, {1, 16}});
     expect_as_portable({t::s4, t::undef, t::f32, narrow_rest, {16, 2}});
+    expect_as_portable({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 7}});
+    expect_as_portable({t::s8, t::s16, t::f32, odd, {1, 3}});
+    expect_as_portable({t::u8, t::undef, t::f16, {3072, 4095}, {8, 15}});
+    expect_as_portable({t::s4, t::u4, t::f16, {3072, 4093}, {1, 48}});
+}
+
+// A row is several blocks of columns, which begin within groups.
+TEST(dequantize_in_memory, takes_groups_of_few_columns) {
+    const bool is_dense = true;
+    expect_as_portable({t::u4, t::u4, t::bf16, {123, 9001}, {1, 7}, is_dense});
+    expect_as_portable({t::u8, t::s8, t::f32, {61, 9003}, {1, 12}, is_dense});
+    expect_as_portable({t::s8, t::s32, t::f16, {123, 9000}, {1, 9}, is_dense});
+    expect_as_portable({t::s4, t::s4, t::f16, {122, 9002}, {61, 5}, is_dense});
 }
 
 // Panels of half as many rows.

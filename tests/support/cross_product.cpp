@@ -184,6 +184,10 @@ cases_t make_vector_shapes() {
     append_transposed(cases, per_group({20, 96}, {4, 8}));
     append_transposed(cases, per_group({66, 50}, {8, 2}));
     append_transposed(cases, per_group({33, 105}, {1, 7}));
+    // Tiles that begin within one; rows that share them.
+    append_transposed(cases, per_group({9, 524}, {1, 11}));
+    append_transposed(cases, per_group({22, 140}, {8, 3}));
+    append_transposed(cases, per_group({19, 300}, {1, 40}));
     // Groups of an odd number of rows, which begin within bytes.
     append_transposed(cases, per_group({150, 40}, {7, 1}));
     append_transposed(cases, per_group({2, 45, 24}, {1, 5, 8}));

@@ -86,7 +86,9 @@ private:
                            : jit_narrow_cols;
         const dim_t in_bounce = jit_bounce_bytes / dst_bytes_;
         if (plan_.group_cols > 1 && plan_.block_rows == 1)
-            return std::min(in_bounce, jit_max_staged * plan_.group_cols);
+            return std::min(in_bounce,
+                    jit_max_staged
+                            * (plan_.has_group_table() ? 1 : plan_.group_cols));
         // Four rows of the bounce buffer, which share what varies.
         if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
         return plan_.streaming ? in_bounce : jit_tile_bytes;

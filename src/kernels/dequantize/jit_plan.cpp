@@ -22,6 +22,9 @@ constexpr dim_t tile_cols = jit_narrow_cols;
 constexpr dim_t narrow_tile_cols = 16;
 // Of any row kernel: whole steps.
 constexpr dim_t any_step = 32;
+// Columns of a group, no power of two, that are better off without a table:
+// in the caches or a tile, and of dense rows in memory.
+constexpr dim_t long_group = 64, long_group_in_memory = 24;
 // A stretch of dst that is worth a panel.
 constexpr dim_t least_panel_cols = 512;
 
@@ -184,10 +187,25 @@ private:
         const bool takes_32 = dst == data_type_t::bf16
                               || (dst == data_type_t::f16 && src_bits() == 4);
         const dim_t most = params.masks_tails && takes_32 ? 16 : 8;
-        const bool is_power = (group & (group - 1)) == 0;
+        if ((group & (group - 1)) != 0) return can_have_group_table(inner);
         const bool whole_steps = loop(outer).extent * group % any_step == 0
                                  && !is_clipped(inner) && !is_clipped(outer);
-        return is_power && group <= most && (params.masks_tails || whole_steps);
+        return group <= most && (params.masks_tails || whole_steps);
+    }
+
+    // Its place is that of the higher parts of zero points.
+    bool can_have_group_table(int inner) const {
+        const auto &params = plan_.params;
+        const bool is_dense = stride(problem_.src(), inner) == 1;
+        const bool in_memory = nominal_points() * dst_bytes_ > in_cache_bytes;
+        const dim_t end
+                = is_dense && in_memory ? long_group_in_memory : long_group;
+        const auto is_wide = [](const operand_t &operand) {
+            return is_integer(operand.type) && bits_of(operand.type) > 16;
+        };
+        return params.masks_tails && loop(inner).extent < end
+               && !is_wide(problem_.src())
+               && (params.zps < 0 || !is_wide(operand(params.zps)));
     }
 
     // Columns that are few are joined by the loop around them.

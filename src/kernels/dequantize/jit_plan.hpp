@@ -92,8 +92,8 @@ struct jit_plan_t {
     bool scales_vary = false, zps_vary = false; // along the columns
     bool scales_rows = false, zps_rows = false; // along the inner row loop
     bool outer_rows = false; // some of them, along the outer row loop
-    // Columns that share what varies, a power of two: it is staged once for
-    // them all, and row kernels repeat it.
+    // Columns that share what varies: it is staged once for them all, and row
+    // kernels repeat it, by a table unless this is a power of two.
     dim_t group_cols = 1;
 
     bool panels = false;
@@ -127,6 +127,9 @@ struct jit_plan_t {
                || path == jit_src_path_t::gathered;
     }
     bool params_vary() const { return scales_vary || zps_vary; }
+    bool has_group_table() const {
+        return (group_cols & (group_cols - 1)) != 0;
+    }
     dim_t panel_blocks() const {
         return (panel_extent + panel_groups - 1) / panel_groups;
     }

@@ -18,7 +18,8 @@ struct jit_row_desc_t {
     bool scales_vary, zps_vary;
     bool has_zps; // else args.zps is one zero for all rows
     // So many elements beside each other share one value of what varies: a
-    // power of two, at most a step. Without masks rows are whole steps.
+    // power of two, at most a step, or three and more, by a table. Without
+    // masks rows are whole steps, and there is no table.
     uint32_t group_cols;
     // 2 or 4: what varies is the same for all rows, and so many share its
     // loads.
@@ -42,12 +43,19 @@ struct jit_row_desc_t {
     dim_t cols;
     bool dot_products; // the machine has VNNI
 
+    bool has_group_table() const {
+        return (group_cols & (group_cols - 1)) != 0;
+    }
+
     /// Short rows known beforehand need no loops: 1.2 times as fast at 32.
     bool is_unrolled(dim_t step) const {
         constexpr dim_t most_steps = 8;
         return cols > 0 && cols % step == 0 && cols <= most_steps * step;
     }
 };
+
+/// See jit_row_args_t::group_table: above what vpermps looks at.
+constexpr int group_table_shift = 4;
 
 /// The arguments. Pitches are in bytes. The kernel changes them as it goes.
 struct jit_row_args_t {
@@ -58,6 +66,10 @@ struct jit_row_args_t {
     // What does not is one float.
     const float *scales, *zps;
     const float *zps_high; // with two_part_zps
+    // Where desc says so, ordered and padded as what varies: each column's
+    // group less its step's first one. A step's first entry has that one, less
+    // the row's first, from bit group_table_shift on.
+    const uint32_t *group_table;
     dim_t rows, cols;
     // Where in_groups. The last may have fewer; jumps are from the end of one
     // to the beginning of the next, in bytes.

@@ -27,9 +27,11 @@ public:
     static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
 
     bool vary() const { return desc_.scales_vary || desc_.zps_vary; }
-    /// What varies is one value a group of columns. Groups are even, so that
-    /// it is the same in both fields.
+    /// What varies is one value a group of columns.
     bool repeats() const { return vary() && desc_.group_cols > 1; }
+    /// A table says which. Without it groups are even, so that it is the same
+    /// in both fields.
+    bool has_table() const { return repeats() && desc_.has_group_table(); }
 
     vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
     vmm_t vmm_zps(int field) const { return vmm_t(vmm_zps_at + field); }
@@ -40,7 +42,8 @@ public:
     /// What does not change: the groups of lanes, and what is subtracted where
     /// there are no zero points.
     void load_constants() {
-        if (repeats()) h_.vmovups(vmm_groups, h_.constant(groups()));
+        if (repeats() && !has_table())
+            h_.vmovups(vmm_groups, h_.constant(groups()));
         if (desc_.has_zps) return;
         for (int f = 0; f < io_.fields(); ++f)
             if (io_.has_bias()) h_.vmovups(vmm_zps(f), io_.bias(f));
@@ -63,6 +66,7 @@ public:
 
     /// Those that an element has one of, `offset` elements on.
     void load_step(uint32_t offset) {
+        if (has_table()) return load_by_table(offset);
         if (repeats()) return load_groups(offset);
         for (int f = 0; f < io_.fields(); ++f) {
             const uint32_t place
@@ -91,6 +95,7 @@ public:
     }
 
     void advance(uint32_t bytes) {
+        if (has_table()) return h_.add(reg_group_table, bytes);
         if (repeats()) bytes /= desc_.group_cols;
         if (desc_.scales_vary) h_.add(reg_scales, bytes);
         if (!desc_.zps_vary) return;
@@ -102,7 +107,9 @@ public:
     void load_pointers() {
         h_.mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
         h_.mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
-        h_.mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
+        if (has_table())
+            h_.mov(reg_group_table, arg(offsetof(jit_row_args_t, group_table)));
+        else h_.mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
     }
 
     /// The arguments name those a pitch on from here on.
@@ -151,10 +158,11 @@ public:
     void apply(const vmm_t &value, int field) {
         if (desc_.has_zps || io_.has_bias())
             h_.vsubps(value, value, vmm_zps(field));
+        const bool shares = repeats() && !has_table();
         // The first difference is exact; this one rounds. What does not vary,
         // or is repeated, is the same in both fields, its bias aside.
         const auto field_of
-                = [&](bool varies) { return varies && !repeats() ? field : 0; };
+                = [&](bool varies) { return varies && !shares ? field : 0; };
         if (desc_.two_part_zps)
             h_.vsubps(value, value, vmm_zps_high(field_of(desc_.zps_vary)));
         h_.vmulps(value, value, vmm_scales(field_of(desc_.scales_vary)));
@@ -181,6 +189,24 @@ private:
         for (int f = io_.fields() - 1; f >= 0; --f)
             add_bias(vmm_zps(f), vmm_zps(0), f);
         if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps_high);
+    }
+
+    // A step spans fewer groups than a vector has lanes.
+    void load_by_table(uint32_t offset) {
+        using Xbyak::util::rax;
+        const vmm_t vmm_which {vmm_groups_by_table_at};
+        const uint32_t place = offset * f32_bytes;
+        h_.mov(rax.cvt32(), h_.dword[reg_group_table + place]);
+        h_.shr(rax.cvt32(), group_table_shift - 2); // in bytes
+        for (int f = 0; f < io_.fields(); ++f) {
+            const uint32_t field = static_cast<uint32_t>(f) * vmm_bytes;
+            h_.vmovups(vmm_which, h_.ptr[reg_group_table + place + field]);
+            if (desc_.scales_vary)
+                h_.vpermps(vmm_scales(f), vmm_which, h_.ptr[reg_scales + rax]);
+            if (!desc_.zps_vary) continue;
+            h_.vpermps(vmm_zps(f), vmm_which, h_.ptr[reg_zps + rax]);
+            add_bias(vmm_zps(f), vmm_zps(f), f);
+        }
     }
 
     Xbyak::Address arg(size_t offset) { return h_.qword[reg_args + offset]; }

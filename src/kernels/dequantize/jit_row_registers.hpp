@@ -3,7 +3,8 @@
 //   rdi                the arguments
 //   rdx rsi rcx        src and dst of the first row of the block, rows to do
 //   r8 r9 rbx          src and dst of the current step, elements to do
-//   r10 r11 r12        scales, zps, zps_high of the current row or step
+//   r10 r11 r12        scales, zps, zps_high of the current row or step; the
+//                      table of groups, which leaves no room for zps_high
 //   r13 r14, r15 rbp   src and dst pitch, and three times that or, where
 //                      prefetching single rows, how far ahead
 //   rax                scratch; dst of the high halves of the current step
@@ -31,6 +32,7 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_scales = Xbyak::util::r10;
     const Xbyak::Reg64 reg_zps = Xbyak::util::r11;
     const Xbyak::Reg64 reg_zps_high = Xbyak::util::r12;
+    const Xbyak::Reg64 reg_group_table = reg_zps_high;
     const Xbyak::Reg64 reg_src_pitch = Xbyak::util::r13;
     const Xbyak::Reg64 reg_dst_pitch = Xbyak::util::r14;
     const Xbyak::Reg64 reg_src_pitch3 = Xbyak::util::r15;
@@ -54,6 +56,7 @@ struct jit_row_registers_t {
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
     static constexpr int vmm_groups_at = 5; // of the second field's scales
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
+    static constexpr int vmm_groups_by_table_at = vmm_zps_high_at;
     static constexpr int vmm_f8_table_at = vmm_scales_at;
 
     // Row `r` (0 to 3) of a block: the bases are those of row 0, at the current

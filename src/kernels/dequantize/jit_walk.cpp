@@ -45,10 +45,11 @@ jit_walk_t::jit_walk_t(
     , tile_bytes_(std::max(src_bits_ / 8, 1))
     , tile_pitch_(plan_.tile_pitch(tile_bytes_))
     , group_shift_(__builtin_ctzll(static_cast<uint64_t>(plan_.group_cols)))
+    , has_group_table_(plan_.has_group_table())
     , counters_ {{{0, plan_.rows.blocks()}, {0, plan_.cols.blocks()},
               {0, plan_.panel_blocks()}}}
-    , most_joined_rows_(jit_max_staged / staged_cols(plan_.cols.block)
-                        * plan_.rows.inner_extent) {}
+    , most_joined_rows_(
+              jit_max_staged / most_staged_cols() * plan_.rows.inner_extent) {}
 
 // Iterations of a loop where the walk stands: at the outer point, in the
 // rectangle's outer row and, of its rows, the first.
@@ -130,7 +131,7 @@ void jit_walk_t::run_in_staged_parts(const rect_t &rect) {
     if (is_joined(rect)) return run_staged(rect);
     dim_t most = rect.rows;
     if (plan_.params_vary() && !plan_.rows_share())
-        most = std::max<dim_t>(jit_max_staged / staged_cols(rect.cols), 1);
+        most = std::max<dim_t>(jit_max_staged / staged_cols(rect), 1);
     else most = jit_max_staged;
     rect_t part = rect;
     for (dim_t r = 0; r < rect.rows; r += most) {
@@ -255,7 +256,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     const bool joined = is_joined(rect);
     const auto pitch_of = [&](int operand, bool varies, bool by_row) {
         if (!by_row && !joined) return dim_t(0);
-        return (varies ? staged_cols(rect.cols) : staged_pitch(operand, rect))
+        return (varies ? staged_cols(rect) : staged_pitch(operand, rect))
                * f32_bytes;
     };
     const dim_t scales_pitch
@@ -276,6 +277,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.zps = shifted(scratch_.zps, zps_pitch);
     args.zps_high = shifted(
             scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
+    args.group_table = scratch_.group_table;
     args.rows = src.count;
     args.cols = chunk.cols;
     args.group_rows = joined ? plan_.rows.inner_extent >> src.other : args.rows;

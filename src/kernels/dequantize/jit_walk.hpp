@@ -14,7 +14,10 @@ struct jit_scratch_t {
     static constexpr dim_t slack = 16; // see jit_params.hpp
     alignas(64) float scales[jit_max_staged + slack];
     alignas(64) float zps[jit_max_staged + slack];
-    alignas(64) float zps_high[jit_max_staged + slack]; // or 1 / scales
+    union {
+        alignas(64) float zps_high[jit_max_staged + slack]; // or 1 / scales
+        alignas(64) uint32_t group_table[jit_max_staged];
+    };
     // Results on their way past the caches; before that, parameters of groups.
     alignas(64) char bounce[jit_bounce_bytes];
 };
@@ -76,10 +79,12 @@ private:
     bool can_stream_at_once(const rect_t &rect) const;
     bool can_pack_at_once(const rect_t &rect) const;
     dim_t padded(dim_t cols) const;
-    dim_t groups_of(dim_t cols) const;
-    dim_t staged_cols(dim_t cols) const;
+    dim_t first_group(dim_t col) const;
+    dim_t staged_cols(const rect_t &rect) const;
+    dim_t most_staged_cols() const;
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
+    void make_group_table(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     dim_t joined_groups(const rect_t &rect) const;
@@ -121,9 +126,10 @@ private:
     const bool packs_dst_;  // elements share bytes
     const int src_bits_;
     uint8_t *const tile_;
-    const dim_t tile_bytes_; // of one element there
-    const dim_t tile_pitch_; // in elements
-    const int group_shift_;  // of columns that share what varies: 2^n
+    const dim_t tile_bytes_;     // of one element there
+    const dim_t tile_pitch_;     // in elements
+    const int group_shift_;      // of columns that share what varies: 2^n
+    const bool has_group_table_; // else
     // The piece: its blocks of rows and of columns, its panel.
     struct counter_t {
         dim_t at, count;
@@ -139,6 +145,8 @@ private:
     dim_t tile_row_ = 0;     // the row, of the axis, that the tile begins with
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
     dim_t joined_groups_ = 0; // of those that are joined
+    // Whose table of groups is in the scratch; none of no columns.
+    dim_t table_col_ = 0, table_cols_ = 0;
     bool two_part_ = false;
     // The row kernel does, no bounce buffer.
     bool streams_at_once_ = false, packs_at_once_ = false;

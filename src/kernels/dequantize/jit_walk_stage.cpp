@@ -25,14 +25,22 @@ dim_t jit_walk_t::padded(dim_t cols) const {
     return (cols + width - 1) & -width;
 }
 
-// Those groups of columns that share what varies; the last may be cut off.
-dim_t jit_walk_t::groups_of(dim_t cols) const {
-    return (cols + plan_.group_cols - 1) >> group_shift_;
+// Of columns that share what varies. Division is dear.
+dim_t jit_walk_t::first_group(dim_t col) const {
+    return has_group_table_ ? col / plan_.group_cols : col >> group_shift_;
 }
 
-// Floats of what varies along so many columns.
-dim_t jit_walk_t::staged_cols(dim_t cols) const {
-    return plan_.group_cols > 1 ? groups_of(cols) : padded(cols);
+// Floats of what varies along the columns: groups, of which the first and the
+// last may be cut off, or whole steps.
+dim_t jit_walk_t::staged_cols(const rect_t &rect) const {
+    if (plan_.group_cols == 1) return padded(rect.cols);
+    return first_group(rect.col + rect.cols - 1) - first_group(rect.col) + 1;
+}
+
+// Of any block of columns.
+dim_t jit_walk_t::most_staged_cols() const {
+    const dim_t late = has_group_table_ ? plan_.group_cols - 1 : 0;
+    return staged_cols({0, 0, 0, late, plan_.cols.block});
 }
 
 // Other rows often have the same parameters.
@@ -51,6 +59,7 @@ void jit_walk_t::stage(const rect_t &rect) {
     staged_ = rect;
     if (is_joined(rect)) joined_groups_ = joined_groups(rect);
     const auto &params = plan_.params;
+    if (has_group_table_) make_group_table(rect);
     const bool odd
             = stage_operand({params.scales, plan_.scales_vary,
                                     plan_.scales_rows, params.stage_scales,
@@ -59,7 +68,8 @@ void jit_walk_t::stage(const rect_t &rect) {
     staging_t zps {params.zps, plan_.zps_vary, plan_.zps_rows,
             params.stages_of_zps.whole, params.blocks_of_zps, scratch_.zps};
     two_part_ = kernel_.always_two_part_ || odd;
-    if (params.zps < 0) scratch_.zps[0] = scratch_.zps_high[0] = 0.f;
+    if (params.zps < 0) scratch_.zps[0] = 0.f;
+    if (params.zps < 0 && !has_group_table_) scratch_.zps_high[0] = 0.f;
     if (params.divides) {
         if (params.zps >= 0) stage_operand(zps, rect);
         invert_scales(rect);
@@ -80,6 +90,30 @@ void jit_walk_t::stage(const rect_t &rect) {
 dim_t jit_walk_t::joined_groups(const rect_t &rect) const {
     const auto group = static_cast<uint32_t>(plan_.rows.inner_extent);
     return (static_cast<uint32_t>(rect.rows) + group - 1) / group;
+}
+
+// See jit_row_args_t.
+void jit_walk_t::make_group_table(const rect_t &rect) {
+    if (table_col_ == rect.col && table_cols_ == rect.cols) return;
+    table_col_ = rect.col;
+    table_cols_ = rect.cols;
+    const dim_t width = kernel_.step_width_, group_cols = plan_.group_cols;
+    const dim_t odd = kernel_.paired_ ? 1 : 0; // those stand half a step on
+    const auto base = static_cast<uint32_t>(first_group(rect.col));
+    for (dim_t step = 0; step < rect.cols; step += width) {
+        auto *table = scratch_.group_table + step;
+        const dim_t col = rect.col + step;
+        const auto first = static_cast<uint32_t>(col / group_cols);
+        uint32_t group = 0;
+        dim_t left = group_cols - col % group_cols;
+        for (dim_t c = 0; c < width; ++c) {
+            table[(c >> odd) + (c & odd) * (width / 2)] = group;
+            if (--left > 0) continue;
+            left = group_cols;
+            ++group;
+        }
+        table[0] |= (first - base) << group_table_shift;
+    }
 }
 
 void jit_walk_t::invert_scales(const rect_t &rect) {
@@ -120,10 +154,10 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
 // they stand so.
 bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
         dim_t count, const rect_t &rect) {
-    const dim_t pitch = staged_cols(rect.cols);
+    const dim_t pitch = staged_cols(rect);
     if (stride == pitch && are_runs(staging.operand, rect))
-        return stage_run(staging, first + (rect.col >> group_shift_),
-                staging.to, count * pitch);
+        return stage_run(staging, first + first_group(rect.col), staging.to,
+                count * pitch);
     if (plan_.group_cols == 1 && plan_.strides[at(staging.operand)].col == 0
             && plan_.cols.inner_extent > 1
             && plan_.cols.inner_extent < most_repeats)
@@ -217,12 +251,12 @@ bool jit_walk_t::stage_cols(
     const dim_t inner = plan_.strides[at(o)].col;
     const dim_t outer = plan_.strides[at(o)].outer_col;
     if (are_runs(o, rect))
-        return stage_run(staging, first + (rect.col >> group_shift_), to,
-                staged_cols(rect.cols));
+        return stage_run(
+                staging, first + first_group(rect.col), to, staged_cols(rect));
     if (plan_.group_cols > 1)
         return staging.stage(to, buffers_[o],
-                first + (rect.col >> group_shift_) * outer, outer,
-                groups_of(rect.cols));
+                first + first_group(rect.col) * outer, outer,
+                staged_cols(rect));
     bool wide = false;
     if (inner == 0) {
         // One value a group (or for all columns), over and over.
