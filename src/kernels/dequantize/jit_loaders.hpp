@@ -124,9 +124,14 @@ struct bits_loader_t {
                 _mm256_set1_epi32(sign));
     }
     static int one(const char *base, dim_t index) {
-        constexpr dim_t per_byte = 8 / bits;
-        const int byte = load_as<uint8_t>(base + index / per_byte);
-        const int code = byte >> (index % per_byte * bits) & mask;
+        // By shifts: dividing what may be negative takes longer.
+        constexpr int log2_bits = bits == 4 ? 2 : 1;
+        return part(base + (index >> (3 - log2_bits)),
+                static_cast<int>(index << log2_bits & 7));
+    }
+    /// The element that begins at a bit of the byte at `from`.
+    static int part(const char *from, int bit) {
+        const int code = load_as<uint8_t>(from) >> bit & mask;
         return is_signed ? (code ^ sign) - sign : code;
     }
 };

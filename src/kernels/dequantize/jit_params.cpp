@@ -60,6 +60,19 @@ template <data_type_t type>
 constexpr int outside_mask = ~(limit - least_zp<type> - 1);
 
 template <data_type_t type>
+constexpr bool shares_bytes
+        = type == data_type_t::u4 || type == data_type_t::s4
+          || type == data_type_t::u2 || type == data_type_t::s2;
+
+// Elements in the same place of bytes that stand `apart`.
+template <data_type_t type>
+void stage_parts(
+        float *to, const char *from, int bit, dim_t apart, dim_t count) {
+    for (dim_t i = 0; i < count; ++i, from += apart)
+        to[i] = static_cast<float>(loader_t<type>::part(from, bit));
+}
+
+template <data_type_t type>
 DNNL_DEQUANT_AVX2 bool stage_integers(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
     using loader = loader_t<type>;
@@ -68,6 +81,12 @@ DNNL_DEQUANT_AVX2 bool stage_integers(
     bool wide = false;
     const auto *dense = address<type>(base, first);
     const dim_t bits = bits_of(type);
+    if constexpr (shares_bytes<type>)
+        if (stride * bits % 8 == 0) {
+            stage_parts<type>(to, dense, static_cast<int>(first * bits % 8),
+                    stride * bits / 8, count);
+            return false;
+        }
     dim_t i = 0;
     if (is_dense<type>(first, stride))
         for (; i + simd_w <= count; i += simd_w) {
