@@ -116,12 +116,13 @@ TEST(elementwise_in_memory, transposes_chains_to_sixteen_bits) {
         }
 }
 
-// Panels: groups along what is dense in src, the last one short; a second
-// tensor that is transposed too, or read where it stands.
+// Panels: groups along what is dense in src, the last one short, one after the
+// other or four beside each other; a second tensor that is read where it stands
+// or transposed too.
 TEST(elementwise_in_memory, transposes_chains_by_panels) {
     for (const t src : {t::u4, t::s8, t::f16})
         for (const bool both : {false, true}) {
-            const dim_t rows = 2600, cols = 4098;
+            const dim_t rows = both ? 2472 : 2600, cols = 4098;
             auto c = transposed(src, rows, cols);
             c.groups = {128, 1};
             c.tensors.push_back({t::f32, {1, (rows + 127) / 128}, true, 0});
@@ -133,6 +134,21 @@ TEST(elementwise_in_memory, transposes_chains_by_panels) {
             c.tensors.push_back({t::bf16, {cols, 1}, false, 0});
             expect_as_portable(c, "jit_");
         }
+}
+
+// Short rows with gaps between them: heads that are taken out of rows.
+TEST(elementwise_in_memory, takes_heads_out_of_rows) {
+    for (const dim_t head : {64, 67}) {
+        const dim_t heads = 8, rows = 1200;
+        chain_case_t c;
+        c.dims = c.groups = {heads, rows, head};
+        c.values = support::values_t::ordinary;
+        c.tensors.push_back({t::s8, {head, heads * head, 1}, false, 0});
+        c.tensors.push_back({t::f32, {0, 0, 1}, false, 0});
+        c.steps = {{step_kind_t::multiply, 1}};
+        c.tensors.push_back({t::f32, {rows * head, head, 1}, false, 0});
+        expect_as_portable(c, "jit_");
+    }
 }
 
 TEST(elementwise_in_memory, transposes_copies) {

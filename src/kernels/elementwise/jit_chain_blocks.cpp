@@ -17,6 +17,9 @@ constexpr dim_t tile_line_bits = 512, tile_cols = 128;
 constexpr dim_t narrow_tile = 64;
 // A stretch of dst that is worth a panel.
 constexpr dim_t least_panel_cols = 512;
+// Groups beside each other share lines of src, scales and zero points, which
+// the second cache keeps for so many of them.
+constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
@@ -60,6 +63,7 @@ public:
         plan_.pieces = plan_.row_blocks() * plan_.col_blocks();
         for (const int l : plan_.outer)
             plan_.pieces *= loop(l).extent;
+        if (plan_.panels) plan_.points_beside = choose_beside();
         plan_.pieces_per_unit = std::max<dim_t>(
                 unit_bytes / (plan_.row_block * row_bytes), 1);
     }
@@ -115,6 +119,15 @@ private:
             place += plan_.row_block * plan_.tile_pitch
                      * (std::max<dim_t>(tiled_bits(feed), 8) / 8);
         }
+    }
+
+    // Whole sets of the innermost outer loop's.
+    dim_t choose_beside() const {
+        if (plan_.outer.empty()) return 1;
+        dim_t beside = most_beside;
+        while (loop(plan_.outer.back()).extent % beside != 0)
+            beside /= 2;
+        return beside;
     }
 
     void choose_narrow_tiles() {

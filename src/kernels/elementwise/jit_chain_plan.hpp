@@ -68,6 +68,8 @@ struct chain_plan_t {
     bool packs = false; // dst's elements are less than a byte
     bool streaming = false;
     dim_t pieces = 0, pieces_per_unit = 1;
+    // Of a panel's columns, points of the outer loops before the next columns.
+    dim_t points_beside = 1;
 
     dim_t row_blocks() const {
         return (row_extent + row_block - 1) / row_block;

@@ -77,14 +77,22 @@ bool chain_walk_t::set_outer_point(dim_t point) {
 void chain_walk_t::run_piece(dim_t piece) {
     const dim_t row_blocks = plan_.row_blocks();
     const dim_t col_blocks = plan_.col_blocks();
-    const dim_t blocks = row_blocks * col_blocks;
-    const dim_t point = blocks == 1 ? piece : piece / blocks;
-    piece -= point * blocks;
-    // On along the columns of what is transposed, which are in as many pages.
-    const dim_t row_block
-            = plan_.has_tiles ? piece % row_blocks : piece / col_blocks;
-    const dim_t col_block
-            = plan_.has_tiles ? piece / row_blocks : piece % col_blocks;
+    const dim_t beside = plan_.points_beside;
+    const dim_t in_set = row_blocks * col_blocks * beside;
+    const dim_t set = in_set == 1 ? piece : piece / in_set;
+    piece -= set * in_set;
+    dim_t point = set, row_block = 0, col_block = 0;
+    if (plan_.has_tiles) {
+        // On along the columns of what is transposed, which are in as many
+        // pages.
+        row_block = piece % row_blocks;
+        piece /= row_blocks;
+        point = set * beside + piece % beside;
+        col_block = piece / beside;
+    } else {
+        row_block = piece / col_blocks;
+        col_block = piece % col_blocks;
+    }
     if (!set_outer_point(point)) return;
     rect_t rect;
     rect.row = row_block * plan_.row_block;
