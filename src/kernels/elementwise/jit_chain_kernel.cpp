@@ -14,7 +14,7 @@
 //   rdi             the arguments
 //   rdx rbp rcx     dst, constants, columns to do
 //   rsi r8-r15 rbx  the pointers
-//   rax             scratch; in a row's loop what dst is called for ahead
+//   rax             scratch
 //   vmm             jit_chain_steps.hpp
 
 #if defined(__x86_64__)
@@ -33,7 +33,6 @@ using namespace Xbyak;
 namespace {
 
 constexpr uint32_t line = 64;
-constexpr uint32_t src_ahead = 512;
 
 template <isa_t isa>
 class chain_generator_t : public jit_generator_t, public chain_kernel_t {
@@ -123,7 +122,6 @@ private:
         align(16);
         L(l_row);
         steps_.load_row();
-        if (desc_.prefetching) mov(rax, arg(offsetof(chain_args_t, dst_ahead)));
         columns_loop();
         for (const auto &p : desc_.ports)
             if (p.access != access_t::constant)
@@ -178,12 +176,15 @@ private:
 
     void prefetch(uint32_t elements) {
         if (!desc_.prefetching) return;
+        mov(rax, arg(offsetof(chain_args_t, dst_ahead)));
         for (uint32_t b = 0; b < dst_bytes(elements); b += line)
             prefetchw(ptr[reg_dst + rax + b]);
-        for (const auto &p : desc_.ports)
-            if (p.prefetch)
-                for (uint32_t b = 0; b < steps_t::bytes(p, elements); b += line)
-                    prefetcht0(ptr[pointer(p) + src_ahead + b]);
+        for (const auto &p : desc_.ports) {
+            if (!p.prefetch) continue;
+            mov(rax, arg(at(offsetof(chain_args_t, aheads), p.place)));
+            for (uint32_t b = 0; b < steps_t::bytes(p, elements); b += line)
+                prefetcht0(ptr[pointer(p) + rax + b]);
+        }
     }
 
     // Steps whose results are packed together by fewer instructions.

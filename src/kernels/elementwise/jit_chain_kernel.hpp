@@ -70,7 +70,9 @@ struct chain_args_t {
     dim_t dst_skip;
     const void *pointers[chain_desc_t::max_pointers];
     dim_t skips[chain_desc_t::max_pointers];
-    dim_t dst_ahead; // bytes to what of dst is called for, where it is
+    // Bytes to what is called for, where it is.
+    dim_t aheads[chain_desc_t::max_pointers];
+    dim_t dst_ahead;
     const float *constants;
     dim_t constants_pitch;
     dim_t rows;  // at least one

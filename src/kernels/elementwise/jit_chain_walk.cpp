@@ -11,8 +11,19 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Where rows are long. (512 bytes of src: jit_chain_kernel.cpp.)
-constexpr dim_t dst_bytes_ahead = 4096;
+// Where rows are long, or follow each other.
+constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
+// Where short rows have gaps between them: some rows further, unless the next
+// one is far already.
+constexpr dim_t bytes_of_rows_ahead = 1024, far_row_bytes = 64 * 1024;
+
+dim_t src_ahead(dim_t rows, dim_t row_bytes, dim_t pitch_bytes) {
+    const bool gaps = rows > 1 && row_bytes <= src_bytes_ahead
+                      && pitch_bytes > row_bytes
+                      && pitch_bytes <= far_row_bytes;
+    if (!gaps) return src_bytes_ahead;
+    return bytes_of_rows_ahead / std::max<dim_t>(row_bytes, 1) * pitch_bytes;
+}
 
 size_t at(int index) {
     return static_cast<size_t>(index);
@@ -263,6 +274,8 @@ void chain_walk_t::set_direct(chain_args_t &args, const chain_feed_t &feed,
     }
     args.pointers[port.place] = base + first * bits / 8;
     args.skips[port.place] = (pitch - args.whole) * bits / 8;
+    args.aheads[port.place]
+            = src_ahead(chunk.rows, chunk.cols * bits / 8, pitch * bits / 8);
 }
 
 } // namespace dnnl_dequant
