@@ -147,6 +147,13 @@ TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
     expect_as_portable({t::s4, t::u8, t::f32, {130, 2304}, {1, 32}});
 }
 
+// A page of a row of dst, and what is left of it.
+TEST(dequantize_in_memory, transposes_wide_panels) {
+    expect_as_portable({t::u8, t::u8, t::bf16, odd, odd});
+    expect_as_portable({t::s8, t::s8, t::f16, odd, {1, 128}});
+    expect_as_portable({t::u4, t::u4, t::f16, {2500, 3604}, {2500, 3604}});
+}
+
 TEST(dequantize_in_memory, transposes_groups_of_rows) {
     for (const dims_t &group : {dims_t {128, 1}, dims_t {128, 128},
                  dims_t {40, 64}, dims_t {odd[0], 1}})

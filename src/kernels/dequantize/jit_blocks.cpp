@@ -59,11 +59,14 @@ public:
 private:
     // Each row has its own parameters of each group.
     void choose_panel_groups() {
-        static_assert(jit_panel_cols <= jit_max_staged, "a row fits");
+        static_assert(jit_wide_panel_cols <= jit_max_staged, "a row fits");
         auto &rows = plan_.rows;
-        const dim_t most = plan_.panels ? jit_panel_cols : wide_tile_cols;
-        const dim_t wanted
-                = std::min(plan_.panel_extent, most / plan_.cols.block);
+        const auto groups_in = [&](dim_t cols) {
+            return std::min(plan_.panel_extent, cols / plan_.cols.block);
+        };
+        dim_t wanted = groups_in(plan_.panels ? panel_cols() : wide_tile_cols);
+        if (plan_.panels && rows.block * wanted > jit_max_staged)
+            wanted = groups_in(jit_panel_cols);
         // Two rows may share bytes of src.
         if (rows.block * wanted > jit_max_staged)
             rows.block = (rows.block / 2 + 1) / 2 * 2;
@@ -79,7 +82,7 @@ private:
         return places % per_byte == 0;
     }
     dim_t max_block_cols() const {
-        if (plan_.panels) return jit_panel_cols;
+        if (plan_.panels) return panel_cols();
         if (plan_.is_packed())
             return nominal_points() * dst_bytes_ <= in_cache_bytes
                            ? wide_tile_cols
@@ -93,16 +96,21 @@ private:
         if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
         return plan_.streaming ? in_bounce : jit_tile_bytes;
     }
+    dim_t panel_cols() const {
+        constexpr dim_t page = 4096;
+        const dim_t cols = std::min(page / dst_bytes_, jit_wide_panel_cols);
+        return has_few_panels(cols) ? jit_panel_cols : cols;
+    }
     // Too few for many threads.
-    bool has_few_panels() const {
+    bool has_few_panels(dim_t cols) const {
         constexpr dim_t enough = 16;
         return nominal_points()
-               < enough * jit_panel_cols * jit_panel_rows * 8 / src_bits();
+               < enough * cols * jit_panel_rows * 8 / src_bits();
     }
     dim_t max_block_rows() const {
         if (plan_.path == jit_src_path_t::gathered)
             return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
-        if (plan_.panels && !has_few_panels())
+        if (plan_.panels && !has_few_panels(jit_panel_cols))
             return jit_panel_rows * 8 / src_bits();
         if (plan_.path == jit_src_path_t::transposed)
             return tile_row_bytes * 8 / src_bits();

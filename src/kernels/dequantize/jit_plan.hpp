@@ -21,9 +21,11 @@ constexpr dim_t jit_bounce_bytes = 16 * 1024;
 /// may be, would meet in a quarter of the sets of an L1 of eight ways.
 constexpr dim_t jit_narrow_cols = 128;
 
-/// Of a panel: columns, bytes of src's columns, and what keeps the rows of the
-/// tile out of each other's sets of the caches.
-constexpr dim_t jit_panel_cols = 1024, jit_panel_rows = 128, jit_panel_gap = 64;
+/// Of a panel: columns, or so many that make a page of dst, bytes of src's
+/// columns, and what keeps the rows of the tile out of each other's sets of the
+/// caches.
+constexpr dim_t jit_panel_cols = 1024, jit_wide_panel_cols = 2048;
+constexpr dim_t jit_panel_rows = 128, jit_panel_gap = 64;
 
 /// One or two loops that together are the rows, or the columns, of the
 /// rectangles that row kernels work on. An index counts both as if no last

@@ -58,7 +58,7 @@ void jit_rows_t::run(
 // of a frame that it enters, which took 130 ns of each small execution.
 [[gnu::noinline]] void jit_rows_t::run_panels(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
-    jit_tile_t<jit_panel_rows *(jit_panel_cols + jit_panel_gap)> tile;
+    jit_tile_t<jit_panel_rows *(jit_wide_panel_cols + jit_panel_gap)> tile;
     run_pieces(buffers, begin, end, tile.bytes);
 }
 
