@@ -5,7 +5,8 @@ namespace bench {
 
 namespace {
 
-constexpr dim_t decode_rows = 1, prefill_rows = 512;
+constexpr dim_t decode_rows = 1, few_rows = 8, some_rows = 32,
+                prefill_rows = 512;
 
 dim_t groups_of(const product_case_t &c) {
     return c.depth / c.group;
@@ -66,7 +67,7 @@ std::vector<product_case_t> with_rows_and_types(
     std::vector<product_case_t> all;
     for (const type_t src : types)
         for (const dim_t rows :
-                {decode_rows, dim_t {8}, dim_t {32}, prefill_rows}) {
+                {decode_rows, few_rows, some_rows, prefill_rows}) {
             c.src = src;
             c.rows = rows;
             all.push_back(c);
@@ -78,7 +79,7 @@ bool is_quick(const product_case_t &c) {
     const bool smaller = c.columns == c.depth;
     if (c.src == type_t::bf16 || (!smaller && c.rows != decode_rows))
         return false;
-    return c.by_column || c.rows == decode_rows || c.rows == 32;
+    return c.by_column || c.rows == decode_rows || c.rows == some_rows;
 }
 
 } // namespace
@@ -127,6 +128,13 @@ std::optional<double> product_case_t::target() const {
 std::optional<double> product_case_t::peak_target() const {
     if (rows != prefill_rows || src != type_t::f32) return std::nullopt;
     return 0.93;
+}
+
+std::optional<double> product_case_t::dense_target() const {
+    if (in_integers()) return std::nullopt;
+    if (rows == few_rows) return 1.0;
+    if (rows == some_rows) return 1.1;
+    return std::nullopt;
 }
 
 graph_file_t graph_of(const product_case_t &c) {

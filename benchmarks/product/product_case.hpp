@@ -55,6 +55,8 @@ struct product_case_t {
     /// weights, of many the part of the peak.
     std::optional<double> target() const;
     std::optional<double> peak_target() const;
+    /// Of a few rows: over the time of oneDNN's product of floats.
+    std::optional<double> dense_target() const;
 };
 
 /// The graph as a user would build it: a dequantize of the weights, one of the

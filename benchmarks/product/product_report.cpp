@@ -31,6 +31,11 @@ std::string remark(const product_row_t &row) {
     return text;
 }
 
+std::string over_dense(const product_row_t &row) {
+    const auto gain = row.gain_on(row.dense);
+    return gain ? number_text(1 / *gain, 2) : "";
+}
+
 json_t peak_json(const product_row_t &row) {
     if (row.peak_operations == 0) return nullptr;
     json_t j {{"of", to_string(row.c.peak())},
@@ -56,8 +61,9 @@ table_t products_printer_t::make_table() {
     return table_t({{"product", 57}, {"limit", 8, true}, {"ours", 8, true},
             {"/limit", 6, true}, {"quartiles", 11}, {"of peak", 7, true},
             {"", 1}, {"ORT", 8, true}, {"/limit", 6, true},
-            {"of peak", 7, true}, {"XNNPACK", 8, true}, {"stock", 8, true},
-            {"gain", 6, true}, {"", 1}});
+            {"of peak", 7, true}, {"XNNPACK", 8, true}, {"dense", 8, true},
+            {"/dense", 6, true}, {"stock", 8, true}, {"gain", 6, true},
+            {"", 1}});
 }
 
 void products_printer_t::print_legend() const {
@@ -76,6 +82,9 @@ void products_printer_t::print_legend() const {
             "         which makes 8 bits of f32 rows in its time\n"
             "XNNPACK  fully connected qd8-f32-qb4w beside u8: bf16 scales, "
             "no zero points\n"
+            "dense    oneDNN's matmul primitive of weights that are floats, in "
+            "the order it wants;\n"
+            "         /dense: ours over it\n"
             "stock    estimated from a part of the columns; gain: the fastest "
             "other's time / ours\n\n");
     table_.print_titles();
@@ -100,7 +109,8 @@ void products_printer_t::print_row(const product_row_t &row) const {
             share_text(row, row.ours), row.misses_target() ? "*" : "",
             time_cell(row.onnx), over_limit(row.onnx),
             share_text(row, row.onnx), time_cell(row.xnnpack),
-            time_cell(row.stock), best ? times_text(*best) : "", remark(row)});
+            time_cell(row.dense), over_dense(row), time_cell(row.stock),
+            best ? times_text(*best) : "", remark(row)});
 }
 
 json_t product_row_json(const product_row_t &row) {
@@ -124,6 +134,8 @@ json_t product_row_json(const product_row_t &row) {
     };
     add_peer("ONNX Runtime", row.onnx);
     add_peer("XNNPACK", row.xnnpack);
+    add_peer("oneDNN dense", row.dense);
+    if (c.dense_target()) j["dense_target"] = *c.dense_target();
     return j;
 }
 

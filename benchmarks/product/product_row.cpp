@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <omp.h>
 
+#include "dense_product.hpp"
 #include "limit.hpp"
 #include "machine.hpp"
 #include "product_run.hpp"
@@ -73,6 +74,14 @@ void enter_xnnpack(
         contest.enter(xnnpack.contestant(), row.xnnpack.time);
 }
 
+void enter_dense(
+        contest_t &contest, dense_product_t &dense, product_row_t &row) {
+    row.dense.refusal = dense.refusal();
+    row.dense.kernel = dense.kernel();
+    if (row.dense.refusal.empty())
+        contest.enter(dense.contestant(), row.dense.time);
+}
+
 } // namespace
 
 samples_t product_row_t::share_of(const contender_t &contender) const {
@@ -97,6 +106,10 @@ bool product_row_t::misses_target() const {
     for (const auto *other : {&stock, &onnx, &xnnpack})
         if (const auto gain = gain_on(*other); gain && *gain < 0.95)
             return true;
+    const auto dense_target = c.dense_target();
+    if (const auto gain = gain_on(dense);
+            dense_target && gain && *gain * *dense_target < 1)
+        return true;
     const auto target = c.target(), share = c.peak_target();
     return (target && ratio_of(ours).median() > *target)
            || (share && peak_operations > 0
@@ -123,6 +136,8 @@ product_row_t measure_product(
                 contest, *options.peer, onnx_product(c, row.copies), row.onnx);
     if (options.xnnpack != nullptr)
         enter_xnnpack(contest, *options.xnnpack, row);
+    dense_product_t dense(c, this_machine().l3_bytes);
+    enter_dense(contest, dense, row);
     estimate_stock(c, options, row.stock);
     sampling_t sampling = sampling_of(options);
     // 512 rows take long by all of them: none is far behind.

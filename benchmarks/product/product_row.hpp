@@ -17,8 +17,9 @@ struct product_row_t {
     int copies = 1; // of the weights, which are taken in turn
     contender_t ours, stock;
     contender_t onnx, xnnpack; // their results are unchecked
-    samples_t limit;           // reading the packed weights once
-    samples_t peak; // a run of the multiply-adds; none where there are none
+    contender_t dense; // oneDNN's, of weights that are floats; unchecked too
+    samples_t limit;   // reading the packed weights once
+    samples_t peak;    // a run of the multiply-adds; none where there are none
     double peak_operations = 0; // of such a run
 
     /// Round by round, over the limit.

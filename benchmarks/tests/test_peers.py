@@ -205,6 +205,20 @@ class Products(Peers):
                     peer["share"]["median"] * 0.5 * row["peak"]["per_second"]
                     / row["operations"], 1, delta=0.5)
 
+    def test_dense(self):
+        _, rows = self.measured(
+            "--filter", "^MatMul/.*by_row/(8|32)x4096x4096")
+        for row in rows:
+            with self.subTest(row["name"]):
+                dense = row["peers"]["oneDNN dense"]
+                if row["src"] == "u8":
+                    self.assertIn("floats alone", dense["refused"])
+                    self.assertNotIn("dense_target", row)
+                    continue
+                self.assertGreater(dense["gain"], 0)
+                self.assertEqual(row["dense_target"],
+                                 {8: 1.0, 32: 1.1}[row["dims"][0]])
+
     def test_xnnpack(self):
         done, rows = self.measured(
             "--filter", "^MatMul/(f32|u8)/.*by_column/1x")

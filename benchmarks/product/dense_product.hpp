@@ -1,0 +1,45 @@
+#ifndef BENCHMARKS_PRODUCT_DENSE_PRODUCT_HPP
+#define BENCHMARKS_PRODUCT_DENSE_PRODUCT_HPP
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl.hpp"
+
+#include "product_case.hpp"
+#include "timing.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// oneDNN's matmul primitive of weights that are floats of src's type already,
+/// in the order that it asks for: what a product costs who has dequantized
+/// beforehand, and room for it.
+class dense_product_t {
+public:
+    /// As many copies of the weights as no cache holds take turns.
+    dense_product_t(const product_case_t &c, long last_cache_bytes);
+
+    /// Empty, or why there is nothing to run.
+    const std::string &refusal() const { return refusal_; }
+    /// impl_info
+    const std::string &kernel() const { return kernel_; }
+    /// Valid as long as this.
+    contestant_t contestant();
+
+private:
+    void prepare(const product_case_t &c, long last_cache_bytes);
+
+    std::string refusal_, kernel_;
+    dnnl::stream stream_;
+    dnnl::matmul matmul_;
+    // By copy of the weights.
+    std::vector<std::unordered_map<int, dnnl::memory>> arguments_;
+    size_t next_ = 0;
+};
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif
