@@ -130,6 +130,21 @@ TEST(pattern_layout, that_does_not_fit_is_refused_by_add_op) {
     EXPECT_EQ(g.status(), dnnl_invalid_graph_op);
 }
 
+// Of floats oneDNN's add_op takes it.
+TEST(pattern_layout, that_does_not_fit_leaves_the_rest) {
+    for (const bool reshapes : {true, false}) {
+        pattern_graph_t g;
+        const size_t value = g.dequantized({4, 6});
+        if (reshapes) g.reshape(value, {4, 7});
+        else
+            g.op(dnnl_graph_op_static_transpose, {value}, t::f32, {4, 6},
+                    {{dnnl_graph_op_attr_order, dims_t {0, 0}}});
+        g.transpose(g.reshape(g.dequantized({4, 6}), {3, 8}), {1, 0});
+        EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1", "ours: 2 3 4"}));
+        EXPECT_TRUE(logs(g, {"\"op1\" (id 1)"}));
+    }
+}
+
 TEST(pattern_layout, whose_output_has_another_shape_is_not_fused) {
     pattern_graph_t g;
     const size_t value = g.dequantized({4, 6});

@@ -85,6 +85,21 @@ TEST(pattern_multiply, that_broadcasts_the_value_is_left_alone) {
                                 "broadcasts to 1x6"}));
 }
 
+// Whoever tells of it, what stands beside it is fused.
+TEST(pattern_multiply, by_what_does_not_match_leaves_the_rest) {
+    for (const dims_t &other : {dims_t {4}, dims_t {4, 5}, dims_t {3, 6}}) {
+        pattern_graph_t g;
+        const size_t value = g.dequantized({4, 6});
+        g.op(multiply, {value, g.tensor(t::f32, other)}, t::f32, {4, 6});
+        const bool refused = g.status() != dnnl_success;
+        const size_t second = g.dequantized({4, 6});
+        g.transpose(second, {1, 0});
+        EXPECT_EQ(g.partitions(),
+                refused ? parts_t({"ours: 0", "ours: 2 3"})
+                        : parts_t({"ours: 0", "1", "ours: 2 3"}));
+    }
+}
+
 TEST(pattern_multiply, of_unknown_shapes_is_left_alone) {
     pattern_graph_t g(false);
     const size_t value = g.dequantized({4, 6});
