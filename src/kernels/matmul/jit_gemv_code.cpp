@@ -10,11 +10,8 @@
 // A lane has as many nibbles as a panel has vectors: vector j has the j-th of
 // each lane. Scales, zero points and sums are in that order too.
 //
-// Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
-// weights; rdx c; rsi r8 the pitches of a, weights; r9 how far ahead weights
-// are asked for; r10 depth to go; r11 r13 zero points and scales; r14 panels to
-// go; r15 partial sums. The first 24 vectors are sums, the next what was
-// loaded, then the masks; two take turns as weights.
+// Registers: those of jit_gemv_frame_t. The first 24 vectors are sums, the next
+// what was loaded, then the masks; two take turns as weights.
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
@@ -22,9 +19,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstring>
 
+#include "kernels/matmul/jit_gemv_frame.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
@@ -33,7 +30,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int simd_w = 16, most_sums = 24, most_vectors = 8;
+constexpr int most_sums = 24, most_vectors = 8;
 
 bool is_nibble(const gemv_weights_t &w) {
     return bits_of(w.type) == 4;
@@ -55,24 +52,16 @@ float unit_number(int bit) {
     return std::ldexp(1.f, 23 - bit);
 }
 
-class jit_gemv_generator_t : public jit_generator_t, public jit_gemv_code_t {
+class jit_gemv_generator_t : public jit_gemv_frame_t<isa_avx512_core> {
 public:
     jit_gemv_generator_t(const gemv_weights_t &weights,
             const jit_gemv_panel_t &panel, int rows)
-        : jit_generator_t("jit_gemv")
-        , w_(weights)
-        , rows_(rows)
-        , vectors_(panel.vectors)
+        : jit_gemv_frame_t("jit_gemv", weights, panel, rows)
         , rounds_(weights.rounded != data_type_t::f32)
         , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
                   data_type_t::undef) {}
 
-    void operator()(const jit_gemv_args_t &args) const override {
-        getCode<void (*)(const jit_gemv_args_t *)>()(&args);
-    }
-
 private:
-    Zmm sum(int row, int v) const { return Zmm(row * vectors_ + v); }
     // Where sums leave room: zero points, a row's one element of a, and what
     // is turned over.
     bool has_room() const { return rows_ == 1; }
@@ -81,14 +70,6 @@ private:
     const Zmm vmm_a_ {23}, raw_ {24};
     Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
     Zmm weight(int v) const { return Zmm(30 + v % 2); }
-    Address arg(size_t offset) { return qword[rdi + offset]; }
-    static uint32_t bytes(int vectors) {
-        return static_cast<uint32_t>(vectors) * simd_w * 4;
-    }
-    uint32_t weights_bytes(int vectors) const {
-        return static_cast<uint32_t>(
-                bytes_of(w_.type, vectors * dim_t(simd_w)));
-    }
 
     void generate() override {
         // What rounding needs is known when all else is generated.
@@ -96,31 +77,12 @@ private:
         preamble();
         jmp(l_constants, T_NEAR);
         L(l_begin);
+        load_masks();
         all_panels();
         postamble();
         L(l_constants);
         lanes_.load_constants();
         jmp(l_begin, T_NEAR);
-    }
-
-    void all_panels() {
-        mov(rcx, arg(offsetof(jit_gemv_args_t, weights)));
-        mov(rdx, arg(offsetof(jit_gemv_args_t, c)));
-        mov(rsi, arg(offsetof(jit_gemv_args_t, a_pitch)));
-        mov(r8, arg(offsetof(jit_gemv_args_t, weights_pitch)));
-        mov(r11, arg(offsetof(jit_gemv_args_t, zps)));
-        mov(r13, arg(offsetof(jit_gemv_args_t, scales)));
-        mov(r14, arg(offsetof(jit_gemv_args_t, panels)));
-        mov(r15, arg(offsetof(jit_gemv_args_t, partial)));
-        load_masks();
-        Label l_panel;
-        L(l_panel);
-        panel();
-        add(rcx, weights_bytes(vectors_));
-        for (const Reg64 &at : {rdx, r11, r13, r15})
-            add(at, bytes(vectors_));
-        dec(r14);
-        jnz(l_panel, T_NEAR);
     }
 
     void load_masks() {
@@ -132,69 +94,12 @@ private:
         }
     }
 
-    void panel() {
-        Label l_within;
-        mov(r9, arg(offsetof(jit_gemv_args_t, ahead)));
-        cmp(r14, arg(offsetof(jit_gemv_args_t, last_panels)));
-        jg(l_within);
-        mov(r9, arg(offsetof(jit_gemv_args_t, ahead_last)));
-        L(l_within);
-        mov(r10, arg(offsetof(jit_gemv_args_t, depth)));
-        mov(rax, arg(offsetof(jit_gemv_args_t, a)));
-        for (int i = 1; i * 3 < rows_; ++i) {
-            lea(base_of_a(i), ptr[rsi + rsi * 2]);
-            add(base_of_a(i), base_of_a(i - 1));
-        }
-        begin_sums();
+    void begin_panel() override {
         for (int v = 0; has_room() && v < vectors_; ++v)
             vmovups(zp(v), ptr[r11 + bytes(v)]);
-        Label l_depth, l_scale, l_end;
-        push(rcx);
-        align(32);
-        L(l_depth);
-        row_of_weights();
-        add(rcx, r8);
-        for (int i = 0; i * 3 < rows_; ++i)
-            add(base_of_a(i), 4);
-        dec(r10);
-        jnz(l_depth, T_NEAR);
-        pop(rcx);
-        cmp(arg(offsetof(jit_gemv_args_t, ends)), 0);
-        jne(l_scale, T_NEAR);
-        move_partial(false);
-        jmp(l_end, T_NEAR);
-        L(l_scale);
-        scale_sums();
-        L(l_end);
     }
 
-    void begin_sums() {
-        Label l_zero, l_end;
-        cmp(arg(offsetof(jit_gemv_args_t, continues)), 0);
-        je(l_zero, T_NEAR);
-        move_partial(true);
-        jmp(l_end, T_NEAR);
-        L(l_zero);
-        for (int i = 0; i < rows_ * vectors_; ++i)
-            vpxord(Zmm(i), Zmm(i), Zmm(i));
-        L(l_end);
-    }
-
-    // The sums of a group that is not done, from memory or to it.
-    void move_partial(bool loads) {
-        mov(r10, r15);
-        for (int r = 0; r < rows_; ++r) {
-            for (int v = 0; v < vectors_; ++v) {
-                if (loads) vmovups(sum(r, v), ptr[r10 + bytes(v)]);
-                else vmovups(ptr[r10 + bytes(v)], sum(r, v));
-            }
-            if (r + 1 < rows_)
-                add(r10, arg(offsetof(jit_gemv_args_t, c_pitch)));
-        }
-        if (loads) mov(r10, arg(offsetof(jit_gemv_args_t, depth)));
-    }
-
-    void row_of_weights() {
+    void row_of_weights() override {
         for (uint32_t at = 0; at < weights_bytes(vectors_); at += 64)
             prefetcht0(ptr[rcx + r9 + at]);
         if (is_nibble(w_)) {
@@ -252,38 +157,17 @@ private:
             vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
     }
 
-    static Reg64 base_of_a(int i) {
-        const Reg64 bases[] = {Reg64(Operand::RAX), Reg64(Operand::RBX),
-                Reg64(Operand::RBP), Reg64(Operand::R12)};
-        return bases[i];
-    }
-    RegExp row_of_a(int row) const {
-        const RegExp base(base_of_a(row / 3));
-        return row % 3 == 0 ? base : base + rsi * (row % 3);
-    }
-
-    // c += sums * scales
-    void scale_sums() {
+    void scale_sum(const Zmm &sum, int v, const Address &at) override {
         const Zmm c = raw_;
-        mov(r10, rdx);
-        for (int r = 0; r < rows_; ++r) {
-            for (int v = 0; v < vectors_; ++v) {
-                const Address at = ptr[r10 + bytes(v)];
-                if (rounds_) {
-                    vaddps(c, sum(r, v), at);
-                } else {
-                    vmovups(c, at);
-                    vfmadd231ps(c, sum(r, v), ptr[r13 + bytes(v)]);
-                }
-                vmovups(at, c);
-            }
-            if (r + 1 < rows_)
-                add(r10, arg(offsetof(jit_gemv_args_t, c_pitch)));
+        if (rounds_) {
+            vaddps(c, sum, at);
+        } else {
+            vmovups(c, at);
+            vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
         }
+        vmovups(at, c);
     }
 
-    const gemv_weights_t w_;
-    const int rows_, vectors_;
     const bool rounds_;
     jit_lanes_t<isa_avx512_core> lanes_;
 };
@@ -293,7 +177,8 @@ private:
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows) {
     for (int vectors = most_vectors; vectors > 1; vectors /= 2)
         if (rows * vectors <= most_sums
-                && weights.cols % (vectors * simd_w) == 0)
+                && weights.cols % (vectors * jit_isa_t<isa_avx512_core>::simd_w)
+                           == 0)
             return {vectors, is_nibble(weights)};
     return {};
 }

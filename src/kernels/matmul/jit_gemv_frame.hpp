@@ -1,0 +1,94 @@
+#ifndef KERNELS_MATMUL_JIT_GEMV_FRAME_HPP
+#define KERNELS_MATMUL_JIT_GEMV_FRAME_HPP
+
+#include <cstddef>
+
+#include "kernels/jit/generator.hpp"
+#include "kernels/jit/registers.hpp"
+#include "kernels/matmul/jit_gemv_code.hpp"
+
+namespace dnnl_dequant {
+
+/// What a few rows times weights by row are on every instruction set: the way
+/// over panels and down a group's rows of weights, and the sums, of which a
+/// group that is not done leaves its own in memory.
+///
+/// Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
+/// weights; rdx c; rsi r8 the pitches of a, weights; r9 how far ahead weights
+/// are asked for; r10 depth to go, or a row of sums in memory; r11 r13 zero
+/// points and scales; r14 panels to go; r15 partial sums. The first vectors are
+/// sums.
+template <isa_t isa>
+class jit_gemv_frame_t : public jit_generator_t, public jit_gemv_code_t {
+public:
+    using args_t = jit_gemv_args_t;
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr int simd_w = jit_isa_t<isa>::simd_w;
+
+    void operator()(const args_t &args) const override {
+        getCode<void (*)(const args_t *)>()(&args);
+    }
+
+protected:
+    jit_gemv_frame_t(const char *name, const gemv_weights_t &weights,
+            const jit_gemv_panel_t &panel, int rows)
+        : jit_generator_t(name)
+        , w_(weights)
+        , rows_(rows)
+        , vectors_(panel.vectors) {}
+
+    /// Loads what a panel needs beside its sums.
+    virtual void begin_panel() {}
+    /// Multiplies a row of a panel's weights, at rcx.
+    virtual void row_of_weights() = 0;
+    /// c += sum * scales, of a panel's vector v; c at an address.
+    virtual void scale_sum(const vmm_t &sum, int v, const Xbyak::Address &c)
+            = 0;
+
+    void all_panels();
+
+    vmm_t sum(int row, int v) const { return vmm_t(row * vectors_ + v); }
+    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+    static uint32_t bytes(int vectors) {
+        return static_cast<uint32_t>(vectors) * simd_w * 4;
+    }
+    uint32_t weights_bytes(int vectors) const {
+        return static_cast<uint32_t>(
+                bytes_of(w_.type, vectors * dim_t(simd_w)));
+    }
+    static Xbyak::RegExp row_of_a(int row) {
+        const Xbyak::RegExp base(base_of_a(row / 3));
+        return row % 3 == 0 ? base : base + Xbyak::util::rsi * (row % 3);
+    }
+
+    const gemv_weights_t w_;
+    const int rows_, vectors_;
+
+private:
+    static Xbyak::Reg64 base_of_a(int i) {
+        using Xbyak::Operand;
+        const Xbyak::Reg64 bases[]
+                = {Xbyak::Reg64(Operand::RAX), Xbyak::Reg64(Operand::RBX),
+                        Xbyak::Reg64(Operand::RBP), Xbyak::Reg64(Operand::R12)};
+        return bases[i];
+    }
+
+    void load_arguments();
+    void panel();
+    void choose_ahead();
+    void point_to_rows();
+    void begin_sums();
+    void down_the_group();
+    void end_sums();
+    void move_partial(bool loads);
+    // Calls row(r) with r10 at that row of what begins at `first`.
+    template <typename row_t>
+    void for_rows(const Xbyak::Reg64 &first, row_t &&row);
+};
+
+extern template class jit_gemv_frame_t<isa_avx2>;
+extern template class jit_gemv_frame_t<isa_avx512_core>;
+
+} // namespace dnnl_dequant
+
+#endif
