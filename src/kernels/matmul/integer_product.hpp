@@ -30,7 +30,7 @@ struct integer_plan_t {
     };
     std::vector<group_t> groups;
     integer_format_t format;
-    // Then 128 is added, to its zero points as well, but for a stream.
+    // Else 128 is taken away, of its zero points as well, but for a stream.
     bool is_src_signed = false;
 
     dim_t rows = 0, depth = 0, cols = 0;
@@ -52,7 +52,8 @@ struct integer_plan_t {
 class integer_product_t {
 public:
     /// Groups that are done together, unless the first is deeper.
-    static constexpr dim_t most_block_groups = 16, block_depth = 256;
+    static constexpr dim_t most_block_groups = 16, block_depth = 256,
+                           packed_block_depth = 128;
     /// Panels that are unpacked together, a strip of rows of each after the
     /// other, so that long pieces of rows are read: few rows at a time, or a
     /// core's first table of pages does not hold theirs. 4096 x 4096 u4 become
@@ -91,13 +92,16 @@ private:
         size_t first, count;
     };
 
+    bool is_by_column() const { return plan_.format.depth_stride == 1; }
     void place_groups();
     void place_groups_of_stream();
     dim_t row_bytes() const;
     dim_t rows_at() const;
+    dim_t interleaved_at() const;
     dim_t groups_at() const;
     /// Some panels in some groups.
     struct part_t {
+        size_t block;
         group_block_t groups;
         dim_t col, first_col; // in the block, in the weights
         dim_t cols;
@@ -116,6 +120,7 @@ private:
 
     void place_panels(part_t &part, void *own) const;
     void lay_out_group(uint8_t *values, dim_t size) const;
+    void interleave(dim_t row, void *shared) const;
     void lay_out_row(void *const *buffers, dim_t row, void *shared) const;
     void lay_out_groups(const uint8_t *from, uint8_t *to) const;
     void lay_out_for_stream(const uint8_t *from, uint8_t *to) const;
@@ -125,8 +130,10 @@ private:
     dim_t first_weight(const group_block_t &groups, dim_t col) const;
     void unpack_strips(void *const *buffers, const part_t &part) const;
     void load_parameters(void *const *buffers, const part_t &part) const;
-    void multiply(
-            const block_t &block, const part_t &part, const void *shared) const;
+    integer_asked_t asked(void *const *buffers, const block_t &block,
+            const part_t &part, dim_t panel) const;
+    void multiply(void *const *buffers, const block_t &block,
+            const part_t &part, const void *shared) const;
     void run_stream(void *const *buffers, const block_t &block,
             const void *shared, void *own) const;
     void run_parts(void *const *buffers, const block_t &block,

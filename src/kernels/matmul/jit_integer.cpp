@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/dequantize/jit_params.hpp"
 #include "kernels/matmul/jit_integer_code.hpp"
+#include "kernels/matmul/jit_integer_parameters.hpp"
 
 namespace dnnl_dequant {
 
@@ -16,29 +16,26 @@ namespace {
 
 constexpr dim_t rows_of_quad = 4;
 
-// Zero points become integers; and where both terms are short, they stand side
-// by side with the other sign. A loop that the compiler makes vectors of.
-__attribute__((target("avx2"))) void note_zps(
-        const float *staged, int bias, integer_columns_t &columns) {
-    for (dim_t n = 0; n < integer_panel; ++n) {
-        const int32_t zp = static_cast<int32_t>(staged[n]) + bias;
-        columns.zps[n] = zp;
+// Where sums are short they stand beside the zero points, both with the other
+// sign. A loop that the compiler makes vectors of.
+__attribute__((target("avx2"))) void note_shorts(integer_columns_t &columns) {
+    for (dim_t n = 0; n < integer_panel; ++n)
         columns.shorts[n]
-                = (static_cast<uint32_t>(-zp) << 16)
+                = (static_cast<uint32_t>(-columns.zps[n]) << 16)
                   | (static_cast<uint32_t>(-columns.sums[n]) & UINT16_MAX);
-    }
 }
 
 class jit_integer_t : public integer_kernel_t {
 public:
     explicit jit_integer_t(const integer_format_t &format)
         : format_(format)
-        , bias_(integer_bias(format))
-        , stage_scales_(stage_floats_of(format.scales))
-        , stage_zps_(stages_of_zps(format.zps).whole) {}
+        , parameters_(format) {}
 
     result_t make() {
-        result_t result = make_jit_integer_multiply(format_, multiply_);
+        result_t result
+                = format_.is_packed
+                          ? make_jit_integer_packed(format_, multiply_)
+                          : make_jit_integer_multiply(format_, multiply_);
         if (!result.ok()) return result;
         return format_.depth_stride == 1
                        ? make_jit_integer_unpack(format_, columns_)
@@ -46,33 +43,36 @@ public:
     }
 
     const char *name() const override {
-        return "jit_integer_matmul_avx512_core_vnni";
+        return format_.is_packed ? "jit_integer_matmul_packed_avx512_core_vnni"
+                                 : "jit_integer_matmul_avx512_core_vnni";
     }
 
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
-        if (columns_) unpack_columns(weights, group);
-        else unpack_rows(weights, group);
+        integer_group_t part = group;
+        part.quads += bytes_in_quads(weights.begin * integer_panel);
+        if (columns_) unpack_columns(weights, part);
+        else unpack_rows(weights, part);
     }
 
-    void load_parameters(const void *scales, dim_t first_scale, const void *zps,
-            dim_t first_zp, dim_t cols,
-            integer_columns_t &columns) const noexcept override {
-        stage_scales_(columns.scales, scales, first_scale,
-                format_.scales_stride, cols);
-        float staged[integer_panel + 16] = {};
-        if (format_.zps != data_type_t::undef)
-            stage_zps_(staged, zps, first_zp, format_.zps_stride, cols);
-        note_zps(staged, bias_, columns);
+    void load_parameters(const integer_parameters_t &from, dim_t cols,
+            dim_t groups, integer_columns_t *columns) const noexcept override {
+        parameters_.load(from, cols, groups, columns);
     }
 
     void multiply(const integer_tile_t &tile) const noexcept override {
         // Rows in even parts.
-        constexpr dim_t most = jit_integer_multiply_t::most_rows;
+        const dim_t most = multiply_->most_rows();
         const dim_t parts = (tile.rows + most - 1) / most;
+        const bool notes = format_.has_short_sums && !format_.is_packed;
+        for (dim_t g = 0; notes && g < tile.group_count; ++g)
+            note_shorts(*tile.groups[g].columns);
         integer_tile_t part = tile;
+        const dim_t pieces = multiply_->pieces(quads_of(tile));
         dim_t row = 0;
         for (dim_t p = 0; p < parts; ++p) {
+            if (part.asked.count <= 0) part.asked = nothing_asked(tile);
+            part.asked.count -= pieces;
             part.rows = (tile.rows - row) / (parts - p);
             part.a = tile.a + row * tile.a_pitch;
             part.row_groups = tile.row_groups + row * tile.row_groups_pitch;
@@ -83,6 +83,25 @@ public:
     }
 
 private:
+    dim_t bytes_in_quads(dim_t integers) const {
+        return format_.is_packed ? bytes_of(format_.weights, integers)
+                                 : integers;
+    }
+
+    // The same piece, time and again, of what is there.
+    static integer_asked_t nothing_asked(const integer_tile_t &tile) {
+        const auto *there = reinterpret_cast<const uint8_t *>(tile.a);
+        constexpr dim_t piece = integer_asked_t::piece;
+        return {there, there + piece, 0, piece, 0};
+    }
+
+    static dim_t quads_of(const integer_tile_t &tile) {
+        dim_t quads = 0;
+        for (dim_t g = 0; g < tile.group_count; ++g)
+            quads += tile.groups[g].quad_count;
+        return quads;
+    }
+
     const uint8_t *at(const integer_weights_t &weights, dim_t element) const {
         return static_cast<const uint8_t *>(weights.base)
                + bytes_of(format_.weights, weights.first + element);
@@ -115,34 +134,60 @@ private:
         for (dim_t r = 0; r < std::min(rows_of_quad, weights.depth - k); ++r)
             std::memcpy(rows[r], at(weights, (k + r) * format_.depth_stride),
                     bytes);
-        (*rows_)({rows, group.quads + k * integer_panel, group.columns->sums,
-                integer_panel, 1, 0});
+        (*rows_)({rows, group.quads + bytes_in_quads(k * integer_panel),
+                group.columns->sums, integer_panel, 1, 0});
     }
 
     void unpack_columns(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
         jit_integer_columns_args_t args;
+        args.weights = at(weights, 0);
+        args.quads = group.quads;
+        args.sums = group.columns->sums;
+        args.pitch = bytes_of(format_.weights, format_.col_stride);
         args.bytes = bytes_of(format_.weights, weights.depth);
-        args.ahead = bytes_of(format_.weights, weights.ahead);
-        const uint8_t *first = at(weights, 0);
-        const dim_t pitch = bytes_of(format_.weights, format_.col_stride);
-        for (dim_t n = 0; n < weights.cols; n += args.cols) {
-            // For a column that is missing the last one serves.
-            for (dim_t i = 0; i < args.cols; ++i)
-                args.columns[i]
-                        = first + std::min(n + i, weights.cols - 1) * pitch;
-            args.quads = group.quads + n * rows_of_quad;
-            args.sums = group.columns->sums + n;
-            (*columns_)(args);
-        }
+        args.slices = weights.cols / args.cols;
+        if (args.slices > 0) (*columns_)(args);
+        if (weights.cols % args.cols != 0) unpack_slice(args, weights.cols);
         if (bits_of(format_.weights) == 4 && weights.depth % 2 != 0)
-            clear_row(place_in_group(format_, weights.depth), group);
+            clear_row(weights.depth, group);
+    }
+
+    // Columns are missing: a line at a time, of those that there are.
+    void unpack_slice(
+            jit_integer_columns_args_t args, dim_t cols) const noexcept {
+        constexpr dim_t line = 64;
+        uint8_t lines[args.cols * line] = {};
+        const auto *from = static_cast<const uint8_t *>(args.weights)
+                           + args.slices * args.cols * args.pitch;
+        const dim_t pitch = args.pitch, bytes = args.bytes;
+        args.weights = lines;
+        args.quads += args.slices * args.cols * rows_of_quad;
+        args.sums += args.slices * args.cols;
+        args.pitch = line;
+        for (dim_t at = 0; at < bytes; at += line) {
+            args.bytes = std::min(line, bytes - at);
+            for (dim_t n = 0; n < cols % args.cols; ++n)
+                std::memcpy(lines + n * line, from + n * pitch + at,
+                        static_cast<size_t>(args.bytes));
+            args.slices = 1;
+            (*columns_)(args);
+            args.quads += bytes_in_quads(
+                    args.bytes * 8 / bits_of(format_.weights) * integer_panel);
+        }
     }
 
     // What follows an odd number of nibbles in their last byte.
-    static void clear_row(dim_t place, const integer_group_t &group) noexcept {
+    void clear_row(dim_t k, const integer_group_t &group) const noexcept {
+        const dim_t place = place_in_group(format_, k);
         for (dim_t n = 0; n < integer_panel; ++n) {
-            int8_t &value
+            if (format_.is_packed) {
+                group.quads[(k / 8 * integer_panel + n) * rows_of_quad
+                            + k % 8 / 2]
+                        &= 0x0f;
+                continue;
+            }
+            uint8_t &value
                     = group.quads[(place / rows_of_quad * integer_panel + n)
                                           * rows_of_quad
                                   + place % rows_of_quad];
@@ -152,8 +197,7 @@ private:
     }
 
     const integer_format_t format_;
-    const int bias_;
-    const stage_t stage_scales_, stage_zps_;
+    const jit_integer_parameters_t parameters_;
     std::unique_ptr<jit_integer_multiply_t> multiply_;
     std::unique_ptr<jit_integer_rows_t> rows_;
     std::unique_ptr<jit_integer_columns_t> columns_;

@@ -1,43 +1,53 @@
 #ifndef KERNELS_MATMUL_JIT_INTEGER_CODE_HPP
 #define KERNELS_MATMUL_JIT_INTEGER_CODE_HPP
 
+#include "kernels/jit/generator.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
 
 namespace dnnl_dequant {
 
-/// A tile of up to most_rows rows by one panel: integer_kernel_t::multiply().
+/// A tile of up to most_rows() rows by one panel: integer_kernel_t::multiply().
 class jit_integer_multiply_t {
 public:
-    static constexpr int most_rows = 6;
-
     virtual ~jit_integer_multiply_t() = default;
-    /// @param accumulates c must hold numbers
-    virtual void operator()(const integer_tile_t &tile) const = 0;
+    virtual dim_t most_rows() const = 0;
+    /// How many pieces of weights a tile of so many quads of depth asks for.
+    virtual dim_t pieces(dim_t quads) const = 0;
+    /// Steps on what is asked for, too.
+    virtual void operator()(integer_tile_t &tile) const = 0;
 };
 
+/// Emits: asks for a piece of weights and steps to the next. `at`: where it is;
+/// rdi has the tile.
+void ask_for_piece(jit_generator_t &code, const Xbyak::Reg64 &at);
+
+/// Of bytes, and of what is packed.
 result_t make_jit_integer_multiply(const integer_format_t &format,
+        std::unique_ptr<jit_integer_multiply_t> &code);
+result_t make_jit_integer_packed(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);
 
 /// Weights whose columns lie side by side, four rows at a time: `quads` times
 /// four rows of a whole panel become bytes, biased.
 struct jit_integer_rows_args_t {
     const void *weights;
-    int8_t *quads;
+    uint8_t *quads;
     int32_t *sums; // are added to
     dim_t pitch;   // bytes
     dim_t quad_count;
     dim_t ahead; // bytes to what is asked for
 };
 
-/// Weights whose depth lies side by side: `cols` columns at a time.
+/// Weights whose depth lies side by side: `slices` times sixteen columns.
 struct jit_integer_columns_args_t {
     static constexpr dim_t cols = 16;
 
-    const void *columns[cols];
-    int8_t *quads;
-    int32_t *sums; // of these columns; are added to
+    const void *weights;
+    uint8_t *quads;
+    int32_t *sums; // are added to
+    dim_t pitch;   // bytes
     dim_t bytes;   // of a column; to a whole unit zeros follow
-    dim_t ahead;   // bytes to what is asked for
+    dim_t slices;
 };
 
 template <typename args_t>

@@ -7,16 +7,16 @@
 //
 // Registers: rdi the tile; rax rbx a of three rows each; rcx quads of b; rdx
 // r11 c and r12 r14 parameters of three rows each; rsi r9 r13 the pitches of a,
-// c, parameters; r8 the group; rbp its columns; r10 quads to go; r15 groups to
-// go. The first 24 vectors are sums, four more a's broadcast, the last b.
-
-#include "kernels/matmul/jit_integer_code.hpp"
+// c, parameters; r8 the group; r10 quads to go, in between its columns; r15
+// groups to go; rbp what is asked for. The first 24 vectors are sums, four more
+// a's broadcast, the last b.
 
 #if defined(__x86_64__)
 
 #include <cstddef>
 
 #include "kernels/jit/generator.hpp"
+#include "kernels/matmul/jit_integer_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -24,7 +24,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int vectors = 4, unroll = 4;
+constexpr int rows_at_once = 6, vectors = 4, unroll = 4;
 constexpr uint32_t quad_bytes = integer_panel * 4;
 // Bytes of so many vectors.
 constexpr size_t bytes(int count) {
@@ -41,8 +41,10 @@ public:
         : jit_generator_t("jit_integer_multiply")
         , format_(format) {}
 
-    void operator()(const integer_tile_t &tile) const override {
-        getCode<void (*)(const integer_tile_t *)>()(&tile);
+    dim_t most_rows() const override { return rows_at_once; }
+    dim_t pieces(dim_t quads) const override { return quads / unroll; }
+    void operator()(integer_tile_t &tile) const override {
+        getCode<void (*)(integer_tile_t *)>()(&tile);
     }
 
 private:
@@ -77,12 +79,14 @@ private:
         base_of_high(r14, r12, r13);
         mov(r8, arg(offsetof(integer_tile_t, groups)));
         mov(r15, arg(offsetof(integer_tile_t, group_count)));
+        mov(rbp, arg(offsetof(integer_tile_t, asked)
+                         + offsetof(integer_asked_t, at)));
         mov(rdx, arg(offsetof(integer_tile_t, c)));
         mov(r9, arg(offsetof(integer_tile_t, c_pitch)));
         shl(r9, 2);
         base_of_high(r11, rdx, r9);
         Label l_end;
-        for (int rows = most_rows; rows > 0; --rows) {
+        for (int rows = rows_at_once; rows > 0; --rows) {
             Label l_next;
             cmp(arg(offsetof(integer_tile_t, rows)),
                     static_cast<uint32_t>(rows));
@@ -93,6 +97,9 @@ private:
             L(l_next);
         }
         L(l_end);
+        mov(arg(offsetof(integer_tile_t, asked)
+                    + offsetof(integer_asked_t, at)),
+                rbp);
         postamble();
     }
 
@@ -123,7 +130,6 @@ private:
 
     void begin_group(int rows) {
         mov(rcx, ptr[r8 + offsetof(integer_group_t, quads)]);
-        mov(rbp, ptr[r8 + offsetof(integer_group_t, columns)]);
         mov(rax, arg(offsetof(integer_tile_t, a)));
         add(rax, ptr[r8 + offsetof(integer_group_t, place)]);
         base_of_high(rbx, rax, rsi);
@@ -195,6 +201,8 @@ private:
     }
 
     void quads(int rows, int count) {
+        if (count == unroll && format_.depth_stride == 1)
+            ask_for_piece(*this, rbp);
         for (int i = 0; i < count; ++i) {
             const auto at = rcx + static_cast<size_t>(i) * quad_bytes;
             for (int v = 0; v < vectors; ++v) {
@@ -206,7 +214,7 @@ private:
                 vpbroadcastd(vmm_a(r),
                         ptr[row_of_a(r) + static_cast<size_t>(i) * 4]);
                 for (int v = 0; v < vectors; ++v)
-                    vpdpbusd(sum(r, v, i % sets(rows)), vmm_a(r), vmm_b(v));
+                    vpdpbusd(sum(r, v, i % sets(rows)), vmm_b(v), vmm_a(r));
             }
         }
         add(rcx, static_cast<uint32_t>(count) * quad_bytes);
@@ -224,8 +232,9 @@ private:
     }
 
     void load_columns(size_t offset) {
+        mov(r10, ptr[r8 + offsetof(integer_group_t, columns)]);
         for (int v = 0; v < vectors; ++v)
-            vmovups(vmm_b(v), ptr[rbp + offset + bytes(v)]);
+            vmovups(vmm_b(v), ptr[r10 + offset + bytes(v)]);
     }
 
     void subtract(int rows, size_t of_columns, size_t of_row) {
@@ -256,6 +265,27 @@ private:
 };
 
 } // namespace
+
+void ask_for_piece(jit_generator_t &code, const Reg64 &at) {
+    using namespace Xbyak::util;
+    const auto asked = [](size_t offset) {
+        return qword[rdi + offsetof(integer_tile_t, asked) + offset];
+    };
+    constexpr auto piece = static_cast<uint32_t>(integer_asked_t::piece);
+    Label l_within;
+    for (uint32_t i = 0; i < piece; i += 64)
+        code.prefetcht1(code.ptr[at + i]);
+    code.add(at, piece);
+    code.cmp(at, asked(offsetof(integer_asked_t, end)));
+    code.jb(l_within);
+    code.sub(at, asked(offsetof(integer_asked_t, width)));
+    code.add(at, asked(offsetof(integer_asked_t, pitch)));
+    code.mov(asked(offsetof(integer_asked_t, at)), at);
+    code.add(at, asked(offsetof(integer_asked_t, width)));
+    code.mov(asked(offsetof(integer_asked_t, end)), at);
+    code.mov(at, asked(offsetof(integer_asked_t, at)));
+    code.L(l_within);
+}
 
 result_t make_jit_integer_multiply(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code) {

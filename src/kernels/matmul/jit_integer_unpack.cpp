@@ -7,13 +7,12 @@
 // Depth side by side: sixteen dwords of sixteen columns are transposed; of
 // nibbles each has the four even ones of eight in its lower halves.
 
-#include "kernels/matmul/jit_integer_code.hpp"
-
 #if defined(__x86_64__)
 
 #include <cstddef>
 
 #include "kernels/jit/generator.hpp"
+#include "kernels/matmul/jit_integer_code.hpp"
 #include "kernels/matmul/jit_transpose.hpp"
 
 namespace dnnl_dequant {
@@ -38,7 +37,8 @@ protected:
         , format_(format) {}
 
     bool is_nibble() const { return bits_of(format_.weights) == 4; }
-    bool sums() const { return format_.has_src_zps; }
+    bool splits() const { return is_nibble() && !format_.is_packed; }
+    bool sums() const { return format_.has_src_zps && !format_.is_packed; }
     const Zmm ones_ {31}, mask_ {30}, turned_ {29};
     Address arg(size_t offset) { return qword[rdi + offset]; }
 
@@ -46,7 +46,7 @@ protected:
         const uint32_t bits = turned_bits(format_) * 0x01010101u;
         vmovups(ones_, constant(0x01010101));
         vmovups(mask_, constant(0x0f0f0f0f));
-        vmovups(turned_, constant(is_nibble() ? bits & 0x0f0f0f0f : bits));
+        vmovups(turned_, constant(splits() ? bits & 0x0f0f0f0f : bits));
     }
 
     // The lower nibble of each byte stays in `low`.
@@ -57,9 +57,13 @@ protected:
         vpternlogd(high, mask_, turned_, masked_and_turned);
     }
 
+    void turn(const Zmm &x) {
+        if (turned_bits(format_) != 0) vpxord(x, x, turned_);
+    }
+
     void store(const RegExp &to, const Zmm &quads, const Zmm &sum) {
         vmovups(ptr[to], quads);
-        if (sums()) vpdpbusd(sum, ones_, quads);
+        if (sums()) vpdpbusd(sum, quads, ones_);
     }
 
     const integer_format_t format_;
@@ -99,7 +103,8 @@ private:
         L(l_quad);
         quad();
         lea(rax, ptr[rax + rsi * 4]);
-        add(rcx, quad_bytes);
+        add(rcx,
+                is_nibble() && format_.is_packed ? quad_bytes / 2 : quad_bytes);
         dec(r8);
         jnz(l_quad, T_NEAR);
         move_sums(false);
@@ -111,8 +116,9 @@ private:
         for (uint32_t i = 0; i < 16; ++i) {
             by_rows[i] = i % 4 * 4 + i / 4;
             bytes[i] = i % 4 * 0x01010101u + 0x0c080400u;
-            first[i] = i / 2 + i % 2 * 16;
-            second[i] = first[i] + 8;
+            first[i] = format_.is_packed ? i % 4 * 8 + i / 4
+                                         : i / 2 + i % 2 * 16;
+            second[i] = first[i] + (format_.is_packed ? 4 : 8);
         }
         vmovups(by_rows_, constant(by_rows));
         vmovups(bytes_, constant(bytes));
@@ -133,6 +139,30 @@ private:
     }
 
     void quad() {
+        if (is_nibble() && format_.is_packed) packed_quad();
+        else quad_of_bytes();
+    }
+
+    // Half a line of each row, a lane having a dword of every one.
+    void packed_quad() {
+        const Zmm x = loaded(0), other = loaded(1), next = loaded(2);
+        for (int i = 0; i < 2; ++i) {
+            const Zmm &pair = i == 0 ? x : other;
+            vmovdqu(Ymm(pair.getIdx()), ptr[row(2 * i)]);
+            vinserti64x4(pair, pair, ptr[row(2 * i + 1)], 1);
+        }
+        vmovdqa32(next, x);
+        vpermt2d(x, first_, other);
+        vpermt2d(next, second_, other);
+        for (int i = 0; i < 2; ++i) {
+            const Zmm &quads = i == 0 ? x : next;
+            vpshufb(quads, quads, bytes_);
+            turn(quads);
+            vmovups(ptr[rcx + bytes(i)], quads);
+        }
+    }
+
+    void quad_of_bytes() {
         for (int r = 0; r < rows_of_quad; ++r) {
             lea(r10, ptr[row(r)]);
             prefetcht0(ptr[r10 + r9]);
@@ -143,7 +173,7 @@ private:
                       next = loaded(4 * i + 2);
             load(x, static_cast<size_t>(i) * 16);
             if (!is_nibble()) {
-                vpxord(x, x, turned_);
+                turn(x);
                 store(rcx + bytes(i), x, sum(i));
                 continue;
             }
@@ -166,9 +196,10 @@ private:
     }
 };
 
-// Registers: rdi the arguments; rcx quads; r8 what was done of the columns, r9
-// what is to do, bytes; rax a column; r10 how far ahead weights are asked for.
-// Sixteen vectors and the sixteen others take turns.
+// Registers: rdi the arguments; rsi the first column, rdx r9 one and three
+// pitches; rax a column; rcx quads, r11 sums; r8 bytes to go; r10 slices to go;
+// rbx what was done of the columns. Sixteen vectors and the sixteen others take
+// turns.
 class columns_generator_t : public base_t, public jit_integer_columns_t {
 public:
     explicit columns_generator_t(const integer_format_t &format)
@@ -181,72 +212,115 @@ public:
 private:
     using args_t = jit_integer_columns_args_t;
     static constexpr int count = args_t::cols;
-    const Zmm high_ {16}, sum_ {17};
+    const Zmm high_ {16};
+    // Several, or each addition would wait for the one before.
+    static constexpr int chains = 4;
+    Zmm sum(int quad) const { return Zmm(17 + quad % chains); }
+    // Of a line.
+    uint32_t quads_bytes() const {
+        return static_cast<uint32_t>(count * (splits() ? 2 : 1)) * quad_bytes;
+    }
 
     void generate() override {
-        Label l_line, l_end;
         preamble();
-        mov(rcx, arg(offsetof(args_t, quads)));
-        xor_(r8, r8);
-        mov(r9, arg(offsetof(args_t, bytes)));
-        mov(r10, arg(offsetof(args_t, ahead)));
-        if (sums()) mov(r11, arg(offsetof(args_t, sums)));
-        L(l_line);
-        load_columns();
-        // Vector j then has dword j of every column.
-        transpose_dwords(*this);
-        load_constants();
-        if (sums()) vmovups(sum_, ptr[r11]);
-        store_quads();
-        if (sums()) vmovups(ptr[r11], sum_);
-        add(r8, line);
-        sub(r9, line);
-        jg(l_line, T_NEAR);
+        mov(rsi, arg(offsetof(args_t, weights)));
+        mov(rdx, arg(offsetof(args_t, pitch)));
+        lea(r9, ptr[rdx + rdx * 2]);
+        mov(r11, arg(offsetof(args_t, sums)));
+        mov(r10, arg(offsetof(args_t, slices)));
+        xor_(rbp, rbp);
+        Label l_slice;
+        L(l_slice);
+        slice();
+        mov(rax, rdx);
+        shl(rax, 4);
+        add(rsi, rax);
+        add(r11, line);
+        add(rbp, line);
+        dec(r10);
+        jnz(l_slice, T_NEAR);
         postamble();
     }
 
-    void load_columns() {
-        Label l_part, l_end;
-        cmp(r9, line);
+    void slice() {
+        Label l_line, l_part, l_end;
+        mov(rcx, arg(offsetof(args_t, quads)));
+        add(rcx, rbp);
+        xor_(rbx, rbx);
+        mov(r8, arg(offsetof(args_t, bytes)));
+        sub(r8, line);
         jl(l_part, T_NEAR);
-        for (int i = 0; i < count; ++i) {
-            at_column(i);
-            vmovups(Zmm(i), ptr[rax]);
-        }
-        jmp(l_end, T_NEAR);
+        L(l_line);
+        columns(true);
+        add(rcx, quads_bytes());
+        add(rbx, line);
+        sub(r8, line);
+        jge(l_line, T_NEAR);
         L(l_part);
-        mov(rax, ~uint64_t(0));
-        bzhi(rax, rax, r9);
-        kmovq(k1, rax);
-        for (int i = 0; i < count; ++i) {
-            at_column(i);
-            vmovups(Zmm(i), constant(turned_bits(format_) * 0x01010101u));
-            vmovdqu8(Zmm(i) | k1, ptr[rax]);
-        }
+        add(r8, line);
+        jz(l_end, T_NEAR);
+        columns(false);
         L(l_end);
     }
 
-    void at_column(int i) {
-        mov(rax, arg(offsetof(args_t, columns) + static_cast<size_t>(i) * 8));
-        add(rax, r8);
-        prefetcht0(ptr[rax + r10]);
+    void columns(bool is_whole) {
+        if (!is_whole) {
+            mov(rax, ~uint64_t(0));
+            bzhi(rax, rax, r8);
+            kmovq(k1, rax);
+        }
+        lea(rax, ptr[rsi + rbx]);
+        for (int i = 0; i < count; ++i) {
+            load(Zmm(i), i % 4, is_whole);
+            if (i % 4 == 3) lea(rax, ptr[rax + rdx * 4]);
+        }
+        // Vector j then has dword j of every column.
+        transpose_dwords(*this);
+        load_constants();
+        begin_sums();
+        store_quads(is_whole);
+        end_sums();
     }
 
-    void store_quads() {
+    void load(const Zmm &x, int column, bool is_whole) {
+        const auto from = column == 0   ? RegExp(rax)
+                          : column == 3 ? rax + r9
+                                        : rax + rdx * column;
+        if (is_whole) {
+            vmovups(x, ptr[from]);
+            return;
+        }
+        vmovups(x, constant(turned_bits(format_) * 0x01010101u));
+        vmovdqu8(x | k1, ptr[from]);
+    }
+
+    void begin_sums() {
+        for (int i = 0; sums() && i < chains; ++i)
+            if (i == 0) vmovups(sum(i), ptr[r11]);
+            else vpxord(sum(i), sum(i), sum(i));
+    }
+
+    void end_sums() {
+        if (!sums()) return;
+        for (int i = 1; i < chains; ++i)
+            vpaddd(sum(0), sum(0), sum(i));
+        vmovups(ptr[r11], sum(0));
+    }
+
+    // Of a part of a line there are as many as it has.
+    void store_quads(bool is_whole) {
         Label l_end;
+        int quad = 0;
+        const auto next = [&] { return static_cast<uint32_t>(quad++); };
         for (int j = 0; j < count; ++j) {
-            cmp(r9, static_cast<uint32_t>(j) * 4);
-            jle(l_end, T_NEAR);
-            if (is_nibble()) {
-                split(Zmm(j), high_);
-                store(rcx, Zmm(j), sum_);
-                store(rcx + quad_bytes, high_, sum_);
-                add(rcx, 2 * quad_bytes);
-            } else {
-                vpxord(Zmm(j), Zmm(j), turned_);
-                store(rcx, Zmm(j), sum_);
-                add(rcx, quad_bytes);
+            if (!is_whole) {
+                cmp(r8, static_cast<uint32_t>(j) * 4);
+                jle(l_end, T_NEAR);
             }
+            if (splits()) split(Zmm(j), high_);
+            else turn(Zmm(j));
+            store(rcx + next() * quad_bytes, Zmm(j), sum(quad));
+            if (splits()) store(rcx + next() * quad_bytes, high_, sum(quad));
         }
         L(l_end);
     }
@@ -265,7 +339,7 @@ result_t make(const integer_format_t &format, std::unique_ptr<code_t> &code) {
 uint8_t turned_bits(const integer_format_t &format) {
     switch (format.weights) {
     case data_type_t::s4: return 0x88;
-    case data_type_t::u8: return 0x80;
+    case data_type_t::s8: return 0x80;
     default: return 0;
     }
 }
