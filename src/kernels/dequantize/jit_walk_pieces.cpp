@@ -19,12 +19,22 @@ void jit_walk_t::run_pieces(dim_t begin, dim_t end) {
     }
 }
 
-// Whose blocks follow each other: along the rows of a transposed source, whose
-// columns are in as many pages, else along the columns.
+// Whose blocks follow each other: along the rows of a transposed source where
+// its columns are in as many pages, else along the columns.
 std::array<int, 3> jit_walk_t::fastest_first() const {
-    if (plan_.path == jit_src_path_t::transposed)
-        return {of_rows, of_panels, of_cols};
-    return {of_cols, of_rows, of_panels};
+    if (plan_.path != jit_src_path_t::transposed)
+        return {of_cols, of_rows, of_panels};
+    if (shares_pages()) return {of_cols, of_panels, of_rows};
+    return {of_rows, of_panels, of_cols};
+}
+
+// Panels beside each other: each page of src holds columns of both, or each one
+// of dst rows of both.
+bool jit_walk_t::shares_pages() const {
+    constexpr dim_t page = 4096;
+    return plan_.panels
+           && (plan_.strides[0].col * src_bits_ / 8 < page
+                   || jit_panel_cols * dst_bytes_ < page);
 }
 
 void jit_walk_t::go_to(dim_t piece) {
