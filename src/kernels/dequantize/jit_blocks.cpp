@@ -61,12 +61,9 @@ private:
     void choose_panel_groups() {
         static_assert(jit_wide_panel_cols <= jit_max_staged, "a row fits");
         auto &rows = plan_.rows;
-        const auto groups_in = [&](dim_t cols) {
-            return std::min(plan_.panel_extent, cols / plan_.cols.block);
-        };
-        dim_t wanted = groups_in(plan_.panels ? panel_cols() : wide_tile_cols);
-        if (plan_.panels && rows.block * wanted > jit_max_staged)
-            wanted = groups_in(jit_panel_cols);
+        const dim_t most = plan_.panels ? panel_cols() : wide_tile_cols;
+        const dim_t wanted
+                = std::min(plan_.panel_extent, most / plan_.cols.block);
         // Two rows may share bytes of src.
         if (rows.block * wanted > jit_max_staged)
             rows.block = (rows.block / 2 + 1) / 2 * 2;
