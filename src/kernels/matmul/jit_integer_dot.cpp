@@ -83,6 +83,17 @@ private:
                     group_stride, groups_);
     }
 
+    // Those of the columns that come next, where they lie side by side.
+    void ask(const void *from, data_type_t type, dim_t first_col,
+            dim_t col_stride, dim_t group_stride) const noexcept {
+        if (group_stride != 1 || col_stride != groups_) return;
+        const char *at = static_cast<const char *>(from)
+                         + bytes_of(type, first_col * groups_);
+        const dim_t bytes = bytes_of(type, cols_at_once * groups_);
+        for (dim_t i = 0; i < bytes; i += line)
+            __builtin_prefetch(at + i, 0, 2);
+    }
+
     const integer_stream_weights_t w_;
     const dim_t groups_;
     const stage_t stage_scales_, stage_zps_;
@@ -147,6 +158,11 @@ void jit_integer_dot_stream_t::run(const void *weights, const void *scales,
         if (format.zps != data_type_t::undef)
             stage(stage_zps_, of_zps, zps, first, args.count, format.zps_stride,
                     w_.zps_group_stride);
+        const dim_t next = first + cols_at_once;
+        ask(scales, format.scales, next, format.scales_stride,
+                w_.scales_group_stride);
+        if (format.zps != data_type_t::undef)
+            ask(zps, format.zps, next, format.zps_stride, w_.zps_group_stride);
         args.weights = static_cast<const char *>(weights) + first * args.pitch;
         run_rows(args, of_rows, block, n);
     }
