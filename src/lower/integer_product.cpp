@@ -298,7 +298,7 @@ bool is_quantized(const composition_t &src) {
 
 std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
         const composition_t &weights, isa_t isa,
-        const integer_plan_t::block_t &stream) {
+        const integer_plan_t::block_t &block) {
     if (!is_quantized(src)) return nullptr;
     integer_plan_t plan;
     planner_t planner(src, weights, plan);
@@ -309,7 +309,9 @@ std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
                 "integer_matmul: " + result.reason);
         return nullptr;
     }
-    if (stream.rows > 0) result = planner.make_stream(isa, stream);
+    const bool by_column = plan.format.depth_stride == 1;
+    if (block.rows <= few_quantized_rows(by_column))
+        result = planner.make_stream(isa, block);
     if (!result.ok())
         log_refusal(log_dispatch, "implementation",
                 "jit_integer_matmul_few_rows_avx512_core_vnni: "

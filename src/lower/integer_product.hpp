@@ -9,11 +9,11 @@ namespace dnnl_dequant {
 /// The product as one of integers where the graph has src in integers of 8
 /// bits, which it dequantizes. Null where it has not, where it would not be
 /// exact, or where no kernel takes the weights; the log says why.
-/// @param stream what is done together, at most, where weights are to be read
-/// as a stream, if they can be; of no rows: they are not to be
+/// @param block what is done together, at most; where those are few rows, the
+/// weights are read as a stream if they can be
 std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
         const composition_t &weights, isa_t isa,
-        const integer_plan_t::block_t &stream);
+        const integer_plan_t::block_t &block);
 
 } // namespace dnnl_dequant
 

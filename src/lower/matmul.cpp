@@ -163,11 +163,14 @@ private:
 
     // Of few rows: integers as a stream, else f32 as one, else integers.
     void choose_integers_or_gemv() {
-        const bool are_few = block_rows_ <= few_quantized_rows;
-        plan_.integers = make_integers(src_, weights_, isa_,
-                {are_few ? block_rows_ : 0, most_gemv_cols});
-        if (plan_.integers && (!are_few || plan_.integers->plan().stream))
-            return;
+        plan_.integers = make_integers(
+                src_, weights_, isa_, {block_rows_, most_gemv_cols});
+        if (plan_.integers) {
+            const integer_plan_t &plan = plan_.integers->plan();
+            const bool by_column = plan.format.depth_stride == 1;
+            if (plan.stream || block_rows_ > few_quantized_rows(by_column))
+                return;
+        }
         choose_gemv();
         if (plan_.gemv) plan_.integers = nullptr;
     }

@@ -51,8 +51,11 @@ constexpr dim_t most_dot_cols = 64;
 
 // Up to so many rows what reads weights as streams is faster than what
 // multiplies integers in blocks. u8 rows by 4096 x 4096 u4, one thread of a
-// Cascade Lake, ms: 6 rows 2.1, 8 rows 3.8 and 2.3.
-constexpr dim_t few_quantized_rows = 6;
+// Cascade Lake, ms: by row 6 rows 2.15 and 2.2, 8 rows 3.8 and 2.3; by column 4
+// rows 1.6 and 1.6, 5 rows 1.8 and 1.6, 6 rows 1.95 and 1.65.
+constexpr dim_t few_quantized_rows(bool by_column) {
+    return by_column ? 4 : 6;
+}
 
 // Up to so many rows nibbles are parted while they are multiplied, by as many
 // rows as there are registers for. u8 rows by 4096 x 4096 u4, one thread of a
@@ -67,7 +70,7 @@ constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 inline dim_t most_integer_cols(dim_t rows, bool by_column) {
     const dim_t most_sums = (rows <= most_packed_rows ? 48 : 32) * 1024;
     constexpr dim_t most_cols = 4096;
-    return std::clamp(most_sums / rows, integer_panel,
+    return std::clamp(most_sums / std::max<dim_t>(rows, 1), integer_panel,
             by_column ? integer_panel : most_cols);
 }
 

@@ -156,6 +156,18 @@ TEST(matmul, multiplies_integers_where_the_graph_has_them) {
     EXPECT_EQ(kernel, "portable_integer_matmul");
 }
 
+TEST(matmul, multiplies_no_rows_of_integers) {
+    pattern_graph_t g;
+    matmul(g,
+            {g.dequantized({0, 64}),
+                    g.dequantize_groups(g.tensor(t::u4, {64, 8}), {32, 1})},
+            {0, 8});
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
+    std::string kernel;
+    log_of_lowering(g, 0, kernel);
+    EXPECT_EQ(kernel, "portable_integer_matmul");
+}
+
 TEST(matmul, tells_why_it_does_not_multiply_integers) {
     const struct {
         t type, zps;
