@@ -251,7 +251,7 @@ private:
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
         plan_.joins_groups = can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);
-        // The next two long rows are called for, of four none: README.md.
+        // The next two long rows are called for, of four none: MEASURED.md.
         const bool share = plan_.params_vary() && plan_.rows_share();
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
