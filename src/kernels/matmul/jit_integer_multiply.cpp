@@ -5,18 +5,14 @@
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 // where sums fit 16 bits, one vpmaddwd makes the corrections.
 //
-// Registers: rdi the tile; rax rbx a of three rows each; rcx quads of b; rdx
-// r11 c and r12 r14 parameters of three rows each; rsi r9 r13 the pitches of a,
-// c, parameters; r8 the group; r10 quads to go, in between its columns; r15
-// groups to go; rbp what is asked for. The first 24 vectors are sums, four more
-// a's broadcast, the last b.
+// Registers: as jit_integer_tile_t says; rax rbx a of three rows each; rcx
+// quads of b; r11 c and r14 parameters of the second three rows; rsi r9 the
+// pitches of a and c; r10 quads to go, in between the group's columns. The
+// first 24 vectors are sums, four more a's broadcast, the last b.
 
 #if defined(__x86_64__)
 
-#include <cstddef>
-
-#include "kernels/jit/generator.hpp"
-#include "kernels/matmul/jit_integer_code.hpp"
+#include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,17 +31,13 @@ constexpr size_t bytes(int count) {
 // long.
 constexpr size_t bytes_ahead = 8 * quad_bytes;
 
-class generator_t : public jit_generator_t, public jit_integer_multiply_t {
+class generator_t : public jit_integer_tile_t {
 public:
     explicit generator_t(const integer_format_t &format)
-        : jit_generator_t("jit_integer_multiply")
-        , format_(format) {}
+        : jit_integer_tile_t("jit_integer_multiply", format) {}
 
     dim_t most_rows() const override { return rows_at_once; }
     dim_t pieces(dim_t quads) const override { return quads / unroll; }
-    void operator()(integer_tile_t &tile) const override {
-        getCode<void (*)(integer_tile_t *)>()(&tile);
-    }
 
 private:
     // One row or two have sums of even and of odd quads: more in flight.
@@ -55,7 +47,6 @@ private:
     }
     Zmm vmm_a(int i) const { return Zmm(24 + i % 4); }
     Zmm vmm_b(int v) const { return Zmm(28 + v); }
-    Address arg(size_t offset) { return qword[rdi + offset]; }
 
     RegExp row_of(const Reg64 &low, const Reg64 &high, const Reg64 &pitch,
             int row) const {
@@ -70,51 +61,22 @@ private:
         add(high, low);
     }
 
-    void generate() override {
-        preamble();
+    void load_arguments() override {
         mov(rsi, arg(offsetof(integer_tile_t, a_pitch)));
-        mov(r12, arg(offsetof(integer_tile_t, row_groups)));
-        imul(r13, arg(offsetof(integer_tile_t, row_groups_pitch)),
-                sizeof(row_group_t));
         base_of_high(r14, r12, r13);
-        mov(r8, arg(offsetof(integer_tile_t, groups)));
-        mov(r15, arg(offsetof(integer_tile_t, group_count)));
-        mov(rbp, arg(offsetof(integer_tile_t, asked)
-                         + offsetof(integer_asked_t, at)));
-        mov(rdx, arg(offsetof(integer_tile_t, c)));
         mov(r9, arg(offsetof(integer_tile_t, c_pitch)));
         shl(r9, 2);
         base_of_high(r11, rdx, r9);
-        Label l_end;
-        for (int rows = rows_at_once; rows > 0; --rows) {
-            Label l_next;
-            cmp(arg(offsetof(integer_tile_t, rows)),
-                    static_cast<uint32_t>(rows));
-            jne(l_next, T_NEAR);
-            clear_c(rows);
-            all_groups(rows);
-            jmp(l_end, T_NEAR);
-            L(l_next);
-        }
-        L(l_end);
-        mov(arg(offsetof(integer_tile_t, asked)
-                    + offsetof(integer_asked_t, at)),
-                rbp);
-        postamble();
     }
 
-    void clear_c(int rows) {
-        Label l_end;
-        cmp(byte[rdi + offsetof(integer_tile_t, accumulates)], 0);
-        jne(l_end, T_NEAR);
+    void clear_c(int rows) override {
         vpxord(vmm_a(0), vmm_a(0), vmm_a(0));
         for (int r = 0; r < rows; ++r)
             for (int v = 0; v < vectors; ++v)
                 vmovups(ptr[row_of_c(r) + bytes(v)], vmm_a(0));
-        L(l_end);
     }
 
-    void all_groups(int rows) {
+    void all_groups(int rows) override {
         Label l_group;
         L(l_group);
         begin_group(rows);
@@ -260,8 +222,6 @@ private:
             }
         }
     }
-
-    const integer_format_t format_;
 };
 
 } // namespace

@@ -11,19 +11,15 @@
 // they are put in order when the group ends. Of those stored by column the
 // lower ones are four of depth and the upper ones the next four.
 //
-// Registers: rdi the tile; r8 the group; r15 groups to go; r9 its columns; rcx
-// the weights; rax rsi a, and the pitch of its quads; r10 quads to go; rbp what
-// is asked for; r12 r13 parameters of rows, and their pitch; rdx r11 c, and its
-// pitch; r14 bytes of columns that are done; in the end rbx r10 a row's
+// Registers: as jit_integer_tile_t says; r9 the group's columns; rcx the
+// weights; rax rsi a, and the pitch of its quads; r10 quads to go; r11 the
+// pitch of c; r14 bytes of columns that are done; in the end rbx r10 a row's
 // parameters and c. The first 24 vectors are sums of rows, the next two those
 // of the weights.
 
 #if defined(__x86_64__)
 
-#include <cstddef>
-
-#include "kernels/jit/generator.hpp"
-#include "kernels/matmul/jit_integer_code.hpp"
+#include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -34,25 +30,20 @@ namespace {
 constexpr int rows_at_once = 12, vectors = 2;
 constexpr uint32_t line = 64, slice_cols = 32;
 
-class generator_t : public jit_generator_t, public jit_integer_multiply_t {
+class generator_t : public jit_integer_tile_t {
 public:
     explicit generator_t(const integer_format_t &format)
-        : jit_generator_t("jit_integer_packed")
-        , format_(format)
+        : jit_integer_tile_t("jit_integer_packed", format)
         , is_nibble_(bits_of(format.weights) == 4)
         , by_column_(format.depth_stride == 1) {}
 
     dim_t most_rows() const override { return rows_at_once; }
     dim_t pieces(dim_t quads) const override { return quads / 2; }
-    void operator()(integer_tile_t &tile) const override {
-        getCode<void (*)(integer_tile_t *)>()(&tile);
-    }
 
 private:
     Zmm sum(int row, int v) const { return Zmm(row * vectors + v); }
     Zmm of_weights(int v) const { return sum(rows_at_once, v); }
     const Zmm mask_ {30};
-    Address arg(size_t offset) { return qword[rdi + offset]; }
 
     // Both nibbles are of one column, or of two.
     bool has_two_depths() const { return is_nibble_ && by_column_; }
@@ -61,41 +52,13 @@ private:
     uint32_t slice_bytes() const { return has_two_columns() ? line : 2 * line; }
     uint32_t step_bytes() const { return 2 * slice_bytes(); }
 
-    void generate() override {
-        preamble();
+    void load_arguments() override {
         mov(rsi, arg(offsetof(integer_tile_t, a_quad_pitch)));
-        mov(r12, arg(offsetof(integer_tile_t, row_groups)));
-        imul(r13, arg(offsetof(integer_tile_t, row_groups_pitch)),
-                sizeof(row_group_t));
-        mov(r8, arg(offsetof(integer_tile_t, groups)));
-        mov(r15, arg(offsetof(integer_tile_t, group_count)));
-        mov(rbp, arg(offsetof(integer_tile_t, asked)
-                         + offsetof(integer_asked_t, at)));
-        mov(rdx, arg(offsetof(integer_tile_t, c)));
         mov(r11, arg(offsetof(integer_tile_t, c_pitch)));
         shl(r11, 2);
-        Label l_end;
-        for (int rows = rows_at_once; rows > 0; --rows) {
-            Label l_next;
-            cmp(arg(offsetof(integer_tile_t, rows)),
-                    static_cast<uint32_t>(rows));
-            jne(l_next, T_NEAR);
-            clear_c(rows);
-            all_groups(rows);
-            jmp(l_end, T_NEAR);
-            L(l_next);
-        }
-        L(l_end);
-        mov(arg(offsetof(integer_tile_t, asked)
-                    + offsetof(integer_asked_t, at)),
-                rbp);
-        postamble();
     }
 
-    void clear_c(int rows) {
-        Label l_end;
-        cmp(byte[rdi + offsetof(integer_tile_t, accumulates)], 0);
-        jne(l_end, T_NEAR);
+    void clear_c(int rows) override {
         vpxord(Zmm(0), Zmm(0), Zmm(0));
         mov(r10, rdx);
         for (int r = 0; r < rows; ++r) {
@@ -103,10 +66,9 @@ private:
                 vmovups(ptr[r10 + at], Zmm(0));
             add(r10, r11);
         }
-        L(l_end);
     }
 
-    void all_groups(int rows) {
+    void all_groups(int rows) override {
         Label l_group, l_slice;
         L(l_group);
         mov(r9, ptr[r8 + offsetof(integer_group_t, columns)]);
@@ -282,7 +244,6 @@ private:
         }
     }
 
-    const integer_format_t format_;
     const bool is_nibble_, by_column_;
 };
 
