@@ -89,10 +89,11 @@ class Page(unittest.TestCase):
                   "^MatMul/f32/.*column/(1|8)x4096x4096")
         dom = self.opened()
         charts = self.charts(dom)
-        self.assertEqual(charts["share of the peak"], 4)  # two rows, two sides
-        # Eight rows do not wait for memory: plugin, stock and peer of one.
+        self.assertEqual(charts["share of the peak"], 6)  # two rows, three sides
+        # Eight rows do not wait for memory: plugin, stock, peer and oneDNN's
+        # product of floats of one.
         self.assertEqual(charts["time over the limit"], 1)
-        self.assertEqual(charts["roofline"], 3)
+        self.assertEqual(charts["roofline"], 4)
         self.assertIn("of peak", dom)
 
     def test_serve(self):
