@@ -1,6 +1,7 @@
 #include "kernels/matmul/gemm.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 namespace dnnl_dequant {
@@ -26,7 +27,7 @@ public:
     }
 };
 
-// Compilers unroll a count of rows that they know.
+// A user's rows begin at any byte. Compilers unroll a count that they know.
 using whole_strip_t = std::integral_constant<dim_t, 6>;
 
 template <typename count_t>
@@ -34,7 +35,7 @@ void pack_strip(const float *src, dim_t pitch, count_t rows, dim_t depth,
         float *to) noexcept {
     for (dim_t k = 0; k < depth; ++k)
         for (dim_t r = 0; r < rows; ++r)
-            to[k * rows + r] = src[r * pitch + k];
+            std::memcpy(to + k * rows + r, src + r * pitch + k, sizeof(*to));
 }
 
 } // namespace
