@@ -13,6 +13,7 @@
 #include "lower/blocks.hpp"
 #include "lower/integer_product.hpp"
 #include "lower/matmul_sizes.hpp"
+#include "lower/matmul_src.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -90,38 +91,9 @@ private:
         return composition.sources.size() - first;
     }
 
-    // src where it lies, if that is in f32 rows of one pitch; else a kernel.
     result_t make_src() {
-        const dims_t &shape = src_.chain.shape();
-        problem_t problem;
-        plan_.src_pitch = plan_.depth;
-        dims_t dense = dense_strides(shape);
-        result_t result = src_.chain.finish(dense, problem);
-        if (!result.ok() || plan_.depth == 0) return result;
-        const operand_t &src = problem.src();
-        const dim_t unit = plan_.gemv ? plan_.gemv->src_unit() : 1;
-        if (src.type == data_type_t::f32 && problem.steps.empty()
-                && src.offset == 0 && unit == 1 && is_rows(problem, src))
-            return {};
-        plan_.src_pitch
-                = round_up(plan_.depth, std::max(panel, unit)) + src_pad;
-        for (size_t d = 0; d + 1 < dense.size(); ++d)
-            dense[d] = dense[d] / plan_.depth * plan_.src_pitch;
-        result = src_.chain.finish(dense, problem);
-        return result.ok() ? choose_kernel(problem, isa_, plan_.src) : result;
-    }
-
-    // Loops are merged: there is one, or one of rows and one along them.
-    bool is_rows(const problem_t &problem, const operand_t &src) {
-        const auto &loops = problem.loops;
-        if (loops.empty()) return true;
-        if (loops.size() > 2 || src.strides.back() != 1
-                || problem.dst().strides.back() != 1)
-            return false;
-        if (loops.size() == 1) return true;
-        if (loops[1].extent != plan_.depth) return false;
-        plan_.src_pitch = src.strides[0];
-        return true;
+        return make_src_rows(src_.chain, data_type_t::f32,
+                plan_.gemv ? plan_.gemv->src_unit() : 1, isa_, plan_);
     }
 
     // From the innermost dimension of rows outwards, while they are few enough
