@@ -145,27 +145,17 @@ TEST(matmul, tells_of_weights_that_no_kernel_streams) {
 }
 
 TEST(matmul, multiplies_integers_where_the_graph_has_them) {
-    pattern_graph_t g;
-    matmul(g,
-            {g.dequantized({3, 64}),
-                    g.dequantize_groups(g.tensor(t::u4, {64, 8}), {32, 1})},
-            {3, 8});
-    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
-    std::string kernel;
-    log_of_lowering(g, 0, kernel);
-    EXPECT_EQ(kernel, "portable_integer_matmul");
-}
-
-TEST(matmul, multiplies_no_rows_of_integers) {
-    pattern_graph_t g;
-    matmul(g,
-            {g.dequantized({0, 64}),
-                    g.dequantize_groups(g.tensor(t::u4, {64, 8}), {32, 1})},
-            {0, 8});
-    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
-    std::string kernel;
-    log_of_lowering(g, 0, kernel);
-    EXPECT_EQ(kernel, "portable_integer_matmul");
+    for (const dim_t rows : {3, 0}) {
+        pattern_graph_t g;
+        matmul(g,
+                {g.dequantized({rows, 64}),
+                        g.dequantize_groups(g.tensor(t::u4, {64, 8}), {32, 1})},
+                {rows, 8});
+        EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
+        std::string kernel;
+        log_of_lowering(g, 0, kernel);
+        EXPECT_EQ(kernel, "portable_integer_matmul") << rows << " rows";
+    }
 }
 
 TEST(matmul, tells_why_it_does_not_multiply_integers) {

@@ -20,18 +20,15 @@ class block_chooser_t : private jit_nest_t {
 public:
     block_chooser_t(const problem_t &problem, jit_plan_t &plan)
         : jit_nest_t(problem)
-        , plan_(plan)
-        , dst_bytes_(bytes_of(problem.dst().type, 1)) // of a byte at least
-    {}
+        , plan_(plan) {}
 
     void choose() {
-        const dim_t dst_total = nominal_points() * dst_bytes_;
         const dim_t unit_bytes = std::min(max_unit_bytes,
-                std::max(min_unit_bytes, dst_total / wanted_units));
+                std::max(min_unit_bytes, dst_total() / wanted_units));
 
         plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
         const dim_t row_bytes
-                = std::max<dim_t>(plan_.cols.block * dst_bytes_, 1);
+                = std::max<dim_t>(plan_.cols.block * dst_bytes(), 1);
         plan_.rows.block = std::min(plan_.rows.extent(), max_block_rows());
         if (!plan_.is_packed())
             plan_.rows.block = std::min(plan_.rows.block,
@@ -81,10 +78,9 @@ private:
     dim_t max_block_cols() const {
         if (plan_.panels) return panel_cols();
         if (plan_.is_packed())
-            return nominal_points() * dst_bytes_ <= in_cache_bytes
-                           ? wide_tile_cols
-                           : jit_narrow_cols;
-        const dim_t in_bounce = jit_bounce_bytes / dst_bytes_;
+            return dst_total() <= in_cache_bytes ? wide_tile_cols
+                                                 : jit_narrow_cols;
+        const dim_t in_bounce = jit_bounce_bytes / dst_bytes();
         if (plan_.group_cols > 1 && plan_.block_rows == 1)
             return std::min(in_bounce,
                     jit_max_staged
@@ -95,7 +91,7 @@ private:
     }
     dim_t panel_cols() const {
         constexpr dim_t page = 4096;
-        const dim_t cols = std::min(page / dst_bytes_, jit_wide_panel_cols);
+        const dim_t cols = std::min(page / dst_bytes(), jit_wide_panel_cols);
         return has_few_panels(cols) ? jit_panel_cols : cols;
     }
     // Too few for many threads.
@@ -115,7 +111,6 @@ private:
     }
 
     jit_plan_t &plan_;
-    const dim_t dst_bytes_;
 };
 
 } // namespace

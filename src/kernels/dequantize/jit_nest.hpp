@@ -53,6 +53,9 @@ public:
     }
 
     int src_bits() const { return bits_of(problem_.src().type); }
+    /// Of an element, at least one; and of all of dst.
+    dim_t dst_bytes() const { return bytes_of(problem_.dst().type, 1); }
+    dim_t dst_total() const { return nominal_points() * dst_bytes(); }
 
     // Whatever begins a run along `dense_loop`, or along `outer` with it where
     // that is one, does so at a whole byte.

@@ -32,9 +32,7 @@ class planner_t : private jit_nest_t {
 public:
     planner_t(const problem_t &problem, jit_plan_t &plan)
         : jit_nest_t(problem)
-        , plan_(plan)
-        , dst_bytes_(bytes_of(problem.dst().type, 1)) // of a byte at least
-    {}
+        , plan_(plan) {}
 
     void make() {
         choose_cols();
@@ -197,7 +195,7 @@ private:
     bool can_have_group_table(int inner) const {
         const auto &params = plan_.params;
         const bool is_dense = stride(problem_.src(), inner) == 1;
-        const bool in_memory = nominal_points() * dst_bytes_ > in_cache_bytes;
+        const bool in_memory = dst_total() > in_cache_bytes;
         const dim_t end
                 = is_dense && in_memory ? long_group_in_memory : long_group;
         const auto is_wide = [](const operand_t &operand) {
@@ -211,10 +209,9 @@ private:
     // Columns that are few are joined by the loop around them.
     void choose_panels() {
         const bool by_rows = plan_.scales_rows || plan_.zps_rows;
-        const dim_t dst_total = nominal_points() * dst_bytes_;
-        const bool in_memory = prefers_panels(dst_total);
+        const bool in_memory = prefers_panels(dst_total());
         if (plan_.path != jit_src_path_t::transposed || plan_.params.divides
-                || (!in_memory && dst_total > in_cache_bytes)
+                || (!in_memory && dst_total() > in_cache_bytes)
                 || (plan_.params_vary() && by_rows && plan_.group_cols == 1))
             return;
         const dim_t cols = plan_.cols.extent();
@@ -243,11 +240,11 @@ private:
     }
 
     void choose_stores_and_calls() {
-        const dim_t dst_total = nominal_points() * dst_bytes_;
         // A quantized dst is small beside its source.
-        plan_.streaming = !plan_.params.divides && !plan_.panels
-                          && dst_total > streaming_threshold(plan_.is_packed());
-        const bool in_cache = dst_total <= in_cache_bytes;
+        plan_.streaming
+                = !plan_.params.divides && !plan_.panels
+                  && dst_total() > streaming_threshold(plan_.is_packed());
+        const bool in_cache = dst_total() <= in_cache_bytes;
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
         plan_.joins_groups = can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);
@@ -293,7 +290,6 @@ private:
     }
 
     jit_plan_t &plan_;
-    const dim_t dst_bytes_;
 };
 
 result_t refuse(const std::string &why) {

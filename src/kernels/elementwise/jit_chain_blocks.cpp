@@ -31,32 +31,30 @@ class chain_blocks_t : private jit_nest_t {
 public:
     chain_blocks_t(const problem_t &problem, chain_plan_t &plan)
         : jit_nest_t(problem)
-        , plan_(plan)
-        , dst_bytes_(bytes_of(problem.dst().type, 1)) {}
+        , plan_(plan) {}
 
     void choose() {
-        const dim_t dst_total = nominal_points() * dst_bytes_;
-        plan_.panels = can_panel(dst_total);
+        plan_.panels = can_panel();
         plan_.streaming = !plan_.packs && !plan_.panels
-                          && dst_total > streaming_threshold(plan_.has_tiles);
+                          && dst_total() > streaming_threshold(plan_.has_tiles);
         plan_.desc.prefetching = !plan_.streaming && !plan_.packs
                                  && (plan_.panels || !plan_.has_tiles)
-                                 && dst_total > in_cache_bytes;
+                                 && dst_total() > in_cache_bytes;
         const dim_t unit_bytes = std::min(max_unit_bytes,
-                std::max(min_unit_bytes, dst_total / wanted_units));
+                std::max(min_unit_bytes, dst_total() / wanted_units));
         plan_.col_block = max_direct_cols;
         if (plan_.slice_floats > 0)
             plan_.col_block
                     = std::min(max_staged_cols, plan_.slice_floats - slack);
         if (plan_.streaming || plan_.packs)
             plan_.col_block = std::min(
-                    plan_.col_block, chain_bounce_bytes / dst_bytes_);
+                    plan_.col_block, chain_bounce_bytes / dst_bytes());
         if (plan_.has_tiles) choose_tiles();
         const auto fit = [](dim_t &block, dim_t extent) {
             block = std::max<dim_t>(std::min(block, extent), 1);
         };
         fit(plan_.col_block, plan_.all_cols());
-        const dim_t row_bytes = plan_.col_block * dst_bytes_;
+        const dim_t row_bytes = plan_.col_block * dst_bytes();
         if (!plan_.has_tiles) plan_.row_block = unit_bytes / row_bytes;
         fit(plan_.row_block, plan_.row_extent);
 
@@ -88,9 +86,9 @@ private:
         return rows;
     }
 
-    bool can_panel(dim_t dst_total) const {
+    bool can_panel() const {
         return plan_.has_tiles && !plan_.packs && !plan_.by_group
-               && prefers_panels(dst_total)
+               && prefers_panels(dst_total())
                && plan_.all_cols() >= least_panel_cols
                && (plan_.slice_floats == 0
                        || plan_.slice_floats - slack >= least_panel_cols)
@@ -150,7 +148,6 @@ private:
     }
 
     chain_plan_t &plan_;
-    const dim_t dst_bytes_;
 };
 
 } // namespace
