@@ -73,6 +73,7 @@ const std::vector<shapes_t> &all_shapes() {
             {{3, 250, 6}, {6, 66}},
             {{5, 1}, {1, 128}},
             {{2, 256}, {256, 384}},
+            {{6, 330}, {330, 21}},
     };
     return shapes;
 }
@@ -83,7 +84,7 @@ TEST(matmul, is_the_formula_where_sums_are_exact) {
         for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
             for (const t zps : {t::undef, t::u8, t::s4})
                 for (const t type : {t::f32, t::bf16, t::f16})
-                    for (const dim_t group : {0, -1, 8, 6})
+                    for (const dim_t group : {0, -1, 8, 6, 32})
                         for (int flags = 0; flags < 16; ++flags) {
                             matmul_case_t c;
                             c.src = shapes.src;

@@ -86,6 +86,10 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
 result_t make_dot(
         const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv);
 
+/// The same on AVX2.
+result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
+
 /// The same, of weights of 4 bits by row; unimplemented but for whole tiles of
 /// them.
 result_t make_turned(const gemv_weights_t &weights, dim_t rows,

@@ -1,0 +1,59 @@
+#ifndef KERNELS_MATMUL_JIT_DOT_AVX2_CODE_HPP
+#define KERNELS_MATMUL_JIT_DOT_AVX2_CODE_HPP
+
+#include "kernels/matmul/gemv.hpp"
+
+namespace dnnl_dequant {
+
+/// How weights by column are taken on AVX2. Their depth is in pieces, each of
+/// one scale and zero point: groups, or parts of the only one.
+struct jit_dot_avx2_shape_t {
+    /// Elements that are done together; 0 where groups are not in so many.
+    dim_t step = 0;
+    dim_t piece = 0, pieces = 0; // whole ones; the rest is shorter
+    dim_t rest = 0;
+    /// From a piece's scale to the next one's.
+    dim_t parameter_stride = 0;
+    /// A piece's sums are scaled, not the weights.
+    bool scales_sums = false;
+    /// Of the f32 that a nibble stands for, as many bytes are not all zero.
+    int planes = 2;
+
+    /// Elements at the end that are no whole step.
+    dim_t tail() const { return rest % step; }
+    /// What one piece of code does, at most; and columns of so many rows.
+    int most_rows() const { return planes > 2 ? 2 : 4; }
+    int cols(int rows) const { return planes > 2 || rows > 2 ? 1 : 2; }
+};
+
+jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights);
+
+constexpr int most_dot_avx2_rows = 4, most_dot_avx2_cols = 2;
+/// A sum is in so many parts, one a lane.
+constexpr dim_t dot_avx2_parts = 8;
+
+/// Some rows by some columns, down some pieces.
+struct jit_dot_avx2_args_t {
+    const void *weights[most_dot_avx2_cols]; // of each column
+    const void *tails[most_dot_avx2_cols];   // its last ones, a step's room
+    const float *a;                          // arranged
+    const float *scales, *zps;               // columns x groups
+    float *sums;                             // rows x columns, in parts
+    dim_t a_pitch, sums_pitch;               // bytes
+    dim_t ahead;                             // bytes to the weights read next
+    dim_t pieces, has_rest;
+};
+
+/// Adds to the sums.
+class jit_dot_avx2_code_t {
+public:
+    virtual ~jit_dot_avx2_code_t() = default;
+    virtual void operator()(const jit_dot_avx2_args_t &args) const = 0;
+};
+
+result_t make_jit_dot_avx2_code(const gemv_weights_t &weights, int rows,
+        std::unique_ptr<jit_dot_avx2_code_t> &code);
+
+} // namespace dnnl_dequant
+
+#endif
