@@ -3,7 +3,9 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
+#include "kernels/dequantize/jit_group_table.hpp"
 #include "kernels/dequantize/jit_plan.hpp"
 #include "kernels/dequantize/jit_row_kernel.hpp"
 #include "kernels/kernel.hpp"
@@ -40,6 +42,11 @@ protected:
     /// All row kernels that the plan needs.
     result_t make_row_kernels();
     virtual result_t make_row_kernel(row_src_t src, bool streams) = 0;
+    /// Once there are row kernels.
+    void make_group_table();
+    jit_grouped_cols_t grouped_cols() const {
+        return {plan_.group_cols, step_width_, paired_};
+    }
 
     const problem_t problem_;
     const isa_t isa_;
@@ -57,6 +64,8 @@ protected:
     dim_t step_width_ = 1;
     bool paired_ = false;
     bool always_two_part_ = false; // for what src is
+    // Where the plan has one: of a block of columns that begins with a group.
+    std::vector<uint32_t> group_table_;
 
 private:
     result_t make_tile_kernels(row_src_t src);

@@ -277,7 +277,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.zps = shifted(scratch_.zps, zps_pitch);
     args.zps_high = shifted(
             scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
-    args.group_table = scratch_.group_table;
+    args.group_table = group_table_;
     args.rows = src.count;
     args.cols = chunk.cols;
     args.group_rows = joined ? plan_.rows.inner_extent >> src.other : args.rows;

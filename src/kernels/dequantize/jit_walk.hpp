@@ -85,7 +85,7 @@ private:
     dim_t most_staged_cols() const;
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
-    void make_group_table(const rect_t &rect);
+    void find_group_table(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     dim_t joined_groups(const rect_t &rect) const;
@@ -145,7 +145,8 @@ private:
     dim_t base_[4];          // each operand's element at the outer point
     dim_t tile_row_ = 0;     // the row, of the axis, that the tile begins with
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
-    dim_t joined_groups_ = 0; // of those that are joined
+    dim_t joined_groups_ = 0;               // of those that are joined
+    const uint32_t *group_table_ = nullptr; // of what is staged
     // Whose table of groups is in the scratch; none of no columns.
     dim_t table_col_ = 0, table_cols_ = 0;
     bool two_part_ = false;

@@ -59,7 +59,7 @@ void jit_walk_t::stage(const rect_t &rect) {
     staged_ = rect;
     if (is_joined(rect)) joined_groups_ = joined_groups(rect);
     const auto &params = plan_.params;
-    if (has_group_table_) make_group_table(rect);
+    if (has_group_table_) find_group_table(rect);
     const bool odd
             = stage_operand({params.scales, plan_.scales_vary,
                                     plan_.scales_rows, params.stage_scales,
@@ -92,28 +92,19 @@ dim_t jit_walk_t::joined_groups(const rect_t &rect) const {
     return (static_cast<uint32_t>(rect.rows) + group - 1) / group;
 }
 
-// See jit_row_args_t.
-void jit_walk_t::make_group_table(const rect_t &rect) {
+// Of blocks that begin with a group, as the only one of a short row does, there
+// is one for all; another is made here.
+void jit_walk_t::find_group_table(const rect_t &rect) {
+    if (rect.col % plan_.group_cols == 0) {
+        group_table_ = kernel_.group_table_.data();
+        return;
+    }
+    group_table_ = scratch_.group_table;
     if (table_col_ == rect.col && table_cols_ == rect.cols) return;
     table_col_ = rect.col;
     table_cols_ = rect.cols;
-    const dim_t width = kernel_.step_width_, group_cols = plan_.group_cols;
-    const dim_t odd = kernel_.paired_ ? 1 : 0; // those stand half a step on
-    const auto base = static_cast<uint32_t>(first_group(rect.col));
-    for (dim_t step = 0; step < rect.cols; step += width) {
-        auto *table = scratch_.group_table + step;
-        const dim_t col = rect.col + step;
-        const auto first = static_cast<uint32_t>(col / group_cols);
-        uint32_t group = 0;
-        dim_t left = group_cols - col % group_cols;
-        for (dim_t c = 0; c < width; ++c) {
-            table[(c >> odd) + (c & odd) * (width / 2)] = group;
-            if (--left > 0) continue;
-            left = group_cols;
-            ++group;
-        }
-        table[0] |= (first - base) << group_table_shift;
-    }
+    fill_group_table(
+            kernel_.grouped_cols(), rect.col, rect.cols, scratch_.group_table);
 }
 
 void jit_walk_t::invert_scales(const rect_t &rect) {

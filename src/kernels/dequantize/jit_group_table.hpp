@@ -1,0 +1,24 @@
+#ifndef KERNELS_DEQUANTIZE_JIT_GROUP_TABLE_HPP
+#define KERNELS_DEQUANTIZE_JIT_GROUP_TABLE_HPP
+
+#include <cstdint>
+
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// Columns in groups that share what varies, as row kernels take them.
+struct jit_grouped_cols_t {
+    dim_t group_cols; // of a group
+    dim_t width;      // of a step
+    bool are_paired;  // odd columns of a step stand half a step on
+};
+
+/// What jit_row_args_t::group_table wants of `count` columns from `first` on:
+/// whole steps of it.
+void fill_group_table(const jit_grouped_cols_t &cols, dim_t first, dim_t count,
+        uint32_t *table);
+
+} // namespace dnnl_dequant
+
+#endif
