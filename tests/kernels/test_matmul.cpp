@@ -130,9 +130,10 @@ private:
         fill_small(src_.data(), rows_ * w_.depth, random_);
         scales_.resize(at(w_.groups() * w_.cols));
         zps_.resize(scales_.size());
-        const dim_t most = w_.zps.type == t::s16 ? 300 : 127;
+        const bool is_u8 = w_.zps.type == t::u8;
+        const dim_t least = w_.zps.type == t::s16 ? -300 : is_u8 ? 0 : -128;
         for (float &zp : zps_)
-            zp = static_cast<float>(random_.between(-most - 1, most));
+            zp = static_cast<float>(random_.between(least, is_u8 ? 255 : 127));
         for (float &scale : scales_)
             scale = static_cast<float>(
                     std::exp2(static_cast<double>(random_.between(-2, 1))));
@@ -220,9 +221,8 @@ protected:
             w.pitch = (by_column ? depth + depth % 2 : cols) + 2 * (rows % 3);
             w.group = std::min(group, depth);
             w.scales.type = rows % 2 ? t::f32 : t::bf16;
-            w.zps.type = rows % 4 == 0   ? t::undef
-                         : rows % 4 == 1 ? t::s16
-                                         : t::s8;
+            const t zps[] = {t::u8, t::s16, t::undef, t::s8};
+            w.zps.type = zps[rows % 4];
             w.rounded = rows % 3 == 0   ? t::bf16
                         : rows % 3 == 1 ? t::f32
                                         : t::f16;

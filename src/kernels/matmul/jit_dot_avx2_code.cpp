@@ -310,6 +310,14 @@ private:
     jit_lanes_t<isa_avx2> lanes_;
 };
 
+// A bf16 has every integer up to 256, but not -8 - 255.
+bool differences_are_bf16(const gemv_weights_t &w) {
+    const data_type_t zps = w.zps.type;
+    if (zps == data_type_t::undef || bits_of(zps) < 8) return true;
+    return zps == data_type_t::s8
+           || (zps == data_type_t::u8 && w.type == data_type_t::u4);
+}
+
 } // namespace
 
 jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
@@ -318,8 +326,6 @@ jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
     constexpr dim_t longest_part = 1024;
     const bool is_nibble = bits_of(weights.type) == 4;
     const bool one_group = weights.group >= weights.depth;
-    const data_type_t zps = weights.zps.type;
-    const bool exact_in_bf16 = zps == data_type_t::undef || bits_of(zps) <= 8;
     jit_dot_avx2_shape_t shape;
     shape.step = is_nibble ? 32 : 16;
     if (!one_group && weights.group % shape.step != 0) return {};
@@ -328,7 +334,7 @@ jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
     shape.rest = weights.depth % shape.piece;
     shape.parameter_stride = one_group ? 0 : 1;
     shape.scales_sums = weights.rounded == data_type_t::f32
-                        && (!is_nibble || exact_in_bf16);
+                        && (!is_nibble || differences_are_bf16(weights));
     if (is_nibble && !shape.scales_sums && weights.rounded != data_type_t::bf16)
         shape.planes = 4;
     return shape;
