@@ -201,6 +201,13 @@ private:
         for (dim_t at = 0; at < plan_.depth; at += depth_)
             plan_.depth_blocks.push_back(std::min(depth_, plan_.depth - at));
         note_col_blocks();
+        if (!plan_.gemv) plan_.cols_together = cols_together();
+    }
+
+    size_t cols_together() const {
+        const auto count = static_cast<dim_t>(plan_.col_blocks.size());
+        return static_cast<size_t>(std::clamp<dim_t>(
+                count / (threads_ * units_per_thread), 1, most_cols_together));
     }
 
     result_t make_weights() {

@@ -33,6 +33,10 @@ constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256},
                         deepest_blocks = {512, 128};
 constexpr dim_t many_rows = 128;
 
+// Blocks of columns whose packed weights are read in turns, page by page, and
+// units of work that a thread has at least where there are that many.
+constexpr dim_t most_cols_together = 4, units_per_thread = 4;
+
 inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns) {
     if (rows <= few_rows && by_columns) return wide_blocks;
     return rows < many_rows ? deep_blocks : deepest_blocks;

@@ -1,4 +1,4 @@
-// Products whose columns cannot be cut into blocks.
+// Products whose columns cannot be cut into blocks, or into many.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,20 @@
 namespace dnnl_dequant {
 namespace e2e {
 namespace {
+
+void expect_exact(const matmul_case_t &c, const chain_graph_t &g) {
+    graph built(dnnl::engine::kind::cpu);
+    build(g, built);
+    const auto partitions = built.get_partitions();
+    ASSERT_EQ(partitions.size(), 1u);
+    const auto got = exact_values(g, 3), expected = exact_values(g, 3);
+    run(g, partitions[0], got);
+    compute_exactly(g, expected);
+    EXPECT_EQ(support::difference(data_type_t::f32, expected.back().data(),
+                      got.back().data(), g.tensors.back().span()),
+            "")
+            << to_string(c);
+}
 
 // Each half of them is a matrix of dst.
 TEST(matmul_cuts, moves_halves_of_many_columns) {
@@ -33,19 +47,21 @@ TEST(matmul_cuts, moves_halves_of_many_columns) {
             transpose.outputs
                     = {add_tensor(g, data_type_t::f32, {2, rows, half})};
             g.nodes.push_back(transpose);
-            graph built(dnnl::engine::kind::cpu);
-            build(g, built);
-            const auto partitions = built.get_partitions();
-            ASSERT_EQ(partitions.size(), 1u);
-            const auto got = exact_values(g, 3), expected = exact_values(g, 3);
-            run(g, partitions[0], got);
-            compute_exactly(g, expected);
-            EXPECT_EQ(support::difference(data_type_t::f32,
-                              expected.back().data(), got.back().data(),
-                              g.tensors.back().span()),
-                    "")
-                    << to_string(c);
+            expect_exact(c, g);
         }
+}
+
+// Each thread has several to go through, depth by depth, and one has fewer.
+TEST(matmul_cuts, takes_blocks_of_columns_in_turns) {
+    for (const bool transposed : {true, false}) {
+        matmul_case_t c;
+        c.src = {13, 288};
+        c.weights = {288, 4104};
+        c.quantized = data_type_t::u4;
+        c.group = 32;
+        c.transpose_b = transposed;
+        expect_exact(c, graph_of(c));
+    }
 }
 
 } // namespace

@@ -25,9 +25,13 @@ matmul_t::matmul_t(matmul_plan_t plan)
     if (plan_.integers) weights_floats_ = plan_.integers->own_bytes() / 4;
     parameters_floats_ = plan_.groups * (plan_.pitch + gemv_t::columns_beyond);
     const dim_t partial = plan_.gemv ? plan_.gemv->partial_floats() : 0;
-    thread_floats_ = weights_floats_ + rows * plan_.pitch * (1 + partial)
-                     + parameters_floats_
-                               * static_cast<dim_t>(plan_.parameters.size());
+    sums_floats_ = rows * plan_.pitch;
+    thread_floats_
+            = weights_floats_
+              + sums_floats_
+                        * (static_cast<dim_t>(plan_.cols_together) + partial)
+              + parameters_floats_
+                        * static_cast<dim_t>(plan_.parameters.size());
 }
 
 void matmul_t::note_packed() {
@@ -68,9 +72,14 @@ void matmul_t::pack(void *const *buffers, dim_t begin, dim_t end,
     }
 }
 
-dim_t matmul_t::work_amount() const {
+dim_t matmul_t::col_units() const {
     return static_cast<dim_t>(
-            plan_.row_blocks.size() * plan_.col_blocks.size());
+            (plan_.col_blocks.size() + plan_.cols_together - 1)
+            / plan_.cols_together);
+}
+
+dim_t matmul_t::work_amount() const {
+    return static_cast<dim_t>(plan_.row_blocks.size()) * col_units();
 }
 
 dim_t matmul_t::cols() const {
@@ -93,27 +102,36 @@ void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
         const float *shared, float *own) const noexcept {
     const bool as_packed = plan_.integers || !plan_.gemv;
     const float *src = as_packed ? shared : src_rows(buffers, shared);
-    const auto cols = static_cast<dim_t>(plan_.col_blocks.size());
-    for (dim_t unit = begin; unit < end; ++unit)
-        run_unit(buffers, static_cast<size_t>(unit / cols),
-                static_cast<size_t>(unit % cols), src, own);
+    const dim_t units = col_units();
+    for (dim_t unit = begin; unit < end; ++unit) {
+        const size_t first
+                = static_cast<size_t>(unit % units) * plan_.cols_together;
+        const col_range_t cols {first,
+                std::min(first + plan_.cols_together, plan_.col_blocks.size())};
+        run_unit(buffers, static_cast<size_t>(unit / units), cols, src, own);
+    }
 }
 
 // What is made f32 next: it would come from memory a line at a time.
-read_ahead_t matmul_t::weights_after(const block_kernels_t::index_t &block,
-        void *const *weights_buffers) const noexcept {
-    block_kernels_t::index_t next = block;
-    if (++next[1] == plan_.depth_blocks.size()) {
-        next[1] = 0;
-        if (++next[2] == plan_.col_blocks.size()) return {};
+read_ahead_t matmul_t::weights_after(block_kernels_t::index_t block,
+        const col_range_t &cols, void *const *weights_buffers) const noexcept {
+    auto &[outer, depth, col] = block;
+    if (++col == cols.end) {
+        col = cols.begin;
+        if (++depth == plan_.depth_blocks.size()) {
+            depth = 0;
+            col = cols.end;
+        }
     }
+    if (col == plan_.col_blocks.size()) return {};
     read_ahead_t ahead = plan_.packed_weights;
-    ahead.first = plan_.weights.address_of(next, 0, weights_buffers);
+    ahead.first = plan_.weights.address_of(block, 0, weights_buffers);
     return ahead;
 }
 
 void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
-        size_t col_block, const float *packed, float *own) const noexcept {
+        const col_range_t &cols, const float *packed,
+        float *own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
     std::array<void *, max_buffers> at {};
     std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
@@ -123,22 +141,28 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
     gemm_block_t block;
     block.a = packed + rows.first * plan_.depth;
     block.b = own;
-    block.c = own + weights_floats_;
     block.ldb = block.ldc = plan_.pitch;
     block.rows = rows.rows;
-    const dim_t panel = plan_.gemm->panel();
-    block.cols = (plan_.col_blocks[col_block] + panel - 1) / panel * panel;
     block.accumulates = false;
+    const dim_t panel = plan_.gemm->panel();
+    float *const sums = own + weights_floats_;
     for (size_t k = 0; k < plan_.depth_blocks.size(); ++k) {
         block.depth = plan_.depth_blocks[k];
-        plan_.weights.run({rows.outer, k, col_block}, at.data());
-        block.ahead = weights_after({rows.outer, k, col_block}, at.data());
-        plan_.gemm->run(block);
+        block.c = sums;
+        for (size_t col = cols.begin; col < cols.end; ++col) {
+            const block_kernels_t::index_t index {rows.outer, k, col};
+            plan_.weights.run(index, at.data());
+            block.ahead = weights_after(index, cols, at.data());
+            block.cols = (plan_.col_blocks[col] + panel - 1) / panel * panel;
+            plan_.gemm->run(block);
+            block.c += sums_floats_;
+        }
         block.a += block.rows * block.depth;
         block.accumulates = true;
     }
     if (plan_.depth_blocks.empty())
-        std::fill_n(block.c, rows.rows * plan_.pitch, 0.f);
+        std::fill_n(sums,
+                static_cast<dim_t>(cols.end - cols.begin) * sums_floats_, 0.f);
 }
 
 // The sums, partial ones, and the parameters.
@@ -165,25 +189,28 @@ void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
 }
 
 void matmul_t::run_unit(void *const *buffers, size_t row_block,
-        size_t col_block, const float *src, float *own) const noexcept {
+        const col_range_t &cols, const float *src, float *own) const noexcept {
     void *const *const of_weights = buffers + plan_.src_operands;
     float *const sums = own + weights_floats_;
     const auto &rows = plan_.row_blocks[row_block];
     if (plan_.integers)
         plan_.integers->run(of_weights,
                 {rows.first, rows.rows,
-                        static_cast<dim_t>(col_block) * plan_.col_blocks[0],
-                        plan_.col_blocks[col_block], sums, plan_.pitch},
+                        static_cast<dim_t>(cols.begin) * plan_.col_blocks[0],
+                        plan_.col_blocks[cols.begin], sums, plan_.pitch},
                 src, own);
     else if (plan_.gemv)
-        multiply_few(of_weights, row_block, col_block, src, sums);
-    else multiply(of_weights, row_block, col_block, src, own);
+        multiply_few(of_weights, row_block, cols.begin, src, sums);
+    else multiply(of_weights, row_block, cols, src, own);
 
     // The result's buffers are the last ones; the sums come before them.
     std::array<void *, max_buffers> at {sums};
     void *const *const rest = of_weights + plan_.weights_operands;
     std::copy(rest, rest + plan_.result.operand_count() - 1, at.begin() + 1);
-    plan_.result.run({row_block, col_block, 0}, at.data());
+    for (size_t col = cols.begin; col < cols.end; ++col) {
+        plan_.result.run({row_block, col, 0}, at.data());
+        at[0] = static_cast<float *>(at[0]) + sums_floats_;
+    }
 }
 
 } // namespace dnnl_dequant

@@ -32,9 +32,12 @@ struct matmul_plan_t {
 
     std::vector<row_block_t> row_blocks;
     std::vector<dim_t> depth_blocks, col_blocks; // sizes
-    dim_t pitch = 0;                             // of both blocks
-    block_kernels_t weights;                     // outer, depth, columns
-    block_kernels_t result;                      // row block, columns
+    /// Blocks of columns that are multiplied in turns, block of depth by block
+    /// of depth: their packed weights lie on the same pages.
+    size_t cols_together = 1;
+    dim_t pitch = 0;         // of both blocks
+    block_kernels_t weights; // outer, depth, columns
+    block_kernels_t result;  // row block, columns
     /// How the packed weights of a block lie, but for where they begin.
     read_ahead_t packed_weights;
     std::shared_ptr<const gemm_t> gemm;
@@ -93,23 +96,31 @@ public:
             float *own) const noexcept;
 
 private:
+    struct col_range_t {
+        size_t begin, end; // blocks of columns
+    };
+
     void note_packed();
+    dim_t col_units() const;
     const float *src_rows(
             void *const *buffers, const float *shared) const noexcept;
     void multiply(void *const *weights_buffers, size_t row_block,
-            size_t col_block, const float *packed, float *own) const noexcept;
-    read_ahead_t weights_after(const block_kernels_t::index_t &block,
+            const col_range_t &cols, const float *packed,
+            float *own) const noexcept;
+    read_ahead_t weights_after(block_kernels_t::index_t block,
+            const col_range_t &cols,
             void *const *weights_buffers) const noexcept;
     void multiply_few(void *const *weights_buffers, size_t row_block,
             size_t col_block, const float *src, float *sums) const noexcept;
-    void run_unit(void *const *buffers, size_t row_block, size_t col_block,
-            const float *src, float *own) const noexcept;
+    void run_unit(void *const *buffers, size_t row_block,
+            const col_range_t &cols, const float *src,
+            float *own) const noexcept;
 
     const matmul_plan_t plan_;
     /// Row blocks, no rows twice: of several batches they may be the same.
     std::vector<size_t> blocks_to_pack_;
     dim_t packed_floats_ = 0, weights_floats_ = 0, parameters_floats_ = 0,
-          thread_floats_ = 0;
+          sums_floats_ = 0, thread_floats_ = 0;
 };
 
 } // namespace dnnl_dequant
