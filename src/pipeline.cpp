@@ -6,6 +6,7 @@
 #include "base/growth.hpp"
 #include "base/log.hpp"
 #include "exec/cache.hpp"
+#include "exec/constant_cache.hpp"
 #include "exec/log_text.hpp"
 #include "exec/parallel.hpp"
 #include "graph/op_schema.hpp"
@@ -119,17 +120,22 @@ dnnl_status_t compile(compiled_partition_t &compiled,
     const partition_t &partition = *compiled.partition;
     const isa_t isa = effective_isa();
     const int threads = available_threads();
+    const bool keeps = keeps_constants();
     const auto make = [&]() -> compile_result_t {
         lowered_t lowered;
-        const result_t result
-                = lower(partition, inputs, outputs, isa, threads, lowered);
+        const result_t result = lower(
+                partition, inputs, outputs, isa, threads, keeps, lowered);
         if (!result.ok()) return {result, nullptr};
         return {result, std::make_shared<executable_t>(std::move(lowered))};
     };
     bool hit = false;
     const compile_result_t made = find_or_make(
-            cache_key(partition, inputs, outputs, threads, isa), make, hit);
+            cache_key(partition, inputs, outputs, threads, isa, keeps), make,
+            hit);
     compiled.executable = made.executable;
+    compiled.constants.reset();
+    if (made.executable && made.executable->lowered().implementation.repacked)
+        compiled.constants = std::make_unique<constant_store_t>();
     compiled.upstream.reset();
     if (made.result.status == status_t::unimplemented
             && partition.upstream.size() == 1)
@@ -151,7 +157,8 @@ dnnl_status_t execute(
         const compiled_partition_t &compiled, const buffer_list_t &buffers) {
     const bool profile = log_enabled(log_profile_exec);
     const double start = profile ? now_ms() : 0;
-    const result_t result = compiled.executable->execute(buffers);
+    const result_t result
+            = compiled.executable->execute(buffers, compiled.constants.get());
     if (!result.ok())
         return refuse("execute",
                 {result.status, describe(compiled.partition->ops.back()) + ": "

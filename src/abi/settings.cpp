@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "exec/cache.hpp"
+#include "exec/constant_cache.hpp"
 #include "pipeline.hpp"
 
 using namespace dnnl_dequant;
@@ -29,6 +30,23 @@ dnnl_status_t dnnl_graph_set_compiled_partition_cache_capacity(int capacity) {
         if (status == dnnl_success) set_cache_capacity(capacity);
         return status;
     }, capacity);
+}
+
+dnnl_status_t dnnl_graph_set_constant_tensor_cache(int flag) {
+    constexpr auto real = &api_t::dnnl_graph_set_constant_tensor_cache;
+    return enter(real, [=] {
+        return change_constant_capacity(
+                [=] { return upstream::call(real, flag); });
+    }, flag);
+}
+
+dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(
+        dnnl_engine_kind_t engine_kind, size_t megabytes) {
+    constexpr auto real = &api_t::dnnl_graph_set_constant_tensor_cache_capacity;
+    return enter(real, [=] {
+        return change_constant_capacity(
+                [=] { return upstream::call(real, engine_kind, megabytes); });
+    }, engine_kind, megabytes);
 }
 
 void dnnl_dequant_set_enabled(int enabled) {

@@ -125,10 +125,12 @@ cache_t &cache() {
 
 std::string cache_key(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
-        const std::vector<logical_tensor_t> &outputs, int threads, isa_t isa) {
+        const std::vector<logical_tensor_t> &outputs, int threads, isa_t isa,
+        bool keeps_constants) {
     identity_t key(partition.identity);
     key.add(threads);
     key.add(isa);
+    key.add(keeps_constants);
     key.add(inputs);
     key.add(outputs);
     return key.take();

@@ -16,10 +16,12 @@ struct compile_result_t {
 };
 
 /// What a compiled partition depends on, as bytes: op kinds, attributes and
-/// ids, the ports as given, engine, threads, ISA and fpmath mode.
+/// ids, the ports as given, engine, threads, ISA, fpmath mode, and whether what
+/// is made of constants is kept.
 std::string cache_key(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
-        const std::vector<logical_tensor_t> &outputs, int threads, isa_t isa);
+        const std::vector<logical_tensor_t> &outputs, int threads, isa_t isa,
+        bool keeps_constants);
 
 /// The executable for `key`, made by `make` unless it is there. However many
 /// threads ask for one key at once, one makes and the others wait; a failure

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "exec/constant_cache.hpp"
 #include "exec/executable.hpp"
 
 namespace dnnl_dequant {
@@ -14,6 +15,8 @@ struct compiled_partition_t {
     std::shared_ptr<const executable_t> executable;
     /// oneDNN's own, for what we refuse and oneDNN takes.
     std::shared_ptr<dnnl_graph_compiled_partition> upstream;
+    /// Null where nothing is to be kept.
+    std::unique_ptr<constant_store_t> constants;
 };
 
 /// oneDNN's compiled partition for a partition of ours that we refuse to

@@ -46,7 +46,27 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
     return nullptr;
 }
 
-result_t executable_t::execute(const buffer_list_t &given) const {
+// By weights that are repacked, if they are or can be kept.
+result_t executable_t::run_product(
+        void **buffers, constant_store_t *constants) const {
+    const auto &product = lowered_.implementation.matmul;
+    const auto &repacked = lowered_.implementation.repacked;
+    if (!repacked || constants == nullptr) return run_matmul(*product, buffers);
+    const matmul_plan_t &plan = repacked->plan();
+    void **const of_weights = buffers + plan.src_operands;
+    constant_store_t::addresses_t addresses {};
+    std::copy_n(of_weights, plan.weights_operands, addresses.begin());
+    const auto kept = constants->find_or_make(addresses,
+            static_cast<size_t>(plan.integers->repacked_bytes()),
+            [&](void *to) { run_repack(*plan.integers, of_weights, to); });
+    if (!kept) return run_matmul(*product, buffers);
+    // The product only reads them.
+    of_weights[0] = const_cast<void *>(kept.get());
+    return run_matmul(*repacked, buffers);
+}
+
+result_t executable_t::execute(
+        const buffer_list_t &given, constant_store_t *constants) const {
     std::array<void *, max_operands> buffers {};
     // Whose parameters are written where x is empty too.
     const bool finds_range = lowered_.implementation.dynamic
@@ -96,8 +116,7 @@ result_t executable_t::execute(const buffer_list_t &given) const {
         run_parallel(*implementation.kernel, buffers.data(), bytes_);
         return {};
     }
-    if (implementation.matmul)
-        return run_matmul(*implementation.matmul, buffers.data());
+    if (implementation.matmul) return run_product(buffers.data(), constants);
     const status_t status = implementation.primitive->execute(buffers.data());
     if (status == status_t::success) return {};
     return {status, "oneDNN's primitive failed"};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "exec/buffer_list.hpp"
+#include "exec/constant_cache.hpp"
 #include "lower/lower.hpp"
 
 namespace dnnl_dequant {
@@ -20,11 +21,15 @@ public:
     const logical_tensor_t *find_tensor(size_t id) const;
 
     /// Runs on the buffers, found by id, in whatever order.
+    /// @param constants What the compiled partition keeps; null: nothing
     /// @returns invalid_arguments with a sentence where a tensor is missing,
     ///     is null or has another number of elements; then nothing is written.
-    result_t execute(const buffer_list_t &inputs_and_outputs) const;
+    result_t execute(const buffer_list_t &inputs_and_outputs,
+            constant_store_t *constants) const;
 
 private:
+    result_t run_product(void **buffers, constant_store_t *constants) const;
+
     lowered_t lowered_;
     dim_t bytes_ = 0;
     bool empty_ = false; // nothing to compute

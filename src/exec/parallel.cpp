@@ -173,6 +173,16 @@ void lay_out_integers(const integer_product_t &product, void *const *buffers,
 
 } // namespace
 
+void run_repack(const integer_product_t &product, void *const *buffers,
+        void *to) noexcept {
+    const dim_t panels = product.repacked_panels();
+    const dim_t bytes = product.repacked_bytes();
+    split_over(useful_threads(std::min(panels, bytes / bytes_per_thread)),
+            panels, [&](int, dim_t begin, dim_t end) {
+        product.repack(buffers, begin, end, to);
+    });
+}
+
 result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
     const matmul_plan_t &plan = matmul.plan();
     const dim_t shared = matmul.shared_floats();

@@ -25,6 +25,10 @@ void run_dynamic(
 void run_spelled(
         const spelled_quantize_t &kernel, void *const *buffers, dim_t bytes);
 
+/// Repacks the weights of a product, whose operands are `buffers`.
+void run_repack(const integer_product_t &product, void *const *buffers,
+        void *to) noexcept;
+
 /// Runs a product, in memory that it takes for the time.
 /// @returns out_of_memory where there is none; then nothing is written.
 result_t run_matmul(const matmul_t &matmul, void *const *buffers);

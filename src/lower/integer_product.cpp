@@ -73,9 +73,10 @@ std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand) {
 class planner_t {
 public:
     planner_t(const composition_t &src, const composition_t &weights,
-            integer_plan_t &plan)
+            bool repacks, integer_plan_t &plan)
         : src_(src)
         , weights_(weights)
+        , repacks_(repacks)
         , plan_(plan)
         , k_(weights.chain.shape().size() - 2) {}
 
@@ -92,6 +93,9 @@ public:
         if (result.ok()) result = cut_groups();
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
+        if (result.ok() && repacks_)
+            result = make_integer_repacked(
+                    plan_.format, plan_.rows, isa, plan_.repacked);
         return result;
     }
 
@@ -180,9 +184,11 @@ private:
             return refuse("groups along the columns of the weights");
         // What is read of one column is read of no other.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
-        format.is_packed = plan_.rows <= (format.depth_stride == 1
-                                                  ? most_packed_rows_by_column
-                                                  : most_packed_rows);
+        format.is_packed
+                = repacks_
+                  || plan_.rows <= (format.depth_stride == 1
+                                            ? most_packed_rows_by_column
+                                            : most_packed_rows);
         return {};
     }
 
@@ -283,6 +289,7 @@ private:
     }
 
     const composition_t &src_, &weights_;
+    const bool repacks_;
     integer_plan_t &plan_;
     const size_t k_;            // the weights' dimension that is summed
     dim_t most_difference_ = 0; // of an integer of src and its zero point
@@ -301,7 +308,7 @@ std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
         const integer_plan_t::block_t &block) {
     if (!is_quantized(src)) return nullptr;
     integer_plan_t plan;
-    planner_t planner(src, weights, plan);
+    planner_t planner(src, weights, false, plan);
     result_t result = planner.make(isa);
     // Its integers are multiplied as f32 then.
     if (!result.ok()) {
@@ -317,6 +324,17 @@ std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
                 "jit_integer_matmul_few_rows_avx512_core_vnni: "
                         + result.reason);
     return std::make_shared<const integer_product_t>(std::move(plan));
+}
+
+std::shared_ptr<const integer_product_t> make_repacked_integers(
+        const composition_t &src, const composition_t &weights, isa_t isa) {
+    integer_plan_t plan;
+    const result_t result = planner_t(src, weights, true, plan).make(isa);
+    if (result.ok())
+        return std::make_shared<const integer_product_t>(std::move(plan));
+    log_refusal(log_dispatch, "implementation",
+            "jit_integer_matmul_repacked_avx512_core_vnni: " + result.reason);
+    return nullptr;
 }
 
 } // namespace dnnl_dequant

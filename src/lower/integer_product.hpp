@@ -15,6 +15,11 @@ std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
         const composition_t &weights, isa_t isa,
         const integer_plan_t::block_t &block);
 
+/// The same of weights that are repacked once, in few rows by which they are
+/// multiplied as they lie then. Of what make_integers() took.
+std::shared_ptr<const integer_product_t> make_repacked_integers(
+        const composition_t &src, const composition_t &weights, isa_t isa);
+
 } // namespace dnnl_dequant
 
 #endif

@@ -112,7 +112,7 @@ result_t lower_chain(const partition_t &partition, composition_t &composition,
 result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, isa_t isa, int threads,
-        lowered_t &lowered) {
+        bool keeps_constants, lowered_t &lowered) {
     lowered = lowered_t();
     result_t result = resolve_ports(partition, inputs, outputs, lowered);
     if (result.ok() && is_range_quantize(partition.ops.front()))
@@ -127,8 +127,12 @@ result_t lower(const partition_t &partition,
     if (!result.ok()) return result;
     for (const size_t tensor : composition.must_be_zero)
         lowered.must_be_zero.push_back(*find_port(lowered.inputs, tensor));
-    if (composition.product)
-        return lower_matmul(partition, composition, isa, threads, lowered);
+    if (composition.product) {
+        result = lower_matmul(partition, composition, isa, threads, lowered);
+        if (result.ok() && keeps_constants)
+            result = lower_repacked(composition, isa, threads, lowered);
+        return result;
+    }
     return lower_chain(partition, composition, isa, lowered);
 }
 

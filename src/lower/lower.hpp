@@ -18,15 +18,19 @@ namespace dnnl_dequant {
 /// What carries a problem out: one of our kernels, one that finds its
 /// parameters first (by an op's formula, or by one that ops spell out), a
 /// product whose elements the problem begins with, or a primitive of oneDNN's.
-/// Exactly one is set.
+/// Exactly one is set, but for what may be repacked.
 struct implementation_t {
     std::shared_ptr<const kernel_t> kernel;
     std::shared_ptr<const dynamic_quantize_t> dynamic;
     std::shared_ptr<const spelled_quantize_t> spelled;
     std::shared_ptr<const matmul_t> matmul;
     std::shared_ptr<const reorder_t> primitive;
+    /// The product by weights that are repacked once, to the same bits, or
+    /// null; `matmul` serves where they cannot be kept.
+    std::shared_ptr<const matmul_t> repacked;
 
     const char *name() const {
+        if (repacked) return repacked->name();
         if (matmul) return matmul->name();
         if (dynamic) return dynamic->name();
         if (spelled) return spelled->name.c_str();
@@ -56,6 +60,8 @@ struct lowered_t {
 ///     in any order, found by id.
 /// @param isa What kernels may use.
 /// @param threads What it will run on, most likely.
+/// @param keeps_constants What is made of constant tensors may be kept from
+///     one execution to the next.
 /// @returns invalid_arguments where a port is missing or its layout unknown,
 ///     invalid_data_type, invalid_shape or invalid_graph_op where they do not
 ///     fit the partition or each other, unimplemented for what only oneDNN
@@ -63,7 +69,7 @@ struct lowered_t {
 result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, isa_t isa, int threads,
-        lowered_t &lowered);
+        bool keeps_constants, lowered_t &lowered);
 
 /// The first kernel of ours, best first, that takes the problem.
 result_t choose_kernel(const problem_t &problem, isa_t isa,

@@ -23,12 +23,13 @@ namespace {
 class lowering_t {
 public:
     lowering_t(const composition_t &composition, isa_t isa, int threads,
-            lowered_t &lowered)
+            bool repacks, lowered_t &lowered)
         : src_(composition.product->src)
         , weights_(composition.product->weights)
         , result_(composition)
         , isa_(isa)
         , threads_(std::max(threads, 1))
+        , repacks_(repacks)
         , lowered_(lowered)
         , dst_(lowered.outputs.front())
         , shape_(composition.product->shape)
@@ -135,6 +136,10 @@ private:
 
     // Of few rows: integers as a stream, else f32 as one, else integers.
     void choose_integers_or_gemv() {
+        if (repacks_) {
+            plan_.integers = make_repacked_integers(src_, weights_, isa_);
+            return;
+        }
         plan_.integers = make_integers(
                 src_, weights_, isa_, {block_rows_, most_gemv_cols});
         if (plan_.integers) {
@@ -153,6 +158,7 @@ private:
         dim_t most = streams && !by_column
                              ? most_gemv_cols
                              : most_integer_cols(block_rows_, by_column);
+        if (repacks_) most = most_repacked_cols(block_rows_);
         most = std::min(
                 most, round_up((shape_.back() + threads_ - 1) / threads_,
                               integer_panel));
@@ -331,6 +337,7 @@ private:
     const composition_t &src_, &weights_, &result_;
     const isa_t isa_;
     const dim_t threads_;
+    const bool repacks_;
     lowered_t &lowered_;
     const logical_tensor_t &dst_;
     const dims_t shape_; // of the product
@@ -347,6 +354,11 @@ private:
 
 } // namespace
 
+result_t lower_product(const composition_t &composition, isa_t isa, int threads,
+        bool repacks, lowered_t &lowered) {
+    return lowering_t(composition, isa, threads, repacks, lowered).run();
+}
+
 result_t lower_matmul(const partition_t &partition,
         const composition_t &composition, isa_t isa, int threads,
         lowered_t &lowered) {
@@ -356,7 +368,7 @@ result_t lower_matmul(const partition_t &partition,
             partition, chain.shape(), dense_strides(chain.shape()), dst);
     if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
     if (!result.ok()) return result;
-    return lowering_t(composition, isa, threads, lowered).run();
+    return lower_product(composition, isa, threads, false, lowered);
 }
 
 } // namespace dnnl_dequant

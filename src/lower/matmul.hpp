@@ -10,6 +10,17 @@ result_t lower_matmul(const partition_t &partition,
         const composition_t &composition, isa_t isa, int threads,
         lowered_t &lowered);
 
+/// Makes lowered.implementation.matmul for the output that `lowered` has.
+/// @param repacks as integers by weights that are repacked, if it can be
+result_t lower_product(const composition_t &composition, isa_t isa, int threads,
+        bool repacks, lowered_t &lowered);
+
+/// Behind lower_matmul(): adds the product by weights that are repacked once,
+/// where integers are multiplied, by few rows, and all that the weights are
+/// made of is constant.
+result_t lower_repacked(const composition_t &composition, isa_t isa,
+        int threads, lowered_t &lowered);
+
 } // namespace dnnl_dequant
 
 #endif

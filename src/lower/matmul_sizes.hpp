@@ -68,6 +68,18 @@ constexpr dim_t few_quantized_rows(bool by_column) {
 // 3.5 and 3.35, 32 rows 5.0 and 5.4.
 constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 
+// Up to so many rows weights that were repacked are faster than what unpacks
+// them time and again.
+constexpr dim_t most_repacked_rows = 64;
+// Of their columns as many are done together as have sums in a core's first
+// cache, and no fewer than are worth a call.
+inline dim_t most_repacked_cols(dim_t rows) {
+    constexpr dim_t most_sums = 4096, least = 4 * integer_panel;
+    return std::max(most_sums / std::max<dim_t>(rows, 1) / integer_panel
+                            * integer_panel,
+            least);
+}
+
 // Columns of integers that are done together: their sums stay in a core's
 // second cache; rows of weights are read as streams, columns a panel after the
 // other.

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "e2e/matmul_graph.hpp"
+#include "e2e/integer_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
@@ -18,48 +18,6 @@ namespace {
 
 using t = data_type_t;
 using support::qtype_t;
-
-// How src is quantized: a scale for all, for each row, or for groups of a row.
-struct source_t {
-    t type;
-    qtype_t qtype;
-    dim_t group;
-    bool has_zps;
-    bool from_f32; // by a DynamicQuantize in the graph
-};
-
-// graph_of(c) with a src that is dequantized: ops 2 and, perhaps, 3 before the
-// MatMul in order of use; the MatMul stays op 1.
-chain_graph_t graph_of(const matmul_case_t &c, const source_t &source) {
-    chain_graph_t g = e2e::graph_of(c);
-    const size_t src = g.nodes[1].inputs[0];
-    const dims_t dims = g.tensors[src].dims;
-    dequantize_case_t how;
-    how.seed = c.seed;
-    how.src.dims = dims;
-    how.qtype = source.qtype;
-    how.axis = static_cast<dim_t>(dims.size()) - 2;
-    how.group_shape.assign(dims.size(), 1);
-    how.group_shape.back() = source.group;
-    const dims_t grid = support::scales_dims_of(how);
-    chain_node_t dequantize {op::kind::DynamicDequantize, {}, {}};
-    dequantize.dequantize = how;
-    dequantize.inputs
-            = {add_tensor(g, source.type, dims), add_tensor(g, t::f32, grid)};
-    if (source.has_zps)
-        dequantize.inputs.push_back(add_tensor(g, source.type, grid));
-    dequantize.outputs = {src};
-    if (source.from_f32) {
-        chain_node_t quantize {op::kind::DynamicQuantize, {}, {}};
-        quantize.dequantize = how;
-        quantize.inputs = dequantize.inputs;
-        quantize.inputs[0] = add_tensor(g, t::f32, dims);
-        quantize.outputs = {dequantize.inputs[0]};
-        g.nodes.push_back(quantize);
-    }
-    g.nodes.push_back(dequantize);
-    return g;
-}
 
 std::vector<partition> partitions_of(
         const chain_graph_t &g, partition::policy policy) {
@@ -90,7 +48,8 @@ bool multiplies_integers() {
 }
 
 // The values of every op by itself but the MatMul's, whose sums are doubles.
-void check(const matmul_case_t &c, const source_t &source, bool expects) {
+void check(
+        const matmul_case_t &c, const quantized_src_t &source, bool expects) {
     const chain_graph_t g = graph_of(c, source);
     const auto fused = partitions_of(g, partition::policy::fusion);
     ASSERT_EQ(fused.size(), 1u);
@@ -116,7 +75,7 @@ void check(const matmul_case_t &c, const source_t &source, bool expects) {
 }
 
 // The first rows of a product of twice as many.
-void check_bits(const matmul_case_t &few, const source_t &source) {
+void check_bits(const matmul_case_t &few, const quantized_src_t &source) {
     matmul_case_t many = few;
     many.src[0] *= 2;
     const chain_graph_t of_few = graph_of(few, source),
@@ -147,14 +106,15 @@ void check_bits(const matmul_case_t &few, const source_t &source) {
 }
 
 TEST(integer_matmul, is_near_the_dequantized_product) {
-    const source_t sources[] = {{t::u8, qtype_t::per_tensor, 0, true, false},
-            {t::s8, qtype_t::per_tensor, 0, false, true},
-            {t::s8, qtype_t::per_channel, 0, false, true},
-            {t::u8, qtype_t::per_channel, 0, true, true},
-            {t::s8, qtype_t::per_group, 32, false, true},
-            {t::u8, qtype_t::per_group, 16, true, false}};
+    const quantized_src_t sources[]
+            = {{t::u8, qtype_t::per_tensor, 0, true, false},
+                    {t::s8, qtype_t::per_tensor, 0, false, true},
+                    {t::s8, qtype_t::per_channel, 0, false, true},
+                    {t::u8, qtype_t::per_channel, 0, true, true},
+                    {t::s8, qtype_t::per_group, 32, false, true},
+                    {t::u8, qtype_t::per_group, 16, true, false}};
     dim_t n = 0;
-    for (const source_t &source : sources)
+    for (const quantized_src_t &source : sources)
         for (const auto &[src, weights] :
                 std::vector<std::pair<dims_t, dims_t>> {{{1, 64}, {64, 64}},
                         {{3, 96}, {96, 130}}, {{2, 3, 64}, {64, 34}},
@@ -183,9 +143,10 @@ TEST(integer_matmul, is_near_the_dequantized_product) {
 
 // Nibbles side by side down the depth are taken by eight.
 TEST(integer_matmul, takes_groups_that_end_anywhere) {
-    const source_t sources[] = {{t::u8, qtype_t::per_channel, 0, true, true},
-            {t::s8, qtype_t::per_tensor, 0, false, false}};
-    for (const source_t &source : sources)
+    const quantized_src_t sources[]
+            = {{t::u8, qtype_t::per_channel, 0, true, true},
+                    {t::s8, qtype_t::per_tensor, 0, false, false}};
+    for (const quantized_src_t &source : sources)
         for (const auto &[depth, group] : std::vector<std::pair<dim_t, dim_t>> {
                      {60, 0}, {62, -1}, {254, -1}, {84, 28}, {90, 30}})
             for (const dim_t rows : {3, 7})
@@ -231,7 +192,7 @@ TEST(integer_matmul, few_rows_have_the_bits_of_many) {
 
 // Groups of eight are multiplied as f32, and so is a product in batches.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
-    const source_t source {t::u8, qtype_t::per_tensor, 0, true, false};
+    const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
     matmul_case_t c;
     c.src = {3, 64};
     c.weights = {64, 66};

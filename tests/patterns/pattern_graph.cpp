@@ -246,7 +246,7 @@ lowered_t pattern_graph_t::lowered(size_t op) const {
         output.layout_type = dnnl_graph_layout_type_any;
     lowered_t result;
     const result_t done
-            = lower(*partition, tensors_, outputs, isa_none, 1, result);
+            = lower(*partition, tensors_, outputs, isa_none, 1, false, result);
     if (!done.ok()) throw std::runtime_error(done.reason);
     return result;
 }

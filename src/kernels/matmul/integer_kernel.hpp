@@ -59,6 +59,12 @@ struct integer_columns_t {
     float scales[integer_panel];
 };
 
+/// One of the shorts.
+inline uint32_t integer_short(int32_t zp, int32_t sum) {
+    return (static_cast<uint32_t>(-zp) << 16)
+           | (static_cast<uint32_t>(-sum) & UINT16_MAX);
+}
+
 /// Where scales and zero points of some groups lie: column 0's elements, one a
 /// group.
 struct integer_parameters_t {

@@ -25,6 +25,7 @@ integer_product_t::integer_product_t(integer_plan_t plan)
     : plan_(std::move(plan)) {
     if (plan_.stream) place_groups_of_stream();
     else place_groups();
+    if (plan_.repacked) lay_out_repacked();
 }
 
 void integer_product_t::place_groups_of_stream() {
@@ -92,6 +93,7 @@ dim_t integer_product_t::panel_bytes() const {
 }
 
 dim_t integer_product_t::own_bytes() const {
+    if (plan_.repacked) return 0;
     if (plan_.stream)
         return whole_lines(plan_.stream->own_bytes(
                 plan_.stream_block.rows, plan_.stream_block.cols));
@@ -208,10 +210,10 @@ integer_asked_t integer_product_t::asked(void *const *buffers,
             end - begin};
 }
 
-void integer_product_t::multiply(void *const *buffers, const block_t &block,
-        const part_t &part, const void *shared) const {
+// The rows of src from a group on.
+integer_tile_t integer_product_t::src_tile(
+        const block_t &block, size_t first_group, const void *shared) const {
     const auto count = static_cast<dim_t>(plan_.groups.size());
-    const auto first = static_cast<dim_t>(part.groups.first);
     const bool is_packed = plan_.format.is_packed;
     integer_tile_t tile;
     tile.a_pitch = is_packed ? quad : row_bytes();
@@ -222,11 +224,17 @@ void integer_product_t::multiply(void *const *buffers, const block_t &block,
     tile.rows = block.rows;
     tile.row_groups
             = reinterpret_cast<const row_group_t *>(at(shared, groups_at()))
-              + block.first_row * count + first;
+              + block.first_row * count + static_cast<dim_t>(first_group);
     tile.row_groups_pitch = count;
+    return tile;
+}
+
+void integer_product_t::multiply(void *const *buffers, const block_t &block,
+        const part_t &part, const void *shared) const {
+    integer_tile_t tile = src_tile(block, part.groups.first, shared);
     tile.group_count = static_cast<dim_t>(part.groups.count);
     tile.c_pitch = block.c_pitch;
-    tile.accumulates = first > 0;
+    tile.accumulates = part.groups.first > 0;
     for (dim_t p = 0; p < part.panel_count(); ++p) {
         tile.groups = part.panels[static_cast<size_t>(p)].data();
         tile.c = block.c + part.col + p * integer_panel;
@@ -237,7 +245,8 @@ void integer_product_t::multiply(void *const *buffers, const block_t &block,
 
 void integer_product_t::run(void *const *buffers, const block_t &block,
         const void *shared, void *own) const noexcept {
-    if (plan_.stream) run_stream(buffers, block, shared, own);
+    if (plan_.repacked) run_repacked(buffers, block, shared);
+    else if (plan_.stream) run_stream(buffers, block, shared, own);
     else run_parts(buffers, block, shared, own);
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/kernel.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
+#include "kernels/matmul/integer_repacked.hpp"
 #include "kernels/matmul/integer_stream.hpp"
 
 namespace dnnl_dequant {
@@ -45,6 +46,9 @@ struct integer_plan_t {
     /// Serves instead where there are few rows; or null.
     std::shared_ptr<const integer_stream_t> stream;
     block_t stream_block = {0, 0}; // the largest
+    /// Serves instead where weights are repacked; or null. The format is packed
+    /// then.
+    std::shared_ptr<const integer_repacked_kernel_t> repacked;
 };
 
 /// Runs it, in bytes of scratch memory that the caller has. Some groups by some
@@ -63,6 +67,7 @@ public:
     explicit integer_product_t(integer_plan_t plan);
 
     const char *name() const {
+        if (plan_.repacked) return plan_.repacked->name();
         return plan_.stream ? plan_.stream->name() : plan_.kernel->name();
     }
     const integer_plan_t &plan() const { return plan_; }
@@ -83,9 +88,19 @@ public:
         float *c; // rows of whole panels
         dim_t c_pitch;
     };
-    /// `buffers` are the weights' operands.
+    /// `buffers` are the weights' operands; where plan().repacked serves, the
+    /// first one is what repack() made and there need be no other.
     void run(void *const *buffers, const block_t &block, const void *shared,
             void *own) const noexcept;
+
+    /// Repacks the panels [begin, end) of repacked_panels() of the weights,
+    /// whose operands are `buffers`, to their places in repacked_bytes().
+    dim_t repacked_panels() const;
+    dim_t repacked_bytes() const {
+        return repacked_panels() * repacked_.panel_bytes();
+    }
+    void repack(void *const *buffers, dim_t begin, dim_t end,
+            void *to) const noexcept;
 
 private:
     struct group_block_t {
@@ -95,6 +110,7 @@ private:
     bool is_by_column() const { return plan_.format.depth_stride == 1; }
     void place_groups();
     void place_groups_of_stream();
+    void lay_out_repacked();
     dim_t row_bytes() const;
     dim_t rows_at() const;
     dim_t interleaved_at() const;
@@ -132,18 +148,24 @@ private:
     void load_parameters(void *const *buffers, const part_t &part) const;
     integer_asked_t asked(void *const *buffers, const block_t &block,
             const part_t &part, dim_t panel) const;
+    integer_tile_t src_tile(
+            const block_t &block, size_t first_group, const void *shared) const;
     void multiply(void *const *buffers, const block_t &block,
             const part_t &part, const void *shared) const;
     void run_stream(void *const *buffers, const block_t &block,
             const void *shared, void *own) const;
     void run_parts(void *const *buffers, const block_t &block,
             const void *shared, void *own) const;
+    void repack_panel(void *const *buffers, dim_t panel, uint8_t *to) const;
+    void run_repacked(void *const *buffers, const block_t &block,
+            const void *shared) const;
 
     const integer_plan_t plan_;
     std::vector<dim_t> places_; // of groups in rows of src
     std::vector<group_block_t> blocks_;
     dim_t row_end_ = 0, deepest_ = 0; // of rows of src, of blocks
     dim_t part_panels_ = 1;
+    integer_repacked_t repacked_;
 };
 
 } // namespace dnnl_dequant

@@ -20,9 +20,7 @@ constexpr dim_t rows_of_quad = 4;
 // sign. A loop that the compiler makes vectors of.
 __attribute__((target("avx2"))) void note_shorts(integer_columns_t &columns) {
     for (dim_t n = 0; n < integer_panel; ++n)
-        columns.shorts[n]
-                = (static_cast<uint32_t>(-columns.zps[n]) << 16)
-                  | (static_cast<uint32_t>(-columns.sums[n]) & UINT16_MAX);
+        columns.shorts[n] = integer_short(columns.zps[n], columns.sums[n]);
 }
 
 class jit_integer_t : public integer_kernel_t {
