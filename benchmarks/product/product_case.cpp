@@ -40,6 +40,8 @@ void add_weights(const product_case_t &c, graph_file_t &file) {
     add_value(file, weights_value, type_t::u4, by_layout(c, c.depth));
     add_value(file, scales_value, c.floats(), by_layout(c, groups_of(c)));
     add_value(file, zps_value, type_t::u4, by_layout(c, groups_of(c)));
+    for (auto &[id, value] : file.values)
+        if (c.constant) value.property = lt_t::property_type::constant;
     add_value(file, float_weights_value, c.floats(), by_layout(c, c.depth));
     graph_op_t op = make_op(0, op_kind_t::DynamicDequantize,
             "DynamicDequantize", {weights_value, scales_value, zps_value},

@@ -33,6 +33,7 @@ struct product_case_t {
     dim_t group = 128;
     bool by_column = false; // a column's depth is contiguous, not a row of them
     int threads = 1;
+    bool constant = false; // as the graph says of the weights, no more
 
     bool in_integers() const { return src == type_t::u8; }
     /// The type of scales and of dst, and that weights are dequantized to.

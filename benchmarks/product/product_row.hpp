@@ -16,6 +16,7 @@ struct product_row_t {
     product_case_t c;
     int copies = 1; // of the weights, which are taken in turn
     contender_t ours, stock;
+    contender_t repacked;      // ours of integers, weights constant and kept
     contender_t onnx, xnnpack; // their results are unchecked
     contender_t dense; // oneDNN's, of weights that are floats; unchecked too
     samples_t limit;   // reading the packed weights once
