@@ -86,7 +86,7 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
 result_t make_dot(
         const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv);
 
-/// The same on AVX2.
+/// The same on AVX2, and of weights of 4 bits by row in whole tiles.
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 

@@ -1,6 +1,6 @@
-// A few rows times weights of 4 or 8 bits whose columns lie one after the
-// other, on AVX2: as much of src as stays in the first cache by a block's
-// columns.
+// A few rows times weights of 4 or 8 bits on AVX2, a column's depth in lanes:
+// as much of src as stays in the first cache by a block's columns. Those of
+// columns that lie side by side are transposed in cache, tile by tile.
 
 #include "kernels/matmul/gemv.hpp"
 
@@ -12,6 +12,7 @@
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
+#include "kernels/matmul/jit_turn_avx2.hpp"
 
 namespace dnnl_dequant {
 
@@ -20,6 +21,8 @@ namespace {
 // Floats of src that stay in the first cache beside the weights.
 constexpr dim_t most_floats_of_src = 4096;
 constexpr dim_t most_step = 32;
+// Of weights by row.
+constexpr dim_t longest_turned_piece = turn_avx2_rows / 2;
 
 class jit_dot_avx2_t : public gemv_t {
 public:
@@ -27,15 +30,21 @@ public:
         : weights_(weights)
         , shape_(dot_avx2_shape_of(weights)) {}
 
-    const char *name() const override { return "jit_matmul_dot_avx2"; }
-    dim_t panel() const override { return 1; }
-    bool parameters_by_column() const override { return true; }
+    const char *name() const override {
+        return weights_.by_column ? "jit_matmul_dot_avx2"
+                                  : "jit_matmul_turned_avx2";
+    }
+    dim_t panel() const override {
+        return weights_.by_column ? 1 : turn_avx2_cols;
+    }
+    bool parameters_by_column() const override { return weights_.by_column; }
     dim_t src_unit() const override { return shape_.step; }
     void arrange(float *row) const noexcept override;
     dim_t partial_floats() const override { return dot_avx2_parts; }
 
     result_t make() {
         result_t made;
+        if (!weights_.by_column) made = make_jit_turn_avx2(turn_);
         for (int rows = 1; rows <= shape_.most_rows() && made.ok(); ++rows)
             made = make_jit_dot_avx2_code(
                     weights_, rows, code_[static_cast<size_t>(rows)]);
@@ -46,14 +55,35 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    void run_rows(void *const *buffers, const block_t &block, dim_t row,
-            dim_t rows) const noexcept;
-    void run_pieces(const char *column, const block_t &block, dim_t piece,
-            jit_dot_avx2_args_t &args, dim_t rows) const noexcept;
+    // Pieces of the depth, and what is left behind the last.
+    struct span_t {
+        dim_t first, count;
+        bool has_rest;
+    };
+    // Columns of a span that lie one after the other.
+    struct columns_t {
+        const char *at;
+        dim_t pitch; // bytes
+        dim_t first, count;
+    };
+
+    bool is_one_group() const { return weights_.group >= weights_.depth; }
+    dim_t pieces_at_once(dim_t rows) const;
+    void run_turned(const char *weights, const block_t &block,
+            const span_t &span) const noexcept;
+    void run_rows(const columns_t &columns, const block_t &block,
+            const span_t &span) const noexcept;
+    void run_code(const columns_t &columns, const block_t &block,
+            const span_t &span, dim_t rows,
+            jit_dot_avx2_args_t &args) const noexcept;
+    void run_with_tails(const columns_t &columns, const span_t &span,
+            dim_t cols, const jit_dot_avx2_code_t &code,
+            jit_dot_avx2_args_t &args) const noexcept;
     void add_parts(const block_t &block) const noexcept;
 
     const gemv_weights_t weights_;
     const jit_dot_avx2_shape_t shape_;
+    std::unique_ptr<jit_turn_avx2_t> turn_;
     std::array<std::unique_ptr<jit_dot_avx2_code_t>, most_dot_avx2_rows + 1>
             code_;
 };
@@ -75,66 +105,127 @@ void jit_dot_avx2_t::arrange(float *row) const noexcept {
     }
 }
 
+// Of weights by row as many as the tile has room for.
+dim_t jit_dot_avx2_t::pieces_at_once(dim_t rows) const {
+    const dim_t depth = weights_.by_column ? most_floats_of_src
+                                                     / std::min<dim_t>(rows,
+                                                             shape_.most_rows())
+                                           : longest_turned_piece;
+    return std::max<dim_t>(depth / shape_.piece, 1);
+}
+
 void jit_dot_avx2_t::run(
         void *const *buffers, const block_t &block) const noexcept {
     std::fill_n(
             block.partial, block.rows * block.c_pitch * dot_avx2_parts, 0.f);
-    for_strips(block.rows, shape_.most_rows(), [&](dim_t row, dim_t rows) {
-        run_rows(buffers, block, row, rows);
-    });
+    const auto *const weights = static_cast<const char *>(buffers[0]);
+    const dim_t at_once = pieces_at_once(block.rows), pieces = shape_.pieces;
+    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    dim_t piece = 0;
+    do {
+        const dim_t count = std::min(at_once, pieces - piece);
+        const span_t span {
+                piece, count, piece + count == pieces && shape_.rest != 0};
+        const dim_t depth = piece * shape_.piece;
+        if (weights_.by_column)
+            run_rows({weights + block.first_col * pitch
+                                     + bytes_of(weights_.type, depth),
+                             pitch, 0, block.cols},
+                    block, span);
+        else
+            run_turned(weights + depth * pitch
+                               + bytes_of(weights_.type, block.first_col),
+                    block, span);
+        piece += count;
+    } while (piece < pieces);
     add_parts(block);
 }
 
-void jit_dot_avx2_t::run_rows(void *const *buffers, const block_t &block,
-        dim_t row, dim_t rows) const noexcept {
-    const char *const first
-            = static_cast<const char *>(buffers[0])
-              + block.first_col * bytes_of(weights_.type, weights_.pitch);
+void jit_dot_avx2_t::run_turned(const char *weights, const block_t &block,
+        const span_t &span) const noexcept {
+    constexpr dim_t bytes_ahead = 64;
+    alignas(64) char tile[turn_avx2_cols * turn_avx2_pitch];
+    const dim_t depth
+            = span.count * shape_.piece + (span.has_rest ? shape_.rest : 0);
+    const dim_t block_bytes = bytes_of(weights_.type, block.cols);
+    jit_turn_avx2_args_t args;
+    args.to = tile;
+    args.pitch = bytes_of(weights_.type, weights_.pitch);
+    args.steps = depth / turn_avx2_step;
+    for (dim_t n = 0; n < block.cols; n += turn_avx2_cols) {
+        const dim_t at = bytes_of(weights_.type, n);
+        args.from = weights + at;
+        // From a row's end on it is the next span's.
+        args.ahead = bytes_ahead;
+        if (at + bytes_ahead >= block_bytes)
+            args.ahead += depth * args.pitch - block_bytes;
+        (*turn_)(args);
+        run_rows({tile, turn_avx2_pitch, n, turn_avx2_cols}, block, span);
+    }
+}
+
+void jit_dot_avx2_t::run_rows(const columns_t &columns, const block_t &block,
+        const span_t &span) const noexcept {
     jit_dot_avx2_args_t args;
     args.a_pitch = block.a_pitch * 4;
     args.sums_pitch = block.c_pitch * dot_avx2_parts * 4;
-    const dim_t at_once
-            = std::max<dim_t>(most_floats_of_src / (rows * shape_.piece), 1);
-    dim_t piece = 0;
-    do {
-        args.pieces = std::min(at_once, shape_.pieces - piece);
-        args.has_rest
-                = piece + args.pieces == shape_.pieces && shape_.rest != 0;
-        args.a = block.a + row * block.a_pitch + piece * shape_.piece;
-        args.sums = block.partial + row * block.c_pitch * dot_avx2_parts;
-        run_pieces(first, block, piece, args, rows);
-        piece += args.pieces;
-    } while (piece < shape_.pieces);
+    args.pieces = span.count;
+    args.has_rest = span.has_rest;
+    for_strips(block.rows, shape_.most_rows(), [&](dim_t row, dim_t rows) {
+        args.a = block.a + row * block.a_pitch + span.first * shape_.piece;
+        args.sums = block.partial
+                    + (row * block.c_pitch + columns.first) * dot_avx2_parts;
+        run_code(columns, block, span, rows, args);
+    });
 }
 
-// Of all columns.
-void jit_dot_avx2_t::run_pieces(const char *column, const block_t &block,
-        dim_t piece, jit_dot_avx2_args_t &args, dim_t rows) const noexcept {
+void jit_dot_avx2_t::run_code(const columns_t &columns, const block_t &block,
+        const span_t &span, dim_t rows,
+        jit_dot_avx2_args_t &args) const noexcept {
     const jit_dot_avx2_code_t &code = *code_[static_cast<size_t>(rows)];
     const dim_t cols = shape_.cols(static_cast<int>(rows));
-    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    const dim_t column_stride = weights_.by_column ? weights_.groups() : 1;
+    const dim_t group_stride = is_one_group()       ? 0
+                               : weights_.by_column ? 1
+                                                    : block.c_pitch;
+    const dim_t parameters
+            = columns.first * column_stride + span.first * group_stride;
+    args.scales = block.scales + parameters;
+    args.zps = block.zps + parameters;
+    args.parameters_pitch = group_stride * 4;
+    args.weights = columns.at;
+    args.weights_pitch = columns.pitch;
+    args.ahead = cols * columns.pitch;
+    const dim_t tail = span.has_rest ? shape_.tail() : 0;
+    if (tail != 0) return run_with_tails(columns, span, cols, code, args);
+    args.turns = columns.count / cols;
+    if (args.turns > 0) code(args);
+    if (columns.count % cols == 0) return;
+    // What is too much does the last column again.
+    args.weights_pitch = 0;
+    args.turns = 1;
+    code(args);
+}
+
+// A column's last elements where what is behind them may be read.
+void jit_dot_avx2_t::run_with_tails(const columns_t &columns,
+        const span_t &span, dim_t cols, const jit_dot_avx2_code_t &code,
+        jit_dot_avx2_args_t &args) const noexcept {
     const dim_t tail = shape_.tail();
-    const dim_t begin = bytes_of(weights_.type, piece * shape_.piece);
-    const dim_t tail_at = bytes_of(weights_.type, weights_.depth - tail);
-    const auto tail_bytes = static_cast<size_t>(bytes_of(weights_.type, tail));
+    const auto bytes = static_cast<size_t>(bytes_of(weights_.type, tail));
+    const dim_t at = bytes_of(
+            weights_.type, weights_.depth - tail - span.first * shape_.piece);
     char tails[most_dot_avx2_cols][16] = {};
-    args.ahead = cols * pitch;
-    for (dim_t n = 0; n < block.cols; n += cols) {
+    for (dim_t n = 0; n < columns.count; n += cols) {
         for (dim_t c = 0; c < cols; ++c) {
-            // What is too much does the last column again.
-            const char *const at
-                    = column + std::min(n + c, block.cols - 1) * pitch;
-            args.weights[c] = at + begin;
+            const dim_t column = std::min(n + c, columns.count - 1);
+            std::memcpy(
+                    tails[c], columns.at + column * columns.pitch + at, bytes);
             args.tails[c] = tails[c];
-            if (args.has_rest && tail != 0)
-                std::memcpy(tails[c], at + tail_at, tail_bytes);
         }
-        const dim_t parameters
-                = n * weights_.groups() + piece * shape_.parameter_stride;
-        args.scales = block.scales + parameters;
-        args.zps = block.zps + parameters;
+        if (n + cols > columns.count) args.weights_pitch = 0;
+        args.turns = 1;
         code(args);
-        args.sums += cols * dot_avx2_parts;
     }
 }
 
@@ -151,13 +242,21 @@ void jit_dot_avx2_t::add_parts(const block_t &block) const noexcept {
 
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
+    const auto refuse = [](const char *why) {
+        return result_t(status_t::unimplemented, why);
+    };
+    const jit_dot_avx2_shape_t shape = dot_avx2_shape_of(weights);
+    if (shape.step == 0) return refuse("groups are not in whole vectors");
     // By blocks 4096 x 4096 u4 took 12.7 ms of eight rows and 15 of twelve, by
-    // this 11.9 and 17.8 (one thread of a Cascade Lake held to AVX2).
-    constexpr dim_t most_rows = 8;
-    if (rows > most_rows)
-        return {status_t::unimplemented, "there are too many rows"};
-    if (dot_avx2_shape_of(weights).step == 0)
-        return {status_t::unimplemented, "groups are not in whole vectors"};
+    // this 11.9 and 17.8; to f16 14 of four and 17 of eight, by this 11 and 21
+    // (one thread of a Cascade Lake held to AVX2).
+    if (rows > (shape.planes > 2 ? 4 : 8))
+        return refuse("there are too many rows");
+    if (!weights.by_column
+            && (bits_of(weights.type) != 4 || weights.cols % turn_avx2_cols != 0
+                    || weights.depth % turn_avx2_step != 0
+                    || shape.piece > longest_turned_piece))
+        return refuse("weights are not in whole tiles of nibbles");
     auto made = std::make_shared<jit_dot_avx2_t>(weights);
     const result_t result = made->make();
     if (result.ok()) gemv = std::move(made);

@@ -14,9 +14,9 @@
 // Registers: rax rcx the columns of weights; rsi r9 r10 rbx the rows of a; rdx
 // sums, r8 and rbp their pitch and three times that; r11 r12 scales and zero
 // points; r13 how far ahead weights are asked for; r14 r15 steps and pieces to
-// go; rdi the arguments. The first eight vectors are sums (of four tables four,
-// and the next what comes of lookups), then there are four tables, of 8 bits
-// zero point and scale; four are scratch.
+// go; rdi the arguments, which go on with the columns. The first eight vectors
+// are sums (of four tables four, and the next what comes of lookups), then
+// there are four tables, of 8 bits zero point and scale; four are scratch.
 
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
 
@@ -49,8 +49,8 @@ public:
         , cols_(shape_.cols(rows))
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
 
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
+    void operator()(args_t &args) const override {
+        getCode<void (*)(args_t *)>()(&args);
     }
 
 private:
@@ -84,14 +84,56 @@ private:
         return rows[row] + static_cast<size_t>(col) * vector_bytes;
     }
     Address arg(size_t offset) { return qword[rdi + offset]; }
+    uint32_t parameter_bytes(int cols) const {
+        const dim_t stride = w_.by_column ? w_.groups() : 1;
+        return static_cast<uint32_t>(cols * stride * 4);
+    }
     // A parameter of the column.
     Address of(const Reg64 &base, int col) {
-        return ptr[base + static_cast<size_t>(col * w_.groups() * 4)];
+        return ptr[base + parameter_bytes(col)];
     }
 
     void generate() override {
         preamble();
+        Label l_columns;
+        L(l_columns);
         load_arguments();
+        all_pieces();
+        next_columns();
+        dec(arg(offsetof(args_t, turns)));
+        jnz(l_columns, T_NEAR);
+        postamble();
+    }
+
+    void load_arguments() {
+        mov(rax, arg(offsetof(args_t, weights)));
+        if (cols_ > 1) {
+            mov(rcx, arg(offsetof(args_t, weights_pitch)));
+            add(rcx, rax);
+        }
+        mov(r8, arg(offsetof(args_t, a_pitch)));
+        mov(rsi, arg(offsetof(args_t, a)));
+        for (int r = 1; r < rows_; ++r)
+            lea(row_of_a(r), ptr[row_of_a(r - 1) + r8]);
+        mov(rdx, arg(offsetof(args_t, sums)));
+        mov(r8, arg(offsetof(args_t, sums_pitch)));
+        lea(rbp, ptr[r8 + r8 * 2]);
+        mov(r11, arg(offsetof(args_t, scales)));
+        mov(r12, arg(offsetof(args_t, zps)));
+        mov(r13, arg(offsetof(args_t, ahead)));
+    }
+
+    void next_columns() {
+        mov(rax, arg(offsetof(args_t, weights_pitch)));
+        for (int c = 0; c < cols_; ++c)
+            add(arg(offsetof(args_t, weights)), rax);
+        add(arg(offsetof(args_t, scales)), parameter_bytes(cols_));
+        add(arg(offsetof(args_t, zps)), parameter_bytes(cols_));
+        add(arg(offsetof(args_t, sums)),
+                static_cast<uint32_t>(cols_) * vector_bytes);
+    }
+
+    void all_pieces() {
         Label l_pieces, l_rest, l_end;
         mov(r15, arg(offsetof(args_t, pieces)));
         test(r15, r15);
@@ -105,23 +147,6 @@ private:
         je(l_end, T_NEAR);
         if (shape_.rest != 0) piece(shape_.rest);
         L(l_end);
-        postamble();
-    }
-
-    void load_arguments() {
-        for (int c = 0; c < cols_; ++c)
-            mov(weights(c), arg(offsetof(args_t, weights)
-                                    + static_cast<size_t>(c) * 8));
-        mov(r8, arg(offsetof(args_t, a_pitch)));
-        mov(rsi, arg(offsetof(args_t, a)));
-        for (int r = 1; r < rows_; ++r)
-            lea(row_of_a(r), ptr[row_of_a(r - 1) + r8]);
-        mov(rdx, arg(offsetof(args_t, sums)));
-        mov(r8, arg(offsetof(args_t, sums_pitch)));
-        lea(rbp, ptr[r8 + r8 * 2]);
-        mov(r11, arg(offsetof(args_t, scales)));
-        mov(r12, arg(offsetof(args_t, zps)));
-        mov(r13, arg(offsetof(args_t, ahead)));
     }
 
     void piece(dim_t depth) {
@@ -299,9 +324,8 @@ private:
                 vmovups(at, s);
             }
         }
-        const auto next = static_cast<uint32_t>(shape_.parameter_stride * 4);
-        add(r11, next);
-        add(r12, next);
+        add(r11, arg(offsetof(args_t, parameters_pitch)));
+        add(r12, arg(offsetof(args_t, parameters_pitch)));
     }
 
     const gemv_weights_t w_;
@@ -322,8 +346,8 @@ bool differences_are_bf16(const gemv_weights_t &w) {
 
 jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
     // The only group's sums are added up so often, and as much of src stays in
-    // the first cache.
-    constexpr dim_t longest_part = 1024;
+    // the first cache; or of weights that are transposed.
+    const dim_t longest_part = weights.by_column ? 1024 : 256;
     const bool is_nibble = bits_of(weights.type) == 4;
     const bool one_group = weights.group >= weights.depth;
     jit_dot_avx2_shape_t shape;
@@ -332,7 +356,6 @@ jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
     shape.piece = one_group ? longest_part : weights.group;
     shape.pieces = weights.depth / shape.piece;
     shape.rest = weights.depth % shape.piece;
-    shape.parameter_stride = one_group ? 0 : 1;
     shape.scales_sums = weights.rounded == data_type_t::f32
                         && (!is_nibble || differences_are_bf16(weights));
     if (is_nibble && !shape.scales_sums && weights.rounded != data_type_t::bf16)

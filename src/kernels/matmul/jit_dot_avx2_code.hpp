@@ -5,15 +5,14 @@
 
 namespace dnnl_dequant {
 
-/// How weights by column are taken on AVX2. Their depth is in pieces, each of
-/// one scale and zero point: groups, or parts of the only one.
+/// How weights are taken on AVX2, a column's depth after the other. Their depth
+/// is in pieces, each of one scale and zero point: groups, or parts of the only
+/// one.
 struct jit_dot_avx2_shape_t {
     /// Elements that are done together; 0 where groups are not in so many.
     dim_t step = 0;
     dim_t piece = 0, pieces = 0; // whole ones; the rest is shorter
     dim_t rest = 0;
-    /// From a piece's scale to the next one's.
-    dim_t parameter_stride = 0;
     /// A piece's sums are scaled, not the weights.
     bool scales_sums = false;
     /// Of the f32 that a nibble stands for, as many bytes are not all zero.
@@ -32,25 +31,29 @@ constexpr int most_dot_avx2_rows = 4, most_dot_avx2_cols = 2;
 /// A sum is in so many parts, one a lane.
 constexpr dim_t dot_avx2_parts = 8;
 
-/// Some rows by some columns, down some pieces.
+/// Some rows by columns, down some pieces. Of columns done together what is
+/// given is the first one's, and goes on to the next ones'.
 struct jit_dot_avx2_args_t {
-    const void *weights[most_dot_avx2_cols]; // of each column
-    const void *tails[most_dot_avx2_cols];   // its last ones, a step's room
-    const float *a;                          // arranged
-    const float *scales, *zps;               // columns x groups
-    float *sums;                             // rows x columns, in parts
-    dim_t a_pitch, sums_pitch;               // bytes
-    dim_t ahead;                             // bytes to the weights read next
+    const void *weights;
+    const void *tails[most_dot_avx2_cols]; // last ones, a step's room each
+    const float *a;                        // arranged
+    const float *scales, *zps;             // the first piece's
+    float *sums;                           // rows x columns, in parts
+    dim_t weights_pitch, parameters_pitch; // bytes, by column and by piece
+    dim_t a_pitch, sums_pitch;             // bytes, by row
+    dim_t ahead;                           // bytes to the weights read next
     dim_t pieces, has_rest;
+    dim_t turns; // columns over those done together; 1 where there is a tail
 };
 
 /// Adds to the sums.
 class jit_dot_avx2_code_t {
 public:
     virtual ~jit_dot_avx2_code_t() = default;
-    virtual void operator()(const jit_dot_avx2_args_t &args) const = 0;
+    virtual void operator()(jit_dot_avx2_args_t &args) const = 0;
 };
 
+/// Parameters of columns lie one after the other, by column groups() apart.
 result_t make_jit_dot_avx2_code(const gemv_weights_t &weights, int rows,
         std::unique_ptr<jit_dot_avx2_code_t> &code);
 

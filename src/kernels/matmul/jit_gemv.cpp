@@ -169,14 +169,11 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a row or column begins within a byte");
     const bool is_avx2 = !has(isa, isa_avx512_core);
-    if (weights.by_column)
-        return is_avx2 ? make_dot_avx2(weights, rows, gemv)
-                       : make_dot(weights, gemv);
-    if (is_avx2 && weights.rounded != data_type_t::f32)
-        return refuse("there is no AVX-512 for weights that are rounded");
-    if (weights.rounded != data_type_t::f32
-            && make_turned(weights, rows, gemv).ok())
-        return {};
+    const bool rounds = weights.rounded != data_type_t::f32;
+    if (is_avx2 && (weights.by_column || rounds || rows > most_gemv_avx2_rows))
+        return make_dot_avx2(weights, rows, gemv);
+    if (weights.by_column) return make_dot(weights, gemv);
+    if (rounds && make_turned(weights, rows, gemv).ok()) return {};
     const jit_gemv_panel_t panel = is_avx2 ? gemv_panel_of_avx2(weights, rows)
                                            : gemv_panel_of(weights, rows);
     if (panel.vectors == 0)

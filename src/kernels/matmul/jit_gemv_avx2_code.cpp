@@ -21,7 +21,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int most_sums = 12, most_rows_of_avx2 = 3;
+constexpr int most_sums = 12;
 
 class generator_t : public jit_gemv_frame_t<isa_avx2> {
 public:
@@ -83,7 +83,7 @@ private:
 } // namespace
 
 jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows) {
-    if (rows > most_rows_of_avx2) return {};
+    if (rows > most_gemv_avx2_rows) return {};
     constexpr int simd_w = generator_t::simd_w;
     for (int vectors = 8; vectors >= 4; vectors /= 2)
         if (rows * vectors <= most_sums

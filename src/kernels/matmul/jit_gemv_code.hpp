@@ -31,6 +31,9 @@ struct jit_gemv_panel_t {
     dim_t cols() const { return vectors * lanes; }
 };
 
+/// On AVX2.
+constexpr dim_t most_gemv_avx2_rows = 3;
+
 /// The widest that leaves registers for `rows` of sums, on AVX-512 and on AVX2;
 /// 0 vectors where none divides the columns or there are too many rows.
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows);

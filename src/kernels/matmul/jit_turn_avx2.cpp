@@ -1,0 +1,158 @@
+// 32 rows at a time, and of these the even columns, then the odd ones. Two
+// rows' nibbles of a column become a byte, which makes 16 vectors of bytes;
+// four rounds of unpacking turn the 16 x 16 bytes in each half of them, as in
+// jit_turn.cpp. Every other vector goes three rounds, waits in memory for the
+// others, and the last round brings them together: so registers are enough.
+//
+// Registers: rdi the arguments; rax rbx rbp r12 eight rows each, rsi the pitch,
+// r8 r9 r10 3, 5 and 7 times that; rdx the turned tile; rcx steps to go; r13
+// how far ahead weights are asked for, r14 a row there. A round's vectors are
+// the first eight or the last, in turns.
+
+#include "kernels/matmul/jit_turn_avx2.hpp"
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/jit/generator.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int half = 8, rounds_apart = 3;
+constexpr uint32_t vector_bytes = 32;
+
+class generator_t : public jit_generator_t, public jit_turn_avx2_t {
+public:
+    using args_t = jit_turn_avx2_args_t;
+
+    generator_t()
+        : jit_generator_t("jit_turn_avx2") {}
+
+    void operator()(const args_t &args) const override {
+        getCode<void (*)(const args_t *)>()(&args);
+    }
+
+private:
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+    // Where those that wait are.
+    Address waiting(int v) {
+        return ptr[rsp + static_cast<uint32_t>(v) * vector_bytes];
+    }
+
+    void generate() override {
+        preamble();
+        mov(rax, arg(offsetof(args_t, from)));
+        mov(rsi, arg(offsetof(args_t, pitch)));
+        mov(rdx, arg(offsetof(args_t, to)));
+        mov(rcx, arg(offsetof(args_t, steps)));
+        mov(r13, arg(offsetof(args_t, ahead)));
+        lea(r8, ptr[rsi + rsi * 2]);
+        lea(r9, ptr[rsi + rsi * 4]);
+        lea(r10, ptr[r8 + rsi * 4]);
+        sub(rsp, half * vector_bytes);
+        Label l_step;
+        L(l_step);
+        lea(rbx, ptr[rax + rsi * 8]);
+        lea(rbp, ptr[rbx + rsi * 8]);
+        lea(r12, ptr[rbp + rsi * 8]);
+        ask_ahead();
+        for (const bool odd : {false, true}) {
+            three_rounds(false, odd);
+            for (int v = 0; v < half; ++v)
+                vmovups(waiting(v), Ymm(half + v));
+            three_rounds(true, odd);
+            last_round(odd);
+        }
+        lea(rax, ptr[r12 + rsi * 8]);
+        add(rdx, static_cast<uint32_t>(turn_avx2_step / 2));
+        dec(rcx);
+        jnz(l_step, T_NEAR);
+        add(rsp, half * vector_bytes);
+        postamble();
+    }
+
+    Address row(int r) const {
+        const Reg64 bases[] = {rax, rbx, rbp, r12};
+        const RegExp base(bases[r / 8]);
+        const RegExp rows[] = {base, base + rsi, base + rsi * 2, base + r8,
+                base + rsi * 4, base + r9, base + r8 * 2, base + r10};
+        return ptr[rows[r % 8]];
+    }
+
+    void ask_ahead() {
+        lea(r14, ptr[rax + r13]);
+        for (int r = 0; r < turn_avx2_step; ++r) {
+            prefetcht1(ptr[r14]);
+            add(r14, rsi);
+        }
+    }
+
+    void three_rounds(bool second, bool odd) {
+        for (int v = 0; v < half; ++v)
+            pair_rows(Ymm(v), 4 * v + 2 * second, odd);
+        for (int i = 0; i < rounds_apart; ++i)
+            unpack(i % 2 * half);
+    }
+
+    // Every other column's nibbles: the first row's low in a byte, the second
+    // one's high.
+    void pair_rows(const Ymm &v, int first, bool odd) {
+        const Ymm other(half), low(half + 1);
+        vmovups(low, constant(0x0f0f0f0fu));
+        vmovdqu(other, row(odd ? first : first + 1));
+        if (odd) {
+            vpsrlw(other, other, 4);
+            vpand(other, other, low);
+            vpandn(v, low, row(first + 1));
+        } else {
+            vpsllw(other, other, 4);
+            vpandn(other, low, other);
+            vpand(v, low, row(first));
+        }
+        vpor(v, v, other);
+    }
+
+    void unpack(int from) {
+        const int to = half - from;
+        for (int v = 0; v < half / 2; ++v) {
+            const Ymm a(from + v), b(from + half / 2 + v);
+            vpunpcklbw(Ymm(to + 2 * v), a, b);
+            vpunpckhbw(Ymm(to + 2 * v + 1), a, b);
+        }
+    }
+
+    void last_round(bool odd) {
+        for (int v = 0; v < half; ++v) {
+            const Ymm first(0), low(1), high(2);
+            vmovups(first, waiting(v));
+            vpunpcklbw(low, first, Ymm(half + v));
+            vpunpckhbw(high, first, Ymm(half + v));
+            store(low, 4 * v + odd);
+            store(high, 4 * v + 2 + odd);
+        }
+    }
+
+    // A column, and the one half a tile further.
+    void store(const Ymm &v, int col) {
+        const auto at = [&](dim_t c) {
+            return ptr[rdx + static_cast<uint32_t>(c * turn_avx2_pitch)];
+        };
+        vmovups(at(col), Xmm(v.getIdx()));
+        vextracti128(at(col + turn_avx2_cols / 2), v, 1);
+    }
+};
+
+} // namespace
+
+result_t make_jit_turn_avx2(std::unique_ptr<jit_turn_avx2_t> &turn) {
+    return make_jit_as<generator_t>(turn);
+}
+
+} // namespace dnnl_dequant
+
+#endif
