@@ -142,17 +142,26 @@ void jit_gemv_t::run(
     if (panel_.apart) put_right(block);
 }
 
-// A panel's columns side by side again.
+// A panel's columns side by side again. Of a number of vectors that is known,
+// nothing is divided: by an idiv an element this took 7 in 100 of one row.
+template <size_t vectors>
+void join_columns(float *c, dim_t panels) noexcept {
+    constexpr size_t lanes = 16, cols = vectors * lanes;
+    float apart[cols];
+    for (dim_t p = 0; p < panels; ++p, c += cols) {
+        std::copy_n(c, cols, apart);
+        for (size_t i = 0; i < lanes; ++i)
+            for (size_t v = 0; v < vectors; ++v)
+                c[i * vectors + v] = apart[v * lanes + i];
+    }
+}
+
 void jit_gemv_t::put_right(const block_t &block) const noexcept {
-    const dim_t cols = panel_.cols(), vectors = panel_.vectors;
-    float apart[8 * 16];
+    const auto join = panel_.vectors == 8   ? join_columns<8>
+                      : panel_.vectors == 4 ? join_columns<4>
+                                            : join_columns<2>;
     for (dim_t r = 0; r < block.rows; ++r)
-        for (dim_t n = 0; n < block.cols; n += cols) {
-            float *const c = block.c + r * block.c_pitch + n;
-            std::copy_n(c, cols, apart);
-            for (dim_t i = 0; i < cols; ++i)
-                c[i] = apart[i % vectors * 16 + i / vectors];
-        }
+        join(block.c + r * block.c_pitch, block.cols / panel_.cols());
 }
 
 } // namespace
