@@ -209,13 +209,17 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
             [&](int, dim_t begin, dim_t end) {
         matmul.pack(buffers, begin, end, scratch.get());
     });
+    std::atomic<status_t> failed {status_t::success};
     const auto run = [&](int index, dim_t begin, dim_t end) {
-        matmul.run(buffers, begin, end, scratch.get(),
+        const status_t status = matmul.run(buffers, begin, end, scratch.get(),
                 scratch.get() + shared + own * index);
+        if (status != status_t::success) failed = status;
     };
     // What reads weights as a stream has a part of them for each thread.
     if (matmul.is_stream()) split_over(threads, matmul.work_amount(), run);
     else take_units(threads, matmul.work_amount(), run);
+    if (failed != status_t::success)
+        return {failed, "oneDNN's matmul primitive failed"};
     return {};
 }
 

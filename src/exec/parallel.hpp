@@ -30,7 +30,8 @@ void run_repack(const integer_product_t &product, void *const *buffers,
         void *to) noexcept;
 
 /// Runs a product, in memory that it takes for the time.
-/// @returns out_of_memory where there is none; then nothing is written.
+/// @returns out_of_memory where there is none; then nothing is written. What
+///     oneDNN says, where its primitive multiplies and fails.
 result_t run_matmul(const matmul_t &matmul, void *const *buffers);
 
 } // namespace dnnl_dequant

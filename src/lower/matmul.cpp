@@ -14,6 +14,7 @@
 #include "lower/integer_product.hpp"
 #include "lower/matmul_sizes.hpp"
 #include "lower/matmul_src.hpp"
+#include "lower/narrow_gemm.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -22,14 +23,16 @@ namespace {
 
 class lowering_t {
 public:
-    lowering_t(const composition_t &composition, isa_t isa, int threads,
-            bool repacks, lowered_t &lowered)
-        : src_(composition.product->src)
+    lowering_t(const composition_t &composition, const product_target_t &target,
+            lowered_t &lowered)
+        : product_(*composition.product)
+        , src_(composition.product->src)
         , weights_(composition.product->weights)
         , result_(composition)
-        , isa_(isa)
-        , threads_(std::max(threads, 1))
-        , repacks_(repacks)
+        , mode_(target.mode)
+        , isa_(target.isa)
+        , threads_(std::max(target.threads, 1))
+        , repacks_(target.repacks)
         , lowered_(lowered)
         , dst_(lowered.outputs.front())
         , shape_(composition.product->shape)
@@ -49,12 +52,15 @@ public:
         if (result.ok()) result = make_gemm(isa_, plan_.gemm);
         if (!result.ok()) return result;
         cut_rows();
+        const bool is_empty = count_of(shape_.begin(), shape_.end()) == 0;
+        if (!is_empty)
+            row_block_dims_ = note_row_blocks(product_, row_sizes_, plan_);
         choose_integers_or_gemv();
-        if (!plan_.integers) result = make_src();
+        if (!is_empty) result = choose_narrow();
+        if (result.ok() && !plan_.integers && !plan_.narrow) result = cut();
         if (!result.ok()) return result;
         if (plan_.integers) cut_integer_cols();
-        else cut_depth_and_cols();
-        if (count_of(shape_.begin(), shape_.end()) > 0) {
+        if (!is_empty) {
             result = make_weights();
             if (result.ok()) result = make_parameters();
             if (result.ok()) result = make_result();
@@ -92,8 +98,10 @@ private:
         return composition.sources.size() - first;
     }
 
-    result_t make_src() {
-        return make_src_rows(src_.chain, data_type_t::f32,
+    // Rows of src, and what else is cut, of block_type_.
+    result_t cut() {
+        cut_depth_and_cols();
+        return make_src_rows(src_.chain, block_type_,
                 plan_.gemv ? plan_.gemv->src_unit() : 1, isa_, plan_);
     }
 
@@ -152,6 +160,23 @@ private:
         if (plan_.gemv) plan_.integers = nullptr;
     }
 
+    // Blocks of 16 bits, where the CPU multiplies them.
+    result_t choose_narrow() {
+        if (plan_.integers || plan_.gemv || plan_.depth == 0) return {};
+        result_t result = choose_narrow_type(
+                product_, mode_, isa_, block_rows_, block_type_);
+        if (result.ok() && block_type_ == data_type_t::f32) return {};
+        if (result.ok()) result = cut();
+        if (result.ok())
+            result = make_narrow_gemm(block_type_, plan_, plan_.narrow);
+        if (result.ok() || result.status == status_t::out_of_memory)
+            return result;
+        log_refusal(log_dispatch, "implementation", result.reason);
+        block_type_ = data_type_t::f32;
+        plan_.src = nullptr;
+        return {};
+    }
+
     void cut_integer_cols() {
         const bool by_column = plan_.integers->plan().format.depth_stride == 1;
         const bool streams = plan_.integers->plan().stream != nullptr;
@@ -170,6 +195,7 @@ private:
     }
 
     void note_col_blocks() {
+        plan_.col_blocks.clear();
         plan_.pitch = round_up(
                 cols_, plan_.integers ? integer_stream_t::panel : panel);
         for (dim_t at = 0; at < shape_.back(); at += cols_)
@@ -178,7 +204,9 @@ private:
 
     void cut_depth_and_cols() {
         const bool by_columns = weights_.chain.preferred_order().back() == 1;
-        block_sizes_t most = most_block_sizes(block_rows_, by_columns);
+        block_sizes_t most = block_type_ == data_type_t::f32
+                                     ? most_block_sizes(block_rows_, by_columns)
+                                     : narrow_blocks;
         most.cols = std::min(most.cols,
                 round_up((shape_.back() + threads_ - 1) / threads_, panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
@@ -204,23 +232,26 @@ private:
         depth_ = pick_size(plan_.depth, depth, 16, [&](dim_t size) {
             return weights_.chain.cuts_evenly(k, size);
         });
+        plan_.depth_blocks.clear();
         for (dim_t at = 0; at < plan_.depth; at += depth_)
             plan_.depth_blocks.push_back(std::min(depth_, plan_.depth - at));
         note_col_blocks();
-        if (!plan_.gemv) plan_.cols_together = cols_together();
+        plan_.cols_together = cols_together();
     }
 
     size_t cols_together() const {
+        if (plan_.gemv || block_type_ != data_type_t::f32) return 1;
         const auto count = static_cast<dim_t>(plan_.col_blocks.size());
         return static_cast<size_t>(std::clamp<dim_t>(
                 count / (threads_ * units_per_thread), 1, most_cols_together));
     }
 
     result_t make_weights() {
-        const chain_t &chain = weights_.chain;
+        chain_t chain = weights_.chain;
+        chain.set_type(block_type_);
         const size_t rank = chain.shape().size(), k = rank - 2;
         const dims_t none(rank, 0);
-        const auto types = operand_types(chain, data_type_t::f32);
+        const auto types = operand_types(chain, block_type_);
         auto outer = whole_axis(types.size());
         for (size_t d = 0; d < k; ++d)
             outer = combined_axis(outer, block_axis(chain, none, d, 1));
@@ -284,7 +315,6 @@ private:
         auto rows = whole_axis(types.size());
         for (size_t d = 0; d + 1 < rank_; ++d)
             rows = combined_axis(rows, block_axis(chain, d, row_sizes_[d]));
-        note_row_blocks();
         plan_.result = block_kernels_t(
                 types, {rows, block_axis(chain, rank_ - 1, cols_),
                                whole_axis(types.size())});
@@ -301,40 +331,9 @@ private:
         });
     }
 
-    // Of the product's rank.
-    dims_t aligned(dims_t shape) const {
-        shape.insert(shape.begin(), rank_ - shape.size(), 1);
-        return shape;
-    }
-
-    // Every block of rows, in the order of make_result()'s axis.
-    void note_row_blocks() {
-        const dims_t weights = aligned(weights_.chain.shape());
-        const dims_t src = aligned(src_.chain.shape());
-        dims_t at(rank_ - 1, 0);
-        for (bool more = true; more;) {
-            dims_t sizes;
-            dim_t first = 0, rows = 1, outer = 0;
-            for (size_t d = 0; d + 1 < rank_; ++d) {
-                sizes.push_back(std::min(row_sizes_[d], shape_[d] - at[d]));
-                rows *= sizes.back();
-                first = first * src[d] + (src[d] == 1 ? 0 : at[d]);
-                if (d + 2 < rank_ && weights[d] != 1)
-                    outer = outer * weights[d] + at[d];
-            }
-            row_block_dims_.push_back(sizes);
-            plan_.row_blocks.push_back(
-                    {first, rows, static_cast<size_t>(outer)});
-            more = false;
-            for (size_t d = rank_ - 1; d-- > 0 && !more;) {
-                at[d] += row_sizes_[d];
-                more = at[d] < shape_[d];
-                if (!more) at[d] = 0;
-            }
-        }
-    }
-
+    const product_t &product_;
     const composition_t &src_, &weights_, &result_;
+    const dnnl_fpmath_mode_t mode_;
     const isa_t isa_;
     const dim_t threads_;
     const bool repacks_;
@@ -349,14 +348,15 @@ private:
     std::vector<dims_t> row_block_dims_;
     gemv_weights_t few_weights_; // where plan_.gemv serves
     dim_t block_rows_ = 1, cols_ = 1, depth_ = 1;
+    data_type_t block_type_ = data_type_t::f32; // of src's rows and weights
     matmul_plan_t plan_;
 };
 
 } // namespace
 
-result_t lower_product(const composition_t &composition, isa_t isa, int threads,
-        bool repacks, lowered_t &lowered) {
-    return lowering_t(composition, isa, threads, repacks, lowered).run();
+result_t lower_product(const composition_t &composition,
+        const product_target_t &target, lowered_t &lowered) {
+    return lowering_t(composition, target, lowered).run();
 }
 
 result_t lower_matmul(const partition_t &partition,
@@ -368,7 +368,8 @@ result_t lower_matmul(const partition_t &partition,
             partition, chain.shape(), dense_strides(chain.shape()), dst);
     if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
     if (!result.ok()) return result;
-    return lower_product(composition, isa, threads, false, lowered);
+    return lower_product(
+            composition, {isa, threads, partition.fpmath_mode}, lowered);
 }
 
 } // namespace dnnl_dequant

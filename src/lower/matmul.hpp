@@ -10,10 +10,18 @@ result_t lower_matmul(const partition_t &partition,
         const composition_t &composition, isa_t isa, int threads,
         lowered_t &lowered);
 
+/// What a product is lowered for.
+struct product_target_t {
+    isa_t isa;
+    int threads; // that it will run on, most likely
+    dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
+    /// As integers by weights that are repacked, if it can be.
+    bool repacks = false;
+};
+
 /// Makes lowered.implementation.matmul for the output that `lowered` has.
-/// @param repacks as integers by weights that are repacked, if it can be
-result_t lower_product(const composition_t &composition, isa_t isa, int threads,
-        bool repacks, lowered_t &lowered);
+result_t lower_product(const composition_t &composition,
+        const product_target_t &target, lowered_t &lowered);
 
 /// Behind lower_matmul(): adds the product by weights that are repacked once,
 /// where integers are multiplied, by few rows, and all that the weights are

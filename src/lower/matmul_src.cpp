@@ -22,6 +22,22 @@ bool is_rows(const problem_t &problem, dim_t depth) {
     return loops.size() == 1 || loops[1].extent == depth;
 }
 
+// Of the product's rank.
+dims_t aligned(dims_t shape, size_t rank) {
+    shape.insert(shape.begin(), rank - shape.size(), 1);
+    return shape;
+}
+
+// The next block's place, or false.
+bool advance(const dims_t &shape, const dims_t &sizes, dims_t &at) {
+    for (size_t d = at.size(); d-- > 0;) {
+        at[d] += sizes[d];
+        if (at[d] < shape[d]) return true;
+        at[d] = 0;
+    }
+    return false;
+}
+
 } // namespace
 
 result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
@@ -44,6 +60,29 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
         strides[d] = strides[d] / plan.depth * plan.src_pitch;
     result = chain.finish(strides, problem);
     return result.ok() ? choose_kernel(problem, isa, plan.src) : result;
+}
+
+std::vector<dims_t> note_row_blocks(
+        const product_t &product, const dims_t &sizes, matmul_plan_t &plan) {
+    const dims_t &shape = product.shape;
+    const dims_t weights = aligned(product.weights.chain.shape(), shape.size());
+    const dims_t src = aligned(product.src.chain.shape(), shape.size());
+    std::vector<dims_t> all;
+    dims_t at(sizes.size(), 0);
+    do {
+        dims_t own;
+        dim_t first = 0, rows = 1, outer = 0;
+        for (size_t d = 0; d < sizes.size(); ++d) {
+            own.push_back(std::min(sizes[d], shape[d] - at[d]));
+            rows *= own.back();
+            first = first * src[d] + (src[d] == 1 ? 0 : at[d]);
+            if (d + 1 < sizes.size() && weights[d] != 1)
+                outer = outer * weights[d] + at[d];
+        }
+        all.push_back(own);
+        plan.row_blocks.push_back({first, rows, static_cast<size_t>(outer)});
+    } while (advance(shape, sizes, at));
+    return all;
 }
 
 } // namespace dnnl_dequant

@@ -3,7 +3,7 @@
 
 #include "base/isa.hpp"
 #include "kernels/matmul/matmul.hpp"
-#include "problem/chain.hpp"
+#include "match/match.hpp"
 
 namespace dnnl_dequant {
 
@@ -16,6 +16,13 @@ namespace dnnl_dequant {
 ///     than one the rows are made.
 result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
         isa_t isa, matmul_plan_t &plan);
+
+/// Notes every block of rows in plan.row_blocks, the last dimension the
+/// innermost.
+/// @param sizes Of a block, one a dimension of the product but the columns.
+/// @returns each one's own sizes, which are smaller at the end of a dimension.
+std::vector<dims_t> note_row_blocks(
+        const product_t &product, const dims_t &sizes, matmul_plan_t &plan);
 
 } // namespace dnnl_dequant
 

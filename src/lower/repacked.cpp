@@ -37,8 +37,8 @@ result_t lower_repacked(const composition_t &composition, isa_t isa,
     lowered_t repacked;
     repacked.inputs = lowered.inputs;
     repacked.outputs = lowered.outputs;
-    const result_t result
-            = lower_product(composition, isa, threads, true, repacked);
+    const result_t result = lower_product(composition,
+            {isa, threads, dnnl_fpmath_mode_strict, true}, repacked);
     const auto &made = repacked.implementation.matmul;
     if (result.ok() && made->plan().integers) implementation.repacked = made;
     return result;

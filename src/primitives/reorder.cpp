@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "upstream/api.hpp"
+#include "primitives/host.hpp"
 
 namespace dnnl_dequant {
 
@@ -13,27 +13,6 @@ using upstream::api_t;
 
 result_t refuse(const char *reason) {
     return {status_t::unimplemented, reason};
-}
-
-// One engine and stream for all primitives of ours. A primitive is tied to
-// its engine, and users' engines come and go while compiled partitions that
-// are cached stay. Never destroyed: threads may execute until the very end.
-struct host_t {
-    dnnl_engine_t engine = nullptr;
-    dnnl_stream_t stream = nullptr;
-
-    host_t() {
-        if (upstream::call(
-                    &api_t::dnnl_engine_create, &engine, dnnl_cpu, size_t(0))
-                == dnnl_success)
-            upstream::call(&api_t::dnnl_stream_create, &stream, engine,
-                    unsigned(dnnl_stream_default_flags));
-    }
-};
-
-const host_t &host() {
-    static const host_t *const instance = new host_t;
-    return *instance;
 }
 
 // Loops along which the scales vary, as oneDNN's mask over dimensions; -1
@@ -72,18 +51,6 @@ result_t check_problem(const problem_t &problem) {
     return {};
 }
 
-using desc_t = std::shared_ptr<dnnl_memory_desc>;
-
-desc_t make_desc(data_type_t type, const dims_t &dims, const dims_t &strides) {
-    dnnl_memory_desc_t desc = nullptr;
-    upstream::call(&api_t::dnnl_memory_desc_create_with_strides, &desc,
-            static_cast<int>(dims.size()), dims.data(),
-            static_cast<dnnl_data_type_t>(type), strides.data());
-    return desc_t(desc, [](dnnl_memory_desc_t d) {
-        if (d) upstream::call(&api_t::dnnl_memory_desc_destroy, d);
-    });
-}
-
 desc_t make_desc(const problem_t &problem, const operand_t &operand) {
     dims_t dims, strides = operand.strides;
     for (const loop_t &loop : problem.loops)
@@ -96,27 +63,8 @@ desc_t make_desc(const problem_t &problem, const operand_t &operand) {
 }
 
 bool is_jitted(const_dnnl_primitive_desc_t desc) {
-    const char *implementation = "";
-    return upstream::call(&api_t::dnnl_primitive_desc_query, desc,
-                   dnnl_query_impl_info_str, 0,
-                   static_cast<void *>(&implementation))
-                   == dnnl_success
-           && std::string(implementation).rfind("jit", 0) == 0;
+    return implementation_of(desc).rfind("jit", 0) == 0;
 }
-
-// Destroyed at the end of a scope.
-template <typename T, dnnl_status_t (*api_t::*destroy)(T)>
-struct scoped_t {
-    T handle = nullptr;
-    ~scoped_t() {
-        if (handle) upstream::call(destroy, handle);
-    }
-};
-
-using scoped_attr_t
-        = scoped_t<dnnl_primitive_attr_t, &api_t::dnnl_primitive_attr_destroy>;
-using scoped_primitive_desc_t
-        = scoped_t<dnnl_primitive_desc_t, &api_t::dnnl_primitive_desc_destroy>;
 
 result_t make_primitive(const_dnnl_memory_desc_t src,
         const_dnnl_memory_desc_t dst, int mask,
@@ -137,15 +85,8 @@ result_t make_primitive(const_dnnl_memory_desc_t src,
         return refuse("oneDNN has no implementation for it");
     if (!is_jitted(desc.handle))
         return refuse("oneDNN would run its reference code");
-    dnnl_primitive_t primitive = nullptr;
-    if (upstream::call(&api_t::dnnl_primitive_create, &primitive,
-                const_dnnl_primitive_desc_t(desc.handle))
-            != dnnl_success)
-        return refuse("oneDNN could not create the primitive");
-    out.reset(primitive, [](dnnl_primitive_t p) {
-        upstream::call(&api_t::dnnl_primitive_destroy, p);
-    });
-    return {};
+    out = create(desc.handle);
+    return out ? result_t() : refuse("oneDNN could not create the primitive");
 }
 
 } // namespace
@@ -179,8 +120,6 @@ result_t make_reorder(
 }
 
 status_t reorder_t::execute(void *const *buffers) const {
-    using scoped_memory_t
-            = scoped_t<dnnl_memory_t, &api_t::dnnl_memory_destroy>;
     scoped_memory_t memories[3];
     dnnl_exec_arg_t args[3];
     for (size_t i = 0; i < arguments_.size(); ++i) {

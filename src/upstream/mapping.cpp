@@ -13,6 +13,9 @@ isa_t effective_isa() {
         const unsigned wanted = static_cast<unsigned>(isa);
         return (bits & wanted) == wanted;
     };
+    if (covers(dnnl_cpu_isa_avx512_core_amx_fp16))
+        return isa_avx512_core_amx_fp16;
+    if (covers(dnnl_cpu_isa_avx512_core_bf16)) return isa_avx512_core_bf16;
     if (covers(dnnl_cpu_isa_avx512_core_vnni)) return isa_avx512_core_vnni;
     if (covers(dnnl_cpu_isa_avx512_core)) return isa_avx512_core;
     if (covers(dnnl_cpu_isa_avx2)) return isa_avx2;

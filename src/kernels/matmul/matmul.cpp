@@ -10,6 +10,11 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr size_t max_buffers = 16;
+constexpr dim_t line = 16; // floats
+
+dim_t whole_lines(dim_t floats) {
+    return (floats + line - 1) / line * line;
+}
 
 } // namespace
 
@@ -21,7 +26,8 @@ matmul_t::matmul_t(matmul_plan_t plan)
     for (const auto &block : plan_.row_blocks)
         rows = std::max(rows, block.rows);
     if (!plan_.gemv) weights_floats_ = depth * plan_.pitch;
-    if (!plan_.gemv && !plan_.integers) note_packed();
+    if (plan_.narrow) weights_floats_ = whole_lines(weights_floats_ / 2);
+    else if (!plan_.gemv && !plan_.integers) note_packed();
     if (plan_.integers) weights_floats_ = plan_.integers->own_bytes() / 4;
     parameters_floats_ = plan_.groups * (plan_.pitch + gemv_t::columns_beyond);
     const dim_t partial = plan_.gemv ? plan_.gemv->partial_floats() : 0;
@@ -32,11 +38,14 @@ matmul_t::matmul_t(matmul_plan_t plan)
                         * (static_cast<dim_t>(plan_.cols_together) + partial)
               + parameters_floats_
                         * static_cast<dim_t>(plan_.parameters.size());
+    if (!plan_.narrow) return;
+    narrow_scratch_at_ = whole_lines(thread_floats_);
+    thread_floats_ = narrow_scratch_at_
+                     + whole_lines(plan_.narrow->scratch_bytes() / 4 + 1);
 }
 
 void matmul_t::note_packed() {
-    constexpr dim_t line = 16; // floats
-    packed_floats_ = (plan_.rows * plan_.depth + line - 1) / line * line;
+    packed_floats_ = whole_lines(plan_.rows * plan_.depth);
     std::set<dim_t> seen;
     for (size_t b = 0; b < plan_.row_blocks.size(); ++b)
         if (seen.insert(plan_.row_blocks[b].first).second)
@@ -89,7 +98,9 @@ dim_t matmul_t::cols() const {
 
 dim_t matmul_t::shared_floats() const {
     if (plan_.integers) return plan_.integers->shared_bytes() / 4;
-    return packed_floats_ + (plan_.src ? plan_.rows * plan_.src_pitch : 0);
+    const dim_t elements = plan_.src ? plan_.rows * plan_.src_pitch : 0;
+    if (plan_.narrow) return whole_lines(elements / 2 + 1);
+    return packed_floats_ + elements;
 }
 
 const float *matmul_t::src_rows(
@@ -98,18 +109,22 @@ const float *matmul_t::src_rows(
                      : static_cast<const float *>(buffers[0]);
 }
 
-void matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
+status_t matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
         const float *shared, float *own) const noexcept {
-    const bool as_packed = plan_.integers || !plan_.gemv;
+    const bool as_packed = !plan_.narrow && (plan_.integers || !plan_.gemv);
     const float *src = as_packed ? shared : src_rows(buffers, shared);
     const dim_t units = col_units();
-    for (dim_t unit = begin; unit < end; ++unit) {
+    status_t status = status_t::success;
+    for (dim_t unit = begin; unit < end && status == status_t::success;
+            ++unit) {
         const size_t first
                 = static_cast<size_t>(unit % units) * plan_.cols_together;
         const col_range_t cols {first,
                 std::min(first + plan_.cols_together, plan_.col_blocks.size())};
-        run_unit(buffers, static_cast<size_t>(unit / units), cols, src, own);
+        status = run_unit(
+                buffers, static_cast<size_t>(unit / units), cols, src, own);
     }
+    return status;
 }
 
 // What is made f32 next: it would come from memory a line at a time.
@@ -165,6 +180,31 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
                 static_cast<dim_t>(cols.end - cols.begin) * sums_floats_, 0.f);
 }
 
+status_t matmul_t::multiply_narrow(void *const *weights_buffers,
+        size_t row_block, size_t col_block, const void *src,
+        float *own) const noexcept {
+    constexpr dim_t element = 2; // bytes
+    const auto &rows = plan_.row_blocks[row_block];
+    std::array<void *, max_buffers> at {};
+    std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
+            at.begin());
+    at[plan_.weights_operands] = own;
+
+    const char *a = static_cast<const char *>(src)
+                    + rows.first * plan_.src_pitch * element;
+    for (size_t k = 0; k < plan_.depth_blocks.size(); ++k) {
+        const dim_t depth = plan_.depth_blocks[k];
+        plan_.weights.run({rows.outer, k, col_block}, at.data());
+        const status_t status = plan_.narrow->run(
+                {a, own, own + weights_floats_, rows.rows,
+                        plan_.col_blocks[col_block], depth, k > 0},
+                own + narrow_scratch_at_);
+        if (status != status_t::success) return status;
+        a += depth * element;
+    }
+    return status_t::success;
+}
+
 // The sums, partial ones, and the parameters.
 void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
         size_t col_block, const float *src, float *sums) const noexcept {
@@ -188,7 +228,7 @@ void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
     plan_.gemv->run(weights_buffers, block);
 }
 
-void matmul_t::run_unit(void *const *buffers, size_t row_block,
+status_t matmul_t::run_unit(void *const *buffers, size_t row_block,
         const col_range_t &cols, const float *src, float *own) const noexcept {
     void *const *const of_weights = buffers + plan_.src_operands;
     float *const sums = own + weights_floats_;
@@ -199,7 +239,11 @@ void matmul_t::run_unit(void *const *buffers, size_t row_block,
                         static_cast<dim_t>(cols.begin) * plan_.col_blocks[0],
                         plan_.col_blocks[cols.begin], sums, plan_.pitch},
                 src, own);
-    else if (plan_.gemv)
+    else if (plan_.narrow) {
+        const status_t status
+                = multiply_narrow(of_weights, row_block, cols.begin, src, own);
+        if (status != status_t::success) return status;
+    } else if (plan_.gemv)
         multiply_few(of_weights, row_block, cols.begin, src, sums);
     else multiply(of_weights, row_block, cols, src, own);
 
@@ -211,6 +255,7 @@ void matmul_t::run_unit(void *const *buffers, size_t row_block,
         plan_.result.run({row_block, col, 0}, at.data());
         at[0] = static_cast<float *>(at[0]) + sums_floats_;
     }
+    return status_t::success;
 }
 
 } // namespace dnnl_dequant

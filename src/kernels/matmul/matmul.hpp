@@ -7,13 +7,14 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_product.hpp"
+#include "kernels/matmul/narrow_gemm.hpp"
 
 namespace dnnl_dequant {
 
-/// How a product is cut up. Everything is f32 in scratch memory: src, once for
-/// all, packed where blocks are multiplied; a block of weights (its rows along
-/// depth), and the sums of a block of rows by one of columns, each thread its
-/// own.
+/// How a product is cut up. Everything is f32 in scratch memory (but what
+/// `narrow` multiplies): src, once for all, packed where blocks are multiplied;
+/// a block of weights (its rows along depth), and the sums of a block of rows
+/// by one of columns, each thread its own.
 struct matmul_plan_t {
     /// Rows of src that are multiplied by the same weights.
     struct row_block_t {
@@ -22,8 +23,8 @@ struct matmul_plan_t {
     };
 
     dim_t rows = 0, depth = 0;
-    /// Makes f32 rows of src; null where it has them already, src_pitch
-    /// elements apart.
+    /// Makes f32 rows of src, or narrow's; null where it has them already,
+    /// src_pitch elements apart.
     std::shared_ptr<const kernel_t> src;
     dim_t src_pitch = 0;
     /// How many of the buffers are src's; the weights' come after them, and
@@ -33,7 +34,8 @@ struct matmul_plan_t {
     std::vector<row_block_t> row_blocks;
     std::vector<dim_t> depth_blocks, col_blocks; // sizes
     /// Blocks of columns that are multiplied in turns, block of depth by block
-    /// of depth: their packed weights lie on the same pages.
+    /// of depth: their packed weights lie on the same pages. One of gemv's and
+    /// narrow's.
     size_t cols_together = 1;
     dim_t pitch = 0;         // of both blocks
     block_kernels_t weights; // outer, depth, columns
@@ -41,6 +43,8 @@ struct matmul_plan_t {
     /// How the packed weights of a block lie, but for where they begin.
     read_ahead_t packed_weights;
     std::shared_ptr<const gemm_t> gemm;
+    /// Multiplies blocks instead, of its own type and not packed.
+    std::shared_ptr<const narrow_gemm_t> narrow;
     /// Does without blocks of weights; null where it does not take them, or
     /// there are more rows.
     std::shared_ptr<const gemv_t> gemv;
@@ -66,6 +70,7 @@ public:
 
     const char *name() const {
         if (plan_.integers) return plan_.integers->name();
+        if (plan_.narrow) return plan_.narrow->name();
         return plan_.gemv ? plan_.gemv->name() : plan_.gemm->name();
     }
     const matmul_plan_t &plan() const { return plan_; }
@@ -83,7 +88,7 @@ public:
     /// Puts those rows in the order that is wanted.
     void arrange(float *shared) const noexcept;
     /// Packs parts [begin, end) of pack_amount() of src's rows, made in shared
-    /// memory or the user's.
+    /// memory or the user's; there are none where they are not packed.
     dim_t pack_amount() const;
     void pack(void *const *buffers, dim_t begin, dim_t end,
             float *shared) const noexcept;
@@ -91,9 +96,11 @@ public:
     dim_t thread_floats() const { return thread_floats_; }
 
     /// Runs the units [begin, end). `shared` has src's rows where plan().src
-    /// makes them, packed where there is something to pack. Allocates nothing.
-    void run(void *const *buffers, dim_t begin, dim_t end, const float *shared,
-            float *own) const noexcept;
+    /// makes them, packed where there is something to pack. Allocates nothing
+    /// (oneDNN may, where plan().narrow is its primitive).
+    /// @returns what plan().narrow does; a unit that fails leaves dst as it is.
+    status_t run(void *const *buffers, dim_t begin, dim_t end,
+            const float *shared, float *own) const noexcept;
 
 private:
     struct col_range_t {
@@ -107,12 +114,14 @@ private:
     void multiply(void *const *weights_buffers, size_t row_block,
             const col_range_t &cols, const float *packed,
             float *own) const noexcept;
+    status_t multiply_narrow(void *const *weights_buffers, size_t row_block,
+            size_t col_block, const void *src, float *own) const noexcept;
     read_ahead_t weights_after(block_kernels_t::index_t block,
             const col_range_t &cols,
             void *const *weights_buffers) const noexcept;
     void multiply_few(void *const *weights_buffers, size_t row_block,
             size_t col_block, const float *src, float *sums) const noexcept;
-    void run_unit(void *const *buffers, size_t row_block,
+    status_t run_unit(void *const *buffers, size_t row_block,
             const col_range_t &cols, const float *src,
             float *own) const noexcept;
 
@@ -120,7 +129,7 @@ private:
     /// Row blocks, no rows twice: of several batches they may be the same.
     std::vector<size_t> blocks_to_pack_;
     dim_t packed_floats_ = 0, weights_floats_ = 0, parameters_floats_ = 0,
-          sums_floats_ = 0, thread_floats_ = 0;
+          sums_floats_ = 0, narrow_scratch_at_ = 0, thread_floats_ = 0;
 };
 
 } // namespace dnnl_dequant

@@ -1,0 +1,118 @@
+// Blocks of 16 bits, multiplied by oneDNN's matmul primitive.
+
+#include "lower/narrow_gemm.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+#include "lower/matmul_sizes.hpp"
+#include "primitives/matmul.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using t = data_type_t;
+
+const char *name_of(t type) {
+    return type == t::bf16 ? "onednn_matmul_bf16" : "onednn_matmul_f16";
+}
+
+class onednn_gemm_t : public narrow_gemm_t {
+public:
+    explicit onednn_gemm_t(t type)
+        : type_(type) {}
+
+    const char *name() const override { return name_of(type_); }
+    t type() const override { return type_; }
+    dim_t scratch_bytes() const override { return scratch_bytes_; }
+
+    result_t add(const matmul_desc_t &desc) {
+        std::shared_ptr<const matmul_primitive_t> primitive;
+        const result_t made = make_matmul_primitive(desc, primitive);
+        if (!made.ok()) return made;
+        scratch_bytes_
+                = std::max(scratch_bytes_, primitive->scratchpad_bytes());
+        primitives_.push_back(std::move(primitive));
+        return {};
+    }
+
+    status_t run(const narrow_gemm_block_t &block,
+            void *scratch) const noexcept override {
+        for (const auto &primitive : primitives_) {
+            const matmul_desc_t &desc = primitive->desc();
+            if (desc.rows == block.rows && desc.cols == block.cols
+                    && desc.depth == block.depth
+                    && desc.accumulates == block.accumulates)
+                return primitive->execute(block.a, block.b, block.c, scratch);
+        }
+        return status_t::runtime_error;
+    }
+
+private:
+    const t type_;
+    std::vector<std::shared_ptr<const matmul_primitive_t>> primitives_;
+    dim_t scratch_bytes_ = 0;
+};
+
+// What the graph has rounded the value to; f32 where it has not.
+t rounded_type(const chain_t &chain) {
+    const auto &steps = chain.steps();
+    if (steps.empty()) return chain.operand_type(0);
+    return steps.back().kind == step_kind_t::round ? steps.back().type : t::f32;
+}
+
+result_t refuse(t type, const std::string &why,
+        status_t status = status_t::unimplemented) {
+    return {status, text(name_of(type), ": ", why)};
+}
+
+} // namespace
+
+result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
+        isa_t isa, dim_t rows, data_type_t &type) {
+    type = t::f32;
+    const t src = rounded_type(product.src.chain);
+    const t weights = rounded_type(product.weights.chain);
+    const bool may_round
+            = mode == dnnl_fpmath_mode_bf16 || mode == dnnl_fpmath_mode_any;
+    const auto fits_bf16 = [=](t factor) {
+        return factor == t::bf16 || (may_round && factor == t::f32);
+    };
+    const bool is_f16 = src == t::f16 && weights == t::f16;
+    if (!is_f16 && !(fits_bf16(src) && fits_bf16(weights))) return {};
+    const t wanted = is_f16 ? t::f16 : t::bf16;
+    if (!has(isa, is_f16 ? isa_avx512_core_amx_fp16 : isa_avx512_core_bf16))
+        return refuse(wanted, "its instructions are not available");
+    if (rows < least_narrow_rows)
+        return refuse(wanted, text("blocks have ", rows, " rows; expected ",
+                                      least_narrow_rows, " or more"));
+    type = wanted;
+    return {};
+}
+
+result_t make_narrow_gemm(data_type_t type, const matmul_plan_t &plan,
+        std::shared_ptr<const narrow_gemm_t> &gemm) {
+    std::set<dim_t> rows;
+    for (const auto &block : plan.row_blocks)
+        rows.insert(block.rows);
+    const std::set<dim_t> cols(plan.col_blocks.begin(), plan.col_blocks.end());
+    auto made = std::make_shared<onednn_gemm_t>(type);
+    // The first block of depth, and those that add to it.
+    std::set<std::pair<dim_t, bool>> depths;
+    for (size_t k = 0; k < plan.depth_blocks.size(); ++k)
+        depths.insert({plan.depth_blocks[k], k > 0});
+    for (const dim_t r : rows)
+        for (const dim_t c : cols)
+            for (const auto &[depth, accumulates] : depths) {
+                const result_t added = made->add({type, r, depth, c,
+                        plan.src_pitch, plan.pitch, plan.pitch, accumulates});
+                if (!added.ok())
+                    return refuse(type, added.reason, added.status);
+            }
+    gemm = std::move(made);
+    return {};
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,26 @@
+#ifndef LOWER_NARROW_GEMM_HPP
+#define LOWER_NARROW_GEMM_HPP
+
+#include "base/isa.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "match/match.hpp"
+#include "upstream/declarations.hpp"
+
+namespace dnnl_dequant {
+
+/// The type of 16 bits that blocks of a product are multiplied in: where the
+/// CPU multiplies pairs of it, and the graph has rounded both factors to it,
+/// or its fpmath mode lets f32 be rounded to it. Else f32, and result_t says
+/// why if there was such a type to ask for.
+/// @param rows Of a block.
+result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
+        isa_t isa, dim_t rows, data_type_t &type);
+
+/// Makes oneDNN's matmul primitive for every shape that the plan's blocks have.
+/// @returns unimplemented with the reason where oneDNN has none, out_of_memory.
+result_t make_narrow_gemm(data_type_t type, const matmul_plan_t &plan,
+        std::shared_ptr<const narrow_gemm_t> &gemm);
+
+} // namespace dnnl_dequant
+
+#endif

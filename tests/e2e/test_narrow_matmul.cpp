@@ -1,0 +1,249 @@
+// Products of 16 bits on CPUs that multiply them: by oneDNN's primitive, block
+// by block. Elsewhere, as on most of the machines these tests run on, blocks
+// are f32, but for the run that says otherwise (`cpu`).
+
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "e2e/matmul_graph.hpp"
+#include "e2e/plugin.hpp"
+#include "oneapi/dnnl/dnnl.h"
+#include "support/cross_product.hpp"
+#include "support/numbers.hpp"
+
+namespace dnnl_dequant {
+namespace e2e {
+namespace {
+
+using t = data_type_t;
+using mode_t = dnnl::fpmath_mode;
+
+bool cpu_multiplies_bf16() {
+    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+    const unsigned wanted = dnnl_cpu_isa_avx512_core_bf16;
+    return (isa & wanted) == wanted;
+}
+
+// What is preloaded to say so is asked, too.
+TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
+    const char *const asked = std::getenv("DNNL_DEQUANT_TEST_SIXTEEN_BITS");
+    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+    const unsigned needed = dnnl_cpu_isa_avx512_core_vnni;
+    const bool must = asked != nullptr && (isa & needed) == needed;
+    EXPECT_TRUE(!must || cpu_multiplies_bf16());
+}
+
+bool is_narrow(const std::string &kernel) {
+    return kernel == "onednn_matmul_bf16";
+}
+
+std::string run_fused(const chain_graph_t &g, const chain_values_t &values,
+        mode_t mode = mode_t::strict, bool apply_to_int = false) {
+    graph built(dnnl::engine::kind::cpu);
+    built.set_fpmath_mode(mode, apply_to_int);
+    build(g, built);
+    const auto partitions = built.get_partitions();
+    EXPECT_EQ(partitions.size(), 1u);
+    return run(g, partitions.at(0), values);
+}
+
+// Runs the graph, which ends with the product or what follows it.
+void check_exact(const chain_graph_t &g, bool expects_narrow,
+        mode_t mode = mode_t::strict, bool apply_to_int = false) {
+    const chain_values_t expected = exact_values(g, 3);
+    const chain_values_t got = exact_values(g, 3);
+    compute_exactly(g, expected);
+    const std::string kernel = run_fused(g, got, mode, apply_to_int);
+    EXPECT_EQ(is_narrow(kernel), expects_narrow && cpu_multiplies_bf16())
+            << kernel;
+    const size_t dst = g.nodes.back().outputs[0];
+    EXPECT_TRUE(got[dst].intact());
+    EXPECT_EQ(support::difference(g.tensors[dst].type, expected[dst].data(),
+                      got[dst].data(), g.tensors[dst].span()),
+            "");
+}
+
+matmul_case_t bf16_case(const dims_t &src, const dims_t &weights) {
+    matmul_case_t c;
+    c.src = src;
+    c.weights = weights;
+    c.type = t::bf16;
+    return c;
+}
+
+// Blocks are at most 512 rows, 256 columns and 2048 deep.
+TEST(narrow_matmul, is_the_formula_where_sums_are_exact) {
+    const struct {
+        dims_t src, weights;
+    } shapes[] = {{{16, 1}, {1, 1}}, {{17, 33}, {33, 65}},
+            {{16, 2100}, {2100, 9}}, {{16, 30}, {30, 600}},
+            {{530, 48}, {48, 66}}, {{2, 9, 24}, {24, 130}},
+            {{3, 20, 16}, {3, 16, 9}}, {{2, 2, 19, 12}, {2, 1, 12, 7}},
+            {{2, 1, 18, 40}, {3, 40, 96}}};
+    dim_t n = 0;
+    for (const auto &shape : shapes)
+        for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+            for (const t zps : {t::undef, t::u4})
+                for (const dim_t group : {0, -1, 8, 6})
+                    for (int flags = 0; flags < 16; ++flags) {
+                        matmul_case_t c = bf16_case(shape.src, shape.weights);
+                        if (group > c.weights[c.weights.size() - 2]) continue;
+                        c.quantized = quantized;
+                        c.zps = zps;
+                        c.group = group;
+                        c.transpose_a = flags & 1;
+                        c.transpose_b = flags & 2;
+                        c.dense = flags & 4;
+                        c.bias = flags & 8;
+                        c.seed = support::first_seed()
+                                 + static_cast<uint64_t>(n);
+                        if (n++ % (17 * support::every())) continue;
+                        SCOPED_TRACE(to_string(c));
+                        // Of weights for each batch a block has one's rows.
+                        check_exact(graph_of(c), true);
+                        if (HasFailure()) return;
+                    }
+}
+
+chain_graph_t with(chain_graph_t g, chain_node_t node, t type,
+        const dims_t &shape, const std::vector<size_t> &more = {}) {
+    node.inputs = {g.nodes.back().outputs[0]};
+    node.inputs.insert(node.inputs.end(), more.begin(), more.end());
+    node.outputs = {add_tensor(g, type, shape)};
+    g.nodes.push_back(node);
+    return g;
+}
+
+TEST(narrow_matmul, takes_what_follows) {
+    matmul_case_t c = bf16_case({2, 21, 24}, {24, 300});
+    c.group = 8;
+    const dims_t shape {2, 21, 300};
+    chain_graph_t g = graph_of(c);
+    const size_t residual = add_tensor(g, t::bf16, shape);
+    g = with(g, {op::kind::Add, {}, {}}, t::bf16, shape, {residual});
+    check_exact(g, true);
+    g = with(g, {op::kind::ReLU, {}, {}}, t::bf16, shape);
+    check_exact(g, true);
+    g = with(g, {op::kind::TypeCast, {}, {}}, t::f32, shape);
+    check_exact(g, true);
+    g = with(g, {op::kind::StaticTranspose, {}, {}, {1, 0, 2}}, t::f32,
+            {21, 2, 300});
+    check_exact(g, true);
+}
+
+TEST(narrow_matmul, rounds_only_what_the_graph_lets_it) {
+    matmul_case_t c;
+    c.src = {20, 64};
+    c.weights = {64, 80};
+    c.group = 16;
+    for (const t zps : {t::u4, t::undef})
+        for (const bool apply_to_int : {false, true}) {
+            c.zps = zps;
+            const chain_graph_t g = graph_of(c);
+            check_exact(g, false, mode_t::strict, apply_to_int);
+            check_exact(g, true, mode_t::bf16, apply_to_int);
+            check_exact(g, true, mode_t::any, apply_to_int);
+            check_exact(g, false, mode_t::f16, apply_to_int);
+            check_exact(g, false, mode_t::tf32, apply_to_int);
+        }
+    // Nothing says that f16 may be rounded to bf16.
+    c.type = t::f16;
+    check_exact(graph_of(c), false, mode_t::any);
+    // AMX, where the CPU has it for f16, or blocks of f32.
+    check_exact(graph_of(c), false);
+}
+
+// Where there are fewer rows others are as fast or faster.
+TEST(narrow_matmul, is_for_many_rows) {
+    for (const dim_t rows : {1, 12, 15}) {
+        matmul_case_t c = bf16_case({rows, 64}, {64, 128});
+        check_exact(graph_of(c), false);
+    }
+    // Each batch has its own weights, and few rows.
+    check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), false);
+}
+
+// Each sum's error; stock's is of the weights that are dequantized before.
+double largest_error(
+        const chain_graph_t &g, const chain_values_t &values, const void *dst) {
+    double largest = 0;
+    for_each_product(g, 1, values, [&](const sum_t &sum) {
+        const double got = support::float_at(t::bf16, dst, sum.element);
+        largest = std::max(largest,
+                std::fabs(got - sum.sum) / (sum.magnitude + std::exp2(-100)));
+    });
+    return largest;
+}
+
+// Terms of every magnitude, which cancel.
+void fill_adversarially(const support::tensor_t &src, void *data) {
+    for (dim_t i = 0; i < src.span(); ++i)
+        support::put_bits(src.type, data, i,
+                support::round_to(support::format_of(src.type),
+                        std::sin(static_cast<double>(i))
+                                * std::exp2(static_cast<double>(i % 21 - 10))));
+}
+
+TEST(narrow_matmul, errs_no_more_than_stock) {
+    for (const dims_t &weights : {dims_t {2500, 70}, dims_t {513, 64}})
+        for (const bool adversarial : {false, true}) {
+            matmul_case_t c = bf16_case({18, weights[0]}, weights);
+            c.quantized = t::s8;
+            c.zps = t::s8;
+            c.group = 64;
+            SCOPED_TRACE(to_string(c));
+            const chain_graph_t g = graph_of(c);
+            const auto values = initial_values(
+                    g, support::values_t::ordinary, support::first_seed());
+            const size_t src = g.nodes[1].inputs[0];
+            if (adversarial)
+                fill_adversarially(g.tensors[src], values[src].data());
+            run_fused(g, values);
+            compute(g, 0, values);
+            const support::guarded_buffer_t stock(g.tensors.back().bytes());
+            // Below AVX-512 it has no bf16.
+            if (!run_stock(g, 1, values, stock.data())) continue;
+            EXPECT_LE(largest_error(g, values, values.back().data()),
+                    largest_error(g, values, stock.data()) * 1.001
+                            + std::exp2(-24));
+        }
+}
+
+// Of OpenMP, whichever it is that the library brings.
+template <typename function_t>
+function_t openmp(const char *name) {
+    return reinterpret_cast<function_t>(dlsym(RTLD_DEFAULT, name));
+}
+
+TEST(narrow_matmul, has_the_same_bits_at_every_run) {
+    const auto set_threads = openmp<void (*)(int)>("omp_set_num_threads");
+    const int before = openmp<int (*)()>("omp_get_max_threads")();
+    matmul_case_t c = bf16_case({530, 700}, {700, 520});
+    c.group = 32;
+    const chain_graph_t g = graph_of(c);
+    const auto run_once = [&] {
+        auto values = initial_values(
+                g, support::values_t::ordinary, support::first_seed());
+        run_fused(g, values);
+        return values;
+    };
+    for (const int threads : {1, 2, 3}) {
+        set_threads(threads);
+        const auto first = run_once();
+        for (int again = 0; again < 3; ++again)
+            EXPECT_EQ(
+                    support::difference(t::bf16, first.back().data(),
+                            run_once().back().data(), g.tensors.back().span()),
+                    "")
+                    << threads << " threads";
+    }
+    set_threads(before);
+}
+
+} // namespace
+} // namespace e2e
+} // namespace dnnl_dequant
