@@ -64,6 +64,9 @@ attempt_t::attempt_t(
     , engine_(engine ? engine : faults::engine())
     , stream_(stream ? stream : faults::stream())
     , allocated_(engine != nullptr) {
+    if (scenario.constant_capacity > 0)
+        dnnl_graph_set_constant_tensor_cache_capacity(
+                dnnl_cpu, scenario.constant_capacity);
     // Enough for any of them, whatever its type.
     for (const lt_t &lt : scenario.tensors) {
         size_t elements = 1;

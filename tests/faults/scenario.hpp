@@ -35,6 +35,7 @@ struct scenario_t {
     uint32_t fill;
     std::vector<unsigned char> expected; // the first bytes of dst
     dnnl_status_t compile_status = dnnl_success;
+    size_t constant_capacity = 0; // of oneDNN's constant tensor cache, MB
 };
 
 const std::vector<scenario_t> &scenarios();

@@ -86,6 +86,25 @@ scenario_t row() {
                     0, 0x43}};
 }
 
+// Integers, which AVX-512 VNNI multiplies by weights that are repacked and
+// kept: sums of 32 * 64 * 4 in odd columns, times the scales' 9.02.
+scenario_t constant() {
+    scenario_t scenario {"constant",
+            {dense(0, dnnl_u8, {2, 32}), dense(1, u4, {32, 64}),
+                    dense(2, f32, {1, 64}), dense(3, f32, {32, 64}),
+                    dense(4, f32, {2, 64}), dense(5, f32, {1}),
+                    dense(6, f32, {2, 32})},
+            {{dnnl_graph_op_dynamic_dequantize, {0, 5}, {6}, "per_tensor", 0,
+                     {}},
+                    weights_in_groups_of(32),
+                    {dnnl_graph_op_matmul, {6, 3}, {4}, nullptr, 0, {}}},
+            {0, 5, 1, 2}, 4, sixty_fours, {0, 0, 0, 0, 0x70, 0x60, 0x90, 0x47}};
+    for (const size_t id : {size_t(1), size_t(2)})
+        scenario.tensors[id].property = dnnl_graph_tensor_property_constant;
+    scenario.constant_capacity = 1;
+    return scenario;
+}
+
 // dst overlaps itself: refused with a sentence at compile.
 scenario_t refused() {
     auto scenario = grouped();
@@ -99,7 +118,7 @@ scenario_t refused() {
 
 const std::vector<scenario_t> &scenarios() {
     static const std::vector<scenario_t> all {grouped(), transposed(),
-            extension(), chain(), product(), row(), refused()};
+            extension(), chain(), product(), row(), constant(), refused()};
     return all;
 }
 

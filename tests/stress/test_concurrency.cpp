@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "e2e/constant_product.hpp"
 #include "e2e/dequantize_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "stress/together.hpp"
@@ -81,6 +82,33 @@ TEST(stress_concurrency, the_cache_is_resized_meanwhile) {
     });
     EXPECT_EQ(wrong, "");
     dnnl_graph_set_compiled_partition_cache_capacity(capacity);
+}
+
+// Threads meet while constant weights are repacked, kept and dropped.
+TEST(stress_concurrency, constant_weights_are_kept_and_dropped_meanwhile) {
+    matmul_case_t c;
+    c.src = {3, 512};
+    c.weights = {512, 320};
+    c.group = 128;
+    const quantized_src_t source {
+            data_type_t::u8, support::qtype_t::per_tensor, 0, true, false};
+    const std::string expected
+            = constant_product_t(c, source, property_t::undef).run();
+    const constant_capacity_t on(8);
+    const constant_product_t shared(c, source);
+    const std::string wrong = together(threads, [&](int t) -> std::string {
+        for (int n = 0; n < rounds; ++n) {
+            if (t == 0 && n % 3 == 0)
+                set_constant_capacity(static_cast<size_t>(n) / 3 % 3);
+            if (shared.run() != expected) return "shared: wrong";
+            if (t % 3 != 1) continue;
+            const constant_product_t own(c, source);
+            if (own.run() != expected || own.run() != expected)
+                return "its own: wrong";
+        }
+        return "";
+    });
+    EXPECT_EQ(wrong, "");
 }
 
 } // namespace
