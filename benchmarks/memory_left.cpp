@@ -8,6 +8,8 @@
 
 #include <sys/resource.h>
 
+#include "commands.hpp"
+
 namespace dnnl_dequant {
 namespace bench {
 
@@ -40,6 +42,13 @@ double memory_left() {
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         most = std::min(most, static_cast<double>(limit.rlim_cur));
     return most;
+}
+
+void check_memory(const std::string &name, double bytes) {
+    const double most = memory_left();
+    if (bytes > most)
+        throw usage_error_t(name + " needs " + gigabytes(bytes)
+                            + " of memory and there are " + gigabytes(most));
 }
 
 std::string gigabytes(double bytes) {

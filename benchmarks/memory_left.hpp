@@ -10,6 +10,10 @@ namespace bench {
 /// control group's and the process's limits; infinite where none is known.
 double memory_left();
 
+/// Throws usage_error_t where a case needs more: better than to be killed half
+/// way.
+void check_memory(const std::string &name, double bytes);
+
 /// "1.5 GB"
 std::string gigabytes(double bytes);
 

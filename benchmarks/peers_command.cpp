@@ -8,7 +8,9 @@
 #include "data_file.hpp"
 #include "kernels_set.hpp"
 #include "linear_set.hpp"
+#include "memory_left.hpp"
 #include "peers_printer.hpp"
+#include "product/product_memory.hpp"
 #include "product/product_report.hpp"
 #include "product/xnnpack_peer.hpp"
 #include "progress.hpp"
@@ -108,6 +110,8 @@ int run_peers(const peers_options_t &options) {
         return 0;
     }
     const machine_t machine = this_machine();
+    for (const auto &c : products)
+        check_memory(c.name(), bytes_needed(c, machine.l3_bytes));
     kernels_printer_t::print_machine(machine);
     print_legend();
     peer_t peer(options.python.empty() ? default_python() : options.python,

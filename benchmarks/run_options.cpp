@@ -85,21 +85,11 @@ void refuse_filter(const run_options_t &options) {
             "--filter " + options.filter + " matches no case; see --list");
 }
 
-// Better than to be killed half way.
-static void check_memory(const std::vector<bench_case_t> &cases) {
-    const double most = memory_left();
-    for (const auto &c : cases)
-        if (static_cast<double>(c.bytes()) > most)
-            throw usage_error_t(c.name() + " needs "
-                                + gigabytes(static_cast<double>(c.bytes()))
-                                + " of memory and there are "
-                                + gigabytes(most));
-}
-
 std::vector<row_t> measure_all(const std::vector<bench_case_t> &cases,
         const run_options_t &options, const measure_options_t &measure,
         const std::function<void(const row_t &)> &print_row) {
-    check_memory(cases);
+    for (const auto &c : cases)
+        check_memory(c.name(), static_cast<double>(c.bytes()));
     watch_interrupts();
     arena_t arena(options.misalign);
     const progress_t progress(cases.size());

@@ -76,5 +76,20 @@ int cold_copies(const product_case_t &c, long last_cache_bytes) {
     return static_cast<int>(std::clamp(wanted, fewest, most));
 }
 
+double bytes_needed(const product_case_t &c, long last_cache_bytes) {
+    const auto bytes = [&c](dim_t rows, dim_t cols) {
+        return static_cast<double>(bytes_of(c.floats(), rows * cols));
+    };
+    const double packed = static_cast<double>(c.packed_bytes())
+                          * cold_copies(c, last_cache_bytes);
+    // oneDNN's product of floats has as many copies, too.
+    const double dense
+            = c.in_integers()
+                      ? 0
+                      : bytes(c.depth, c.columns)
+                                + 2 * static_cast<double>(last_cache_bytes);
+    return packed + dense + bytes(c.rows, c.depth + c.columns);
+}
+
 } // namespace bench
 } // namespace dnnl_dequant

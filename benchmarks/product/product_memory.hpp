@@ -43,6 +43,9 @@ private:
 /// As many copies as twice the last cache holds, within reason.
 int cold_copies(const product_case_t &c, long last_cache_bytes);
 
+/// What measuring it takes, other libraries' copies of the weights aside.
+double bytes_needed(const product_case_t &c, long last_cache_bytes);
+
 } // namespace bench
 } // namespace dnnl_dequant
 

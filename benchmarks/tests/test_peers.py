@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,14 +18,16 @@ IN_CACHE = "DequantizeLinear/.*8x64x128"
 
 
 def peers(*arguments, behaviour="", log="", script=FAKE, python=sys.executable,
-          ggml=FAKE_GGML, xnnpack=FAKE_XNNPACK):
+          ggml=FAKE_GGML, xnnpack=FAKE_XNNPACK, limit=resource.RLIM_INFINITY):
     environment = dict(os.environ, FAKE_PEER=behaviour, FAKE_PEER_LOG=log,
                        DNNL_DEQUANT_GGML=ggml, DNNL_DEQUANT_XNNPACK=xnnpack)
     return subprocess.run(
         [TOOL, "peers", "--threads", "1", "--budget", "0.01",
          "--python", python, "--peer-script", script, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        universal_newlines=True, timeout=300, env=environment)
+        universal_newlines=True, timeout=300, env=environment,
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_AS, (limit, limit)))
 
 
 def rows_of(done):
@@ -292,14 +295,20 @@ class Ggml(Peers):
 
 class Mistakes(unittest.TestCase):
 
-    def refused(self, *arguments):
-        done = peers(*arguments)
+    def refused(self, *arguments, **how):
+        done = peers(*arguments, **how)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr
 
     def test_filter(self):
         self.refused("--filter", "u7")
         self.refused("--filter", "(")
+
+    def test_too_large(self):
+        # As floats these weights are 180 MB.
+        self.assertIn("memory", self.refused(
+            "--filter", "MatMul/f32/.*/512x4096x11008", limit=200 << 20))
 
     def test_unwritable_file(self):
         self.refused("--json", "/nonexistent/a.json")
