@@ -29,7 +29,9 @@ std::array<int, 3> jit_walk_t::fastest_first() const {
 }
 
 // Panels beside each other: each page of src holds columns of both, or each one
-// of dst rows of both.
+// of dst rows of both. Of dst those of the narrower panels are asked about
+// whatever the panel: wide ones of 16 bits fill a page, and to take them in the
+// other order is no faster.
 bool jit_walk_t::shares_pages() const {
     constexpr dim_t page = 4096;
     return plan_.panels
