@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/convert.hpp"
+#include "primitives/matmul.hpp"
+#include "support/guarded_buffer.hpp"
 
 namespace dnnl_dequant {
 namespace {
@@ -158,6 +160,34 @@ TEST(narrow_gemm, says_why_there_is_none) {
     EXPECT_EQ(made.status, status_t::unimplemented);
     EXPECT_EQ(made.reason.rfind("onednn_matmul_f16: oneDNN ", 0), 0u)
             << made.reason;
+}
+
+// Of f32, which oneDNN multiplies here by the code that CPUs with instructions
+// for 16 bits have for these: it wants memory, if it accumulates.
+TEST(matmul_primitive, sums_in_the_memory_that_it_is_given) {
+    constexpr dim_t rows = 33, depth = 70, cols = 65, pitch = 128;
+    matmul_desc_t desc {t::f32, rows, depth, cols, 100, pitch, pitch, true};
+    std::shared_ptr<const matmul_primitive_t> primitive;
+    const result_t made = make_matmul_primitive(desc, primitive);
+    ASSERT_TRUE(made.ok()) << made.reason;
+    std::vector<float> a(rows * 100), b(depth * pitch), c(rows * pitch, 5.f);
+    for (auto *values : {&a, &b})
+        for (size_t i = 0; i < values->size(); ++i)
+            (*values)[i] = number(static_cast<dim_t>(i));
+    const auto bytes = static_cast<size_t>(primitive->scratchpad_bytes());
+    const support::guarded_buffer_t scratchpad((bytes + 63) / 64 * 64);
+    ASSERT_EQ(
+            primitive->execute(a.data(), b.data(), c.data(), scratchpad.data()),
+            status_t::success);
+    for (dim_t r = 0; r < rows; ++r)
+        for (dim_t n = 0; n < pitch; ++n) {
+            float sum = 5;
+            for (dim_t k = 0; k < depth && n < cols; ++k)
+                sum += number(r * 100 + k) * number(k * pitch + n);
+            ASSERT_EQ(c[static_cast<size_t>(r * pitch + n)], sum)
+                    << r << ' ' << n;
+        }
+    EXPECT_TRUE(scratchpad.intact());
 }
 
 } // namespace
