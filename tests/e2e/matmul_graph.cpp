@@ -77,6 +77,15 @@ size_t add_tensor(
     return g.tensors.size() - 1;
 }
 
+chain_graph_t with(chain_graph_t g, chain_node_t node, data_type_t type,
+        const dims_t &shape, const std::vector<size_t> &more) {
+    node.inputs = {g.nodes.back().outputs[0]};
+    node.inputs.insert(node.inputs.end(), more.begin(), more.end());
+    node.outputs = {add_tensor(g, type, shape)};
+    g.nodes.push_back(node);
+    return g;
+}
+
 chain_graph_t graph_of(const matmul_case_t &c) {
     chain_graph_t g;
     const dims_t stored = swapped(c.weights, c.transpose_b);

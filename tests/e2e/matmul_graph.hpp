@@ -31,6 +31,11 @@ chain_graph_t graph_of(const matmul_case_t &c);
 size_t add_tensor(chain_graph_t &g, data_type_t type, const dims_t &dims,
         bool dense = true);
 
+/// g with a node behind its last one, which has that one's output and `more` as
+/// inputs.
+chain_graph_t with(chain_graph_t g, chain_node_t node, data_type_t type,
+        const dims_t &shape, const std::vector<size_t> &more = {});
+
 /// Values whose products and sums are exact in f32, whatever their order:
 /// small integers, scales that are powers of two.
 chain_values_t exact_values(const chain_graph_t &g, uint64_t seed);

@@ -108,16 +108,6 @@ TEST(matmul, is_the_formula_where_sums_are_exact) {
                         }
 }
 
-// dequantize -> [ops on the weights] -> MatMul -> [ops on the product]
-chain_graph_t with(chain_graph_t g, chain_node_t node, data_type_t type,
-        const dims_t &shape, const std::vector<size_t> &more = {}) {
-    node.inputs = {g.nodes.back().outputs[0]};
-    node.inputs.insert(node.inputs.end(), more.begin(), more.end());
-    node.outputs = {add_tensor(g, type, shape)};
-    g.nodes.push_back(node);
-    return g;
-}
-
 TEST(matmul, takes_what_follows) {
     matmul_case_t c;
     c.src = {2, 5, 24};

@@ -109,15 +109,6 @@ TEST(narrow_matmul, is_the_formula_where_sums_are_exact) {
                     }
 }
 
-chain_graph_t with(chain_graph_t g, chain_node_t node, t type,
-        const dims_t &shape, const std::vector<size_t> &more = {}) {
-    node.inputs = {g.nodes.back().outputs[0]};
-    node.inputs.insert(node.inputs.end(), more.begin(), more.end());
-    node.outputs = {add_tensor(g, type, shape)};
-    g.nodes.push_back(node);
-    return g;
-}
-
 TEST(narrow_matmul, takes_what_follows) {
     matmul_case_t c = bf16_case({2, 21, 24}, {24, 300});
     c.group = 8;
