@@ -1,0 +1,165 @@
+// Products of integers by repacked weights have the bits of those by weights as
+// they lie: random cases, what is repacked and c at inaccessible pages.
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "kernels/kernel_rows.hpp"
+#include "kernels/matmul/integer_product.hpp"
+#include "support/cross_product.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/numbers.hpp"
+#include "support/random.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using t = data_type_t;
+using support::guarded_buffer_t;
+using support::random_t;
+
+size_t size_of(t type, dim_t count) {
+    return static_cast<size_t>(bytes_of(type, count));
+}
+
+std::string text_of(const integer_plan_t &plan) {
+    std::ostringstream out;
+    out << (plan.is_src_signed ? "s8" : "u8") << " by "
+        << to_string(plan.format.weights) << ", zps "
+        << to_string(plan.format.zps)
+        << (plan.format.depth_stride == 1 ? ", by column" : ", by row")
+        << ", rows " << plan.rows << ", depth " << plan.depth << " in "
+        << plan.groups.size() << " groups, columns " << plan.cols;
+    return out.str();
+}
+
+// One group after the other, each of another size.
+void cut_groups(integer_plan_t &plan, random_t &random) {
+    const dim_t most = random.pick(std::vector<dim_t> {32, 128, 400});
+    for (dim_t k = 0; k < plan.depth;) {
+        const dim_t size
+                = std::min(plan.depth - k, 2 * random.between(8, most / 2));
+        plan.groups.push_back({k, size});
+        plan.format.has_short_sums = plan.format.has_short_sums && size <= 128;
+        const auto g = static_cast<dim_t>(plan.groups.size()) - 1;
+        plan.src_scales.group.push_back(0);
+        plan.src_zps.group.push_back(0);
+        plan.weights_scales.group.push_back(g * plan.cols);
+        plan.weights_zps.group.push_back(g * plan.cols);
+        k += size;
+    }
+}
+
+integer_plan_t random_plan(random_t &random) {
+    integer_plan_t plan;
+    plan.rows = random.between(1, random.one_in(3) ? 50 : 13);
+    plan.depth = 2 * random.between(8, random.one_in(4) ? 400 : 100);
+    plan.cols = random.between(1, random.one_in(4) ? 300 : 70);
+    plan.is_src_signed = random.one_in(2);
+    integer_format_t &format = plan.format;
+    format.is_packed = format.has_short_sums = true;
+    format.weights = random.pick(std::vector<t> {t::u4, t::s4, t::u8, t::s8});
+    format.scales = random.pick(std::vector<t> {t::f32, t::bf16});
+    format.zps = random.pick(std::vector<t> {t::undef, t::u4, t::s8});
+    format.scales_stride = format.zps_stride = 1;
+    const bool by_column = false;
+    format.depth_stride = by_column ? 1 : (plan.cols + 1) / 2 * 2;
+    format.col_stride = by_column ? plan.depth : 1;
+    plan.src_scales = {t::f32, 1, {}, {}};
+    plan.src_zps = {t::undef, 2, {}, {}};
+    if (!plan.is_src_signed || random.one_in(2))
+        plan.src_zps.type = plan.is_src_signed ? t::s8 : t::u8;
+    format.has_src_zps = !plan.is_src_signed || plan.src_zps.type != t::undef;
+    plan.weights_scales = {format.scales, 1, {}, {}};
+    plan.weights_zps = {format.zps, 2, {}, {}};
+    for (dim_t r = 0; r < plan.rows; ++r) {
+        plan.first.push_back(r * plan.depth);
+        plan.src_scales.first.push_back(r);
+        plan.src_zps.first.push_back(r);
+    }
+    cut_groups(plan, random);
+    return plan;
+}
+
+// Weights with their scales and zero points, or src with its own.
+struct factor_t {
+    factor_t(t type, dim_t count, t scales, t zps, dim_t parameters,
+            random_t &random)
+        : values(size_of(type, count))
+        , of_scales(size_of(scales, parameters))
+        , of_zps(zps == t::undef ? 1 : size_of(zps, parameters)) {
+        support::fill_integers(type, values.data(), values.size(), random);
+        support::fill_floats(scales, of_scales.data(), of_scales.size(),
+                support::values_t::ordinary, random);
+        if (zps != t::undef)
+            support::fill_integers(zps, of_zps.data(), of_zps.size(), random);
+        buffers = {values.data(), of_scales.data(), of_zps.data()};
+    }
+
+    guarded_buffer_t values, of_scales, of_zps;
+    std::array<void *, 3> buffers;
+};
+
+std::string run(const integer_product_t &product, void *const *src,
+        void *const *weights) {
+    const integer_plan_t &plan = product.plan();
+    const guarded_buffer_t shared(static_cast<size_t>(product.shared_bytes())),
+            own(static_cast<size_t>(product.own_bytes()));
+    product.lay_out(src, 0, plan.rows, shared.data());
+    const dim_t pitch
+            = (plan.cols + integer_panel - 1) / integer_panel * integer_panel;
+    const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
+    auto *const floats = static_cast<float *>(c.data());
+    product.run(weights, {0, plan.rows, 0, plan.cols, floats, pitch},
+            shared.data(), own.data());
+    EXPECT_TRUE(c.intact() && shared.intact() && own.intact());
+    std::string result;
+    for (dim_t r = 0; r < plan.rows; ++r)
+        result.append(reinterpret_cast<const char *>(floats + r * pitch),
+                size_of(t::f32, plan.cols));
+    return result;
+}
+
+void check(integer_plan_t plan, random_t &random) {
+    const auto groups = static_cast<dim_t>(plan.groups.size());
+    const integer_format_t &format = plan.format;
+    const factor_t src(t::u8, plan.rows * plan.depth, t::f32, plan.src_zps.type,
+            plan.rows, random);
+    const factor_t weights(format.weights,
+            (plan.depth - 1) * format.depth_stride
+                    + (plan.cols - 1) * format.col_stride + 1,
+            format.scales, format.zps, groups * plan.cols, random);
+    const isa_t isa = isa_of_machine();
+    ASSERT_TRUE(make_integer_kernel(format, isa, plan.kernel).ok());
+    const std::string expected = run(integer_product_t(plan),
+            src.buffers.data(), weights.buffers.data());
+    ASSERT_TRUE(
+            make_integer_repacked(format, plan.rows, isa, plan.repacked).ok());
+    const integer_product_t product(plan);
+    const guarded_buffer_t packed(
+            static_cast<size_t>(product.repacked_bytes()));
+    product.repack(weights.buffers.data(), 0, product.repacked_panels(),
+            packed.data());
+    EXPECT_TRUE(packed.intact());
+    void *const only = packed.data();
+    EXPECT_EQ(run(product, src.buffers.data(), &only) == expected, true);
+}
+
+TEST(integer_repacked, has_the_bits_of_weights_as_they_lie) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
+    for (dim_t n = 0; n < 600; ++n) {
+        if (support::only_case() >= 0 ? support::only_case() != n
+                                      : n % support::every())
+            continue;
+        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+        const integer_plan_t plan = random_plan(random);
+        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        check(plan, random);
+        if (HasFailure()) return;
+    }
+}
+
+} // namespace
+} // namespace dnnl_dequant
