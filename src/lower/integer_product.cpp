@@ -93,9 +93,6 @@ public:
         if (result.ok()) result = cut_groups();
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
-        // Those stored by column were not right in all cases.
-        if (result.ok() && repacks_ && plan_.format.depth_stride == 1)
-            return refuse("weights are stored by column");
         if (result.ok() && repacks_)
             result = make_integer_repacked(
                     plan_.format, plan_.rows, isa, plan_.repacked);

@@ -47,8 +47,7 @@ void check_bits(const matmul_case_t &c, const quantized_src_t &source) {
     const std::string expected = plain.run();
     const constant_capacity_t on(64);
     constant_product_t kept(c, source);
-    if (repacks_here() && c.src[0] <= 48 && !c.transpose_b
-            && is_integer_kernel(plain.kernel())) {
+    if (repacks_here() && c.src[0] <= 48 && is_integer_kernel(plain.kernel())) {
         EXPECT_TRUE(is_repacked(kept.kernel())) << kept.kernel();
     }
     EXPECT_FALSE(is_repacked(plain.kernel()));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "kernels/kernel_rows.hpp"
@@ -63,7 +64,7 @@ integer_plan_t random_plan(random_t &random) {
     format.scales = random.pick(std::vector<t> {t::f32, t::bf16});
     format.zps = random.pick(std::vector<t> {t::undef, t::u4, t::s8});
     format.scales_stride = format.zps_stride = 1;
-    const bool by_column = false;
+    const bool by_column = random.one_in(2);
     format.depth_stride = by_column ? 1 : (plan.cols + 1) / 2 * 2;
     format.col_stride = by_column ? plan.depth : 1;
     plan.src_scales = {t::f32, 1, {}, {}};
@@ -111,8 +112,13 @@ std::string run(const integer_product_t &product, void *const *src,
             = (plan.cols + integer_panel - 1) / integer_panel * integer_panel;
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());
-    product.run(weights, {0, plan.rows, 0, plan.cols, floats, pitch},
-            shared.data(), own.data());
+    const dim_t block
+            = plan.format.depth_stride == 1 ? integer_panel : plan.cols;
+    for (dim_t n = 0; n < plan.cols; n += block)
+        product.run(weights,
+                {0, plan.rows, n, std::min(block, plan.cols - n), floats + n,
+                        pitch},
+                shared.data(), own.data());
     EXPECT_TRUE(c.intact() && shared.intact() && own.intact());
     std::string result;
     for (dim_t r = 0; r < plan.rows; ++r)

@@ -83,6 +83,8 @@ public:
     void lay_out(void *const *buffers, dim_t begin, dim_t end,
             void *shared) const noexcept;
 
+    /// From a panel's first column on; of weights stored by column that lie as
+    /// they were given, one panel's.
     struct block_t {
         dim_t first_row, rows, first_col, cols;
         float *c; // rows of whole panels
