@@ -21,6 +21,11 @@ public:
 /// rdi has the tile.
 void ask_for_piece(jit_generator_t &code, const Xbyak::Reg64 &at);
 
+/// Emits: the indices by which vpermt2d makes sixteen dwords of two vectors,
+/// one of each in turns: of their first halves, of their second ones.
+void load_interleaving(jit_generator_t &code, const Xbyak::Zmm &first,
+        const Xbyak::Zmm &second);
+
 /// Of bytes, and of what is packed.
 result_t make_jit_integer_multiply(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);

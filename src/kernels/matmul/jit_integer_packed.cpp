@@ -173,13 +173,7 @@ private:
 
     void put_in_order(int rows) {
         const Zmm first(30), second(31), even(26);
-        lanes_t of_first, of_second;
-        for (uint32_t i = 0; i < 16; ++i) {
-            of_first[i] = i / 2 + i % 2 * 16;
-            of_second[i] = of_first[i] + 8;
-        }
-        vmovups(first, constant(of_first));
-        vmovups(second, constant(of_second));
+        load_interleaving(*this, first, second);
         const auto interleave = [&](const Zmm &a, const Zmm &b) {
             vmovdqa32(even, a);
             vpermt2d(a, first, b);
@@ -248,6 +242,17 @@ private:
 };
 
 } // namespace
+
+void load_interleaving(
+        jit_generator_t &code, const Zmm &first, const Zmm &second) {
+    jit_generator_t::lanes_t of_first, of_second;
+    for (uint32_t i = 0; i < 16; ++i) {
+        of_first[i] = i / 2 + i % 2 * 16;
+        of_second[i] = of_first[i] + 8;
+    }
+    code.vmovups(first, code.constant(of_first));
+    code.vmovups(second, code.constant(of_second));
+}
 
 result_t make_jit_integer_packed(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code) {

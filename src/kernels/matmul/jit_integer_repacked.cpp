@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "kernels/jit/generator.hpp"
+#include "kernels/matmul/jit_integer_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -225,13 +225,7 @@ private:
     // Even columns and odd ones, a slice after the other.
     void put_in_order() {
         const Zmm first(30), second(29), even(0), odd(1), x(2);
-        lanes_t of_first, of_second;
-        for (uint32_t i = 0; i < 16; ++i) {
-            of_first[i] = i / 2 + i % 2 * 16;
-            of_second[i] = of_first[i] + 8;
-        }
-        vmovups(first, constant(of_first));
-        vmovups(second, constant(of_second));
+        load_interleaving(*this, first, second);
         each_row_of_c([&](int) {
             for (int v = 0; v < panel_vectors; v += 2) {
                 vmovups(even, ptr[rbp + bytes(v)]);

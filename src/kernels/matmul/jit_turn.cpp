@@ -5,9 +5,9 @@
 // and that one's highest to the lowest of the vector's). A quarter then is 32
 // rows of one column.
 //
-// Registers: rdi the arguments; rax rbx rbp r12 eight rows each, rsi the pitch,
-// r8 r9 r10 3, 5 and 7 times that; rdx the turned tile; rcx 32 rows to go. A
-// round's vectors are the first sixteen or the last, in turns.
+// Registers: those of jit_turn_rows_t; rdi the arguments; rdx the turned tile;
+// rcx 32 rows to go. A round's vectors are the first sixteen or the last, in
+// turns.
 
 #include "kernels/matmul/jit_turn.hpp"
 
@@ -15,7 +15,7 @@
 
 #include <cstddef>
 
-#include "kernels/jit/generator.hpp"
+#include "kernels/matmul/jit_turn_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -32,10 +32,10 @@ struct arguments_t {
     void *to;
 };
 
-class jit_turn_generator_t : public jit_generator_t, public jit_turn_t {
+class jit_turn_generator_t : public jit_turn_rows_t, public jit_turn_t {
 public:
     jit_turn_generator_t()
-        : jit_generator_t("jit_turn") {}
+        : jit_turn_rows_t("jit_turn") {}
 
     void operator()(const void *from, dim_t pitch, void *to) const override {
         const arguments_t args {from, pitch, to};
@@ -48,34 +48,22 @@ private:
         mov(rax, qword[rdi + offsetof(arguments_t, from)]);
         mov(rsi, qword[rdi + offsetof(arguments_t, pitch)]);
         mov(rdx, qword[rdi + offsetof(arguments_t, to)]);
-        lea(r8, ptr[rsi + rsi * 2]);
-        lea(r9, ptr[rsi + rsi * 4]);
-        lea(r10, ptr[r8 + rsi * 4]);
+        multiply_pitch();
         mov(ecx, static_cast<uint32_t>(turned_tile / rows_at_once));
         Label l_rows;
         L(l_rows);
-        lea(rbx, ptr[rax + rsi * 8]);
-        lea(rbp, ptr[rbx + rsi * 8]);
-        lea(r12, ptr[rbp + rsi * 8]);
+        point_to_rows();
         for (const bool odd : {false, true}) {
             pair_rows(odd);
             for (int i = 0; i < rounds; ++i)
                 unpack(i % 2 * vectors);
             store(odd);
         }
-        lea(rax, ptr[r12 + rsi * 8]);
+        go_on();
         add(rdx, static_cast<uint32_t>(turned_part_bytes));
         dec(ecx);
         jnz(l_rows, T_NEAR);
         postamble();
-    }
-
-    Address row(int r) const {
-        const Reg64 bases[] = {rax, rbx, rbp, r12};
-        const RegExp base(bases[r / 8]);
-        const RegExp rows[] = {base, base + rsi, base + rsi * 2, base + r8,
-                base + rsi * 4, base + r9, base + r8 * 2, base + r10};
-        return ptr[rows[r % 8]];
     }
 
     // Every other column's nibbles: the first row's low in a byte, the second

@@ -4,10 +4,9 @@
 // jit_turn.cpp. Every other vector goes three rounds, waits in memory for the
 // others, and the last round brings them together: so registers are enough.
 //
-// Registers: rdi the arguments; rax rbx rbp r12 eight rows each, rsi the pitch,
-// r8 r9 r10 3, 5 and 7 times that; rdx the turned tile; rcx steps to go; r13
-// how far ahead weights are asked for, r14 a row there. A round's vectors are
-// the first eight or the last, in turns.
+// Registers: those of jit_turn_rows_t; rdi the arguments; rdx the turned tile;
+// rcx steps to go; r13 how far ahead weights are asked for, r14 a row there. A
+// round's vectors are the first eight or the last, in turns.
 
 #include "kernels/matmul/jit_turn_avx2.hpp"
 
@@ -15,7 +14,7 @@
 
 #include <cstddef>
 
-#include "kernels/jit/generator.hpp"
+#include "kernels/matmul/jit_turn_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -26,12 +25,12 @@ namespace {
 constexpr int half = 8, rounds_apart = 3;
 constexpr uint32_t vector_bytes = 32;
 
-class generator_t : public jit_generator_t, public jit_turn_avx2_t {
+class generator_t : public jit_turn_rows_t, public jit_turn_avx2_t {
 public:
     using args_t = jit_turn_avx2_args_t;
 
     generator_t()
-        : jit_generator_t("jit_turn_avx2") {}
+        : jit_turn_rows_t("jit_turn_avx2") {}
 
     void operator()(const args_t &args) const override {
         getCode<void (*)(const args_t *)>()(&args);
@@ -51,15 +50,11 @@ private:
         mov(rdx, arg(offsetof(args_t, to)));
         mov(rcx, arg(offsetof(args_t, steps)));
         mov(r13, arg(offsetof(args_t, ahead)));
-        lea(r8, ptr[rsi + rsi * 2]);
-        lea(r9, ptr[rsi + rsi * 4]);
-        lea(r10, ptr[r8 + rsi * 4]);
+        multiply_pitch();
         sub(rsp, half * vector_bytes);
         Label l_step;
         L(l_step);
-        lea(rbx, ptr[rax + rsi * 8]);
-        lea(rbp, ptr[rbx + rsi * 8]);
-        lea(r12, ptr[rbp + rsi * 8]);
+        point_to_rows();
         ask_ahead();
         for (const bool odd : {false, true}) {
             three_rounds(false, odd);
@@ -68,20 +63,12 @@ private:
             three_rounds(true, odd);
             last_round(odd);
         }
-        lea(rax, ptr[r12 + rsi * 8]);
+        go_on();
         add(rdx, static_cast<uint32_t>(turn_avx2_step / 2));
         dec(rcx);
         jnz(l_step, T_NEAR);
         add(rsp, half * vector_bytes);
         postamble();
-    }
-
-    Address row(int r) const {
-        const Reg64 bases[] = {rax, rbx, rbp, r12};
-        const RegExp base(bases[r / 8]);
-        const RegExp rows[] = {base, base + rsi, base + rsi * 2, base + r8,
-                base + rsi * 4, base + r9, base + r8 * 2, base + r10};
-        return ptr[rows[r % 8]];
     }
 
     void ask_ahead() {
