@@ -1,13 +1,15 @@
-"""Puts the figures of a run into RESULTS.md, between its two marks.
+"""Puts the figures of a run into a page, between its two marks.
 
-usage: results.py RESULTS.md RUN.json... (what dnnl-dequant-bench --json wrote)
+usage: results.py PAGE.md RUN.json... (what dnnl-dequant-bench --json wrote)
 """
 import json
+import os
 import re
 import statistics
 import sys
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+NEW_PAGE = f"# Results\n\n## Figures\n\n{BEGIN}\n{END}\n"
 
 
 def seconds(value):
@@ -235,8 +237,10 @@ def main(path, *json_paths):
     for one in json_paths:
         with open(one, encoding="utf-8") as file:
             runs.append(json.load(file))
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    text = NEW_PAGE
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         sys.exit(f"results.py: {path} lacks {BEGIN} or {END}")
     before, after = text.split(BEGIN)[0], text.split(END)[1]

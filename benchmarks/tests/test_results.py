@@ -34,8 +34,9 @@ class Results(unittest.TestCase):
         return path
 
     def renewed(self, text, *runs):
-        with open(self.page, "w", encoding="utf-8") as file:
-            file.write(text)
+        if text is not None:
+            with open(self.page, "w", encoding="utf-8") as file:
+                file.write(text)
         done = subprocess.run(
             [sys.executable, RESULTS, self.page, *runs], timeout=60,
             stderr=subprocess.PIPE, universal_newlines=True)
@@ -77,6 +78,13 @@ class Results(unittest.TestCase):
         self.assertIn("### Graphs", text)
         for title in ("Beside the peers", "Products", "What a call costs"):
             self.assertNotIn(title, text)
+
+    def test_a_page_is_begun(self):
+        run = self.measured("replay", "replay", "--budget", "0.01", GRAPH)
+        done, text = self.renewed(None, run)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(text.startswith("# Results\n"))
+        self.assertIn("### Graphs", text)
 
     def test_no_marks(self):
         run = self.measured("replay", "replay", "--budget", "0.01", GRAPH)
