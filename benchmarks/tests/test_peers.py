@@ -218,6 +218,10 @@ class Products(Peers):
                     self.assertIn("floats alone", dense["refused"])
                     self.assertNotIn("dense_target", row)
                     continue
+                # oneDNN multiplies no bf16 on AVX2.
+                if row["src"] == "bf16" and "refused" in dense:
+                    self.assertIn("matmul primitive", dense["refused"])
+                    continue
                 self.assertGreater(dense["gain"], 0)
                 self.assertEqual(row["dense_target"],
                                  {8: 1.0, 32: 1.1}[row["dims"][0]])
