@@ -116,7 +116,8 @@ class Replays(Folder):
                     tensor["shape"] = tensor["stride"] = []
         rows = self.rows(self.written(unknown))
         for row in rows:
-            self.assertIn(row["check"], ("equal", "formula"))
+            # Apart where oneDNN has no bf16: on AVX2.
+            self.assertIn(row["check"], ("equal", "equal (apart)", "formula"))
             self.assertGreater(row["plugin"]["seconds"]["median"], 0)
 
     def test_ops_in_any_order(self):
