@@ -89,7 +89,7 @@ public:
             return refuse("weights differ from batch to batch");
         if (plan_.depth == 0) return refuse("there is nothing to sum");
         result_t result = note_src(isa);
-        if (result.ok()) result = note_weights();
+        if (result.ok()) result = note_weights(isa);
         if (result.ok()) result = cut_groups();
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
@@ -157,7 +157,7 @@ private:
         return result;
     }
 
-    result_t note_weights() {
+    result_t note_weights(isa_t isa) {
         integer_format_t &format = plan_.format;
         format.weights = of_weights().operand_type(0);
         if (!is_integer(format.weights)
@@ -186,9 +186,10 @@ private:
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
         format.is_packed
                 = repacks_
-                  || plan_.rows <= (format.depth_stride == 1
-                                            ? most_packed_rows_by_column
-                                            : most_packed_rows);
+                  || (has(isa, isa_avx512_core_vnni)
+                          && plan_.rows <= (format.depth_stride == 1
+                                                    ? most_packed_rows_by_column
+                                                    : most_packed_rows));
         return {};
     }
 

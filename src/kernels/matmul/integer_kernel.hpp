@@ -142,7 +142,8 @@ public:
 };
 
 /// unimplemented with a reason where no kernel takes the format. Kernels other
-/// than the plain C++ one are for AVX-512 with VNNI.
+/// than the plain C++ one are for AVX-512 with VNNI, and for AVX2, where
+/// nothing stays packed.
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,

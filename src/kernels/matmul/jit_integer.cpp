@@ -1,4 +1,4 @@
-// Products of integers by generated code for AVX-512 with VNNI.
+// Products of integers by generated code, for AVX-512 with VNNI or for AVX2.
 
 #include "kernels/matmul/integer_kernel.hpp"
 
@@ -25,22 +25,20 @@ __attribute__((target("avx2"))) void note_shorts(integer_columns_t &columns) {
 
 class jit_integer_t : public integer_kernel_t {
 public:
-    explicit jit_integer_t(const integer_format_t &format)
+    jit_integer_t(const integer_format_t &format, isa_t isa)
         : format_(format)
+        , has_vnni_(has(isa, isa_avx512_core_vnni))
         , parameters_(format) {}
 
     result_t make() {
-        result_t result
-                = format_.is_packed
-                          ? make_jit_integer_packed(format_, multiply_)
-                          : make_jit_integer_multiply(format_, multiply_);
+        result_t result = make_multiply();
         if (!result.ok()) return result;
-        return format_.depth_stride == 1
-                       ? make_jit_integer_unpack(format_, columns_)
-                       : make_jit_integer_unpack(format_, rows_);
+        return format_.depth_stride == 1 ? make_unpack(columns_)
+                                         : make_unpack(rows_);
     }
 
     const char *name() const override {
+        if (!has_vnni_) return "jit_integer_matmul_avx2";
         return format_.is_packed ? "jit_integer_matmul_packed_avx512_core_vnni"
                                  : "jit_integer_matmul_avx512_core_vnni";
     }
@@ -81,6 +79,20 @@ public:
     }
 
 private:
+    result_t make_multiply() {
+        if (!has_vnni_)
+            return make_jit_integer_multiply_avx2(format_, multiply_);
+        return format_.is_packed
+                       ? make_jit_integer_packed(format_, multiply_)
+                       : make_jit_integer_multiply(format_, multiply_);
+    }
+
+    template <typename code_t>
+    result_t make_unpack(std::unique_ptr<code_t> &code) {
+        return has_vnni_ ? make_jit_integer_unpack(format_, code)
+                         : make_jit_integer_unpack_avx2(format_, code);
+    }
+
     dim_t bytes_in_quads(dim_t integers) const {
         return format_.is_packed ? bytes_of(format_.weights, integers)
                                  : integers;
@@ -195,6 +207,7 @@ private:
     }
 
     const integer_format_t format_;
+    const bool has_vnni_;
     const jit_integer_parameters_t parameters_;
     std::unique_ptr<jit_integer_multiply_t> multiply_;
     std::unique_ptr<jit_integer_rows_t> rows_;
@@ -208,7 +221,9 @@ result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
     const auto refuse = [](const char *why) {
         return result_t(status_t::unimplemented, why);
     };
-    if (!has(isa, isa_avx512_core_vnni)) return refuse("no AVX-512 VNNI");
+    if (!has(isa, isa_avx2)) return refuse("no AVX2");
+    if (format.is_packed && !has(isa, isa_avx512_core_vnni))
+        return refuse("packed weights are parted by AVX-512 VNNI only");
     if (format.depth_stride != 1 && format.col_stride != 1)
         return refuse("neither rows nor columns of the weights lie side by "
                       "side");
@@ -220,7 +235,7 @@ result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         return refuse("rows of the weights begin within a byte");
     if (stage_floats_of(format.scales) == nullptr)
         return refuse("scales are no floats");
-    auto made = std::make_shared<jit_integer_t>(format);
+    auto made = std::make_shared<jit_integer_t>(format, isa);
     const result_t result = made->make();
     if (result.ok()) kernel = std::move(made);
     return result;

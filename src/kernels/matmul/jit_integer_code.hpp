@@ -31,6 +31,9 @@ result_t make_jit_integer_multiply(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);
 result_t make_jit_integer_packed(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);
+/// Of bytes, without VNNI.
+result_t make_jit_integer_multiply_avx2(const integer_format_t &format,
+        std::unique_ptr<jit_integer_multiply_t> &code);
 
 /// Weights whose columns lie side by side, four rows at a time: `quads` times
 /// four rows of a whole panel become bytes, biased.
@@ -67,6 +70,10 @@ using jit_integer_columns_t = jit_integer_unpack_t<jit_integer_columns_args_t>;
 result_t make_jit_integer_unpack(const integer_format_t &format,
         std::unique_ptr<jit_integer_rows_t> &code);
 result_t make_jit_integer_unpack(const integer_format_t &format,
+        std::unique_ptr<jit_integer_columns_t> &code);
+result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
+        std::unique_ptr<jit_integer_rows_t> &code);
+result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
         std::unique_ptr<jit_integer_columns_t> &code);
 
 /// The bits of stored weights that are turned over, which adds the bias: of a
