@@ -22,6 +22,13 @@ public:
 result_t make_jit_apart(int vectors, const std::vector<float> &biases,
         std::unique_ptr<jit_apart_t> &apart);
 
+/// The same on AVX2, where words are what is apart: of each half of a panel the
+/// first sixteen go to the first four vectors, vector j getting every fourth
+/// from j on, and sixteen more to the next four.
+/// vectors  4 or 8
+result_t make_jit_apart_words(int vectors, const std::vector<float> &biases,
+        std::unique_ptr<jit_apart_t> &apart);
+
 } // namespace dnnl_dequant
 
 #endif

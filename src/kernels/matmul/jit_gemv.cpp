@@ -45,7 +45,7 @@ public:
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
-        result_t made = is_avx2() ? result_t() : make_apart();
+        result_t made = make_apart();
         const auto make_code
                 = is_avx2() ? make_jit_gemv_avx2_code : make_jit_gemv_code;
         for (dim_t r = 1; r <= rows && made.ok(); ++r)
@@ -61,9 +61,18 @@ private:
     bool is_avx2() const { return panel_.lanes == 8; }
 
     result_t make_apart() {
+        const auto bias = is_avx2() ? gemv_zp_bias_avx2 : gemv_zp_bias;
         std::vector<float> biases;
         for (int v = 0; v < panel_.vectors; ++v)
-            biases.push_back(gemv_zp_bias(weights_, v));
+            biases.push_back(bias(weights_, v));
+        if (is_avx2()) {
+            if (!panel_.apart) return {};
+            result_t made
+                    = make_jit_apart_words(panel_.vectors, {}, scales_apart_);
+            if (made.ok())
+                made = make_jit_apart_words(panel_.vectors, biases, zps_apart_);
+            return made;
+        }
         const int apart = panel_.apart ? panel_.vectors : 1;
         if (!panel_.apart) biases.resize(1);
         result_t made = make_jit_apart(apart, {}, scales_apart_);
@@ -84,7 +93,7 @@ private:
 
 // A loop that the compiler makes vectors of.
 void jit_gemv_t::add_bias(float *zps, dim_t count) const noexcept {
-    const float bias = gemv_zp_bias(weights_, 0);
+    const float bias = gemv_zp_bias_avx2(weights_, 0);
     for (dim_t n = 0; n < count; ++n)
         zps[n] += bias;
 }
@@ -95,7 +104,7 @@ void jit_gemv_t::arrange_parameters(const block_t &block) const noexcept {
         float *const zps = block.zps + g * block.c_pitch;
         if (weights_.zps.type == data_type_t::undef)
             std::fill_n(zps, block.cols, 0.f);
-        if (is_avx2()) {
+        if (is_avx2() && !panel_.apart) {
             add_bias(zps, block.cols);
             continue;
         }
@@ -156,10 +165,27 @@ void join_columns(float *c, dim_t panels) noexcept {
     }
 }
 
+// The same of the order on AVX2.
+template <size_t vectors>
+void join_words(float *c, dim_t panels) noexcept {
+    constexpr size_t lanes = 8, side = 4, cols = vectors * lanes;
+    float apart[cols];
+    for (dim_t p = 0; p < panels; ++p, c += cols) {
+        std::copy_n(c, cols, apart);
+        for (size_t v = 0; v < vectors; ++v)
+            for (size_t i = 0; i < lanes; ++i)
+                c[(i / side * vectors + v / side * side + i % side) * side
+                        + v % side]
+                        = apart[v * lanes + i];
+    }
+}
+
 void jit_gemv_t::put_right(const block_t &block) const noexcept {
-    const auto join = panel_.vectors == 8   ? join_columns<8>
-                      : panel_.vectors == 4 ? join_columns<4>
-                                            : join_columns<2>;
+    const auto join
+            = is_avx2() ? panel_.vectors == 8 ? join_words<8> : join_words<4>
+              : panel_.vectors == 8 ? join_columns<8>
+              : panel_.vectors == 4 ? join_columns<4>
+                                    : join_columns<2>;
     for (dim_t r = 0; r < block.rows; ++r)
         join(block.c + r * block.c_pitch, block.cols / panel_.cols());
 }

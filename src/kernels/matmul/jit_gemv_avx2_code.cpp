@@ -2,12 +2,16 @@
 // AVX2: panel after panel of columns goes down some rows of one group, the sums
 // in registers, and is scaled once at the group's end.
 //
-// Eight nibbles are four bytes, which every lane gets and shifts its own of to
-// the right; in the mantissa of 2^23 an integer is the number 2^23 more, to
-// which the zero points were raised before. Of a signed one the sign is turned
-// over, which adds half its range.
+// An integer in the mantissa of 2^23 is the number 2^23 more, to which the zero
+// points were raised before. Of a signed one the sign is turned over, which
+// adds half its range. A word has four nibbles. One operation cuts the same one
+// out of sixteen words, and one more puts the upper halves of 2^23 between
+// eight of them: a nibble at bit 8 of 2^15, which is the same to it. So a
+// vector has each word's j-th nibble; scales, zero points and sums are in that
+// order too, which jit_apart_words() makes.
 //
-// Registers: those of jit_gemv_frame_t. The first twelve vectors are sums.
+// Registers: those of jit_gemv_frame_t. The first eight or, of three rows,
+// twelve vectors are sums; where there is room, masks and halves are the next.
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
@@ -21,7 +25,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int most_sums = 12;
+constexpr int most_sums = 12, words_nibbles = 4;
 
 class generator_t : public jit_gemv_frame_t<isa_avx2> {
 public:
@@ -31,15 +35,28 @@ public:
 
 private:
     bool is_nibble() const { return bits_of(w_.type) == 4; }
+    bool is_signed() const {
+        return family_of(w_.type) == type_family_t::signed_int;
+    }
     Ymm weight(int v) const { return Ymm(most_sums + v % 2); }
-    const Ymm shifts_ {14}, vmm_a_ {15};
+    const Ymm raw_ {14}, vmm_a_ {15};
+
+    // Of nibbles at bit 0 and at bit 8 of a word.
+    static uint32_t mask(int bit) { return 0x000f000fu << bit; }
+    static uint32_t upper_half(int bit) {
+        constexpr uint32_t of_2_to_23 = 0x4b00, of_2_to_15 = 0x4700;
+        return (bit == 0 ? of_2_to_23 : of_2_to_15) * 0x00010001u;
+    }
+    bool has_room() const { return rows_ * vectors_ <= most_sums - 4; }
+    Ymm kept_mask(int bit) const { return Ymm(most_sums - 4 + bit / 8); }
+    Ymm kept_half(int bit) const { return Ymm(most_sums - 2 + bit / 8); }
 
     void generate() override {
         preamble();
-        lanes_t shifts;
-        for (uint32_t i = 0; i < shifts.size(); ++i)
-            shifts[i] = i % simd_w * 4;
-        vmovups(shifts_, constant(shifts));
+        for (int bit = 0; bit <= 8 && is_nibble() && has_room(); bit += 8) {
+            vmovups(kept_mask(bit), constant(mask(bit)));
+            vmovups(kept_half(bit), constant(upper_half(bit)));
+        }
         all_panels();
         postamble();
     }
@@ -47,29 +64,58 @@ private:
     void row_of_weights() override {
         prefetcht0(ptr[rcx + r9]);
         if (rows_ == 1) vbroadcastss(vmm_a_, ptr[rax]);
+        if (is_nibble()) return all_nibbles();
         for (int v = 0; v < vectors_; ++v) {
-            make_number(v, weight(v));
-            for (int r = 0; r < rows_; ++r) {
-                if (rows_ > 1) vbroadcastss(vmm_a_, ptr[row_of_a(r)]);
-                vfmadd231ps(sum(r, v), weight(v), vmm_a_);
-            }
+            constexpr uint32_t bits_of_2_to_23 = 0x4b000000;
+            vpmovzxbd(weight(v), ptr[rcx + weights_bytes(v)]);
+            vpxor(weight(v), weight(v),
+                    constant(bits_of_2_to_23 | (is_signed() ? 128u : 0u)));
+            multiply(weight(v), v);
         }
     }
 
-    void make_number(int v, const Ymm &number) {
-        constexpr uint32_t bits_of_2_to_23 = 0x4b000000;
-        const bool is_signed = family_of(w_.type) == type_family_t::signed_int;
-        const Address from = ptr[rcx + weights_bytes(v)];
-        if (is_nibble()) {
-            vpbroadcastd(number, from);
-            vpsrlvd(number, number, shifts_);
-            vpand(number, number, constant(0xfu));
+    void all_nibbles() {
+        // Of half as many words the first four are in one lane, the others in
+        // the other.
+        constexpr uint8_t to_lanes = 0x10;
+        if (vectors_ == words_nibbles) {
+            vmovdqu(Xmm(raw_.getIdx()), ptr[rcx]);
+            vpermq(raw_, raw_, to_lanes);
         } else {
-            vpmovzxbd(number, from);
+            vmovdqu(raw_, ptr[rcx]);
         }
-        const uint32_t sign = !is_signed ? 0 : is_nibble() ? 8 : 128;
-        vpxor(number, number, constant(bits_of_2_to_23 | sign));
+        if (is_signed()) vpxor(raw_, raw_, constant(0x88888888u));
+        for (int j = 0; j < words_nibbles; j += 2)
+            nibbles_at(4 * j, j);
+        vpsrlw(raw_, raw_, 4);
+        for (int j = 1; j < words_nibbles; j += 2)
+            nibbles_at(4 * (j - 1), j);
+    }
+
+    // Those at that bit are vector j, and of the words' upper halves the one
+    // four further.
+    void nibbles_at(int bit, int j) {
+        const Ymm low = weight(0), high = weight(1);
+        const Address mask_at = constant(mask(bit));
+        const Address half_at = constant(upper_half(bit));
+        const Ymm mask_in = kept_mask(bit), half_in = kept_half(bit);
+        const auto kept_or = [&](const Ymm &kept, const Address &at) -> auto & {
+            return has_room() ? static_cast<const Operand &>(kept) : at;
+        };
+        vpand(high, raw_, kept_or(mask_in, mask_at));
+        vpunpcklwd(low, high, kept_or(half_in, half_at));
+        if (vectors_ > words_nibbles)
+            vpunpckhwd(high, high, kept_or(half_in, half_at));
+        multiply(low, j);
+        if (vectors_ > words_nibbles) multiply(high, j + words_nibbles);
+    }
+
+    void multiply(const Ymm &number, int v) {
         vsubps(number, number, ptr[r11 + bytes(v)]);
+        for (int r = 0; r < rows_; ++r) {
+            if (rows_ > 1) vbroadcastss(vmm_a_, ptr[row_of_a(r)]);
+            vfmadd231ps(sum(r, v), number, vmm_a_);
+        }
     }
 
     void scale_sum(const Ymm &sum, int v, const Address &at) override {
@@ -88,8 +134,16 @@ jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows) {
     for (int vectors = 8; vectors >= 4; vectors /= 2)
         if (rows * vectors <= most_sums
                 && weights.cols % (vectors * simd_w) == 0)
-            return {vectors, false, simd_w};
+            return {vectors, bits_of(weights.type) == 4, simd_w};
     return {};
+}
+
+float gemv_zp_bias_avx2(const gemv_weights_t &weights, int vector) {
+    const bool is_nibble = bits_of(weights.type) == 4;
+    const bool is_signed = family_of(weights.type) == type_family_t::signed_int;
+    const int half = !is_signed ? 0 : is_nibble ? 8 : 128;
+    const bool is_upper = is_nibble && vector % words_nibbles >= 2;
+    return static_cast<float>((1 << (is_upper ? 15 : 23)) + half);
 }
 
 result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,

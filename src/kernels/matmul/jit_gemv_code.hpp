@@ -23,7 +23,8 @@ struct jit_gemv_args_t {
 };
 
 /// Columns of a panel: `vectors` of as many lanes, each of every `vectors`-th
-/// column where `apart`, else one after the other.
+/// column where `apart`, else one after the other; on AVX2 apart in the order
+/// of make_jit_apart_words().
 struct jit_gemv_panel_t {
     int vectors = 0;
     bool apart = false;
@@ -41,6 +42,7 @@ jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows);
 
 /// What is added to the zero points of a panel's vector before they are given.
 float gemv_zp_bias(const gemv_weights_t &weights, int vector);
+float gemv_zp_bias_avx2(const gemv_weights_t &weights, int vector);
 
 class jit_gemv_code_t {
 public:
