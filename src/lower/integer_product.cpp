@@ -318,12 +318,11 @@ std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
         return nullptr;
     }
     const bool by_column = plan.format.depth_stride == 1;
-    if (block.rows <= few_quantized_rows(by_column))
+    if (block.rows <= few_quantized_rows(isa, by_column))
         result = planner.make_stream(isa, block);
     if (!result.ok())
         log_refusal(log_dispatch, "implementation",
-                "jit_integer_matmul_few_rows_avx512_core_vnni: "
-                        + result.reason);
+                "jit_integer_matmul_few_rows: " + result.reason);
     return std::make_shared<const integer_product_t>(std::move(plan));
 }
 

@@ -153,7 +153,8 @@ private:
         if (plan_.integers) {
             const integer_plan_t &plan = plan_.integers->plan();
             const bool by_column = plan.format.depth_stride == 1;
-            if (plan.stream || block_rows_ > few_quantized_rows(by_column))
+            if (plan.stream
+                    || block_rows_ > few_quantized_rows(isa_, by_column))
                 return;
         }
         choose_gemv();

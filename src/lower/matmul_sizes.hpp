@@ -62,7 +62,8 @@ constexpr dim_t most_dot_cols = 64;
 // multiplies integers in blocks. u8 rows by 4096 x 4096 u4, one thread of a
 // Cascade Lake, ms: by row 6 rows 2.15 and 2.2, 8 rows 3.8 and 2.3; by column 4
 // rows 1.6 and 1.6, 5 rows 1.8 and 1.6, 6 rows 1.95 and 1.65.
-constexpr dim_t few_quantized_rows(bool by_column) {
+inline dim_t few_quantized_rows(isa_t isa, bool by_column) {
+    if (!has(isa, isa_avx512_core_vnni)) return by_column ? 6 : 2;
     return by_column ? 4 : 6;
 }
 

@@ -219,9 +219,7 @@ case_t random_case(random_t &random) {
     return c;
 }
 
-TEST(integer_stream, is_exact) {
-    if (!has(isa_of_machine(), isa_avx512_core_vnni))
-        GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
+void check_cases(isa_t isa) {
     const dim_t count = 1000;
     dim_t taken = 0;
     for (dim_t n = 0; n < count; ++n) {
@@ -232,8 +230,7 @@ TEST(integer_stream, is_exact) {
         const case_t c = random_case(random);
         SCOPED_TRACE("case " + std::to_string(n) + ": " + c.text());
         std::shared_ptr<const integer_stream_t> stream;
-        const result_t result
-                = make_integer_stream(c.weights, isa_of_machine(), stream);
+        const result_t result = make_integer_stream(c.weights, isa, stream);
         if (!result.ok()) {
             EXPECT_EQ(result.reason, "groups are not in whole vectors");
             EXPECT_TRUE(c.by_column());
@@ -241,11 +238,23 @@ TEST(integer_stream, is_exact) {
         }
         ++taken;
         run_t(c, random).check(*stream);
-        if (HasFailure()) return;
+        if (testing::Test::HasFailure()) return;
     }
     if (support::only_case() < 0) {
         EXPECT_GT(taken * support::every(), count / 2);
     }
+}
+
+TEST(integer_stream, is_exact) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
+    check_cases(isa_avx512_core_vnni);
+}
+
+TEST(integer_stream, is_exact_on_avx2) {
+    if (!has(isa_of_machine(), isa_avx2))
+        GTEST_SKIP() << "this machine lacks AVX2";
+    check_cases(isa_avx2);
 }
 
 TEST(integer_stream, says_what_it_does_not_take) {
@@ -263,7 +272,7 @@ TEST(integer_stream, says_what_it_does_not_take) {
         return !result.ok() && result.reason.find(why) != std::string::npos;
     };
 #if defined(__x86_64__)
-    EXPECT_TRUE(refuses(isa_avx512_core, "VNNI"));
+    EXPECT_TRUE(refuses(isa_none, "AVX2"));
     weights.format.depth_stride = 65;
     EXPECT_TRUE(refuses(isa, "within a byte"));
     weights.format.depth_stride = 64;

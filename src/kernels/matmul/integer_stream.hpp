@@ -7,7 +7,7 @@ namespace dnnl_dequant {
 
 /// What a few rows of integers are multiplied by. One of the factors is without
 /// a sign for vpdpbusd, the other has one: src is taken as it is, the weights
-/// are what it is not.
+/// are what it is not. AVX2's code takes integer_bias(), which leaves no sign.
 struct integer_stream_weights_t {
     integer_format_t format; // has_src_zps: src has any, of its own
     bool is_src_signed = false;
@@ -19,7 +19,8 @@ struct integer_stream_weights_t {
     dim_t scales_group_stride = 0, zps_group_stride = 0;
 
     dim_t groups() const { return (depth + group - 1) / group; }
-    /// What is added to the weights' integers, and to their zero points.
+    /// What is added to the weights' integers, and to their zero points, by
+    /// AVX-512's code.
     int bias() const;
 };
 
@@ -54,16 +55,16 @@ public:
             = 0;
 };
 
-/// unimplemented with a reason where no generated code (AVX-512 with VNNI)
-/// takes the weights.
+/// unimplemented with a reason where no generated code (AVX-512 with VNNI, or
+/// AVX2) takes the weights.
 result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream);
 
 /// The same, of weights whose columns lie side by side, and of those whose
 /// columns lie one after the other.
-result_t make_integer_gemv(const integer_stream_weights_t &weights,
+result_t make_integer_gemv(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream);
-result_t make_integer_dot(const integer_stream_weights_t &weights,
+result_t make_integer_dot(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream);
 
 } // namespace dnnl_dequant

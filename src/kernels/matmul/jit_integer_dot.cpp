@@ -15,28 +15,38 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64, cols_at_once = jit_integer_dot_args_t::cols;
-constexpr int most_rows = jit_integer_dot_args_t::most_rows;
+// Rows that share the splitting of nibbles: sums of theirs, and perhaps those
+// of the weights, stay in registers.
+constexpr int most_rows_of_any = 4;
+int most_rows_on(isa_t isa) {
+    return has(isa, isa_avx512_core_vnni) ? 3 : most_rows_of_any;
+}
 // Groups that are read, whatever they are, behind the last; and staged.
 constexpr dim_t beyond = 16;
 
 class jit_integer_dot_stream_t : public integer_stream_t {
 public:
-    explicit jit_integer_dot_stream_t(const integer_stream_weights_t &weights)
+    jit_integer_dot_stream_t(const integer_stream_weights_t &weights, isa_t isa)
         : w_(weights)
+        , isa_(isa)
+        , most_rows_(most_rows_on(isa))
         , groups_(weights.groups())
         , stage_scales_(stage_floats_of(weights.format.scales))
         , stage_zps_(stages_of_zps(weights.format.zps).whole) {}
 
     result_t make() {
         result_t result;
-        for (int rows = 1; rows <= most_rows && result.ok(); ++rows)
-            result = make_jit_integer_dot(
-                    w_, rows, code_[static_cast<size_t>(rows)]);
+        for (int rows = 1; rows <= most_rows_ && result.ok(); ++rows) {
+            auto &code = code_[static_cast<size_t>(rows)];
+            result = has_vnni() ? make_jit_integer_dot(w_, rows, code)
+                                : make_jit_integer_dot_avx2(w_, rows, code);
+        }
         return result;
     }
 
     const char *name() const override {
-        return "jit_integer_matmul_dot_avx512_core_vnni";
+        return has_vnni() ? "jit_integer_matmul_dot_avx512_core_vnni"
+                          : "jit_integer_matmul_dot_avx2";
     }
 
     // Of nibbles a line has as many even ones and odd ones.
@@ -62,9 +72,10 @@ public:
             const block_t &block) const noexcept override;
 
 private:
+    bool has_vnni() const { return has(isa_, isa_avx512_core_vnni); }
     dim_t staged_floats() const { return cols_at_once * groups_ + beyond; }
     dim_t scaled_floats() const {
-        return most_rows * jit_integer_dot_pitch(groups_) * cols_at_once;
+        return most_rows_ * jit_integer_dot_pitch(groups_) * cols_at_once;
     }
 
     void note_rows(const block_t &block, int32_t *of_rows) const noexcept;
@@ -95,9 +106,11 @@ private:
     }
 
     const integer_stream_weights_t w_;
+    const isa_t isa_;
+    const int most_rows_;
     const dim_t groups_;
     const stage_t stage_scales_, stage_zps_;
-    std::array<std::unique_ptr<jit_integer_dot_t>, most_rows + 1> code_;
+    std::array<std::unique_ptr<jit_integer_dot_t>, most_rows_of_any + 1> code_;
 };
 
 // Sums and zero points side by side from group to group.
@@ -118,7 +131,7 @@ void jit_integer_dot_stream_t::note_rows(
 void jit_integer_dot_stream_t::run_rows(jit_integer_dot_args_t args,
         const int32_t *of_rows, const block_t &block,
         dim_t col) const noexcept {
-    const dim_t parts = (block.rows + most_rows - 1) / most_rows;
+    const dim_t parts = (block.rows + most_rows_ - 1) / most_rows_;
     dim_t row = 0;
     for (dim_t p = 0; p < parts; ++p) {
         const dim_t rows = (block.rows - row) / (parts - p);
@@ -177,13 +190,13 @@ bool has_whole_lanes(const integer_stream_weights_t &weights) {
 
 } // namespace
 
-result_t make_integer_dot(const integer_stream_weights_t &weights,
+result_t make_integer_dot(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream) {
     if (!has_whole_lanes(weights))
         return {status_t::unimplemented, "groups are not in whole vectors"};
     if (weights.depth * bits_of(weights.format.weights) % 8 != 0)
         return {status_t::unimplemented, "columns end within a byte"};
-    auto made = std::make_shared<jit_integer_dot_stream_t>(weights);
+    auto made = std::make_shared<jit_integer_dot_stream_t>(weights, isa);
     const result_t result = made->make();
     if (result.ok()) stream = std::move(made);
     return result;

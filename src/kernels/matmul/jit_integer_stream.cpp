@@ -68,7 +68,7 @@ result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         return result_t(status_t::unimplemented, why);
     };
     const integer_format_t &format = weights.format;
-    if (!has(isa, isa_avx512_core_vnni)) return refuse("no AVX-512 VNNI");
+    if (!has(isa, isa_avx2)) return refuse("no AVX2");
     const bool by_column = format.depth_stride == 1;
     if (!by_column && format.col_stride != 1)
         return refuse("neither rows nor columns of the weights lie side by "
@@ -78,8 +78,8 @@ result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         return refuse("rows of the weights begin within a byte");
     if (stage_floats_of(format.scales) == nullptr)
         return refuse("scales are no floats");
-    return by_column ? make_integer_dot(weights, stream)
-                     : make_integer_gemv(weights, stream);
+    return by_column ? make_integer_dot(weights, isa, stream)
+                     : make_integer_gemv(weights, isa, stream);
 }
 
 } // namespace dnnl_dequant

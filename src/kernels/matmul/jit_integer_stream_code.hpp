@@ -61,11 +61,12 @@ public:
 
 result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
         int rows, std::unique_ptr<jit_integer_gemv_t> &code);
+result_t make_jit_integer_gemv_avx2(const integer_stream_weights_t &weights,
+        int rows, std::unique_ptr<jit_integer_gemv_t> &code);
 
 /// Some rows by up to sixteen columns, down their whole depth.
 struct jit_integer_dot_args_t {
     static constexpr dim_t cols = 16;
-    static constexpr int most_rows = 3;
 
     const void *weights;
     dim_t pitch; // bytes from column to column
@@ -94,6 +95,8 @@ public:
 
 result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
         std::unique_ptr<jit_integer_dot_t> &code);
+result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
+        int rows, std::unique_ptr<jit_integer_dot_t> &code);
 
 } // namespace dnnl_dequant
 

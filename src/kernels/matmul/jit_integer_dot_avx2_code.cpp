@@ -1,0 +1,392 @@
+// What jit_integer_dot_code does, on AVX2: 32 bytes of a column at a time,
+// parted into nibbles without a sign. Two of their products with src, side by
+// side, fit 16 bits, and so do four such pairs with each other; pairs of those
+// make sums of 32 bits. A byte is parted too: the sums of its upper half count
+// for sixteen.
+// Eight groups of a column are sums in the lanes of a vector:
+//   scaled = f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b
+// Eight columns of that are transposed, and c += scaled * scale of a, group by
+// group.
+//
+// Sums of the lanes are those of a tree: of the 4 or 8 lanes that a group has
+// of a vector, as many vectors are added up to one. Until then they are on the
+// stack.
+//
+// Registers: rdi the arguments; rsi a column; rax the weights; rbx rcx a and
+// its fourth row, r13 its pitch; r8 r9 scales and zero points; r12 sums and
+// zero points of rows; rdx r14 scaled; r10 columns to go; r11 chunks to go; r15
+// what is left of a group; rbp the stack; in the end rax scaled, rbx parameters
+// of a row, rcx c. The first four vectors are parts of the weights, the next
+// three scratch, five sums of a group, the last four constants.
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/matmul/jit_integer_stream_avx2.hpp"
+#include "kernels/matmul/jit_integer_stream_code.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+using args_t = jit_integer_dot_args_t;
+constexpr dim_t line = 64;
+// Bytes of the weights that are asked for ahead.
+constexpr size_t bytes_ahead = 2048;
+
+class generator_t : public jit_integer_stream_avx2_t, public jit_integer_dot_t {
+public:
+    generator_t(const integer_stream_weights_t &weights, int rows)
+        : jit_integer_stream_avx2_t("jit_integer_dot_avx2", weights)
+        , bytes_(bytes_of(weights.format.weights, weights.depth))
+        , group_bytes_(std::min(
+                  bytes_of(weights.format.weights, weights.group), bytes_))
+        , groups_(weights.groups())
+        , groups_of_leaf_(groups_ > 1 && group_bytes_ < vector_bytes ? 2 : 1)
+        , rows_(rows) {}
+
+    void operator()(const args_t &args) const override {
+        getCode<void (*)(const args_t *)>()(&args);
+    }
+
+private:
+    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
+
+    static Ymm low(int v) { return Ymm(2 * v); }
+    static Ymm high(int v) { return Ymm(2 * v + 1); }
+    static Ymm scratch(int i) { return Ymm(4 + i); }
+    // Of products, a row each, and of the weights where they are wanted.
+    static Ymm sum(int set) { return Ymm(7 + set); }
+
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+    Address leaf_sum(int set, int leaf) {
+        return ptr[rsp
+                   + static_cast<uint32_t>(set * simd_w + leaf)
+                             * static_cast<uint32_t>(vector_bytes)];
+    }
+    RegExp row_of_a(int row) const {
+        constexpr int of_base = 3;
+        const RegExp base = row < of_base ? RegExp(rbx) : RegExp(rcx);
+        return row % of_base == 0 ? base : base + r13 * (row % of_base);
+    }
+
+    void generate() override {
+        preamble();
+        mov(rbp, rsp);
+        and_(rsp, ~(static_cast<uint32_t>(vector_bytes) - 1));
+        sub(rsp, static_cast<uint32_t>(sets() * simd_w * vector_bytes));
+        load_constants();
+        mov(rsi, arg(offsetof(args_t, weights)));
+        mov(r8, arg(offsetof(args_t, scales)));
+        mov(r9, arg(offsetof(args_t, zps)));
+        mov(rdx, arg(offsetof(args_t, scaled)));
+        mov(r13, arg(offsetof(args_t, a_pitch)));
+        mov(r10, arg(offsetof(args_t, count)));
+        Label l_col;
+        align(32);
+        L(l_col);
+        column();
+        add(rsi, arg(offsetof(args_t, pitch)));
+        add(rdx, static_cast<uint32_t>(vector_bytes));
+        dec(r10);
+        jnz(l_col, T_NEAR);
+        add_up();
+        mov(rsp, rbp);
+        postamble();
+    }
+
+    // Whole chunks of eight groups, but for a last one that differs.
+    dim_t whole_chunks() const {
+        return bytes_ == groups_ * group_bytes_ ? groups_ / simd_w
+                                                : (groups_ - 1) / simd_w;
+    }
+
+    void column() {
+        mov(rax, rsi);
+        mov(rbx, arg(offsetof(args_t, a)));
+        if (rows_ > 3) {
+            lea(rcx, ptr[rbx + r13]);
+            lea(rcx, ptr[rcx + r13 * 2]);
+        }
+        mov(r12, arg(offsetof(args_t, of_rows)));
+        mov(r14, rdx);
+        if (whole_chunks() > 0) {
+            Label l_chunk;
+            mov(r11, static_cast<uint64_t>(whole_chunks()));
+            L(l_chunk);
+            chunk(simd_w, simd_w * group_bytes_);
+            dec(r11);
+            jnz(l_chunk, T_NEAR);
+        }
+        const dim_t done = whole_chunks() * simd_w;
+        if (done < groups_)
+            chunk(static_cast<int>(groups_ - done),
+                    bytes_ - done * group_bytes_);
+    }
+
+    void chunk(int groups, dim_t bytes) {
+        const dim_t leaf_bytes
+                = groups_ == 1 ? bytes : groups_of_leaf_ * group_bytes_;
+        const auto leaves
+                = static_cast<int>((bytes + leaf_bytes - 1) / leaf_bytes);
+        offset_ = 0;
+        for (int i = 0; i < leaves; ++i) {
+            leaf(std::min(leaf_bytes, bytes - i * leaf_bytes));
+            for (int set = 0; set < sets(); ++set)
+                vmovups(leaf_sum(set, i), sum(set));
+        }
+        move_on();
+        scale(leaves);
+        for (const Reg64 &at : {r8, r9, r12})
+            add(at, static_cast<uint32_t>(groups * 4));
+        add(r14, static_cast<uint32_t>(args_t::cols * vector_bytes));
+    }
+
+    // Bytes of src for one of the weights'.
+    int src_bytes() const { return is_nibble() ? 2 : 1; }
+
+    void move_on() {
+        move_on(offset_);
+        offset_ = 0;
+    }
+    void move_on(dim_t bytes) {
+        if (bytes == 0) return;
+        add(rax, static_cast<uint32_t>(bytes));
+        add(rbx, static_cast<uint32_t>(bytes * src_bytes()));
+        if (rows_ > 3) add(rcx, static_cast<uint32_t>(bytes * src_bytes()));
+    }
+
+    // One group, or two in a vector.
+    void leaf(dim_t bytes) {
+        if (bytes <= line) {
+            add_line(bytes, true);
+            offset_ += bytes;
+            return;
+        }
+        move_on();
+        for (int set = 0; set < sets(); ++set)
+            vpxor(sum(set), sum(set), sum(set));
+        Label l_line;
+        mov(r15, static_cast<uint64_t>(bytes / line));
+        align(16);
+        L(l_line);
+        add_line(line, false);
+        move_on(line);
+        dec(r15);
+        jnz(l_line, T_NEAR);
+        if (bytes % line != 0) add_line(bytes % line, false);
+        offset_ = bytes % line;
+    }
+
+    // A group's first, or one more.
+    void add_line(dim_t bytes, bool begins) {
+        const auto vectors
+                = static_cast<int>((bytes + vector_bytes - 1) / vector_bytes);
+        if (offset_ % line == 0)
+            prefetcht0(ptr[rax + static_cast<size_t>(offset_) + bytes_ahead]);
+        for (int v = 0; v < vectors; ++v) {
+            load(v, bytes - v * vector_bytes);
+            if (has_src_zps() && !is_nibble()) add_bytes(v, begins && v == 0);
+            part(low(v), high(v));
+        }
+        for (int r = 0; r < rows_; ++r)
+            add_row(r, vectors, begins);
+        if (has_src_zps() && is_nibble()) add_nibbles(vectors, begins);
+    }
+
+    void load(int v, dim_t bytes) {
+        const RegExp from = rax + static_cast<size_t>(place(v));
+        if (bytes >= vector_bytes) load_weights(low(v), ptr[from]);
+        else load_few_weights(low(v), high(v), scratch(0), from, bytes);
+    }
+
+    dim_t place(int v) const { return offset_ + v * vector_bytes; }
+    // Of even nibbles as many lie side by side as a line has, then odd ones.
+    size_t place_of_a(int v) const {
+        const dim_t at = place(v);
+        return static_cast<size_t>(
+                is_nibble() ? at / line * 2 * line + at % line : at);
+    }
+
+    void add_row(int r, int vectors, bool begins) {
+        const Ymm of_low = scratch(0), of_high = scratch(1), x = scratch(2);
+        for (int v = 0; v < vectors; ++v) {
+            const RegExp a = row_of_a(r) + place_of_a(v);
+            multiply(v == 0 ? of_low : x, low(v), a);
+            if (v > 0) vpaddw(of_low, of_low, x);
+            multiply(v == 0 ? of_high : x, high(v), is_nibble() ? a + line : a);
+            if (v > 0) vpaddw(of_high, of_high, x);
+        }
+        const Ymm first = begins ? sum(r) : x;
+        if (is_nibble()) {
+            vpaddw(of_low, of_low, of_high);
+            vpmaddwd(first, of_low, ones_);
+        } else {
+            vpmaddwd(first, of_low, ones_);
+            vpmaddwd(of_high, of_high, constant(0x00100010u));
+            vpaddd(first, first, of_high);
+        }
+        if (!begins) vpaddd(sum(r), sum(r), x);
+    }
+
+    void multiply(const Ymm &to, const Ymm &weights, const RegExp &a) {
+        if (w_.is_src_signed) {
+            vpmaddubsw(to, weights, ptr[a]);
+            return;
+        }
+        vmovdqu(to, ptr[a]);
+        vpmaddubsw(to, to, weights);
+    }
+
+    void add_bytes(int v, bool begins) {
+        const Ymm x = begins ? sum(rows_) : scratch(0);
+        vpsadbw(x, low(v), zero_);
+        if (!begins) vpaddd(sum(rows_), sum(rows_), x);
+    }
+
+    void add_nibbles(int vectors, bool begins) {
+        const Ymm x = scratch(0), first = begins ? sum(rows_) : x;
+        vpaddb(x, low(0), high(0));
+        for (int v = 1; v < vectors; ++v) {
+            vpaddb(x, x, low(v));
+            vpaddb(x, x, high(v));
+        }
+        vpsadbw(first, x, zero_);
+        if (!begins) vpaddd(sum(rows_), sum(rows_), x);
+    }
+
+    // A vector of groups' sums in the register `to`, by way of those behind.
+    void reduce(int set, int leaves, int to, int first = 0, int count = 0) {
+        const int all = simd_w / groups_of_leaf_;
+        if (count == 0) count = all;
+        const Ymm a(to), b(to + 1), x(to + 2);
+        if (first >= leaves) {
+            vpxor(a, a, a);
+        } else if (count == 1) {
+            vmovups(a, leaf_sum(set, first));
+        } else {
+            reduce(set, leaves, to, first, count / 2);
+            reduce(set, leaves, to + 1, first + count / 2, count / 2);
+            combine(a, b, x, count, set == rows_);
+        }
+        if (count == all && groups_of_leaf_ == 2) {
+            const lanes_t order {0, 4, 1, 5, 2, 6, 3, 7};
+            vmovups(x, constant(order));
+            vpermd(a, x, a);
+        }
+    }
+
+    // Of the weights every other lane is zero to begin with.
+    void combine(const Ymm &a, const Ymm &b, const Ymm &x, int count,
+            bool is_weights) {
+        constexpr uint8_t even = 0x88, odd = 0xdd;
+        if (count == simd_w) {
+            vperm2i128(x, a, b, 0x31);
+            vinserti128(a, a, Xmm(b.getIdx()), 1);
+        } else {
+            if (count > 2 || !is_weights) vshufps(x, a, b, odd);
+            vshufps(a, a, b, even);
+        }
+        if (count > 2 || !is_weights) vpaddd(a, a, x);
+    }
+
+    size_t scaled_bytes() const {
+        return static_cast<size_t>(
+                jit_integer_dot_pitch(groups_) * args_t::cols * 4);
+    }
+    size_t row_bytes() const {
+        return static_cast<size_t>(jit_integer_dot_pitch(groups_) * 4);
+    }
+
+    void scale(int leaves) {
+        const Ymm of_row(0), x(1), of_weights(6), zps(7);
+        if (has_src_zps()) reduce(rows_, leaves, of_weights.getIdx());
+        if (has_zps()) {
+            vcvtps2dq(zps, ptr[r9]);
+            if (bias() != 0)
+                vpaddd(zps, zps, constant(static_cast<uint32_t>(bias())));
+        }
+        for (int r = 0; r < rows_; ++r) {
+            reduce(r, leaves, of_row.getIdx());
+            const auto of_sums = r12 + 2 * static_cast<size_t>(r) * row_bytes();
+            if (has_zps()) {
+                vpmulld(x, zps, ptr[of_sums]);
+                vpsubd(of_row, of_row, x);
+            }
+            if (has_src_zps()) {
+                vpmulld(x, of_weights, ptr[of_sums + row_bytes()]);
+                vpsubd(of_row, of_row, x);
+            }
+            vcvtdq2ps(of_row, of_row);
+            vmulps(of_row, of_row, ptr[r8]);
+            vmovups(ptr[r14 + static_cast<size_t>(r) * scaled_bytes()], of_row);
+        }
+    }
+
+    void add_up() {
+        mov(rdx, arg(offsetof(args_t, scaled)));
+        mov(rcx, arg(offsetof(args_t, c)));
+        mov(r8, arg(offsetof(args_t, row_groups)));
+        mov(r10, static_cast<uint64_t>(rows_));
+        Label l_row, l_chunk;
+        const dim_t whole = groups_ / simd_w, rest = groups_ % simd_w;
+        L(l_row);
+        mov(rax, rdx);
+        mov(rbx, r8);
+        if (whole > 0) {
+            mov(r11, static_cast<uint64_t>(whole));
+            L(l_chunk);
+            add_chunk(simd_w);
+            dec(r11);
+            jnz(l_chunk, T_NEAR);
+        }
+        if (rest > 0) add_chunk(static_cast<int>(rest));
+        add(rdx, static_cast<uint32_t>(scaled_bytes()));
+        add(rcx, arg(offsetof(args_t, c_pitch)));
+        add(r8, arg(offsetof(args_t, row_groups_pitch)));
+        dec(r10);
+        jnz(l_row, T_NEAR);
+    }
+
+    void add_chunk(int groups) {
+        const Ymm c(0), scale(1);
+        for (dim_t col = 0; col < args_t::cols; col += simd_w) {
+            for (int n = 0; n < simd_w; ++n)
+                vmovups(Ymm(n), ptr[rax
+                                        + static_cast<size_t>(
+                                                (col + n) * vector_bytes)]);
+            transpose_eights();
+            const auto at = rcx + static_cast<size_t>(col * 4);
+            vmovups(c, ptr[at]);
+            for (int g = 0; g < groups; ++g) {
+                vbroadcastss(scale,
+                        ptr[rbx + static_cast<size_t>(g) * sizeof(row_group_t)
+                                + offsetof(row_group_t, scale)]);
+                vfmadd231ps(c, Ymm(simd_w + g), scale);
+            }
+            vmovups(ptr[at], c);
+        }
+        add(rax, static_cast<uint32_t>(args_t::cols * vector_bytes));
+        add(rbx, static_cast<uint32_t>(simd_w * sizeof(row_group_t)));
+    }
+
+    const dim_t bytes_, group_bytes_; // of a column, of a group
+    const dim_t groups_;
+    const int groups_of_leaf_, rows_;
+    dim_t offset_ = 0; // from rax
+};
+
+} // namespace
+
+result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
+        int rows, std::unique_ptr<jit_integer_dot_t> &code) {
+    return make_jit_as<generator_t>(code, weights, rows);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,299 @@
+// What jit_integer_gemv_code does, on AVX2: two rows of 32 bytes of weights
+// become pairs by unpacking, and nibbles without a sign. Sums of eight products
+// of pairs fit 16 bits, which have no sign where src has none; then they are
+// added to those of 32 bits in memory. Where a group ends these are put in
+// order, corrected and scaled:
+//   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
+// A byte is parted too: the sums of its upper half count for sixteen.
+//
+// Registers: rdi the arguments; rcx rax the weights of a panel, of a quad; rsi
+// rdx one and three pitches of weights; rbx r13 a, and its pitch; r8 partial
+// sums; r9 how far ahead weights are asked for; r10 r14 quads to go, of all and
+// of those before sums are added; r11 r12 scales and zero points; r15 c; rax
+// rbp c and the parameters of a row, too. The first twelve vectors are sums, if
+// there are as many, four of a row, and four of the weights; the others
+// scratch.
+
+#if defined(__x86_64__)
+
+#include <cstddef>
+
+#include "kernels/matmul/jit_integer_stream_avx2.hpp"
+#include "kernels/matmul/jit_integer_stream_code.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+using args_t = jit_integer_gemv_args_t;
+constexpr int rows_of_quad = 4, line = 64, halves = 2;
+// Vectors of a set's sums: of 16 bits, and of 32.
+constexpr int short_sums = 4, long_sums = 2 * short_sums;
+constexpr int most_sums = 12, most_quads = 4;
+
+class generator_t : public jit_integer_stream_avx2_t,
+                    public jit_integer_gemv_t {
+public:
+    generator_t(const integer_stream_weights_t &weights, int rows)
+        : jit_integer_stream_avx2_t("jit_integer_gemv_avx2", weights)
+        , rows_(rows) {}
+
+    void operator()(const args_t &args) const override {
+        getCode<void (*)(const args_t *)>()(&args);
+    }
+
+private:
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+    static size_t bytes(int vectors) {
+        return static_cast<size_t>(vectors) * vector_bytes;
+    }
+    // Of rows, then of the weights.
+    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
+    // Vectors of columns in half a panel.
+    int vectors() const { return is_nibble() ? 8 : 4; }
+    Ymm sum(int set, int v) const { return Ymm(set * short_sums + v); }
+    Address long_sum(int half, int set, int v) {
+        return ptr[r8 + bytes((half * sets() + set) * long_sums + v)];
+    }
+
+    void generate() override {
+        preamble();
+        mov(rcx, arg(offsetof(args_t, weights)));
+        mov(rsi, arg(offsetof(args_t, pitch)));
+        lea(rdx, ptr[rsi + rsi * 2]);
+        mov(r13, arg(offsetof(args_t, a_pitch)));
+        mov(r8, arg(offsetof(args_t, partial)));
+        mov(r11, arg(offsetof(args_t, scales)));
+        mov(r12, arg(offsetof(args_t, zps)));
+        mov(r15, arg(offsetof(args_t, c)));
+        mov(rax, arg(offsetof(args_t, panels)));
+        Label l_panel;
+        L(l_panel);
+        push(rax);
+        panel();
+        add(rcx, line);
+        add(r8, static_cast<uint32_t>(bytes(halves * sets() * long_sums)));
+        for (const Reg64 &at : {r11, r12, r15})
+            add(at, static_cast<uint32_t>(bytes(halves * vectors())));
+        pop(rax);
+        dec(rax);
+        jnz(l_panel, T_NEAR);
+        postamble();
+    }
+
+    void panel() {
+        Label l_within, l_end;
+        mov(r9, arg(offsetof(args_t, ahead)));
+        cmp(rax, arg(offsetof(args_t, last_panels)));
+        jg(l_within);
+        mov(r9, arg(offsetof(args_t, ahead_last)));
+        L(l_within);
+        begin_sums();
+        for (int half = 0; half < halves; ++half)
+            strip(half);
+        cmp(arg(offsetof(args_t, ends)), 0);
+        je(l_end, T_NEAR);
+        for (int half = 0; half < halves; ++half)
+            for (int part = 0; part < 2; ++part)
+                end_group(half, part);
+        L(l_end);
+    }
+
+    void begin_sums() {
+        Label l_end;
+        const Ymm zero(0);
+        cmp(arg(offsetof(args_t, continues)), 0);
+        jne(l_end, T_NEAR);
+        vpxor(zero, zero, zero);
+        for (int v = 0; v < halves * sets() * long_sums; ++v)
+            vmovups(long_sum(0, 0, v), zero);
+        L(l_end);
+    }
+
+    void strip(int half) {
+        Label l_sums, l_few, l_quad;
+        lea(rax, ptr[rcx + bytes(half)]);
+        mov(rbx, arg(offsetof(args_t, a)));
+        mov(r10, arg(offsetof(args_t, quads)));
+        if (has_mask()) vmovups(mask_of_few_, constant(0x0f0f0f0fu));
+        L(l_sums);
+        for (int i = 0; i < sets() * short_sums; ++i)
+            vpxor(Ymm(i), Ymm(i), Ymm(i));
+        mov(r14d, most_quads);
+        cmp(r10, r14);
+        cmovl(r14, r10);
+        sub(r10, r14);
+        align(32);
+        L(l_quad);
+        add_quad(half == 0);
+        lea(rax, ptr[rax + rsi * rows_of_quad]);
+        add(rbx, rows_of_quad);
+        dec(r14);
+        jnz(l_quad, T_NEAR);
+        for (int set = 0; set < sets(); ++set)
+            lengthen(half, set);
+        test(r10, r10);
+        jnz(l_sums, T_NEAR);
+    }
+
+    RegExp row(const Reg64 &first, int r) const {
+        return r == 0 ? RegExp(first) : r == 3 ? first + rdx : first + rsi * r;
+    }
+
+    // The upper half of a panel is in the lines that were asked for.
+    void add_quad(bool asks) {
+        if (asks) {
+            lea(rbp, ptr[rax + r9]);
+            for (int r = 0; r < rows_of_quad; ++r)
+                prefetcht0(ptr[row(rbp, r)]);
+        }
+        for (int first = 0; first < rows_of_quad; first += 2)
+            for (int part = 0; part < 2; ++part)
+                add_pairs(first, part);
+    }
+
+    // Of each lane of 16 bytes the lower ones or the upper.
+    void add_pairs(int first, int part) {
+        vmovdqu(low_, ptr[row(rax, first)]);
+        if (part == 0) vpunpcklbw(low_, low_, ptr[row(rax, first + 1)]);
+        else vpunpckhbw(low_, low_, ptr[row(rax, first + 1)]);
+        if (bias() != 0) vpxor(low_, low_, constant(turned_bits()));
+        vpsrlw(high_, low_, 4);
+        for (const Ymm &nibbles : {low_, high_})
+            if (has_mask()) vpand(nibbles, nibbles, mask_of_few_);
+            else vpand(nibbles, nibbles, constant(0x0f0f0f0fu));
+        const Ymm of_low[] = {low_, high_};
+        for (int r = 0; r < rows_; ++r) {
+            const auto of_a = (r == 0 ? RegExp(rbx) : rbx + r13 * r)
+                              + static_cast<size_t>(first);
+            if (rows_ > 1 || part == 0) vpbroadcastw(a_, ptr[of_a]);
+            for (int i = 0; i < 2; ++i) {
+                if (w_.is_src_signed) vpmaddubsw(x_, of_low[i], a_);
+                else vpmaddubsw(x_, a_, of_low[i]);
+                vpaddw(sum(r, 2 * part + i), sum(r, 2 * part + i), x_);
+            }
+        }
+        for (int i = 0; i < 2 && has_src_zps(); ++i)
+            vpaddb(sum(rows_, 2 * part + i), sum(rows_, 2 * part + i),
+                    of_low[i]);
+    }
+
+    // Even columns of a vector, then odd ones.
+    void lengthen(int half, int set) {
+        const bool is_weights = set == rows_;
+        const bool is_signed = w_.is_src_signed && !is_weights;
+        const Ymm even = low_, odd = high_;
+        for (int v = 0; v < short_sums; ++v) {
+            const Ymm from = sum(set, v);
+            if (is_weights) vpmaddubsw(from, from, constant(0x01010101u));
+            vpslld(even, from, 16);
+            if (is_signed) {
+                vpsrad(even, even, 16);
+                vpsrad(odd, from, 16);
+            } else {
+                vpsrld(even, even, 16);
+                vpsrld(odd, from, 16);
+            }
+            vpaddd(even, even, long_sum(half, set, 2 * v));
+            vpaddd(odd, odd, long_sum(half, set, 2 * v + 1));
+            vmovups(long_sum(half, set, 2 * v), even);
+            vmovups(long_sum(half, set, 2 * v + 1), odd);
+        }
+    }
+
+    // A part's sums of a set, columns side by side, by way of eight vectors.
+    // Those of the lower lanes come first.
+    void load_in_order(int half, int part, int set, int to) {
+        const Ymm even(4), odd(5), even_high(6), odd_high(7);
+        const Ymm vectors[] = {even, odd, even_high, odd_high};
+        for (int v = 0; v < short_sums; ++v)
+            vmovups(vectors[v], long_sum(half, set, part * short_sums + v));
+        if (!is_nibble()) {
+            vpslld(even_high, even_high, 4);
+            vpslld(odd_high, odd_high, 4);
+            vpaddd(even, even, even_high);
+            vpaddd(odd, odd, odd_high);
+            vpunpckldq(Ymm(8), even, odd);
+            vpunpckhdq(Ymm(9), even, odd);
+            join_lanes(8, to, to + 1);
+            return;
+        }
+        const Ymm a(8), b(9), c(10), d(11);
+        vpunpckldq(a, even, even_high);
+        vpunpckhdq(b, even, even_high);
+        vpunpckldq(c, odd, odd_high);
+        vpunpckhdq(d, odd, odd_high);
+        vpunpcklqdq(Ymm(4), a, c);
+        vpunpckhqdq(Ymm(5), a, c);
+        vpunpcklqdq(Ymm(6), b, d);
+        vpunpckhqdq(Ymm(7), b, d);
+        join_lanes(4, to, to + 2);
+        join_lanes(6, to + 1, to + 3);
+    }
+
+    void join_lanes(int from, int low, int high) {
+        vinserti128(Ymm(low), Ymm(from), Xmm(from + 1), 1);
+        vperm2i128(Ymm(high), Ymm(from), Ymm(from + 1), 0x31);
+    }
+
+    void end_group(int half, int part) {
+        constexpr int of_weights = 12;
+        if (has_src_zps()) load_in_order(half, part, rows_, of_weights);
+        mov(rax, r15);
+        mov(rbp, arg(offsetof(args_t, row_groups)));
+        const int of_part = vectors() / 2, of_lane = of_part / 2;
+        for (int r = 0; r < rows_; ++r) {
+            load_in_order(half, part, r, 0);
+            for (int v = 0; v < of_part; ++v) {
+                const int lane = v / of_lane;
+                const int place = half * vectors() + lane * of_part
+                                  + part * of_lane + v % of_lane;
+                scale(place, Ymm(v), Ymm(of_weights + v));
+            }
+            add(rax, arg(offsetof(args_t, c_pitch)));
+            add(rbp, arg(offsetof(args_t, row_groups_pitch)));
+        }
+    }
+
+    void scale(int v, const Ymm &sum, const Ymm &of_weights) {
+        const Ymm x(4), y(5);
+        if (has_zps()) {
+            vcvtps2dq(x, ptr[r12 + bytes(v)]);
+            if (bias() != 0)
+                vpaddd(x, x, constant(static_cast<uint32_t>(bias())));
+            vpbroadcastd(y, ptr[rbp + offsetof(row_group_t, sum)]);
+            vpmulld(x, x, y);
+            vpsubd(sum, sum, x);
+        }
+        if (has_src_zps()) {
+            vpbroadcastd(y, ptr[rbp + offsetof(row_group_t, zp)]);
+            vpmulld(x, of_weights, y);
+            vpsubd(sum, sum, x);
+        }
+        vcvtdq2ps(sum, sum);
+        vmulps(sum, sum, ptr[r11 + bytes(v)]);
+        vbroadcastss(x, ptr[rbp + offsetof(row_group_t, scale)]);
+        vfmadd213ps(sum, x, ptr[rax + bytes(v)]);
+        vmovups(ptr[rax + bytes(v)], sum);
+    }
+
+    // Where sums leave room.
+    bool has_mask() const { return sets() * short_sums < most_sums; }
+
+    const int rows_;
+    const Ymm mask_of_few_ {most_sums - 1}, low_ {12}, high_ {13}, a_ {14},
+            x_ {15};
+};
+
+} // namespace
+
+result_t make_jit_integer_gemv_avx2(const integer_stream_weights_t &weights,
+        int rows, std::unique_ptr<jit_integer_gemv_t> &code) {
+    return make_jit_as<generator_t>(code, weights, rows);
+}
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,52 @@
+#ifndef KERNELS_MATMUL_JIT_INTEGER_STREAM_AVX2_HPP
+#define KERNELS_MATMUL_JIT_INTEGER_STREAM_AVX2_HPP
+
+#include "kernels/jit/generator.hpp"
+#include "kernels/matmul/integer_stream.hpp"
+
+namespace dnnl_dequant {
+
+/// What every generator of a stream has on AVX2, where weights are biased so
+/// that they have no sign, whatever src has.
+class jit_integer_stream_avx2_t : public jit_generator_t {
+protected:
+    static constexpr int simd_w = 8;
+    static constexpr dim_t vector_bytes = 32;
+
+    jit_integer_stream_avx2_t(
+            const char *name, const integer_stream_weights_t &weights);
+
+    bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
+    bool has_src_zps() const { return w_.format.has_src_zps; }
+    int bias() const { return integer_bias(w_.format); }
+    bool has_zps() const {
+        return w_.format.zps != data_type_t::undef || bias() != 0;
+    }
+
+    /// The stored bits that are turned over, which adds the bias.
+    uint32_t turned_bits() const;
+    /// Into the vectors that hold them, the last four.
+    void load_constants();
+    /// As they are stored, but biased.
+    void load_weights(const Xbyak::Ymm &to, const Xbyak::Address &from);
+    /// The same of fewer bytes than a vector has; then zeros. By way of two.
+    void load_few_weights(const Xbyak::Ymm &to, const Xbyak::Ymm &half,
+            const Xbyak::Ymm &rest, const Xbyak::RegExp &from, dim_t bytes);
+    /// Lower halves of bytes stay in `low`.
+    void part(const Xbyak::Ymm &low, const Xbyak::Ymm &high);
+    /// The first eight vectors, of eight dwords each, become the last.
+    void transpose_eights();
+
+    const integer_stream_weights_t w_;
+    const Xbyak::Ymm mask_ {12}, ones_ {13}, turned_ {14}, zero_ {15};
+
+private:
+    void load_half(const Xbyak::Xmm &to, const Xbyak::Xmm &rest,
+            const Xbyak::RegExp &from, dim_t bytes);
+    void load_power(
+            const Xbyak::Xmm &to, const Xbyak::RegExp &from, dim_t bytes);
+};
+
+} // namespace dnnl_dequant
+
+#endif
