@@ -1,29 +1,26 @@
 // A few rows times a few columns of weights of 4 or 8 bits, whose elements lie
 // one after the other along the depth, on AVX2.
 //
-// A nibble is looked up in a table of the 16 numbers it may stand for, a byte
-// of them at a time: what is looked up in the table of the highest bytes and in
-// that of the next, side by side, is the upper half of an f32. The lower half
-// is zero where the graph rounds weights to bf16, and where the numbers are
-// differences to a zero point of 8 bits; of the latter it is a piece's sums
-// that are scaled. For others there are tables of the lower bytes, too.
-// A vector of weights costs a shuffle and two thirds, and one or two more
-// operations. Two sums take turns, which are added up after each piece; sums of
-// pieces are in memory, eight parts each.
+// A nibble that the graph rounds is looked up in a table of the 16 numbers it
+// may stand for, a byte of them at a time: what is looked up in the table of
+// the highest bytes and in that of the next, side by side, is the upper half of
+// an f32. The lower half is zero where weights are rounded to bf16; for others
+// there are tables of the lower bytes, too. A vector of weights costs two
+// shuffles, and one or two more operations.
+// One that nobody rounds is made a number as in jit_gemv_avx2_code.cpp, and it
+// is a piece's sums that are scaled.
+// Two sums take turns, which are added up after each piece; sums of pieces are
+// in memory, eight parts each.
 //
-// Registers: rax rcx the columns of weights; rsi r9 r10 rbx the rows of a; rdx
-// sums, r8 and rbp their pitch and three times that; r11 r12 scales and zero
-// points; r13 how far ahead weights are asked for; r14 r15 steps and pieces to
-// go; rdi the arguments, which go on with the columns. The first eight vectors
-// are sums (of four tables four, and the next what comes of lookups), then
-// there are four tables, of 8 bits zero point and scale; four are scratch.
+// Registers: those of jit_dot_avx2_frame_t.
 
-#include "kernels/matmul/jit_dot_avx2_code.hpp"
+#include "kernels/matmul/jit_dot_avx2_frame.hpp"
 
 #if defined(__x86_64__)
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "kernels/matmul/nibble_lookup.hpp"
 
@@ -33,20 +30,14 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int simd_w = jit_isa_t<isa_avx2>::simd_w;
-constexpr int sums_in_turn = 2;
-constexpr uint32_t vector_bytes = simd_w * 4;
+constexpr int most_unroll = 4;
 
-class generator_t : public jit_generator_t, public jit_dot_avx2_code_t {
+class generator_t : public jit_dot_avx2_frame_t, public jit_dot_avx2_code_t {
 public:
     using args_t = jit_dot_avx2_args_t;
 
     generator_t(const gemv_weights_t &weights, int rows)
-        : jit_generator_t("jit_dot_avx2")
-        , w_(weights)
-        , shape_(dot_avx2_shape_of(weights))
-        , rows_(rows)
-        , cols_(shape_.cols(rows))
+        : jit_dot_avx2_frame_t(weights, rows)
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
 
     void operator()(args_t &args) const override {
@@ -54,47 +45,9 @@ public:
     }
 
 private:
-    bool is_nibble() const { return bits_of(w_.type) == 4; }
-    bool is_signed() const {
-        return family_of(w_.type) == type_family_t::signed_int;
-    }
-    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
-
-    Ymm sum(int row, int col, int turn) const {
-        return Ymm((row * cols_ + col) * sums_in_turn + turn);
-    }
-    // Of the bytes 2, 3, 0 and 1 of a number.
-    Ymm table(int col, int i) const { return Ymm(8 + 2 * col + i); }
-    Ymm zp(int col) const { return table(col, 0); }
-    Ymm scale(int col) const { return table(col, 1); }
-    const Ymm index_ {12}, weight_ {13}, scratch_ {14};
-    // Halves of the numbers of sixteen nibbles.
-    Ymm upper(int i) const {
-        return shape_.planes > 2 ? Ymm(4 + i) : Ymm(15 - i);
-    }
-    Ymm lower(int i) const { return Ymm(6 + i); }
-
-    Reg64 weights(int col) const { return col == 0 ? rax : rcx; }
-    Reg64 row_of_a(int row) const {
-        const Reg64 bases[] = {rsi, r9, r10, rbx};
-        return bases[row];
-    }
-    RegExp sums(int row, int col) const {
-        const RegExp rows[] = {rdx, rdx + r8, rdx + r8 * 2, rdx + rbp};
-        return rows[row] + static_cast<size_t>(col) * vector_bytes;
-    }
-    Address arg(size_t offset) { return qword[rdi + offset]; }
-    uint32_t parameter_bytes(int cols) const {
-        const dim_t stride = w_.by_column ? w_.groups() : 1;
-        return static_cast<uint32_t>(cols * stride * 4);
-    }
-    // A parameter of the column.
-    Address of(const Reg64 &base, int col) {
-        return ptr[base + parameter_bytes(col)];
-    }
-
     void generate() override {
         preamble();
+        if (is_nibble() && !looks_up()) load_kept();
         Label l_columns;
         L(l_columns);
         load_arguments();
@@ -153,19 +106,26 @@ private:
         for (int i = 0; i < rows_ * cols_ * sums_in_turn; ++i)
             vxorps(Ymm(i), Ymm(i), Ymm(i));
         for (int c = 0; c < cols_; ++c) {
-            if (is_nibble()) make_table(c);
+            if (looks_up()) make_table(c);
+            else if (is_nibble()) load_zps(c);
             else load_parameters(c);
         }
-        if (depth >= shape_.step) {
-            Label l_step;
-            mov(r14d, static_cast<uint32_t>(depth / shape_.step));
+        const dim_t steps = depth / shape_.step;
+        const int unroll = steps % most_unroll == 0 ? most_unroll
+                           : steps % 2 == 0         ? 2
+                                                    : 1;
+        if (steps > 0) {
+            Label l_steps;
+            mov(r14d, static_cast<uint32_t>(steps / unroll));
             align(32);
-            L(l_step);
-            for (int c = 0; c < cols_; ++c)
-                step(c, 0);
-            go_on();
+            L(l_steps);
+            for (at_ = 0; at_ < unroll; ++at_)
+                for (int c = 0; c < cols_; ++c)
+                    step(c, 0);
+            at_ = 0;
+            go_on(unroll);
             dec(r14);
-            jnz(l_step, T_NEAR);
+            jnz(l_steps, T_NEAR);
         }
         for (int c = 0; c < cols_ && depth % shape_.step != 0; ++c) {
             mov(weights(c),
@@ -175,20 +135,34 @@ private:
         end_piece();
     }
 
-    void go_on() {
-        const auto bytes
-                = static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
+    void go_on(int steps) {
+        const uint32_t bytes = step_bytes() * static_cast<uint32_t>(steps);
         for (int c = 0; c < cols_; ++c) {
             prefetcht0(ptr[weights(c) + r13]);
             add(weights(c), bytes);
         }
         for (int r = 0; r < rows_; ++r)
-            add(row_of_a(r), static_cast<uint32_t>(shape_.step * 4));
+            add(row_of_a(r), static_cast<uint32_t>(steps * shape_.step * 4));
     }
 
     void load_parameters(int c) {
         if (has_zps()) vbroadcastss(zp(c), of(r12, c));
         if (!shape_.scales_sums) vbroadcastss(scale(c), of(r11, c));
+    }
+
+    // As much more as the numbers are.
+    void load_zps(int c) {
+        const float sign = is_signed() ? 8 : 0;
+        const float more[] = {0x1p23f + sign, 0x1p15f + sign};
+        for (int i = 0; i < 2; ++i) {
+            uint32_t bits;
+            std::memcpy(&bits, &more[i], sizeof(bits));
+            vmovups(table(c, i), constant(bits));
+        }
+        if (!has_zps()) return;
+        vbroadcastss(scratch_, of(r12, c));
+        for (int i = 0; i < 2; ++i)
+            vaddps(table(c, i), table(c, i), scratch_);
     }
 
     // Of sixteen numbers those of one byte are put side by side, in both lanes.
@@ -234,26 +208,56 @@ private:
         return lanes;
     }
 
+    int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
+    uint32_t step_bytes() const {
+        return static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
+    }
+    Address next_weights(int c, int bytes = 0) {
+        return ptr[weights(c) + step_bytes() * static_cast<uint32_t>(at_)
+                   + static_cast<uint32_t>(bytes)];
+    }
+
     // `tail` elements, or all where that is 0.
     void step(int c, int tail) {
-        if (is_nibble()) look_up(c, tail);
-        const int vectors = static_cast<int>(shape_.step) / simd_w;
-        for (int v = 0; v < vectors; ++v) {
+        if (is_nibble() && !looks_up()) return all_numbers(c);
+        if (looks_up()) look_up(c, tail);
+        for (int v = 0; v < vectors(); ++v) {
             if (is_nibble()) take_number(v);
             else load_byte(c, v, tail);
-            for (int r = 0; r < rows_; ++r)
-                vfmadd231ps(sum(r, c, v % sums_in_turn), weight_,
-                        ptr[row_of_a(r)
-                                + static_cast<uint32_t>(v) * vector_bytes]);
+            multiply(weight_, c, v);
+        }
+    }
+
+    void multiply(const Ymm &number, int c, int v) {
+        for (int r = 0; r < rows_; ++r)
+            vfmadd231ps(sum(r, c, v % sums_in_turn), number,
+                    ptr[row_of_a(r)
+                            + static_cast<uint32_t>(at_ * vectors() + v)
+                                      * vector_bytes]);
+    }
+
+    // What is beyond a tail meets zeros of src.
+    void all_numbers(int c) {
+        vbroadcasti128(index_, next_weights(c));
+        if (is_signed()) vpxor(index_, index_, constant(0x88888888u));
+        with(shifts, [&](const auto &by) { vpsrlvd(index_, index_, by); });
+        for (int i = 0; i < 2; ++i) {
+            with(masks + i,
+                    [&](const auto &mask) { vpand(scratch_, index_, mask); });
+            with(upper_halves + i, [&](const auto &half) {
+                vpunpcklwd(weight_, scratch_, half);
+                vpunpckhwd(scratch_, scratch_, half);
+            });
+            vsubps(weight_, weight_, table(c, i));
+            multiply(weight_, c, i);
+            vsubps(scratch_, scratch_, table(c, i));
+            multiply(scratch_, c, 2 + i);
         }
     }
 
     void look_up(int c, int tail) {
-        lanes_t shifts;
-        for (uint32_t i = 0; i < shifts.size(); ++i)
-            shifts[i] = i % simd_w / 4 * 4;
-        vbroadcasti128(index_, ptr[weights(c)]);
-        vpsrlvd(index_, index_, constant(shifts));
+        vbroadcasti128(index_, next_weights(c));
+        vpsrlvd(index_, index_, constant(lanes_of(shifts)));
         vpand(index_, index_, constant(0x0f0f0f0fu));
         if (tail != 0) vpor(index_, index_, constant(beyond(tail)));
         unpack(table(c, 0), table(c, 1), upper(0), upper(1));
@@ -296,7 +300,7 @@ private:
     }
 
     void load_byte(int c, int v, int tail) {
-        const Address at = ptr[weights(c) + static_cast<uint32_t>(v * simd_w)];
+        const Address at = next_weights(c, v * simd_w);
         if (is_signed()) vpmovsxbd(weight_, at);
         else vpmovzxbd(weight_, at);
         vcvtdq2ps(weight_, weight_);
@@ -328,40 +332,11 @@ private:
         add(r12, arg(offsetof(args_t, parameters_pitch)));
     }
 
-    const gemv_weights_t w_;
-    const jit_dot_avx2_shape_t shape_;
-    const int rows_, cols_;
+    int at_ = 0; // of steps that are done without a branch between
     jit_lanes_t<isa_avx2> lanes_;
 };
 
-// A bf16 has every integer up to 256, but not -8 - 255.
-bool differences_are_bf16(const gemv_weights_t &w) {
-    const data_type_t zps = w.zps.type;
-    if (zps == data_type_t::undef || bits_of(zps) < 8) return true;
-    return zps == data_type_t::s8
-           || (zps == data_type_t::u8 && w.type == data_type_t::u4);
-}
-
 } // namespace
-
-jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
-    // The only group's sums are added up so often, and as much of src stays in
-    // the first cache; or of weights that are transposed.
-    const dim_t longest_part = weights.by_column ? 1024 : 256;
-    const bool is_nibble = bits_of(weights.type) == 4;
-    const bool one_group = weights.group >= weights.depth;
-    jit_dot_avx2_shape_t shape;
-    shape.step = is_nibble ? 32 : 16;
-    if (!one_group && weights.group % shape.step != 0) return {};
-    shape.piece = one_group ? longest_part : weights.group;
-    shape.pieces = weights.depth / shape.piece;
-    shape.rest = weights.depth % shape.piece;
-    shape.scales_sums = weights.rounded == data_type_t::f32
-                        && (!is_nibble || differences_are_bf16(weights));
-    if (is_nibble && !shape.scales_sums && weights.rounded != data_type_t::bf16)
-        shape.planes = 4;
-    return shape;
-}
 
 result_t make_jit_dot_avx2_code(const gemv_weights_t &weights, int rows,
         std::unique_ptr<jit_dot_avx2_code_t> &code) {
