@@ -14,7 +14,7 @@
 //
 // Registers: those of jit_dot_avx2_frame_t.
 
-#include "kernels/matmul/jit_dot_avx2_frame.hpp"
+#include "kernels/matmul/jit_dot_avx2_code.hpp"
 
 #if defined(__x86_64__)
 
@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "kernels/matmul/jit_dot_avx2_frame.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
