@@ -24,6 +24,8 @@ namespace {
 
 constexpr int half = 8, rounds_apart = 3;
 constexpr uint32_t vector_bytes = 32;
+// Of vectors that wait, and of rows.
+constexpr uint32_t room = (half + turn_avx2_step) * vector_bytes;
 
 class generator_t : public jit_turn_rows_t, public jit_turn_avx2_t {
 public:
@@ -51,10 +53,11 @@ private:
         mov(rcx, arg(offsetof(args_t, steps)));
         mov(r13, arg(offsetof(args_t, ahead)));
         multiply_pitch();
-        sub(rsp, half * vector_bytes);
+        sub(rsp, room);
         Label l_step;
         L(l_step);
         point_to_rows();
+        copy_rows();
         ask_ahead();
         for (const bool odd : {false, true}) {
             three_rounds(false, odd);
@@ -67,8 +70,20 @@ private:
         add(rdx, static_cast<uint32_t>(turn_avx2_step / 2));
         dec(rcx);
         jnz(l_step, T_NEAR);
-        add(rsp, half * vector_bytes);
+        add(rsp, room);
         postamble();
+    }
+
+    // Both halves of nibbles are taken from here: rows half a page apart meet
+    // in two sets of the first cache.
+    void copy_rows() {
+        for (int r = 0; r < turn_avx2_step; ++r) {
+            vmovups(Ymm(r % half), row(r));
+            vmovups(copied(r), Ymm(r % half));
+        }
+    }
+    Address copied(int r) {
+        return ptr[rsp + static_cast<uint32_t>(half + r) * vector_bytes];
     }
 
     void ask_ahead() {
@@ -91,15 +106,15 @@ private:
     void pair_rows(const Ymm &v, int first, bool odd) {
         const Ymm other(half), low(half + 1);
         vmovups(low, constant(0x0f0f0f0fu));
-        vmovdqu(other, row(odd ? first : first + 1));
+        vmovdqu(other, copied(odd ? first : first + 1));
         if (odd) {
             vpsrlw(other, other, 4);
             vpand(other, other, low);
-            vpandn(v, low, row(first + 1));
+            vpandn(v, low, copied(first + 1));
         } else {
             vpsllw(other, other, 4);
             vpandn(other, low, other);
-            vpand(v, low, row(first));
+            vpand(v, low, copied(first));
         }
         vpor(v, v, other);
     }
