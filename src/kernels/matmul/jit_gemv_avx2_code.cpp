@@ -10,6 +10,8 @@
 // vector has each word's j-th nibble; scales, zero points and sums are in that
 // order too, which jit_apart_words() makes.
 //
+// What the graph rounds is scaled and rounded one by one; of one row only.
+//
 // Registers: those of jit_gemv_frame_t. The first eight or, of three rows,
 // twelve vectors are sums; where there is room, masks and halves are the next.
 
@@ -18,6 +20,7 @@
 #if defined(__x86_64__)
 
 #include "kernels/matmul/jit_gemv_frame.hpp"
+#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -31,15 +34,22 @@ class generator_t : public jit_gemv_frame_t<isa_avx2> {
 public:
     generator_t(const gemv_weights_t &weights, const jit_gemv_panel_t &panel,
             int rows)
-        : jit_gemv_frame_t("jit_gemv_avx2", weights, panel, rows) {}
+        : jit_gemv_frame_t("jit_gemv_avx2", weights, panel, rows)
+        , rounds_(weights.rounded != data_type_t::f32)
+        , lanes_(*this, first_rounding, data_type_t::undef) {}
 
 private:
     bool is_nibble() const { return bits_of(w_.type) == 4; }
     bool is_signed() const {
         return family_of(w_.type) == type_family_t::signed_int;
     }
-    Ymm weight(int v) const { return Ymm(most_sums + v % 2); }
-    const Ymm raw_ {14}, vmm_a_ {15};
+    // Rounding takes the last vectors, and leaves room for one row's sums.
+    static constexpr int first_rounding = 13, sums_of_one_row = 8;
+    int behind_sums() const { return rounds_ ? sums_of_one_row : most_sums; }
+    Ymm weight(int v) const { return Ymm(behind_sums() + v % 2); }
+    Ymm raw() const { return Ymm(behind_sums() + 2); }
+    Ymm vmm_a() const { return Ymm(behind_sums() + 3); }
+    Ymm scratch() const { return Ymm(behind_sums() + 4); }
 
     // Of nibbles at bit 0 and at bit 8 of a word.
     static uint32_t mask(int bit) { return 0x000f000fu << bit; }
@@ -47,23 +57,32 @@ private:
         constexpr uint32_t of_2_to_23 = 0x4b00, of_2_to_15 = 0x4700;
         return (bit == 0 ? of_2_to_23 : of_2_to_15) * 0x00010001u;
     }
-    bool has_room() const { return rows_ * vectors_ <= most_sums - 4; }
-    Ymm kept_mask(int bit) const { return Ymm(most_sums - 4 + bit / 8); }
-    Ymm kept_half(int bit) const { return Ymm(most_sums - 2 + bit / 8); }
+    bool has_room() const {
+        return !rounds_ && rows_ * vectors_ <= sums_of_one_row;
+    }
+    Ymm kept_mask(int bit) const { return Ymm(sums_of_one_row + bit / 8); }
+    Ymm kept_half(int bit) const { return Ymm(sums_of_one_row + 2 + bit / 8); }
 
     void generate() override {
+        // What rounding needs is known when all else is generated.
+        Label l_constants, l_begin;
         preamble();
+        jmp(l_constants, T_NEAR);
+        L(l_begin);
         for (int bit = 0; bit <= 8 && is_nibble() && has_room(); bit += 8) {
             vmovups(kept_mask(bit), constant(mask(bit)));
             vmovups(kept_half(bit), constant(upper_half(bit)));
         }
         all_panels();
         postamble();
+        L(l_constants);
+        lanes_.load_constants();
+        jmp(l_begin, T_NEAR);
     }
 
     void row_of_weights() override {
         prefetcht0(ptr[rcx + r9]);
-        if (rows_ == 1) vbroadcastss(vmm_a_, ptr[rax]);
+        if (rows_ == 1) vbroadcastss(vmm_a(), ptr[rax]);
         if (is_nibble()) return all_nibbles();
         for (int v = 0; v < vectors_; ++v) {
             constexpr uint32_t bits_of_2_to_23 = 0x4b000000;
@@ -79,15 +98,15 @@ private:
         // the other.
         constexpr uint8_t to_lanes = 0x10;
         if (vectors_ == words_nibbles) {
-            vmovdqu(Xmm(raw_.getIdx()), ptr[rcx]);
-            vpermq(raw_, raw_, to_lanes);
+            vmovdqu(Xmm(raw().getIdx()), ptr[rcx]);
+            vpermq(raw(), raw(), to_lanes);
         } else {
-            vmovdqu(raw_, ptr[rcx]);
+            vmovdqu(raw(), ptr[rcx]);
         }
-        if (is_signed()) vpxor(raw_, raw_, constant(0x88888888u));
+        if (is_signed()) vpxor(raw(), raw(), constant(0x88888888u));
         for (int j = 0; j < words_nibbles; j += 2)
             nibbles_at(4 * j, j);
-        vpsrlw(raw_, raw_, 4);
+        vpsrlw(raw(), raw(), 4);
         for (int j = 1; j < words_nibbles; j += 2)
             nibbles_at(4 * (j - 1), j);
     }
@@ -102,7 +121,7 @@ private:
         const auto kept_or = [&](const Ymm &kept, const Address &at) -> auto & {
             return has_room() ? static_cast<const Operand &>(kept) : at;
         };
-        vpand(high, raw_, kept_or(mask_in, mask_at));
+        vpand(high, raw(), kept_or(mask_in, mask_at));
         vpunpcklwd(low, high, kept_or(half_in, half_at));
         if (vectors_ > words_nibbles)
             vpunpckhwd(high, high, kept_or(half_in, half_at));
@@ -112,24 +131,36 @@ private:
 
     void multiply(const Ymm &number, int v) {
         vsubps(number, number, ptr[r11 + bytes(v)]);
+        if (rounds_) {
+            vmulps(number, number, ptr[r13 + bytes(v)]);
+            lanes_.round(number, w_.rounded, weights_rounding(w_), scratch());
+        }
         for (int r = 0; r < rows_; ++r) {
-            if (rows_ > 1) vbroadcastss(vmm_a_, ptr[row_of_a(r)]);
-            vfmadd231ps(sum(r, v), number, vmm_a_);
+            if (rows_ > 1) vbroadcastss(vmm_a(), ptr[row_of_a(r)]);
+            vfmadd231ps(sum(r, v), number, vmm_a());
         }
     }
 
     void scale_sum(const Ymm &sum, int v, const Address &at) override {
         const Ymm c = weight(0);
-        vmovups(c, at);
-        vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
+        if (rounds_) {
+            vaddps(c, sum, at);
+        } else {
+            vmovups(c, at);
+            vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
+        }
         vmovups(at, c);
     }
+
+    const bool rounds_;
+    jit_lanes_t<isa_avx2> lanes_;
 };
 
 } // namespace
 
 jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows) {
-    if (rows > most_gemv_avx2_rows) return {};
+    const bool rounds = weights.rounded != data_type_t::f32;
+    if (rows > (rounds ? 1 : most_gemv_avx2_rows)) return {};
     constexpr int simd_w = generator_t::simd_w;
     for (int vectors = 8; vectors >= 4; vectors /= 2)
         if (rows * vectors <= most_sums
