@@ -25,6 +25,9 @@ using support::random_t;
 struct case_t {
     integer_stream_weights_t weights;
     dim_t rows = 1, cols = 1, first_col = 0;
+    // Every byte of src and of the weights, or anything: sums of 16 bits come
+    // to their ends by the largest only.
+    int src_byte = -1, weights_byte = -1;
 
     bool by_column() const { return weights.format.depth_stride == 1; }
     std::string text() const {
@@ -36,7 +39,8 @@ struct case_t {
             << ", scales " << to_string(format.scales) << ", "
             << (by_column() ? "by column" : "by row") << ", rows " << rows
             << ", depth " << weights.depth << " in " << weights.group
-            << ", columns " << cols << " from " << first_col;
+            << ", columns " << cols << " from " << first_col << ", bytes "
+            << src_byte << " and " << weights_byte;
         return out.str();
     }
 };
@@ -77,6 +81,8 @@ public:
         , dst_(size_of(t::f32, c.rows * c_pitch_)) {
         support::fill_integers(
                 w_.format.weights, weights_.data(), weights_.size(), random);
+        if (c.weights_byte >= 0)
+            std::memset(weights_.data(), c.weights_byte, weights_.size());
         support::fill_floats(w_.format.scales, scales_.data(), scales_.size(),
                 support::values_t::ordinary, random);
         if (w_.format.zps != t::undef)
@@ -117,6 +123,9 @@ private:
         std::memset(a() + row * pitch_, 0, static_cast<size_t>(pitch_));
         support::fill_integers(t::u8, a() + row * pitch_,
                 static_cast<size_t>(w_.depth), random);
+        if (c_.src_byte >= 0)
+            std::memset(a() + row * pitch_, c_.src_byte,
+                    static_cast<size_t>(w_.depth));
         for (dim_t g = 0; g < w_.groups(); ++g) {
             const auto zp = static_cast<int32_t>(
                     w_.format.has_src_zps ? random.between(-128, 255) : 0);
@@ -212,9 +221,14 @@ case_t random_case(random_t &random) {
     w.group = random.pick(std::vector<dim_t> {
             w.depth, 16, 32, 64, 128, 256, 384, 4 * random.between(4, 60)});
     w.group = std::min(w.group, w.depth);
+    if (random.one_in(60)) w.group = w.depth = 4 * random.between(1100, 1500);
     c.cols = random.between(1, random.one_in(4) ? 300 : 40);
     c.first_col = random.one_in(2) ? 0 : 2 * random.between(1, 9);
     c.rows = random.between(1, 7);
+    if (random.one_in(4)) {
+        c.src_byte = random.pick(std::vector<int> {0xff, 0x80, 0x7f});
+        c.weights_byte = random.pick(std::vector<int> {0xff, 0x77, 0x7f, 0});
+    }
     pick_strides(c, random);
     return c;
 }
