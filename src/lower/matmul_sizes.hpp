@@ -61,10 +61,11 @@ constexpr dim_t most_dot_cols = 64;
 // Up to so many rows what reads weights as streams is faster than what
 // multiplies integers in blocks. u8 rows by 4096 x 4096 u4, one thread of a
 // Cascade Lake, ms: by row 6 rows 2.15 and 2.2, 8 rows 3.8 and 2.3; by column 4
-// rows 1.6 and 1.6, 5 rows 1.8 and 1.6, 6 rows 1.95 and 1.65.
+// rows 1.6 and 1.6, 5 rows 1.8 and 1.6, 6 rows 1.95 and 1.65. A Zen 3 with
+// AVX2: by row 3 rows 1.4 and 1.7, 4 rows 1.6 to 1.8 and 1.8, 5 rows 2.1 and
+// 2.0; by column 4 rows 1.2 and 1.45, 5 rows 1.6 and 1.55.
 inline dim_t few_quantized_rows(isa_t isa, bool by_column) {
-    if (!has(isa, isa_avx512_core_vnni)) return by_column ? 6 : 2;
-    return by_column ? 4 : 6;
+    return by_column || !has(isa, isa_avx512_core_vnni) ? 4 : 6;
 }
 
 // Up to so many rows nibbles are parted while they are multiplied, by as many

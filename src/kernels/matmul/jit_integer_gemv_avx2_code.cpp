@@ -1,8 +1,10 @@
 // What jit_integer_gemv_code does, on AVX2: two rows of 32 bytes of weights
 // become pairs by unpacking, and nibbles without a sign. Sums of eight products
 // of pairs fit 16 bits, which have no sign where src has none; then they are
-// added to those of 32 bits in memory. Where a group ends these are put in
-// order, corrected and scaled:
+// added to those of 32 bits in memory, the upper of two both by itself and
+// above the lower, from which it is taken in the end. Sums of the weights have
+// 16 bits there, too, unless a group is long. Where a group ends these are put
+// in order, corrected and scaled:
 //   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
 // A byte is parted too: the sums of its upper half count for sixteen.
 //
@@ -17,6 +19,7 @@
 #if defined(__x86_64__)
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/matmul/jit_integer_stream_avx2.hpp"
 #include "kernels/matmul/jit_integer_stream_code.hpp"
@@ -180,36 +183,55 @@ private:
                     of_low[i]);
     }
 
+    bool is_signed(int set) const { return w_.is_src_signed && set < rows_; }
+    bool stays_short(int set) const {
+        constexpr dim_t most_of_nibble = 15;
+        return set == rows_ && w_.group * most_of_nibble <= UINT16_MAX;
+    }
+
     // Even columns of a vector, then odd ones.
     void lengthen(int half, int set) {
-        const bool is_weights = set == rows_;
-        const bool is_signed = w_.is_src_signed && !is_weights;
         const Ymm even = low_, odd = high_;
         for (int v = 0; v < short_sums; ++v) {
             const Ymm from = sum(set, v);
-            if (is_weights) vpmaddubsw(from, from, constant(0x01010101u));
-            vpslld(even, from, 16);
-            if (is_signed) {
-                vpsrad(even, even, 16);
+            const Address of_even = long_sum(half, set, 2 * v),
+                          of_odd = long_sum(half, set, 2 * v + 1);
+            if (set == rows_) vpmaddubsw(from, from, constant(0x01010101u));
+            if (stays_short(set)) {
+                vpaddw(from, from, of_even);
+                vmovups(of_even, from);
+                continue;
+            }
+            if (is_signed(set)) {
+                vpmaddwd(even, from, constant(1));
+                vpaddd(even, even, of_even);
                 vpsrad(odd, from, 16);
             } else {
-                vpsrld(even, even, 16);
+                vpaddd(even, from, of_even);
                 vpsrld(odd, from, 16);
             }
-            vpaddd(even, even, long_sum(half, set, 2 * v));
-            vpaddd(odd, odd, long_sum(half, set, 2 * v + 1));
-            vmovups(long_sum(half, set, 2 * v), even);
-            vmovups(long_sum(half, set, 2 * v + 1), odd);
+            vpaddd(odd, odd, of_odd);
+            vmovups(of_even, even);
+            vmovups(of_odd, odd);
         }
+    }
+
+    void load_lengthened(int half, int set, int v, const Ymm &even,
+            const Ymm &odd, const Ymm &x) {
+        vmovups(even, long_sum(half, set, 2 * v));
+        if (stays_short(set)) vpsrld(odd, even, 16);
+        else vmovups(odd, long_sum(half, set, 2 * v + 1));
+        if (is_signed(set)) return;
+        vpslld(x, odd, 16);
+        vpsubd(even, even, x);
     }
 
     // A part's sums of a set, columns side by side, by way of eight vectors.
     // Those of the lower lanes come first.
     void load_in_order(int half, int part, int set, int to) {
         const Ymm even(4), odd(5), even_high(6), odd_high(7);
-        const Ymm vectors[] = {even, odd, even_high, odd_high};
-        for (int v = 0; v < short_sums; ++v)
-            vmovups(vectors[v], long_sum(half, set, part * short_sums + v));
+        load_lengthened(half, set, 2 * part, even, odd, Ymm(8));
+        load_lengthened(half, set, 2 * part + 1, even_high, odd_high, Ymm(8));
         if (!is_nibble()) {
             vpslld(even_high, even_high, 4);
             vpslld(odd_high, odd_high, 4);
