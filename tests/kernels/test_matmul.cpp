@@ -278,7 +278,8 @@ TEST(gemv_of_avx2, leaves_the_rest_to_blocks) {
     EXPECT_EQ(taker_on_avx2(w, 8), turned);
     EXPECT_EQ(taker_on_avx2(w, 9), too_many);
     w.rounded = t::bf16;
-    EXPECT_EQ(taker_on_avx2(w, 1), turned);
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2), turned);
     w.cols = w.pitch = 96;
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);
     EXPECT_EQ(taker_on_avx2(w, 2), no_tiles);

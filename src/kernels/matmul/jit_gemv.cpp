@@ -207,13 +207,8 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     const bool rounds = weights.rounded != data_type_t::f32;
     const jit_gemv_panel_t panel = is_avx2 ? gemv_panel_of_avx2(weights, rows)
                                            : gemv_panel_of(weights, rows);
-    // One row by numbers rounded one by one or, transposed, looked up: 2.4 and
-    // 2.5 ms of bf16, 2.4 and 3.5 of f16 (4096 x 4096, a Zen 3).
-    const bool looks_up = weights.rounded == data_type_t::bf16;
-    if (is_avx2 && (weights.by_column || looks_up || panel.vectors == 0)) {
-        const result_t made = make_dot_avx2(weights, rows, gemv);
-        if (made.ok() || weights.by_column || panel.vectors == 0) return made;
-    }
+    if (is_avx2 && (weights.by_column || panel.vectors == 0))
+        return make_dot_avx2(weights, rows, gemv);
     if (weights.by_column) return make_dot(weights, gemv);
     if (!is_avx2 && rounds && make_turned(weights, rows, gemv).ok()) return {};
     if (panel.vectors == 0)
