@@ -15,8 +15,8 @@
 // A source of 32-bit integers is split, as zero points of 32 bits are, into
 // parts of which each is an f32. A nibble with one scale and zero point a row
 // is looked up among its 16 results instead where there is AVX-512
-// (kernels/jit/nibble_table.hpp), an f8 in long rows among those of its
-// magnitudes (f8_table.hpp).
+// (kernels/jit/nibble_table.hpp) or these are of 16 bits (nibble_bytes.hpp), an
+// f8 in long rows among those of its magnitudes (f8_table.hpp).
 //
 // Registers: jit_row_registers.hpp.
 
@@ -48,7 +48,8 @@ public:
         : jit_generator_t(name)
         , desc_(desc)
         , step_(*this, desc_)
-        , params_(step_.params()) {}
+        , params_(step_.params())
+        , is_unrolled_(desc_.is_unrolled(step_width())) {}
 
     void operator()(jit_row_args_t &args) const override {
         getCode<void (*)(jit_row_args_t *)>()(&args);
@@ -68,7 +69,7 @@ private:
         preamble();
         step_.load_constants();
         load_pitches();
-        if (!step_.looks_up()) params_.load_constants();
+        if (!step_.looks_up() || step_.has_rest()) params_.load_constants();
         load_rows();
         if (desc_.in_groups) groups_loop();
         else rows_loops();
@@ -148,7 +149,7 @@ private:
             step_.emit_row(r, c, extent_t::full, is_unrolled());
     }
 
-    bool is_unrolled() const { return desc_.is_unrolled(step_width()); }
+    bool is_unrolled() const { return is_unrolled_; }
     // Short rows that share nothing: several to a round of the loop, whose own
     // instructions are as many as a row's.
     bool each_by_itself() const {
@@ -173,7 +174,21 @@ private:
         if (many) steps_while(rows, 2, false);
         steps_while(rows, 1, !many);
         if (isa == isa_avx512_core) masked_tail(rows);
-        else if (!params_.repeats()) scalar_tail(rows);
+        else if (step_.has_rest()) rest(rows);
+        else if (!step_.looks_up() && !params_.repeats()) scalar_tail(rows);
+    }
+
+    // What is less than a step of a table without masks.
+    void rest(uint32_t rows) {
+        Label l_end;
+        test(reg_count, reg_count);
+        jz(l_end, T_NEAR);
+        step_.set_rest(true);
+        step_.set_row(0);
+        steps_while(rows, 1, true);
+        scalar_tail(rows);
+        step_.set_rest(false);
+        L(l_end);
     }
 
     // While there are so many left, or once.
@@ -270,6 +285,7 @@ private:
     const jit_row_desc_t desc_;
     step_t step_;
     params_t &params_;
+    const bool is_unrolled_;
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "kernels/dequantize/jit_row_params.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
 #include "kernels/jit/f8_table.hpp"
+#include "kernels/jit/nibble_bytes.hpp"
 #include "kernels/jit/nibble_table.hpp"
 
 namespace dnnl_dequant {
@@ -38,6 +39,10 @@ public:
             if (looks_up_f8())
                 f8_table_ = std::make_unique<jit_f8_table_t>(
                         host, io_, desc.src.type, desc.dst, vmm_f8_table_at);
+        } else if (looks_up_bytes()) {
+            nibble_bytes_ = std::make_unique<jit_nibble_bytes_t>(host, io_,
+                    desc.src, desc.dst, vmm_t(vmm_low_bytes_at),
+                    vmm_t(vmm_high_bytes_at));
         }
     }
 
@@ -46,13 +51,24 @@ public:
     params_t &params() { return params_; }
     const params_t &params() const { return params_; }
 
-    bool looks_up() const { return table_ || f8_table_; }
+    bool looks_up() const {
+        return table_ || f8_table_ || (nibble_bytes_ && !is_rest_);
+    }
     bool looks_up_long_rows() const { return f8_table_ != nullptr; }
     /// Elements of a step.
     uint32_t width() const {
+        if (nibble_bytes_ && !is_rest_) return jit_nibble_bytes_t::width;
         if (f8_table_) return jit_f8_table_t::width;
         return table_ ? table_->width() : io_.width();
     }
+
+    /// Whether the end of a row, less than a step, is to be computed, as
+    /// follows set_rest(true), in smaller steps.
+    bool has_rest() const {
+        constexpr dim_t step = jit_nibble_bytes_t::width;
+        return nibble_bytes_ && (desc_.cols == 0 || desc_.cols % step != 0);
+    }
+    void set_rest(bool is_rest) { is_rest_ = is_rest; }
 
     /// `reg_count`, which dies: the elements of a step that is cut short.
     void load_constants() {
@@ -128,6 +144,14 @@ private:
                && (desc_.cols == 0 || desc_.cols >= least);
     }
 
+    // Short rows gain nothing: making tables costs what f16 of 32 do.
+    bool looks_up_bytes() const {
+        const dim_t least = desc_.dst == data_type_t::bf16 ? 32 : 64;
+        return desc_.src.bits == 4 && bits_of(desc_.dst) == 16
+               && !params_.vary() && desc_.block_rows == 1
+               && (desc_.cols == 0 || desc_.cols >= least);
+    }
+
     // The last field may destroy the containers.
     vmm_t vmm_value(int field) const {
         return field == io_.fields() - 1 ? vmm_raw : vmm_t(vmm_value_at);
@@ -146,7 +170,25 @@ private:
             if (desc_.two_part_zps) subtract(zps_high_row(r));
             h_.vmulps(vmm_raw, numbers, h_.ptr_b[scales_row(r)]);
             table_->set(vmm_raw, vmm_tmp);
+        } else {
+            const vmm_t vmm_second {vmm_value_at};
+            set_numbers(vmm_raw, 0, r);
+            set_numbers(vmm_second, 1, r);
+            nibble_bytes_->set(vmm_raw, vmm_second, vmm_tmp);
         }
+    }
+
+    // Half the results that there are.
+    void set_numbers(const vmm_t &to, int half, uint32_t r) {
+        const auto subtract = [&](const Xbyak::RegExp &zp) {
+            h_.vbroadcastss(vmm_tmp, h_.ptr[zp]);
+            h_.vsubps(to, to, vmm_tmp);
+        };
+        h_.vmovups(to, nibble_bytes_->numbers(half));
+        if (desc_.has_zps) subtract(zps_row(r));
+        if (desc_.two_part_zps) subtract(zps_high_row(r));
+        h_.vbroadcastss(vmm_tmp, h_.ptr[scales_row(r)]);
+        h_.vmulps(to, to, vmm_tmp);
     }
 
     void look_up(
@@ -154,6 +196,9 @@ private:
         if constexpr (isa == isa_avx512_core) {
             if (table_) return table_->convert(dst, src, vmm_raw, tail);
             f8_table_->convert(dst, src, vmm_raw, vmm_tmp, vmm_tmp2, tail);
+        } else {
+            nibble_bytes_->convert(
+                    dst, src, vmm_raw, vmm_t(vmm_value_at), vmm_tmp);
         }
     }
 
@@ -179,6 +224,8 @@ private:
     params_t params_;
     std::unique_ptr<jit_nibble_table_t> table_;
     std::unique_ptr<jit_f8_table_t> f8_table_;
+    std::unique_ptr<jit_nibble_bytes_t> nibble_bytes_;
+    bool is_rest_ = false; // of a row that nibble_bytes_ has the most of
     const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at},
             vmm_tmp2 {vmm_tmp2_at}, vmm_high_halves {vmm_tmp2_at};
 };

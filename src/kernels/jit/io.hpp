@@ -140,6 +140,12 @@ public:
     /// words and in its place.
     void join_bf16(const vmm_t &first, const vmm_t &second, const vmm_t &tmp);
 
+    /// To bf16, in the upper half of each lane, of no NaN with a payload.
+    void round_to_bf16(const vmm_t &value, const vmm_t &tmp);
+
+    /// A whole vector or half of one, past the caches where that is wanted.
+    void store_full(const Xbyak::RegExp &dst, const Xbyak::Xmm &v);
+
     const Xbyak::Opmask &k_src_tail() const { return k_src_tail_; }
     const Xbyak::Opmask &k_dst_tail() const { return k_dst_tail_; }
 
@@ -178,8 +184,6 @@ private:
     void extract_bf16(const vmm_t &value, const vmm_t &raw, int field);
     void extract_integer(const vmm_t &value, const vmm_t &raw, int field);
     void clear_payload(const vmm_t &value, const vmm_t &tmp);
-    void round_to_bf16(const vmm_t &value, const vmm_t &tmp);
-    void store_full(const Xbyak::RegExp &dst, const Xbyak::Xmm &v);
     void store_f32(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_f16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_bf16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
