@@ -205,9 +205,9 @@ private:
 
     void cut_depth_and_cols() {
         const bool by_columns = weights_.chain.preferred_order().back() == 1;
-        block_sizes_t most = block_type_ == data_type_t::f32
-                                     ? most_block_sizes(block_rows_, by_columns)
-                                     : narrow_blocks;
+        block_sizes_t most = narrow_blocks;
+        if (block_type_ == data_type_t::f32)
+            most = most_block_sizes(block_rows_, by_columns, isa_);
         most.cols = std::min(most.cols,
                 round_up((shape_.back() + threads_ - 1) / threads_, panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/isa.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
 
 // How large the parts of a product are, and up to how many rows what serves.
@@ -29,8 +30,11 @@ struct block_sizes_t {
 // goes to sums that are read and written again, once a block of depth: 512 rows
 // by such blocks in cache, 256 x 256 reach 0.85 to 0.88 of what multiply-adds
 // alone would, 512 x 128 0.92; of 32 rows the first are faster by 6 in 100.
+// Less than AVX-512 goes with half the second cache: on a Zen 3, by row and
+// column, of 32 rows 256 x 256 take 15.0 and 16.0 ms, 512 x 128 15.3 and 15.4,
+// 256 x 128 14.2 and 14.1; of 512 rows 512 x 128 188 and 190, 256 x 128 183.
 constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256},
-                        deepest_blocks = {512, 128};
+                        deepest_blocks = {512, 128}, small_blocks = {256, 128};
 constexpr dim_t many_rows = 128;
 // Of 16 bits, for oneDNN's primitive: a MiB, half of the second cache of CPUs
 // that multiply bf16 in tiles; kernels/matmul/MEASURED.md has what other sizes
@@ -42,8 +46,9 @@ constexpr dim_t least_narrow_rows = 16;
 // units of work that a thread has at least where there are that many.
 constexpr dim_t most_cols_together = 4, units_per_thread = 4;
 
-inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns) {
+inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns, isa_t isa) {
     if (rows <= few_rows && by_columns) return wide_blocks;
+    if (!has(isa, isa_avx512_core)) return small_blocks;
     return rows < many_rows ? deep_blocks : deepest_blocks;
 }
 

@@ -7,10 +7,10 @@
 // Of many rows src streams through the second cache, and c is gone from there
 // when its turn comes again: a tile asks for the next one's c before it ends.
 //
-// Registers: rdi the arguments; rax a; rcx b; rsi b some rows ahead; rdx c; r8
-// r9 pitches of b and c, rbx three of b's; r10 rounds to go; r11 a row of c;
-// r12 r13 what to ask for; the first vectors are the sums, the last ones b and
-// a's broadcast.
+// Registers: rdi the arguments; rax a; rcx b; rsi b some rows ahead (AVX-512);
+// rdx c; r8 r9 pitches of b and c, rbx three of b's; r10 rounds to go; r11 a
+// row of c; r12 r13 what to ask for; the first vectors are the sums, the last
+// ones b and a's broadcast.
 
 #include "kernels/matmul/gemm.hpp"
 
@@ -93,7 +93,7 @@ private:
         mov(r12, arg(offsetof(arguments_t, ahead)));
         mov(r13, arg(offsetof(arguments_t, ahead_pitch)));
         lea(rbx, ptr[r8 + r8 * 2]);
-        lea(rsi, ptr[rcx + r8 * 8]);
+        if (is_avx512) lea(rsi, ptr[rcx + r8 * 8]);
         Label l_end;
         for (int rows = most_rows; rows > 0; --rows) {
             Label l_next;
@@ -155,8 +155,9 @@ private:
         const auto a_step = static_cast<size_t>(rows) * 4;
         for (int k = 0; k < depth; ++k) {
             for (int v = 0; v < vectors; ++v) {
-                // b's rows do not follow each other: ask for them ahead.
-                if (bytes(v) % line == 0)
+                // b's rows do not follow each other: ask for them ahead. A
+                // Zen 3 sees how far apart they are.
+                if (is_avx512 && bytes(v) % line == 0)
                     prefetcht0(ptr[row_of(rsi, k) + bytes(v)]);
                 vmovups(vmm_b(v), ptr[row_of(rcx, k) + bytes(v)]);
             }
@@ -170,9 +171,11 @@ private:
             }
         }
         add(rax, static_cast<uint32_t>(depth) * static_cast<uint32_t>(a_step));
-        for (const Reg64 &b : {rcx, rsi})
+        for (const Reg64 &b : {rcx, rsi}) {
+            if (b == rsi && !is_avx512) continue;
             if (depth == 1) add(b, r8);
             else lea(b, ptr[b + r8 * depth]);
+        }
     }
 
     RegExp row_of(const Reg64 &b, int row) const {
