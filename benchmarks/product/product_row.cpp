@@ -65,9 +65,10 @@ public:
     repacked_run_t(const product_case_t &c, product_memory_t &memory)
         : run_(constant(c), owner_t::plugin, memory) {}
 
+    // Where the plugin repacks.
     void enter(contest_t &contest, const product_case_t &c, bool cpu_time,
             product_memory_t &memory, contender_t &contender) {
-        if (!c.in_integers()) return;
+        if (run_.kernel().find("repacked") == std::string::npos) return;
         for (int copy = 0; copy < memory.copies(); copy++)
             try_out(run_, cpu_time, contender);
         if (!contender.refusal.empty()) return;
