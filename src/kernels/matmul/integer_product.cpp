@@ -8,8 +8,6 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64, quad = 4;
-// What unpacked weights may take of a core's second cache.
-constexpr dim_t most_part_bytes = 128 * 1024;
 
 dim_t whole_lines(dim_t bytes) {
     return (bytes + line - 1) / line * line;
@@ -55,7 +53,7 @@ void integer_product_t::place_groups() {
     }
     if (!is_by_column())
         part_panels_ = std::clamp<dim_t>(
-                most_part_bytes / (deepest_ * integer_panel), 1,
+                plan_.most_part_bytes / (deepest_ * integer_panel), 1,
                 most_block_panels);
 }
 
