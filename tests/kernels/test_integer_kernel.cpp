@@ -249,42 +249,43 @@ TEST(integer_kernel, is_exact) {
                         }
 }
 
+// 383 from the integers, to either side, for those of 8 bits.
+case_t extreme_case(t weights, bool is_src_high, bool are_weights_high) {
+    case_t c;
+    c.rows = 2;
+    c.format.has_src_zps = true;
+    c.format.weights = weights;
+    const bool is_signed = weights == t::s8 || weights == t::s4;
+    c.format.zps = is_signed ? t::u8 : t::s8;
+    c.format.zps_stride = 1;
+    c.format.scales = t::f32;
+    c.format.scales_stride = 1;
+    c.of_src = {is_src_high ? uint8_t(255) : uint8_t(0)};
+    c.src_zps = {is_src_high ? -128 : 383};
+    const uint8_t most = !is_signed ? 0xff : weights == t::s8 ? 0x7f : 0x77;
+    c.of_weights = {are_weights_high ? most : uint8_t(~most)};
+    const uint8_t least_zp = is_signed ? 0 : 0x80;
+    c.of_zps = {are_weights_high ? least_zp : uint8_t(~least_zp)};
+    return c;
+}
+
 // The largest sums there are, of the longest groups.
 TEST(integer_kernel, does_not_overflow) {
-    for (const bool is_packed : {false, true})
-        for (const bool has_short_sums : {false, true})
-            for (const bool is_src_high : {false, true})
-                for (const bool are_weights_high : {false, true})
-                    for (const t weights : {t::u8, t::s8}) {
-                        case_t c;
-                        c.depth = has_short_sums ? 85 : 14 * 1024;
-                        c.cols = 3;
-                        c.rows = 2;
-                        c.format.is_packed = is_packed;
-                        c.format.has_short_sums = has_short_sums;
-                        c.format.has_src_zps = true;
-                        c.format.weights = weights;
-                        // 383 from the integers, to either side.
-                        c.format.zps = weights == t::u8 ? t::s8 : t::u8;
-                        c.format.zps_stride = 1;
-                        c.format.scales = t::f32;
-                        c.format.scales_stride = 1;
-                        c.format.depth_stride = 1;
-                        c.format.col_stride = c.depth + 1;
-                        c.of_src = {is_src_high ? uint8_t(255) : uint8_t(0)};
-                        c.src_zps = {is_src_high ? -128 : 383};
-                        const uint8_t most = weights == t::u8 ? 255 : 127;
-                        c.of_weights
-                                = {are_weights_high ? most : uint8_t(~most)};
-                        c.of_zps = {
-                                weights == t::u8
-                                        ? (are_weights_high ? uint8_t(0x80)
-                                                            : uint8_t(0x7f))
-                                        : (are_weights_high ? uint8_t(0)
-                                                            : uint8_t(255))};
-                        check(c);
-                        if (HasFailure()) return;
-                    }
+    for (int flags = 0; flags < 32; ++flags)
+        for (const t weights : {t::u8, t::s8, t::u4, t::s4}) {
+            const auto is = [&](int bit) { return (flags >> bit & 1) != 0; };
+            const bool by_rows = is(4);
+            case_t c = extreme_case(weights, is(0), is(1));
+            c.format.has_short_sums = is(2);
+            c.format.is_packed = is(3);
+            // Of columns side by side only whole panels are read in rounds.
+            c.depth = c.format.has_short_sums ? 85 : by_rows ? 200 : 14 * 1024;
+            c.cols = by_rows ? integer_panel : 3;
+            c.format.depth_stride = by_rows ? integer_panel : 1;
+            c.format.col_stride = by_rows ? 1 : c.depth + c.depth % 2;
+            check(c);
+            if (HasFailure()) return;
+        }
 }
 
 // Of many groups and columns, whichever way they lie.
