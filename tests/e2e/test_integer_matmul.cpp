@@ -30,9 +30,10 @@ bool is_integer_kernel(const std::string &name) {
     return name.find("integer_matmul") != std::string::npos;
 }
 
-bool has_vnni() {
+// Of generated code, which has a way of its own for a few rows.
+bool streams_integers() {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512vnni");
+    return __builtin_cpu_supports("avx2");
 #else
     return false;
 #endif
@@ -82,7 +83,7 @@ void check_bits(const matmul_case_t &few, const quantized_src_t &source) {
                 g, partitions_of(g, partition::policy::fusion).at(0), values);
     };
     const std::string by_few = of(of_few, some), by_many = of(of_many, all);
-    if (std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr && has_vnni()) {
+    if (std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr && streams_integers()) {
         if (few.src[0] == 4) {
             EXPECT_NE(by_few, by_many);
         }
