@@ -134,7 +134,8 @@ std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
 
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel) {
-    // It multiplies f32 faster than plain C++ does integers.
+    // What it refuses is multiplied as f32 by generated code, faster than plain
+    // C++ multiplies integers.
     if (has(isa, isa_avx2)) return make_jit_integer_kernel(format, isa, kernel);
     kernel = make_portable_integer_kernel(format);
     return {};
