@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #endif
 
+#include "support/f16c.hpp"
 #include "support/numbers.hpp"
 #include "support/random.hpp"
 
@@ -132,7 +133,7 @@ __attribute__((target("f16c"))) uint16_t f16_of_processor(float value) {
 }
 
 TEST(convert, agrees_with_the_processor_on_f16) {
-    if (!__builtin_cpu_supports("f16c")) GTEST_SKIP() << "no F16C";
+    if (!support::has_f16c()) GTEST_SKIP() << "no F16C";
     support::random_t random(8);
     for (int n = 0; n < 2000000; ++n) {
         // The exponents that f16 knows, and some beyond either end.

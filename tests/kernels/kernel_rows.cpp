@@ -7,6 +7,7 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "problem/make_problem.hpp"
+#include "support/f16c.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,7 +36,7 @@ const std::vector<kernel_row_t> &quantize_rows() {
 isa_t isa_of_machine() {
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")
-            || !__builtin_cpu_supports("f16c"))
+            || !support::has_f16c())
         return isa_none;
     const bool avx512_core = __builtin_cpu_supports("avx512f")
                              && __builtin_cpu_supports("avx512bw")
