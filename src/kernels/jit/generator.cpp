@@ -13,8 +13,8 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Far more than any kernel takes; pages that stay untouched cost nothing.
-constexpr size_t max_code_bytes = 32 * 1024;
+// Twice what any kernel takes; pages that stay untouched cost nothing.
+constexpr size_t max_code_bytes = 64 * 1024;
 
 // Xbyak's own allocator keeps a list of its pages, and loses them where there
 // is no memory for the list. Ours are all of one size.
