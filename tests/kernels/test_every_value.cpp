@@ -47,27 +47,36 @@ std::vector<uint8_t> codes_of(data_type_t type) {
     return bytes;
 }
 
-TEST_P(every_value, of_at_most_16_bits_is_itself) {
+void check_products(float scale, data_type_t type, data_type_t to,
+        const std::function<void(
+                const problem_t &, const std::vector<void *> &)> &run) {
+    auto src = codes_of(type);
+    const auto count = static_cast<dim_t>(src.size()) * 8 / bits_of(type);
+    std::vector<float> want(static_cast<size_t>(count)), got = want;
+    run({{{count, -1, 0}},
+                {{type, 0, {1}}, {data_type_t::f32, 0, {0}}, {to, 0, {1}}},
+                {{step_kind_t::multiply, 1}}},
+            {src.data(), &scale, got.data()});
+    for (dim_t i = 0; i < count; ++i)
+        store_f32(to, want.data(), i, load_f32(type, src.data(), i) * scale);
+    EXPECT_EQ(support::difference(to, want.data(), got.data(), count), "")
+            << to_string(type) << " to " << to_string(to) << " by " << scale;
+}
+
+// By one it is itself, by the others often in the middle of two bf16, the even
+// one above and below.
+TEST_P(every_value, of_at_most_16_bits_is_multiplied) {
     using t = data_type_t;
     for (const auto type : {t::u16, t::s16, t::f16, t::bf16, t::f8_e4m3,
                  t::f8_e5m2, t::f8_e4m3fnuz, t::f8_e5m2fnuz, t::f4_e2m1, t::s2,
                  t::u2, t::u4, t::s4, t::u8, t::s8})
-        for (const auto to : {t::f32, t::bf16, t::f16}) {
-            auto src = codes_of(type);
-            const auto count
-                    = static_cast<dim_t>(src.size()) * 8 / bits_of(type);
-            std::vector<float> want(static_cast<size_t>(count)), got = want;
-            float scale = 1;
-            run({{{count, -1, 0}},
-                        {{type, 0, {1}}, {t::f32, 0, {0}}, {to, 0, {1}}},
-                        {{step_kind_t::multiply, 1}}},
-                    {src.data(), &scale, got.data()});
-            for (dim_t i = 0; i < count; ++i)
-                store_f32(to, want.data(), i, load_f32(type, src.data(), i));
-            EXPECT_EQ(
-                    support::difference(to, want.data(), got.data(), count), "")
-                    << to_string(type) << " to " << to_string(to);
-        }
+        for (const auto to : {t::f32, t::bf16, t::f16})
+            for (const float scale : {1.f, 285.f / 256, -287.f / 256, 1.5f})
+                check_products(scale, type, to,
+                        [this](const problem_t &problem,
+                                const std::vector<void *> &buffers) {
+                    run(problem, buffers);
+                });
 }
 
 // Kernels may take a zero point of +0 for none.
