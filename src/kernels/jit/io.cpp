@@ -51,9 +51,14 @@ jit_io_t<isa>::jit_io_t(jit_generator_t &host, const src_format_t &src,
     , fields_(fields_of<isa>(src, dst))
     , vmm_mask_ {vmm_t(first_vmm), vmm_t(first_vmm + 1)}
     , vmm_magic_ {vmm_t(first_vmm + 2), vmm_t(first_vmm + 3)}
+    , vmm_word_masks_(first_vmm)
+    , vmm_word_order_(first_vmm + 1)
+    , vmm_word_magic_(first_vmm + 2)
+    , vmm_word_signs_(first_vmm + 3)
     , vmm_upper_words_(first_vmm + 3)
     , vmm_shifts_(first_vmm + 4)
     , vmm_one_(first_vmm + 4)
+    , vmm_to_even_(first_vmm + 4)
     , vmm_half_(first_vmm + 5)
     , vmm_odd_bit_(first_vmm + 6)
     , small_float_(host, src.type, first_vmm + vmm_own) {}
@@ -67,7 +72,10 @@ bool jit_io_t<isa>::is_shifted(int field) const {
 
 template <isa_t isa>
 int jit_io_t<isa>::position(int field) const {
-    return is_shifted(field) ? 0 : field * src_.container_bits + src_.shift;
+    if (is_shifted(field)) return 0;
+    // Bytes have a word each by then.
+    if (unpacks() && src_.container_bits == 8) return src_.shift;
+    return field * src_.container_bits + src_.shift;
 }
 
 template <isa_t isa>
@@ -79,9 +87,12 @@ uint32_t jit_io_t<isa>::mask_at(int position) const {
 // half the range.
 template <isa_t isa>
 uint32_t jit_io_t<isa>::magic_at(int position) const {
-    const uint32_t sign
-            = src_.is_signed() ? 1u << (position + src_.bits - 1) : 0u;
-    return power_of_two(significand_bits - position) ^ sign;
+    return power_of_two(significand_bits - position) ^ sign_at(position);
+}
+
+template <isa_t isa>
+uint32_t jit_io_t<isa>::sign_at(int position) const {
+    return src_.is_signed() ? 1u << (position + src_.bits - 1) : 0u;
 }
 
 template <isa_t isa>
@@ -114,7 +125,8 @@ Address jit_io_t<isa>::bias(int field) {
 template <isa_t isa>
 void jit_io_t<isa>::load_constants() {
     if (is_small_float()) small_float_.load_constants();
-    if (!src_.is_floating()) load_integer_constants();
+    if (unpacks()) load_unpacking_constants();
+    else if (!src_.is_floating()) load_integer_constants();
     if (dst_ == data_type_t::bf16) load_rounding_constants();
     else if (in_place_) h_.vmovups(vmm_shifts_, bytes_of_nibbles());
     else if (src_.container_bits < 8) h_.vmovups(vmm_shifts_, shifts());
@@ -161,9 +173,13 @@ void jit_io_t<isa>::load_rounding_constants() {
         set_odd_mask();
         return;
     }
+    if (!is_avx512) {
+        h_.vmovups(vmm_to_even_, h_.constant(0xfffefffeu));
+        h_.vmovups(vmm_half_, h_.constant(0x8000u));
+        return;
+    }
     h_.vmovups(vmm_one_, h_.constant(1u));
     h_.vmovups(vmm_half_, h_.constant(0x7fffu));
-    if (!is_avx512) return;
     h_.vmovups(vmm_odd_bit_, h_.constant(0x10000u));
     set_odd_mask();
 }

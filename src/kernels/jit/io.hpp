@@ -42,7 +42,8 @@ src_format_t dense_format(data_type_t type);
 ///
 /// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
 /// type's range) by putting its bits into the significand of 2^k: one logic
-/// instruction and no conversion. bias() is what must be subtracted
+/// instruction, or with AVX2 a mask and one, or unpacking words, and no
+/// conversion. bias() is what must be subtracted
 /// beside the zero point; both subtractions are one, and exact, for
 /// |zp| <= 2^22. Floats are their value and have no bias. Integers of 32 bits
 /// are split into two parts, of which with AVX-512 the lower has a bias.
@@ -162,6 +163,12 @@ private:
     bool is_by_halves() const {
         return jit_small_float_t<isa>::by_halves(src_.type);
     }
+    // AVX2: integers of 4 or 8 bits to two vectors, by unpack_pairs().
+    bool unpacks() const {
+        return !is_avx512 && fields_ == 2 && !src_.is_floating()
+               && (src_.container_bits == 4 || src_.container_bits == 8);
+    }
+    bool is_masked(int field) const;
     bool is_shifted(int field) const;
     int position(int field) const;
     using lanes_t = jit_generator_t::lanes_t;
@@ -169,8 +176,13 @@ private:
             uint32_t (jit_io_t::*each)(int position) const, int field) const;
     uint32_t mask_at(int position) const;
     uint32_t magic_at(int position) const;
+    uint32_t sign_at(int position) const;
     uint32_t bias_at(int position) const;
+    lanes_t words_of(uint32_t (jit_io_t::*each)(int position) const) const;
+    lanes_t order_of_words() const;
+    uint32_t magic_word_at(int position) const;
     void load_integer_constants();
+    void load_unpacking_constants();
     void load_rounding_constants();
     void set_odd_mask();
     void spread_nibbles_in_place(
@@ -183,6 +195,7 @@ private:
     void load_f16(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void extract_bf16(const vmm_t &value, const vmm_t &raw, int field);
     void extract_integer(const vmm_t &value, const vmm_t &raw, int field);
+    void unpack_pairs(const vmm_t &value, const vmm_t &raw, int field);
     void clear_payload(const vmm_t &value, const vmm_t &tmp);
     void store_f32(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
     void store_f16(const Xbyak::RegExp &dst, const vmm_t &v, extent_t extent);
@@ -198,11 +211,14 @@ private:
     // Wide integers: the parts' masks, the low part's bits of 2^23 or the high
     // part's weight.
     const vmm_t vmm_mask_[2], vmm_magic_[2];
+    // In their places, of words: see unpack_pairs().
+    const vmm_t vmm_word_masks_, vmm_word_order_, vmm_word_magic_,
+            vmm_word_signs_;
     // bf16, one field: where the upper words are. In the second field's place.
     const vmm_t vmm_upper_words_;
     // Nibbles one to a lane: the lanes' shifts or bytes. bf16: the rounding's
     // constants.
-    const vmm_t vmm_shifts_, vmm_one_, vmm_half_, vmm_odd_bit_;
+    const vmm_t vmm_shifts_, vmm_one_, vmm_to_even_, vmm_half_, vmm_odd_bit_;
     jit_small_float_t<isa> small_float_; // has k6 and k7
     const Xbyak::Opmask k_src_tail_ {1}, k_dst_tail_ {2}, k_upper_ {3},
             k_odd_ {4}, k_round_up_ {5};

@@ -86,6 +86,12 @@ void jit_io_t<isa>::load_raw(const vmm_t &raw, const RegExp &src, bool tail) {
     const int lane_bits = src_.container_bits * fields_;
     if (in_place_) return spread_nibbles_in_place(raw, src, tail);
     if (lane_bits < 8) return spread_bits(raw, src, tail);
+    if (unpacks()) {
+        if (lane_bits == 8) h_.vpbroadcastq(raw, h_.ptr[src]);
+        else h_.vbroadcasti128(Ymm(raw.getIdx()), h_.ptr[src]);
+        h_.vpshufb(raw, raw, vmm_word_order_);
+        return;
+    }
 
     const bool masked = is_avx512 && tail;
     if (lane_bits == 8) {
@@ -133,6 +139,7 @@ void jit_io_t<isa>::extract(const vmm_t &value, const vmm_t &raw, int field,
     if (is_small_float())
         small_float_.convert(value, raw, position(field), tmp_a, tmp_b);
     else if (src_.type == data_type_t::bf16) extract_bf16(value, raw, field);
+    else if (unpacks()) unpack_pairs(value, raw, field);
     else if (!src_.is_floating()) extract_integer(value, raw, field);
 }
 
@@ -159,9 +166,74 @@ void jit_io_t<isa>::extract_integer(
         h_.vpternlogd(
                 value, vmm_mask_[field], vmm_magic_[field], masked_bits_of);
     } else {
-        h_.vpand(value, from, vmm_mask_[field]);
-        h_.vpxor(value, value, vmm_magic_[field]);
+        const bool masked = is_masked(field);
+        if (masked) h_.vpand(value, from, vmm_mask_[field]);
+        h_.vpxor(value, masked ? value : from, vmm_magic_[field]);
     }
+}
+
+// Whether there may be something else beside the number: not in words of
+// bytes, nor above a container that was shifted down.
+template <isa_t isa>
+bool jit_io_t<isa>::is_masked(int field) const {
+    return src_.container_bits < 8 || src_.bits < src_.container_bits
+           || !(unpacks() || is_shifted(field));
+}
+
+// For the words of each field, as order_of_words() has them.
+template <isa_t isa>
+typename jit_io_t<isa>::lanes_t jit_io_t<isa>::words_of(
+        uint32_t (jit_io_t::*each)(int position) const) const {
+    constexpr uint32_t both_words = 0x00010001u;
+    lanes_t lanes;
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = both_words
+                   * (this->*each)(position(static_cast<int>(i % 4 / 2)));
+    return lanes;
+}
+
+// For vpshufb of what stands in both 128-bit lanes: a word for each number of
+// the lane, those of field 0 before those of field 1. Nibbles come with
+// their byte.
+template <isa_t isa>
+typename jit_io_t<isa>::lanes_t jit_io_t<isa>::order_of_words() const {
+    constexpr uint32_t nothing_above = 0x80008000u;
+    const auto byte_of = [&](uint32_t lane, uint32_t field) {
+        return src_.container_bits == 4 ? lane : 2 * lane + field;
+    };
+    lanes_t lanes;
+    for (uint32_t i = 0; i < lanes.size(); ++i) {
+        const uint32_t field = i % 4 / 2, lane = i / 4 % 2 * 4 + i % 2 * 2;
+        lanes[i] = nothing_above | byte_of(lane, field)
+                   | byte_of(lane + 1, field) << 16;
+    }
+    return lanes;
+}
+
+template <isa_t isa>
+uint32_t jit_io_t<isa>::magic_word_at(int position) const {
+    const uint32_t power_of_two = magic_at(position) ^ sign_at(position);
+    return power_of_two >> 16;
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::load_unpacking_constants() {
+    h_.vmovups(vmm_word_order_, h_.constant(order_of_words()));
+    h_.vmovups(vmm_word_masks_, h_.constant(words_of(&jit_io_t::mask_at)));
+    h_.vmovups(
+            vmm_word_magic_, h_.constant(words_of(&jit_io_t::magic_word_at)));
+    h_.vmovups(vmm_word_signs_, h_.constant(words_of(&jit_io_t::sign_at)));
+}
+
+// What there is to do to the numbers is done to the words of both fields at
+// once; unpacking then puts the upper halves of 2^k above them.
+template <isa_t isa>
+void jit_io_t<isa>::unpack_pairs(
+        const vmm_t &value, const vmm_t &raw, int field) {
+    if (field == 1) return h_.vpunpckhwd(value, raw, vmm_word_magic_);
+    if (is_masked(0)) h_.vpand(raw, raw, vmm_word_masks_);
+    if (src_.is_signed()) h_.vpxor(raw, raw, vmm_word_signs_);
+    h_.vpunpcklwd(value, raw, vmm_word_magic_);
 }
 
 // x is 1024 * high + low; with AVX-512 high is converted where it stands, and

@@ -25,10 +25,12 @@ void jit_io_t<isa>::round_to_bf16(const vmm_t &value, const vmm_t &tmp) {
         h_.vpaddd(value, value, vmm_half_);
         h_.vpaddd(value | k_round_up_, value, vmm_one_);
     } else {
-        h_.vpsrld(tmp, value, 16);
-        h_.vpand(tmp, tmp, vmm_one_);
+        // Half up; what is left below is 0 where it was in the middle, and
+        // then the lowest bit that stays is cleared.
         h_.vpaddd(value, value, vmm_half_);
-        h_.vpaddd(value, value, tmp);
+        h_.vpaddusw(tmp, value, vmm_to_even_);
+        h_.vpslld(tmp, tmp, 16);
+        h_.vpand(value, value, tmp);
     }
 }
 
@@ -61,11 +63,23 @@ void jit_io_t<isa>::round_to_bf16_pairs(
 template <isa_t isa>
 void jit_io_t<isa>::join_bf16(
         const vmm_t &first, const vmm_t &second, const vmm_t &tmp) {
-    round_to_bf16(first, tmp);
+    if (is_avx512) {
+        round_to_bf16(first, tmp);
+        h_.vpsrld(first, first, 16);
+        round_to_bf16(second, tmp);
+        h_.vpblendmw(first | k_odd_, first, second);
+        return;
+    }
+    // As round_to_bf16(), the upper halves and the lower ones of both at once.
+    constexpr uint8_t odd_words = 0xaa;
+    h_.vpaddd(first, first, vmm_half_);
+    h_.vpaddd(second, second, vmm_half_);
+    h_.vpslld(tmp, second, 16);
+    h_.vpblendw(tmp, first, tmp, odd_words);
     h_.vpsrld(first, first, 16);
-    round_to_bf16(second, tmp);
-    if (is_avx512) h_.vpblendmw(first | k_odd_, first, second);
-    else h_.vpblendw(first, first, second, 0xaa);
+    h_.vpblendw(first, first, second, odd_words);
+    h_.vpaddusw(tmp, tmp, vmm_to_even_);
+    h_.vpand(first, first, tmp);
 }
 
 template <isa_t isa>

@@ -29,15 +29,13 @@ jit_nibble_bytes_t::jit_nibble_bytes_t(jit_generator_t &host, io_t &io,
     , vmm_low_(low)
     , vmm_high_(high) {}
 
-// f16: 0 to 7 and 8 to 15. bf16: so that packing lane by lane puts them in
-// order, 0 to 3 and 8 to 11 first.
+// f16: 0 to 7 and 8 to 15. bf16: even and odd ones, as they are joined.
 Address jit_nibble_bytes_t::numbers(int half) {
     jit_generator_t::lanes_t lanes {};
     const auto first = static_cast<uint32_t>(half);
     for (uint32_t i = 0; i < 8; ++i) {
         const auto nibble = static_cast<uint8_t>(
-                dst_ == data_type_t::bf16 ? i % 4 + i / 4 * 8 + first * 4
-                                          : i + first * 8);
+                dst_ == data_type_t::bf16 ? 2 * i + first : i + first * 8);
         const float number = load_f32(src_.type, &nibble, 0);
         std::memcpy(&lanes[i], &number, sizeof(number));
     }
@@ -47,11 +45,7 @@ Address jit_nibble_bytes_t::numbers(int half) {
 void jit_nibble_bytes_t::set(
         const Ymm &first, const Ymm &second, const Ymm &tmp) {
     if (dst_ == data_type_t::bf16) {
-        io_.round_to_bf16(first, tmp);
-        io_.round_to_bf16(second, tmp);
-        h_.vpsrld(first, first, 16);
-        h_.vpsrld(second, second, 16);
-        h_.vpackusdw(first, first, second);
+        io_.join_bf16(first, second, tmp);
     } else {
         const Xmm low(first.getIdx()), high(second.getIdx());
         h_.vcvtps2ph(low, first, 0);
