@@ -184,15 +184,13 @@ private:
             return refuse("groups along the columns of the weights");
         // What is read of one column is read of no other.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
-        const bool has_vnni = has(isa, isa_avx512_core_vnni);
         format.is_packed
                 = repacks_
-                  || (has_vnni
+                  || (has(isa, isa_avx512_core_vnni)
                           && plan_.rows <= (format.depth_stride == 1
                                                     ? most_packed_rows_by_column
                                                     : most_packed_rows));
-        if (has(isa, isa_avx2) && !has_vnni)
-            plan_.most_part_bytes = most_part_bytes_avx2;
+        plan_.most_part_bytes = most_part_bytes(isa);
         return {};
     }
 

@@ -84,7 +84,9 @@ constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 // cache, of its first where products come in 16 bits. u8 rows by 4096 x 4096
 // u4, one thread of a Zen 3 with AVX2, ms, by 128 KiB and by 32: 8 rows 2.47
 // and 2.29, 32 rows 6.2 and 5.9.
-constexpr dim_t most_part_bytes_avx2 = 32 * 1024;
+inline dim_t most_part_bytes(isa_t isa) {
+    return (has(isa, isa_avx512_core_vnni) ? 128 : 32) * 1024;
+}
 
 // Up to so many rows weights that were repacked are faster than what unpacks
 // them time and again. u8 rows by 4096 x 4096 u4 by row, one thread of a

@@ -32,7 +32,7 @@ struct integer_plan_t {
     std::vector<group_t> groups;
     integer_format_t format;
     /// What unpacked weights stored by row may take of a core's caches.
-    dim_t most_part_bytes = 128 * 1024;
+    dim_t most_part_bytes = 0;
     // Else 128 is taken away, of its zero points as well, but for a stream.
     bool is_src_signed = false;
 

@@ -181,7 +181,8 @@ void jit_integer_dot_stream_t::run(const void *weights, const void *scales,
     }
 }
 
-// Sums of a group are in 4, 8 or 16 lanes, or in several vectors.
+// Sums of a group are in 4, 8 or 16 lanes, which are two vectors on AVX2, or in
+// several vectors.
 bool has_whole_lanes(const integer_stream_weights_t &weights) {
     const dim_t bits = weights.group * bits_of(weights.format.weights);
     return weights.groups() == 1 || bits == 4 * 32 || bits == 8 * 32

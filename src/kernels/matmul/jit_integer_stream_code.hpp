@@ -76,8 +76,9 @@ struct jit_integer_dot_args_t {
     const int32_t *of_rows;
     const row_group_t *row_groups;
     const float *scales, *zps; // by column, one a group
-    float *scaled; // scratch: a row's sixteen groups by sixteen columns
-    float *c;      // all sixteen are written to
+    /// Scratch: a row's groups by columns, 16 by 16, on AVX2 8 by 8.
+    float *scaled;
+    float *c;                                 // all sixteen are written to
     dim_t a_pitch, c_pitch, row_groups_pitch; // bytes
     dim_t count;                              // of columns
 };
