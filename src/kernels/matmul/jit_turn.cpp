@@ -1,9 +1,7 @@
 // 32 rows at a time, and of these the even columns, then the odd ones. Two
 // rows' nibbles of a column become a byte, which makes 16 vectors of bytes;
-// four rounds of unpacking turn the 16 x 16 bytes in each quarter of them (a
-// round takes the highest bit of a vector's index to the lowest of the byte's,
-// and that one's highest to the lowest of the vector's). A quarter then is 32
-// rows of one column.
+// four rounds of unpacking turn the 16 x 16 bytes in each quarter of them. A
+// quarter then is 32 rows of one column.
 //
 // Registers: those of jit_turn_rows_t; rdi the arguments; rdx the turned tile;
 // rcx 32 rows to go. A round's vectors are the first sixteen or the last, in
@@ -56,7 +54,7 @@ private:
         for (const bool odd : {false, true}) {
             pair_rows(odd);
             for (int i = 0; i < rounds; ++i)
-                unpack(i % 2 * vectors);
+                unpack<Zmm>(i % 2 * vectors, vectors);
             store(odd);
         }
         go_on();
@@ -81,15 +79,6 @@ private:
                 vpsllw(Zmm(v), second, 4);
                 vpternlogd(Zmm(v), low, first, memory_where_mask);
             }
-        }
-    }
-
-    void unpack(int from) {
-        const int to = vectors - from, half = vectors / 2;
-        for (int v = 0; v < half; ++v) {
-            const Zmm a(from + v), b(from + half + v);
-            vpunpcklbw(Zmm(to + 2 * v), a, b);
-            vpunpckhbw(Zmm(to + 2 * v + 1), a, b);
         }
     }
 

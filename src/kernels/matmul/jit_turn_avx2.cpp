@@ -98,7 +98,7 @@ private:
         for (int v = 0; v < half; ++v)
             pair_rows(Ymm(v), 4 * v + 2 * second, odd);
         for (int i = 0; i < rounds_apart; ++i)
-            unpack(i % 2 * half);
+            unpack<Ymm>(i % 2 * half, half);
     }
 
     // Every other column's nibbles: the first row's low in a byte, the second
@@ -117,15 +117,6 @@ private:
             vpand(v, low, copied(first));
         }
         vpor(v, v, other);
-    }
-
-    void unpack(int from) {
-        const int to = half - from;
-        for (int v = 0; v < half / 2; ++v) {
-            const Ymm a(from + v), b(from + half / 2 + v);
-            vpunpcklbw(Ymm(to + 2 * v), a, b);
-            vpunpckhbw(Ymm(to + 2 * v + 1), a, b);
-        }
     }
 
     void last_round(bool odd) {

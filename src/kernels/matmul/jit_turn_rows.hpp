@@ -5,8 +5,8 @@
 
 namespace dnnl_dequant {
 
-/// Generated code that has 32 rows of nibbles at hand: rax rbx rbp r12 eight
-/// each, rsi the pitch, r8 r9 r10 3, 5 and 7 times that.
+/// Generated code that has 32 rows of nibbles at hand, rax rbx rbp r12 eight
+/// each, rsi the pitch, r8 r9 r10 3, 5 and 7 times that; and transposes bytes.
 class jit_turn_rows_t : public jit_generator_t {
 protected:
     using jit_generator_t::jit_generator_t;
@@ -32,6 +32,19 @@ protected:
                 = {base, base + rsi, base + rsi * 2, base + r8, base + rsi * 4,
                         base + r9, base + r8 * 2, base + r10};
         return ptr[rows[r % 8]];
+    }
+
+    /// A round: the first `count` vectors, or as many behind them, become the
+    /// others. It takes the highest bit of a vector's index to the lowest of
+    /// the byte's, and that one's highest to the lowest of the vector's.
+    template <typename vmm_t>
+    void unpack(int from, int count) {
+        const int to = count - from, half = count / 2;
+        for (int v = 0; v < half; ++v) {
+            const vmm_t a(from + v), b(from + half + v);
+            vpunpcklbw(vmm_t(to + 2 * v), a, b);
+            vpunpckhbw(vmm_t(to + 2 * v + 1), a, b);
+        }
     }
 };
 
