@@ -1,9 +1,14 @@
-// Each round takes the even elements of two neighbouring vectors to the lower
-// half of the panel and the odd ones to the upper: what was the lowest bit of
-// an element's index becomes the highest.
+// Panels of floats, each loaded whole, put in the order of their lanes and
+// stored again.
 //
-// Registers: rdi the arguments; rsi the panel; rdx panels to go. A round's
-// vectors are the first eight or the next, in turns; then the two orders.
+// On AVX-512 each round takes the even elements of two neighbouring vectors to
+// the lower half of the panel and the odd ones to the upper: what was the
+// lowest bit of an element's index becomes the highest.
+// On AVX2 four vectors are loaded of each 32 or 64 numbers, each with four
+// numbers from either half, and transposed in their lanes; so vector j gets
+// every fourth.
+//
+// Registers: rdi the arguments; rsi the panel; rdx panels to go.
 
 #include "kernels/matmul/jit_apart.hpp"
 
@@ -13,6 +18,7 @@
 #include <cstring>
 
 #include "kernels/jit/generator.hpp"
+#include "kernels/jit/registers.hpp"
 
 namespace dnnl_dequant {
 
@@ -20,44 +26,88 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int most_vectors = 8;
-
 struct arguments_t {
     float *at;
     dim_t panels;
 };
 
-class jit_apart_generator_t : public jit_generator_t, public jit_apart_t {
+// The way over panels, and the biases.
+template <isa_t isa>
+class base_t : public jit_generator_t, public jit_apart_t {
 public:
-    jit_apart_generator_t(int vectors, const std::vector<float> &biases)
-        : jit_generator_t("jit_apart")
-        , vectors_(vectors)
-        , biases_(biases) {}
-
     void operator()(float *at, dim_t panels) const override {
         const arguments_t args {at, panels};
         if (panels > 0) getCode<void (*)(const arguments_t *)>()(&args);
     }
 
-private:
-    static size_t bytes(int vectors) {
-        return static_cast<size_t>(vectors) * 64;
+protected:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr uint32_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
+
+    base_t(const char *name, int vectors, const std::vector<float> &biases)
+        : jit_generator_t(name)
+        , vectors_(vectors)
+        , biases_(biases) {}
+
+    virtual void load_constants() {}
+    virtual void panel() = 0;
+
+    static uint32_t bytes(int vectors) {
+        return static_cast<uint32_t>(vectors) * vector_bytes;
     }
 
+    // As the panel's vector v.
+    void store(const vmm_t &vector, int v) {
+        if (!biases_.empty()) {
+            uint32_t bias;
+            std::memcpy(&bias, &biases_[static_cast<size_t>(v)], sizeof(bias));
+            vaddps(vector, vector, constant(bias));
+        }
+        vmovups(ptr[rsi + bytes(v)], vector);
+    }
+
+    const int vectors_;
+
+private:
     void generate() override {
-        const Zmm even(16), odd(17);
+        preamble();
+        mov(rsi, qword[rdi + offsetof(arguments_t, at)]);
+        mov(rdx, qword[rdi + offsetof(arguments_t, panels)]);
+        load_constants();
+        Label l_panel;
+        L(l_panel);
+        panel();
+        add(rsi, bytes(vectors_));
+        dec(rdx);
+        jnz(l_panel, T_NEAR);
+        postamble();
+    }
+
+    const std::vector<float> biases_;
+};
+
+// A round's vectors are the first eight or the next, in turns; then the two
+// orders.
+class jit_apart_generator_t : public base_t<isa_avx512_core> {
+public:
+    jit_apart_generator_t(int vectors, const std::vector<float> &biases)
+        : base_t("jit_apart", vectors, biases) {}
+
+private:
+    static constexpr int most_vectors = 8;
+    const Zmm even_ {16}, odd_ {17};
+
+    void load_constants() override {
         lanes_t evens, odds;
         for (uint32_t i = 0; i < 16; ++i) {
             evens[i] = 2 * i;
             odds[i] = 2 * i + 1;
         }
-        preamble();
-        mov(rsi, qword[rdi + offsetof(arguments_t, at)]);
-        mov(rdx, qword[rdi + offsetof(arguments_t, panels)]);
-        vmovups(even, constant(evens));
-        vmovups(odd, constant(odds));
-        Label l_panel;
-        L(l_panel);
+        vmovups(even_, constant(evens));
+        vmovups(odd_, constant(odds));
+    }
+
+    void panel() override {
         for (int v = 0; v < vectors_; ++v)
             vmovups(Zmm(v), ptr[rsi + bytes(v)]);
         int from = 0;
@@ -65,29 +115,55 @@ private:
             const int to = most_vectors - from, half = vectors_ / 2;
             for (int v = 0; v < half; ++v) {
                 const Zmm low(to + v), high(to + half + v);
-                vmovaps(low, even);
+                vmovaps(low, even_);
                 vpermi2ps(low, Zmm(from + 2 * v), Zmm(from + 2 * v + 1));
-                vmovaps(high, odd);
+                vmovaps(high, odd_);
                 vpermi2ps(high, Zmm(from + 2 * v), Zmm(from + 2 * v + 1));
             }
             from = to;
         }
+        for (int v = 0; v < vectors_; ++v)
+            store(Zmm(from + v), v);
+    }
+};
+
+// A half's vectors are the first eight, the scratch the next four.
+class jit_apart_words_t : public base_t<isa_avx2> {
+public:
+    jit_apart_words_t(int vectors, const std::vector<float> &biases)
+        : base_t("jit_apart_words", vectors, biases) {}
+
+private:
+    static constexpr int side = 4; // of what is transposed
+
+    void panel() override {
         for (int v = 0; v < vectors_; ++v) {
-            if (!biases_.empty()) {
-                uint32_t bias;
-                std::memcpy(&bias, &biases_[static_cast<size_t>(v)], 4);
-                vaddps(Zmm(from + v), Zmm(from + v), constant(bias));
-            }
-            vmovups(ptr[rsi + bytes(v)], Zmm(from + v));
+            vmovups(Xmm(v), lane(v));
+            vinsertf128(Ymm(v), Ymm(v), lane(vectors_ + v), 1);
         }
-        add(rsi, static_cast<uint32_t>(bytes(vectors_)));
-        dec(rdx);
-        jnz(l_panel, T_NEAR);
-        postamble();
+        for (int v = 0; v < vectors_; v += side)
+            transpose(v);
     }
 
-    const int vectors_;
-    const std::vector<float> biases_;
+    Address lane(int i) {
+        constexpr uint32_t lane_bytes = vector_bytes / 2;
+        return ptr[rsi + static_cast<uint32_t>(i) * lane_bytes];
+    }
+
+    void transpose(int first) {
+        constexpr int scratch = 8;
+        for (int i = 0; i < side; i += 2) {
+            const Ymm a(first + i), b(first + i + 1);
+            vunpcklps(Ymm(scratch + i), a, b);
+            vunpckhps(Ymm(scratch + i + 1), a, b);
+        }
+        for (int j = 0; j < side; ++j) {
+            const Ymm to(first + j), a(scratch + j / 2), b(scratch + 2 + j / 2);
+            if (j % 2 == 0) vunpcklpd(to, a, b);
+            else vunpckhpd(to, a, b);
+            store(to, first + j);
+        }
+    }
 };
 
 } // namespace
@@ -95,6 +171,11 @@ private:
 result_t make_jit_apart(int vectors, const std::vector<float> &biases,
         std::unique_ptr<jit_apart_t> &apart) {
     return make_jit_as<jit_apart_generator_t>(apart, vectors, biases);
+}
+
+result_t make_jit_apart_words(int vectors, const std::vector<float> &biases,
+        std::unique_ptr<jit_apart_t> &apart) {
+    return make_jit_as<jit_apart_words_t>(apart, vectors, biases);
 }
 
 } // namespace dnnl_dequant
