@@ -11,8 +11,7 @@
 
 #include <cstddef>
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/matmul/jit_integer_code.hpp"
+#include "kernels/matmul/jit_integer_unpack_code.hpp"
 #include "kernels/matmul/jit_transpose.hpp"
 
 namespace dnnl_dequant {
@@ -21,7 +20,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int vectors = 4, rows_of_quad = 4;
+constexpr int vectors = 4;
 constexpr uint32_t line = 64, quad_bytes = integer_panel * 4;
 
 // Bytes of so many vectors.
@@ -29,18 +28,14 @@ constexpr size_t bytes(int count) {
     return static_cast<size_t>(count) * line;
 }
 
-// What both have: constants, and the step from stored bits to integers.
-class base_t : public jit_generator_t {
+// The step from stored bits to integers, and the constants of it.
+class base_t : public jit_integer_unpack_base_t {
 protected:
-    base_t(const char *name, const integer_format_t &format)
-        : jit_generator_t(name)
-        , format_(format) {}
+    using jit_integer_unpack_base_t::jit_integer_unpack_base_t;
 
-    bool is_nibble() const { return bits_of(format_.weights) == 4; }
     bool splits() const { return is_nibble() && !format_.is_packed; }
     bool sums() const { return format_.has_src_zps && !format_.is_packed; }
     const Zmm ones_ {31}, mask_ {30}, turned_ {29};
-    Address arg(size_t offset) { return qword[rdi + offset]; }
 
     void load_constants() {
         const uint32_t bits = turned_bits(format_) * 0x01010101u;
@@ -65,13 +60,10 @@ protected:
         vmovups(ptr[to], quads);
         if (sums()) vpdpbusd(sum, quads, ones_);
     }
-
-    const integer_format_t format_;
 };
 
-// Registers: rdi the arguments; rax the first of four rows; rsi rdx one and
-// three pitches; rcx quads; r8 quads to go; r9 how far ahead weights are asked
-// for. The first four vectors are sums, the next what was loaded.
+// Registers beside the base's: r10 sums. The first four vectors are sums, the
+// next what was loaded.
 class rows_generator_t : public base_t, public jit_integer_rows_t {
 public:
     explicit rows_generator_t(const integer_format_t &format)
@@ -91,12 +83,7 @@ private:
         preamble();
         load_constants();
         load_orders();
-        mov(rax, arg(offsetof(args_t, weights)));
-        mov(rcx, arg(offsetof(args_t, quads)));
-        mov(rsi, arg(offsetof(args_t, pitch)));
-        lea(rdx, ptr[rsi + rsi * 2]);
-        mov(r8, arg(offsetof(args_t, quad_count)));
-        mov(r9, arg(offsetof(args_t, ahead)));
+        load_rows();
         move_sums(true);
         Label l_quad;
         align(32);
@@ -134,10 +121,6 @@ private:
         }
     }
 
-    RegExp row(int r) const {
-        return r == 0 ? RegExp(rax) : r == 3 ? rax + rdx : rax + rsi * r;
-    }
-
     void quad() {
         if (is_nibble() && format_.is_packed) packed_quad();
         else quad_of_bytes();
@@ -163,10 +146,7 @@ private:
     }
 
     void quad_of_bytes() {
-        for (int r = 0; r < rows_of_quad; ++r) {
-            lea(r10, ptr[row(r)]);
-            prefetcht0(ptr[r10 + r9]);
-        }
+        ask_for_rows();
         const int loads = is_nibble() ? 2 : 4;
         for (int i = 0; i < loads; ++i) {
             const Zmm x = loaded(4 * i), high = loaded(4 * i + 1),
@@ -196,10 +176,9 @@ private:
     }
 };
 
-// Registers: rdi the arguments; rsi the first column, rdx r9 one and three
-// pitches; rax a column; rcx quads, r11 sums; r8 bytes to go; r10 slices to go;
-// rbx what was done of the columns. Sixteen vectors and the sixteen others take
-// turns.
+// Registers beside the base's: rax a column; rcx quads; r8 bytes to go; rbx
+// what was done of the columns, rbp of a quad. Sixteen vectors and the sixteen
+// others take turns.
 class columns_generator_t : public base_t, public jit_integer_columns_t {
 public:
     explicit columns_generator_t(const integer_format_t &format)
@@ -223,11 +202,7 @@ private:
 
     void generate() override {
         preamble();
-        mov(rsi, arg(offsetof(args_t, weights)));
-        mov(rdx, arg(offsetof(args_t, pitch)));
-        lea(r9, ptr[rdx + rdx * 2]);
-        mov(r11, arg(offsetof(args_t, sums)));
-        mov(r10, arg(offsetof(args_t, slices)));
+        load_columns();
         xor_(rbp, rbp);
         Label l_slice;
         L(l_slice);
@@ -271,7 +246,7 @@ private:
         }
         lea(rax, ptr[rsi + rbx]);
         for (int i = 0; i < count; ++i) {
-            load(Zmm(i), i % 4, is_whole);
+            load(Zmm(i), column(rax, i % 4), is_whole);
             if (i % 4 == 3) lea(rax, ptr[rax + rdx * 4]);
         }
         // Vector j then has dword j of every column.
@@ -282,10 +257,7 @@ private:
         end_sums();
     }
 
-    void load(const Zmm &x, int column, bool is_whole) {
-        const auto from = column == 0   ? RegExp(rax)
-                          : column == 3 ? rax + r9
-                                        : rax + rdx * column;
+    void load(const Zmm &x, const RegExp &from, bool is_whole) {
         if (is_whole) {
             vmovups(x, ptr[from]);
             return;
@@ -326,14 +298,6 @@ private:
     }
 };
 
-template <typename generator_t, typename code_t>
-result_t make(const integer_format_t &format, std::unique_ptr<code_t> &code) {
-    std::unique_ptr<generator_t> made;
-    result_t result = make_jit(made, format);
-    if (result.ok()) code = std::move(made);
-    return result;
-}
-
 } // namespace
 
 uint8_t turned_bits(const integer_format_t &format) {
@@ -346,12 +310,12 @@ uint8_t turned_bits(const integer_format_t &format) {
 
 result_t make_jit_integer_unpack(const integer_format_t &format,
         std::unique_ptr<jit_integer_rows_t> &code) {
-    return make<rows_generator_t>(format, code);
+    return make_jit_as<rows_generator_t>(code, format);
 }
 
 result_t make_jit_integer_unpack(const integer_format_t &format,
         std::unique_ptr<jit_integer_columns_t> &code) {
-    return make<columns_generator_t>(format, code);
+    return make_jit_as<columns_generator_t>(code, format);
 }
 
 } // namespace dnnl_dequant

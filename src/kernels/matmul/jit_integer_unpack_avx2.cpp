@@ -11,8 +11,7 @@
 
 #include <cstddef>
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/matmul/jit_integer_code.hpp"
+#include "kernels/matmul/jit_integer_unpack_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -20,20 +19,16 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int rows_of_quad = 4, vectors = 8;
+constexpr int vectors = 8;
 constexpr uint32_t quad_bytes = integer_panel * 4, vector_bytes = 32,
                    half_bytes = 16;
 
-// What both have: constants, and the step from stored bits to integers.
-class base_t : public jit_generator_t {
+// The step from stored bits to integers, and the constants of it.
+class base_t : public jit_integer_unpack_base_t {
 protected:
-    base_t(const char *name, const integer_format_t &format)
-        : jit_generator_t(name)
-        , format_(format) {}
+    using jit_integer_unpack_base_t::jit_integer_unpack_base_t;
 
-    bool is_nibble() const { return bits_of(format_.weights) == 4; }
     bool sums() const { return format_.has_src_zps; }
-    Address arg(size_t offset) { return qword[rdi + offset]; }
     Address byte_ones() { return constant(0x01010101); }
     Address word_ones() { return constant(0x00010001); }
 
@@ -48,14 +43,10 @@ protected:
         const uint32_t bits = turned_bits(format_) * 0x01010101u;
         if (bits != 0) vpxor(x, x, constant(bits));
     }
-
-    const integer_format_t format_;
 };
 
-// Registers: rdi the arguments; rax the first of four rows; rsi rdx one and
-// three pitches; rcx quads; r8 quads to go, r11 of them in this round; r9 how
-// far ahead weights are asked for. The first eight vectors are sums, of bytes
-// or of 16 bits.
+// Registers beside the base's: r11 quads to go in this round; r10 sums. The
+// first eight vectors are sums, of bytes or of 16 bits.
 class rows_generator_t : public base_t, public jit_integer_rows_t {
 public:
     explicit rows_generator_t(const integer_format_t &format)
@@ -74,12 +65,7 @@ private:
 
     void generate() override {
         preamble();
-        mov(rax, arg(offsetof(args_t, weights)));
-        mov(rcx, arg(offsetof(args_t, quads)));
-        mov(rsi, arg(offsetof(args_t, pitch)));
-        lea(rdx, ptr[rsi + rsi * 2]);
-        mov(r8, arg(offsetof(args_t, quad_count)));
-        mov(r9, arg(offsetof(args_t, ahead)));
+        load_rows();
         Label l_round, l_quad;
         L(l_round);
         mov(r11, round_quads);
@@ -101,15 +87,8 @@ private:
         postamble();
     }
 
-    RegExp row(int r) const {
-        return r == 0 ? RegExp(rax) : r == 3 ? rax + rdx : rax + rsi * r;
-    }
-
     void quad() {
-        for (int r = 0; r < rows_of_quad; ++r) {
-            lea(r10, ptr[row(r)]);
-            prefetcht0(ptr[r10 + r9]);
-        }
+        ask_for_rows();
         if (is_nibble()) {
             pair_rows(0);
             for (int half = 0; half < 2; ++half)
@@ -196,10 +175,10 @@ private:
     }
 };
 
-// Registers: rdi the arguments; rsi the first of eight columns, rdx r9 one and
-// three pitches; rax rbx where four columns each are read; rcx quads, r11 sums;
-// r8 bytes to go; r10 times eight columns to go; r12 r13 a dword to be made of
-// bytes. The first eight vectors are what was loaded, the last the sum.
+// Registers beside the base's, whose slices become two: rax rbx where four
+// columns each are read; rcx quads, rbp the first; r8 bytes to go; r12 r13 r14
+// a dword to be made of bytes. The first eight vectors are what was loaded, the
+// last the sum.
 class columns_generator_t : public base_t, public jit_integer_columns_t {
 public:
     explicit columns_generator_t(const integer_format_t &format)
@@ -219,11 +198,7 @@ private:
 
     void generate() override {
         preamble();
-        mov(rsi, arg(offsetof(args_t, weights)));
-        mov(rdx, arg(offsetof(args_t, pitch)));
-        lea(r9, ptr[rdx + rdx * 2]);
-        mov(r11, arg(offsetof(args_t, sums)));
-        mov(r10, arg(offsetof(args_t, slices)));
+        load_columns();
         static_assert(args_t::cols == 2 * cols, "");
         add(r10, r10);
         mov(rbp, arg(offsetof(args_t, quads)));
@@ -240,11 +215,8 @@ private:
         postamble();
     }
 
-    RegExp column(int i) const {
-        const RegExp base(i < 4 ? rax : rbx);
-        return i % 4 == 0   ? base
-               : i % 4 == 3 ? base + r9
-                            : base + rdx * (i % 4);
+    RegExp column_of_eight(int i) const {
+        return column(i < 4 ? rax : rbx, i % 4);
     }
 
     void columns() {
@@ -282,8 +254,8 @@ private:
     // Vector j then has dword j of every column.
     void transpose() {
         for (int i = 0; i < 4; ++i) {
-            vmovdqu(Xmm(i), ptr[column(i)]);
-            vinserti128(loaded(i), loaded(i), ptr[column(i + 4)], 1);
+            vmovdqu(Xmm(i), ptr[column(rax, i)]);
+            vinserti128(loaded(i), loaded(i), ptr[column(rbx, i)], 1);
         }
         for (int i = 0; i < 2; ++i) {
             vpunpckldq(loaded(4 + i), loaded(2 * i), loaded(2 * i + 1));
@@ -299,7 +271,7 @@ private:
     // A dword of every column.
     void gather() {
         for (int i = 0; i < cols; ++i) {
-            mov(r12d, ptr[column(i)]);
+            mov(r12d, ptr[column_of_eight(i)]);
             mov(ptr[rsp + static_cast<uint32_t>(i) * 4], r12d);
         }
         vmovdqu(transposed(0), ptr[rsp]);
@@ -311,7 +283,7 @@ private:
             Label l_byte;
             mov(r12d, turned_bits(format_) * 0x01010101u);
             mov(r13, r8);
-            lea(r14, ptr[column(i)]);
+            lea(r14, ptr[column_of_eight(i)]);
             L(l_byte);
             shl(r12d, 8);
             mov(r12b, ptr[r14 + r13 - 1]);
