@@ -25,7 +25,6 @@
 #include <cstddef>
 
 #include "kernels/matmul/jit_integer_stream_avx2.hpp"
-#include "kernels/matmul/jit_integer_stream_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -62,7 +61,6 @@ private:
     // Of products, a row each, and of the weights where they are wanted.
     static Ymm sum(int set) { return Ymm(7 + set); }
 
-    Address arg(size_t offset) { return qword[rdi + offset]; }
     Address leaf_sum(int set, int leaf) {
         return ptr[rsp
                    + static_cast<uint32_t>(set * simd_w + leaf)
@@ -305,11 +303,7 @@ private:
     void scale(int leaves) {
         const Ymm of_row(0), x(1), of_weights(6), zps(7);
         if (has_src_zps()) reduce(rows_, leaves, of_weights.getIdx());
-        if (has_zps()) {
-            vcvtps2dq(zps, ptr[r9]);
-            if (bias() != 0)
-                vpaddd(zps, zps, constant(static_cast<uint32_t>(bias())));
-        }
+        if (has_zps()) load_zps(zps, ptr[r9]);
         for (int r = 0; r < rows_; ++r) {
             reduce(r, leaves, of_row.getIdx());
             const auto of_sums = r12 + 2 * static_cast<size_t>(r) * row_bytes();

@@ -37,11 +37,10 @@ constexpr dim_t line = 64;
 // Bytes of the weights that are asked for ahead.
 constexpr size_t bytes_ahead = 2048;
 
-class generator_t : public jit_integer_stream_generator_t,
-                    public jit_integer_dot_t {
+class generator_t : public jit_integer_stream_base_t, public jit_integer_dot_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_stream_generator_t("jit_integer_dot", weights)
+        : jit_integer_stream_base_t("jit_integer_dot", weights, weights.bias())
         , bytes_(bytes_of(weights.format.weights, weights.depth))
         , group_bytes_(std::min(
                   bytes_of(weights.format.weights, weights.group), bytes_))
@@ -60,12 +59,11 @@ public:
     }
 
 private:
-    Address arg(size_t offset) { return qword[rdi + offset]; }
     const Zmm order_ {29}, ones_ {28};
 
     void generate() override {
         preamble();
-        load_constants();
+        vnni_.load_constants();
         load_order();
         vmovups(ones_, constant(0x01010101u));
         mov(rsi, arg(offsetof(args_t, weights)));
@@ -230,19 +228,19 @@ private:
             vmovdqu32(low, ptr[rax + at]);
         }
         prefetcht0(ptr[rax + at + bytes_ahead]);
-        make_bytes(low, high);
+        vnni_.make_bytes(low, high);
         for (int r = 0; r < rows_; ++r) {
             const auto of_a = (r == 0 ? RegExp(rbx) : rbx + r13 * r)
                               + at * static_cast<size_t>(src_bytes());
             vmovdqu32(a, ptr[of_a]);
-            multiply(of_row(of_low, r), low, a);
+            vnni_.multiply(of_row(of_low, r), low, a);
             if (!is_nibble()) continue;
             vmovdqu32(a, ptr[of_a + line]);
-            multiply(of_row(of_high, r), high, a);
+            vnni_.multiply(of_row(of_high, r), high, a);
         }
         if (has_src_zps()) {
             if (is_nibble()) vpaddb(low, low, high);
-            multiply(of_row(of_low, rows_), low, ones_);
+            vnni_.multiply(of_row(of_low, rows_), low, ones_);
         }
         for (const Zmm &vector : {a, high, low})
             give(vector);
@@ -342,6 +340,7 @@ private:
     const int leaves_; // vectors that become one of sixteen groups
     const dim_t groups_;
     const int rows_;
+    jit_integer_stream_vnni_t vnni_ {*this};
     std::vector<int> free_;
     dim_t offset_ = 0; // from rax
 };

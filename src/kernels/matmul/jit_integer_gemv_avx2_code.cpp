@@ -22,7 +22,6 @@
 #include <cstdint>
 
 #include "kernels/matmul/jit_integer_stream_avx2.hpp"
-#include "kernels/matmul/jit_integer_stream_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -48,7 +47,6 @@ public:
     }
 
 private:
-    Address arg(size_t offset) { return qword[rdi + offset]; }
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * vector_bytes;
     }
@@ -162,7 +160,7 @@ private:
         vmovdqu(low_, ptr[row(rax, first)]);
         if (part == 0) vpunpcklbw(low_, low_, ptr[row(rax, first + 1)]);
         else vpunpckhbw(low_, low_, ptr[row(rax, first + 1)]);
-        if (bias() != 0) vpxor(low_, low_, constant(turned_bits()));
+        if (bias_ != 0) vpxor(low_, low_, constant(turned_bits()));
         vpsrlw(high_, low_, 4);
         for (const Ymm &nibbles : {low_, high_})
             if (has_mask()) vpand(nibbles, nibbles, mask_of_few_);
@@ -282,9 +280,7 @@ private:
     void scale(int v, const Ymm &sum, const Ymm &of_weights) {
         const Ymm x(4), y(5);
         if (has_zps()) {
-            vcvtps2dq(x, ptr[r12 + bytes(v)]);
-            if (bias() != 0)
-                vpaddd(x, x, constant(static_cast<uint32_t>(bias())));
+            load_zps(x, ptr[r12 + bytes(v)]);
             vpbroadcastd(y, ptr[rbp + offsetof(row_group_t, sum)]);
             vpmulld(x, x, y);
             vpsubd(sum, sum, x);

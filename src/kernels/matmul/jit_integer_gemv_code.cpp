@@ -27,11 +27,11 @@ namespace {
 using args_t = jit_integer_gemv_args_t;
 constexpr int rows_of_quad = 4, line = 64;
 
-class generator_t : public jit_integer_stream_generator_t,
+class generator_t : public jit_integer_stream_base_t,
                     public jit_integer_gemv_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_stream_generator_t("jit_integer_gemv", weights)
+        : jit_integer_stream_base_t("jit_integer_gemv", weights, weights.bias())
         , rows_(rows)
         , vectors_(is_nibble() ? 8 : 4) {}
 
@@ -40,7 +40,6 @@ public:
     }
 
 private:
-    Address arg(size_t offset) { return qword[rdi + offset]; }
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * line;
     }
@@ -50,7 +49,7 @@ private:
 
     void generate() override {
         preamble();
-        load_constants();
+        vnni_.load_constants();
         vmovups(ones_, constant(0x01010101u));
         mov(rcx, arg(offsetof(args_t, weights)));
         mov(rsi, arg(offsetof(args_t, pitch)));
@@ -141,13 +140,14 @@ private:
 
     void add_quads(int i, const Zmm &low) {
         const Zmm high(29), a(27);
-        make_bytes(low, high);
+        vnni_.make_bytes(low, high);
         const int parts = is_nibble() ? 2 : 1;
         for (int r = 0; r < rows_; ++r) {
             if (rows_ > 1 || i == 0)
                 vpbroadcastd(a, ptr[r == 0 ? RegExp(rbx) : rbx + r13 * r]);
             for (int part = 0; part < parts; ++part)
-                multiply(sum(r, i * parts + part), part == 0 ? low : high, a);
+                vnni_.multiply(
+                        sum(r, i * parts + part), part == 0 ? low : high, a);
         }
         if (!has_src_zps()) return;
         for (int part = 0; part < parts; ++part) {
@@ -156,7 +156,7 @@ private:
             if (is_nibble())
                 vpdpbusd(of_weights, part == 0 ? low : high,
                         constant(0x01010101u));
-            else multiply(of_weights, low, ones_);
+            else vnni_.multiply(of_weights, low, ones_);
         }
     }
 
@@ -225,6 +225,7 @@ private:
     const int rows_, vectors_;
     // Where weights are bytes, whose sums leave room.
     const Zmm ones_ {23};
+    jit_integer_stream_vnni_t vnni_ {*this};
 };
 
 } // namespace

@@ -11,46 +11,46 @@ namespace dnnl_dequant {
 
 using namespace Xbyak;
 
-jit_integer_stream_generator_t::jit_integer_stream_generator_t(
-        const char *name, const integer_stream_weights_t &weights)
+jit_integer_stream_base_t::jit_integer_stream_base_t(
+        const char *name, const integer_stream_weights_t &weights, int bias)
     : jit_generator_t(name)
-    , w_(weights) {}
+    , w_(weights)
+    , bias_(bias) {}
 
-uint32_t jit_integer_stream_generator_t::turned_bits() const {
-    if (w_.bias() == 0) return 0;
+uint32_t jit_integer_stream_base_t::turned_bits() const {
+    if (bias_ == 0) return 0;
     return is_nibble() ? 0x88888888u : 0x80808080u;
 }
 
-void jit_integer_stream_generator_t::load_constants() {
-    vmovups(mask_, constant(0x0f0f0f0fu));
-    vmovups(turned_,
-            constant(turned_bits() & (is_nibble() ? 0x0f0f0f0fu : ~0u)));
+void jit_integer_stream_base_t::load_zps(const Xmm &zps, const Address &from) {
+    vcvtps2dq(zps, from);
+    if (bias_ != 0) vpaddd(zps, zps, constant(static_cast<uint32_t>(bias_)));
 }
 
-void jit_integer_stream_generator_t::make_bytes(
-        const Zmm &low, const Zmm &high) {
+void jit_integer_stream_vnni_t::load_constants() {
+    const uint32_t bits = h_.turned_bits();
+    h_.vmovups(mask_, h_.constant(0x0f0f0f0fu));
+    h_.vmovups(
+            turned_, h_.constant(bits & (h_.is_nibble() ? 0x0f0f0f0fu : ~0u)));
+}
+
+void jit_integer_stream_vnni_t::make_bytes(const Zmm &low, const Zmm &high) {
     constexpr uint8_t masked_and_turned = 0x6a; // (low & mask) ^ turned
-    if (!is_nibble()) {
-        if (turned_bits() != 0) vpxord(low, low, turned_);
+    const bool turns = h_.turned_bits() != 0;
+    if (!h_.is_nibble()) {
+        if (turns) h_.vpxord(low, low, turned_);
         return;
     }
-    vpsrlw(high, low, 4);
+    h_.vpsrlw(high, low, 4);
     for (const Zmm &nibbles : {low, high})
-        if (turned_bits() == 0) vpandd(nibbles, nibbles, mask_);
-        else vpternlogd(nibbles, mask_, turned_, masked_and_turned);
+        if (turns) h_.vpternlogd(nibbles, mask_, turned_, masked_and_turned);
+        else h_.vpandd(nibbles, nibbles, mask_);
 }
 
-void jit_integer_stream_generator_t::multiply(
+void jit_integer_stream_vnni_t::multiply(
         const Zmm &sums, const Zmm &weights, const Zmm &src) {
-    if (w_.is_src_signed) vpdpbusd(sums, weights, src);
-    else vpdpbusd(sums, src, weights);
-}
-
-void jit_integer_stream_generator_t::load_zps(
-        const Zmm &zps, const Address &from) {
-    vcvtps2dq(zps, from);
-    if (w_.bias() != 0)
-        vpaddd(zps, zps, constant(static_cast<uint32_t>(w_.bias())));
+    if (h_.is_src_signed()) h_.vpdpbusd(sums, weights, src);
+    else h_.vpdpbusd(sums, src, weights);
 }
 
 int integer_stream_weights_t::bias() const {

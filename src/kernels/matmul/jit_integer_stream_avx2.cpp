@@ -13,13 +13,7 @@ using namespace Xbyak;
 
 jit_integer_stream_avx2_t::jit_integer_stream_avx2_t(
         const char *name, const integer_stream_weights_t &weights)
-    : jit_generator_t(name)
-    , w_(weights) {}
-
-uint32_t jit_integer_stream_avx2_t::turned_bits() const {
-    if (bias() == 0) return 0;
-    return is_nibble() ? 0x88888888u : 0x80808080u;
-}
+    : jit_integer_stream_base_t(name, weights, integer_bias(weights.format)) {}
 
 void jit_integer_stream_avx2_t::load_constants() {
     vmovups(mask_, constant(0x0f0f0f0fu));
@@ -30,7 +24,7 @@ void jit_integer_stream_avx2_t::load_constants() {
 
 void jit_integer_stream_avx2_t::load_weights(
         const Ymm &to, const Address &from) {
-    if (bias() == 0) vmovdqu(to, from);
+    if (bias_ == 0) vmovdqu(to, from);
     else vpxor(to, turned_, from);
 }
 
@@ -44,7 +38,7 @@ void jit_integer_stream_avx2_t::load_few_weights(const Ymm &to, const Ymm &half,
                 bytes - half_bytes);
         vinserti128(to, to, high_half, 1);
     }
-    if (bias() == 0) return;
+    if (bias_ == 0) return;
     lanes_t turned {};
     for (dim_t i = 0; i < bytes; ++i)
         turned[static_cast<size_t>(i / 4)] |= (turned_bits() & 0xffu)

@@ -1,14 +1,13 @@
 #ifndef KERNELS_MATMUL_JIT_INTEGER_STREAM_AVX2_HPP
 #define KERNELS_MATMUL_JIT_INTEGER_STREAM_AVX2_HPP
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/matmul/integer_stream.hpp"
+#include "kernels/matmul/jit_integer_stream_code.hpp"
 
 namespace dnnl_dequant {
 
 /// What every generator of a stream has on AVX2, where weights are biased so
 /// that they have no sign, whatever src has.
-class jit_integer_stream_avx2_t : public jit_generator_t {
+class jit_integer_stream_avx2_t : public jit_integer_stream_base_t {
 protected:
     static constexpr int simd_w = 8;
     static constexpr dim_t vector_bytes = 32;
@@ -16,15 +15,6 @@ protected:
     jit_integer_stream_avx2_t(
             const char *name, const integer_stream_weights_t &weights);
 
-    bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
-    bool has_src_zps() const { return w_.format.has_src_zps; }
-    int bias() const { return integer_bias(w_.format); }
-    bool has_zps() const {
-        return w_.format.zps != data_type_t::undef || bias() != 0;
-    }
-
-    /// The stored bits that are turned over, which adds the bias.
-    uint32_t turned_bits() const;
     /// Into the vectors that hold them, the last four.
     void load_constants();
     /// As they are stored, but biased.
@@ -37,7 +27,6 @@ protected:
     /// The first eight vectors, of eight dwords each, become the last.
     void transpose_eights();
 
-    const integer_stream_weights_t w_;
     const Xbyak::Ymm mask_ {12}, ones_ {13}, turned_ {14}, zero_ {15};
 
 private:

@@ -6,20 +6,38 @@
 
 namespace dnnl_dequant {
 
-/// What every generator of a stream has: weights in a register become bytes,
-/// biased, and are multiplied.
-class jit_integer_stream_generator_t : public jit_generator_t {
-protected:
-    jit_integer_stream_generator_t(
-            const char *name, const integer_stream_weights_t &weights);
-
+/// What every generator of a stream has.
+class jit_integer_stream_base_t : public jit_generator_t {
+public:
     bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
-    bool has_src_zps() const { return w_.format.has_src_zps; }
-    bool has_zps() const {
-        return w_.format.zps != data_type_t::undef || w_.bias() != 0;
-    }
+    bool is_src_signed() const { return w_.is_src_signed; }
     /// The stored bits that are turned over, which adds the bias.
     uint32_t turned_bits() const;
+
+protected:
+    /// bias  what is added to the weights' integers
+    jit_integer_stream_base_t(const char *name,
+            const integer_stream_weights_t &weights, int bias);
+
+    bool has_src_zps() const { return w_.format.has_src_zps; }
+    bool has_zps() const {
+        return w_.format.zps != data_type_t::undef || bias_ != 0;
+    }
+
+    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+    /// As integers, biased; from f32.
+    void load_zps(const Xbyak::Xmm &zps, const Xbyak::Address &from);
+
+    const integer_stream_weights_t w_;
+    const int bias_;
+};
+
+/// Weights in a register become bytes, biased, and are multiplied. AVX-512 with
+/// VNNI.
+class jit_integer_stream_vnni_t {
+public:
+    explicit jit_integer_stream_vnni_t(jit_integer_stream_base_t &host)
+        : h_(host) {}
 
     /// Into the vectors that hold them, the last two.
     void load_constants();
@@ -27,12 +45,9 @@ protected:
     void make_bytes(const Xbyak::Zmm &low, const Xbyak::Zmm &high);
     void multiply(const Xbyak::Zmm &sums, const Xbyak::Zmm &weights,
             const Xbyak::Zmm &src);
-    /// As integers, biased; from f32.
-    void load_zps(const Xbyak::Zmm &zps, const Xbyak::Address &from);
-
-    const integer_stream_weights_t w_;
 
 private:
+    jit_integer_stream_base_t &h_;
     const Xbyak::Zmm mask_ {31}, turned_ {30};
 };
 
