@@ -3,25 +3,20 @@
 // of pairs fit 16 bits, which have no sign where src has none; then they are
 // added to those of 32 bits in memory, the upper of two both by itself and
 // above the lower, from which it is taken in the end. Sums of the weights have
-// 16 bits there, too, unless a group is long. Where a group ends these are put
-// in order, corrected and scaled:
-//   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
-// A byte is parted too: the sums of its upper half count for sixteen.
+// 16 bits there, too, unless a group is long. A byte is parted too: the sums of
+// its upper half count for sixteen.
 //
-// Registers: rdi the arguments; rcx rax the weights of a panel, of a quad; rsi
-// rdx one and three pitches of weights; rbx r13 a, and its pitch; r8 partial
-// sums; r9 how far ahead weights are asked for; r10 r14 quads to go, of all and
-// of those before sums are added; r11 r12 scales and zero points; r15 c; rax
-// rbp c and the parameters of a row, too. The first twelve vectors are sums, if
-// there are as many, four of a row, and four of the weights; the others
-// scratch.
+// Registers beside the frame's: rax the weights of a quad, or panels to go; rbx
+// a; r10 r14 quads to go, of all and of those before sums are added; rbp what
+// is asked for. The first twelve vectors are sums, if there are as many, four
+// of a row, and four of the weights; the others scratch.
 
 #if defined(__x86_64__)
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/matmul/jit_integer_stream_avx2.hpp"
+#include "kernels/matmul/jit_integer_gemv_frame.hpp"
 
 namespace dnnl_dequant {
 
@@ -29,29 +24,22 @@ using namespace Xbyak;
 
 namespace {
 
-using args_t = jit_integer_gemv_args_t;
-constexpr int rows_of_quad = 4, line = 64, halves = 2;
+constexpr int halves = 2;
+constexpr uint32_t vector_bytes = 32;
 // Vectors of a set's sums: of 16 bits, and of 32.
 constexpr int short_sums = 4, long_sums = 2 * short_sums;
 constexpr int most_sums = 12, most_quads = 4;
 
-class generator_t : public jit_integer_stream_avx2_t,
-                    public jit_integer_gemv_t {
+class generator_t : public jit_integer_gemv_frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_stream_avx2_t("jit_integer_gemv_avx2", weights)
-        , rows_(rows) {}
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
+        : jit_integer_gemv_frame_t("jit_integer_gemv_avx2", weights,
+                  integer_bias(weights.format), rows) {}
 
 private:
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * vector_bytes;
     }
-    // Of rows, then of the weights.
-    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
     // Vectors of columns in half a panel.
     int vectors() const { return is_nibble() ? 8 : 4; }
     Ymm sum(int set, int v) const { return Ymm(set * short_sums + v); }
@@ -61,23 +49,14 @@ private:
 
     void generate() override {
         preamble();
-        mov(rcx, arg(offsetof(args_t, weights)));
-        mov(rsi, arg(offsetof(args_t, pitch)));
-        lea(rdx, ptr[rsi + rsi * 2]);
-        mov(r13, arg(offsetof(args_t, a_pitch)));
-        mov(r8, arg(offsetof(args_t, partial)));
-        mov(r11, arg(offsetof(args_t, scales)));
-        mov(r12, arg(offsetof(args_t, zps)));
+        load_arguments();
         mov(r15, arg(offsetof(args_t, c)));
         mov(rax, arg(offsetof(args_t, panels)));
         Label l_panel;
         L(l_panel);
         push(rax);
         panel();
-        add(rcx, line);
-        add(r8, static_cast<uint32_t>(bytes(halves * sets() * long_sums)));
-        for (const Reg64 &at : {r11, r12, r15})
-            add(at, static_cast<uint32_t>(bytes(halves * vectors())));
+        next_panel(bytes(halves * sets() * long_sums));
         pop(rax);
         dec(rax);
         jnz(l_panel, T_NEAR);
@@ -85,12 +64,8 @@ private:
     }
 
     void panel() {
-        Label l_within, l_end;
-        mov(r9, arg(offsetof(args_t, ahead)));
-        cmp(rax, arg(offsetof(args_t, last_panels)));
-        jg(l_within);
-        mov(r9, arg(offsetof(args_t, ahead_last)));
-        L(l_within);
+        Label l_end;
+        choose_ahead(rax);
         begin_sums();
         for (int half = 0; half < halves; ++half)
             strip(half);
@@ -137,10 +112,6 @@ private:
             lengthen(half, set);
         test(r10, r10);
         jnz(l_sums, T_NEAR);
-    }
-
-    RegExp row(const Reg64 &first, int r) const {
-        return r == 0 ? RegExp(first) : r == 3 ? first + rdx : first + rsi * r;
     }
 
     // The upper half of a panel is in the lines that were asked for.
@@ -261,10 +232,8 @@ private:
     void end_group(int half, int part) {
         constexpr int of_weights = 12;
         if (has_src_zps()) load_in_order(half, part, rows_, of_weights);
-        mov(rax, r15);
-        mov(rbp, arg(offsetof(args_t, row_groups)));
         const int of_part = vectors() / 2, of_lane = of_part / 2;
-        for (int r = 0; r < rows_; ++r) {
+        for_rows([&](int r) {
             load_in_order(half, part, r, 0);
             for (int v = 0; v < of_part; ++v) {
                 const int lane = v / of_lane;
@@ -272,9 +241,7 @@ private:
                                   + part * of_lane + v % of_lane;
                 scale(place, Ymm(v), Ymm(of_weights + v));
             }
-            add(rax, arg(offsetof(args_t, c_pitch)));
-            add(rbp, arg(offsetof(args_t, row_groups_pitch)));
-        }
+        });
     }
 
     void scale(int v, const Ymm &sum, const Ymm &of_weights) {
@@ -290,17 +257,12 @@ private:
             vpmulld(x, of_weights, y);
             vpsubd(sum, sum, x);
         }
-        vcvtdq2ps(sum, sum);
-        vmulps(sum, sum, ptr[r11 + bytes(v)]);
-        vbroadcastss(x, ptr[rbp + offsetof(row_group_t, scale)]);
-        vfmadd213ps(sum, x, ptr[rax + bytes(v)]);
-        vmovups(ptr[rax + bytes(v)], sum);
+        add_scaled(sum, x, bytes(v));
     }
 
     // Where sums leave room.
     bool has_mask() const { return sets() * short_sums < most_sums; }
 
-    const int rows_;
     const Ymm mask_of_few_ {most_sums - 1}, low_ {12}, high_ {13}, a_ {14},
             x_ {15};
 };

@@ -1,22 +1,17 @@
 // Some rows of integers times weights of 4 or 8 bits whose columns lie side by
 // side: four rows of 64 bytes of weights become quads by two rounds of
 // unpacking, which of nibbles are those of even columns and of odd ones. Sums
-// of a panel stay in registers down a strip, and go to memory after it; where a
-// group ends they are put in order, corrected and scaled:
-//   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
+// of a panel stay in registers down a strip.
 //
-// Registers: rdi the arguments; rcx rax the weights of a panel, of a quad; rsi
-// rdx one and three pitches of weights; rbx r13 a, and its pitch; r8 partial
-// sums; r9 how far ahead weights are asked for; r10 quads to go; r11 r12 scales
-// and zero points; r14 panels to go; r15 c; rax rbp c and the parameters of a
-// row, too. The first 24 vectors are sums, the next six what was loaded, then
-// constants.
+// Registers beside the frame's: rax the weights of a quad; rbx a; r10 quads to
+// go; r14 panels to go; rbp what is asked for. The first 24 vectors are sums,
+// the next six what was loaded, then constants.
 
 #if defined(__x86_64__)
 
 #include <cstddef>
 
-#include "kernels/matmul/jit_integer_stream_code.hpp"
+#include "kernels/matmul/jit_integer_gemv_frame.hpp"
 
 namespace dnnl_dequant {
 
@@ -24,61 +19,38 @@ using namespace Xbyak;
 
 namespace {
 
-using args_t = jit_integer_gemv_args_t;
-constexpr int rows_of_quad = 4, line = 64;
-
-class generator_t : public jit_integer_stream_base_t,
-                    public jit_integer_gemv_t {
+class generator_t : public jit_integer_gemv_frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_stream_base_t("jit_integer_gemv", weights, weights.bias())
-        , rows_(rows)
+        : jit_integer_gemv_frame_t(
+                  "jit_integer_gemv", weights, weights.bias(), rows)
         , vectors_(is_nibble() ? 8 : 4) {}
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
 
 private:
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * line;
     }
-    // Of rows, then of the weights.
-    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
     Zmm sum(int set, int v) const { return Zmm(set * vectors_ + v); }
 
     void generate() override {
         preamble();
         vnni_.load_constants();
         vmovups(ones_, constant(0x01010101u));
-        mov(rcx, arg(offsetof(args_t, weights)));
-        mov(rsi, arg(offsetof(args_t, pitch)));
-        lea(rdx, ptr[rsi + rsi * 2]);
-        mov(r13, arg(offsetof(args_t, a_pitch)));
-        mov(r8, arg(offsetof(args_t, partial)));
-        mov(r11, arg(offsetof(args_t, scales)));
-        mov(r12, arg(offsetof(args_t, zps)));
+        load_arguments();
         mov(r14, arg(offsetof(args_t, panels)));
         mov(r15, arg(offsetof(args_t, c)));
         Label l_panel;
         L(l_panel);
         panel();
-        add(rcx, line);
-        add(r8, static_cast<uint32_t>(bytes(sets() * vectors_)));
-        for (const Reg64 &at : {r11, r12, r15})
-            add(at, static_cast<uint32_t>(bytes(vectors_)));
+        next_panel(bytes(sets() * vectors_));
         dec(r14);
         jnz(l_panel, T_NEAR);
         postamble();
     }
 
     void panel() {
-        Label l_within, l_quad, l_end;
-        mov(r9, arg(offsetof(args_t, ahead)));
-        cmp(r14, arg(offsetof(args_t, last_panels)));
-        jg(l_within);
-        mov(r9, arg(offsetof(args_t, ahead_last)));
-        L(l_within);
+        Label l_quad, l_end;
+        choose_ahead(r14);
         begin_sums();
         mov(rax, rcx);
         mov(rbx, arg(offsetof(args_t, a)));
@@ -109,10 +81,6 @@ private:
         for (int i = 0; i < sets() * vectors_; ++i)
             vpxord(Zmm(i), Zmm(i), Zmm(i));
         L(l_end);
-    }
-
-    RegExp row(const Reg64 &first, int r) const {
-        return r == 0 ? RegExp(first) : r == 3 ? first + rdx : first + rsi * r;
     }
 
     // Pairs of rows, then fours. Lane l, dword p of quads i: columns of byte
@@ -193,15 +161,11 @@ private:
     void end_group() {
         constexpr int of_weights = 16;
         if (has_src_zps()) load_in_order(rows_, of_weights);
-        mov(rax, r15);
-        mov(rbp, arg(offsetof(args_t, row_groups)));
-        for (int r = 0; r < rows_; ++r) {
+        for_rows([&](int r) {
             load_in_order(r, 0);
             for (int v = 0; v < vectors_; ++v)
                 scale(v, Zmm(v), Zmm(of_weights + v));
-            add(rax, arg(offsetof(args_t, c_pitch)));
-            add(rbp, arg(offsetof(args_t, row_groups_pitch)));
-        }
+        });
     }
 
     void scale(int v, const Zmm &sum, const Zmm &of_weights) {
@@ -215,14 +179,10 @@ private:
             vpmulld(x, of_weights, ptr_b[rbp + offsetof(row_group_t, zp)]);
             vpsubd(sum, sum, x);
         }
-        vcvtdq2ps(sum, sum);
-        vmulps(sum, sum, ptr[r11 + bytes(v)]);
-        vbroadcastss(x, ptr[rbp + offsetof(row_group_t, scale)]);
-        vfmadd213ps(sum, x, ptr[rax + bytes(v)]);
-        vmovups(ptr[rax + bytes(v)], sum);
+        add_scaled(sum, x, bytes(v));
     }
 
-    const int rows_, vectors_;
+    const int vectors_;
     // Where weights are bytes, whose sums leave room.
     const Zmm ones_ {23};
     jit_integer_stream_vnni_t vnni_ {*this};

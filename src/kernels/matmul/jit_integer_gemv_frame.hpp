@@ -1,0 +1,72 @@
+#ifndef KERNELS_MATMUL_JIT_INTEGER_GEMV_FRAME_HPP
+#define KERNELS_MATMUL_JIT_INTEGER_GEMV_FRAME_HPP
+
+#include <cstddef>
+
+#include "kernels/matmul/jit_integer_stream_code.hpp"
+
+namespace dnnl_dequant {
+
+/// What some rows of integers times weights by row are on every instruction
+/// set: where weights, parameters and c are, and how a sum becomes a float.
+/// Sums of a panel go to memory after a strip; where a group ends they are put
+/// in order, corrected and scaled:
+///   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
+///
+/// Registers: rdi the arguments; rcx the weights of a panel; rsi rdx one and
+/// three pitches of weights; r13 the pitch of a; r8 partial sums; r9 how far
+/// ahead weights are asked for; r11 r12 scales and zero points; r15 c; where a
+/// group ends rax rbp c and the parameters of a row.
+class jit_integer_gemv_frame_t : public jit_integer_stream_base_t,
+                                 public jit_integer_gemv_t {
+public:
+    using args_t = jit_integer_gemv_args_t;
+
+    void operator()(const args_t &args) const override {
+        getCode<void (*)(const args_t *)>()(&args);
+    }
+
+protected:
+    static constexpr int rows_of_quad = 4, line = 64;
+
+    jit_integer_gemv_frame_t(const char *name,
+            const integer_stream_weights_t &weights, int bias, int rows)
+        : jit_integer_stream_base_t(name, weights, bias)
+        , rows_(rows) {}
+
+    /// Of rows, then of the weights.
+    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
+    /// Row r of four, from the first one on.
+    Xbyak::RegExp row(const Xbyak::Reg64 &first, int r) const {
+        return r == 0   ? Xbyak::RegExp(first)
+               : r == 3 ? first + rdx
+                        : first + rsi * r;
+    }
+
+    /// But c; and r9, which choose_ahead() loads for a panel.
+    void load_arguments();
+    void choose_ahead(const Xbyak::Reg64 &panels_to_go);
+    /// partial_bytes  of a panel
+    void next_panel(size_t partial_bytes);
+
+    /// Calls row(r) with rax and rbp at that row's.
+    template <typename row_t>
+    void for_rows(row_t &&row) {
+        mov(rax, r15);
+        mov(rbp, arg(offsetof(args_t, row_groups)));
+        for (int r = 0; r < rows_; ++r) {
+            row(r);
+            add(rax, arg(offsetof(args_t, c_pitch)));
+            add(rbp, arg(offsetof(args_t, row_groups_pitch)));
+        }
+    }
+    /// c += sum, corrected, times both scales; `at`: bytes from a panel's first
+    /// column's.
+    void add_scaled(const Xbyak::Xmm &sum, const Xbyak::Xmm &x, size_t at);
+
+    const int rows_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
