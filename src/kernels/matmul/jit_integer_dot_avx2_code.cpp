@@ -3,28 +3,21 @@
 // side, fit 16 bits, and so do four such pairs with each other; pairs of those
 // make sums of 32 bits. A byte is parted too: the sums of its upper half count
 // for sixteen.
-// Eight groups of a column are sums in the lanes of a vector:
-//   scaled = f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b
-// Eight columns of that are transposed, and c += scaled * scale of a, group by
-// group.
 //
 // Sums of the lanes are those of a tree: of the 4 or 8 lanes that a group has
 // of a vector, as many vectors are added up to one. Until then they are on the
 // stack.
 //
-// Registers: rdi the arguments; rsi a column; rax the weights; rbx rcx a and
-// its fourth row, r13 its pitch; r8 r9 scales and zero points; r12 sums and
-// zero points of rows; rdx r14 scaled; r10 columns to go; r11 chunks to go; r15
-// what is left of a group; rbp the stack; in the end rax scaled, rbx parameters
-// of a row, rcx c. The first four vectors are parts of the weights, the next
-// three scratch, five sums of a group, the last four constants.
+// Registers beside the frame's: rcx a's fourth row; r15 what is left of a
+// group; rbp the stack. The first four vectors are parts of the weights, the
+// next three scratch, five sums of a group, the last four constants.
 
 #if defined(__x86_64__)
 
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/matmul/jit_integer_stream_avx2.hpp"
+#include "kernels/matmul/jit_integer_dot_avx2.hpp"
 
 namespace dnnl_dequant {
 
@@ -32,25 +25,11 @@ using namespace Xbyak;
 
 namespace {
 
-using args_t = jit_integer_dot_args_t;
-constexpr dim_t line = 64;
-// Bytes of the weights that are asked for ahead.
-constexpr size_t bytes_ahead = 2048;
-
-class generator_t : public jit_integer_stream_avx2_t, public jit_integer_dot_t {
+class generator_t : public jit_integer_dot_avx2_base_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_stream_avx2_t("jit_integer_dot_avx2", weights)
-        , bytes_(bytes_of(weights.format.weights, weights.depth))
-        , group_bytes_(std::min(
-                  bytes_of(weights.format.weights, weights.group), bytes_))
-        , groups_(weights.groups())
-        , groups_of_leaf_(groups_ > 1 && group_bytes_ < vector_bytes ? 2 : 1)
-        , rows_(rows) {}
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
+        : jit_integer_dot_avx2_base_t(weights, rows)
+        , groups_of_leaf_(groups_ > 1 && group_bytes_ < vector_bytes ? 2 : 1) {}
 
 private:
     int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
@@ -72,61 +51,21 @@ private:
         return row % of_base == 0 ? base : base + r13 * (row % of_base);
     }
 
-    void generate() override {
-        preamble();
+    void begin() override {
         mov(rbp, rsp);
         and_(rsp, ~(static_cast<uint32_t>(vector_bytes) - 1));
         sub(rsp, static_cast<uint32_t>(sets() * simd_w * vector_bytes));
         load_constants();
-        mov(rsi, arg(offsetof(args_t, weights)));
-        mov(r8, arg(offsetof(args_t, scales)));
-        mov(r9, arg(offsetof(args_t, zps)));
-        mov(rdx, arg(offsetof(args_t, scaled)));
-        mov(r13, arg(offsetof(args_t, a_pitch)));
-        mov(r10, arg(offsetof(args_t, count)));
-        Label l_col;
-        align(32);
-        L(l_col);
-        column();
-        add(rsi, arg(offsetof(args_t, pitch)));
-        add(rdx, static_cast<uint32_t>(vector_bytes));
-        dec(r10);
-        jnz(l_col, T_NEAR);
-        add_up();
-        mov(rsp, rbp);
-        postamble();
+    }
+    void end() override { mov(rsp, rbp); }
+
+    void point_to_rows() override {
+        if (rows_ <= 3) return;
+        lea(rcx, ptr[rbx + r13]);
+        lea(rcx, ptr[rcx + r13 * 2]);
     }
 
-    // Whole chunks of eight groups, but for a last one that differs.
-    dim_t whole_chunks() const {
-        return bytes_ == groups_ * group_bytes_ ? groups_ / simd_w
-                                                : (groups_ - 1) / simd_w;
-    }
-
-    void column() {
-        mov(rax, rsi);
-        mov(rbx, arg(offsetof(args_t, a)));
-        if (rows_ > 3) {
-            lea(rcx, ptr[rbx + r13]);
-            lea(rcx, ptr[rcx + r13 * 2]);
-        }
-        mov(r12, arg(offsetof(args_t, of_rows)));
-        mov(r14, rdx);
-        if (whole_chunks() > 0) {
-            Label l_chunk;
-            mov(r11, static_cast<uint64_t>(whole_chunks()));
-            L(l_chunk);
-            chunk(simd_w, simd_w * group_bytes_);
-            dec(r11);
-            jnz(l_chunk, T_NEAR);
-        }
-        const dim_t done = whole_chunks() * simd_w;
-        if (done < groups_)
-            chunk(static_cast<int>(groups_ - done),
-                    bytes_ - done * group_bytes_);
-    }
-
-    void chunk(int groups, dim_t bytes) {
+    void chunk(dim_t bytes) override {
         const dim_t leaf_bytes
                 = groups_ == 1 ? bytes : groups_of_leaf_ * group_bytes_;
         const auto leaves
@@ -139,13 +78,7 @@ private:
         }
         move_on();
         scale(leaves);
-        for (const Reg64 &at : {r8, r9, r12})
-            add(at, static_cast<uint32_t>(groups * 4));
-        add(r14, static_cast<uint32_t>(args_t::cols * vector_bytes));
     }
-
-    // Bytes of src for one of the weights'.
-    int src_bytes() const { return is_nibble() ? 2 : 1; }
 
     void move_on() {
         move_on(offset_);
@@ -292,61 +225,17 @@ private:
         if (count > 2 || !is_weights) vpaddd(a, a, x);
     }
 
-    size_t scaled_bytes() const {
-        return static_cast<size_t>(
-                jit_integer_dot_pitch(groups_) * args_t::cols * 4);
-    }
-    size_t row_bytes() const {
-        return static_cast<size_t>(jit_integer_dot_pitch(groups_) * 4);
-    }
-
     void scale(int leaves) {
         const Ymm of_row(0), x(1), of_weights(6), zps(7);
         if (has_src_zps()) reduce(rows_, leaves, of_weights.getIdx());
         if (has_zps()) load_zps(zps, ptr[r9]);
         for (int r = 0; r < rows_; ++r) {
             reduce(r, leaves, of_row.getIdx());
-            const auto of_sums = r12 + 2 * static_cast<size_t>(r) * row_bytes();
-            if (has_zps()) {
-                vpmulld(x, zps, ptr[of_sums]);
-                vpsubd(of_row, of_row, x);
-            }
-            if (has_src_zps()) {
-                vpmulld(x, of_weights, ptr[of_sums + row_bytes()]);
-                vpsubd(of_row, of_row, x);
-            }
-            vcvtdq2ps(of_row, of_row);
-            vmulps(of_row, of_row, ptr[r8]);
-            vmovups(ptr[r14 + static_cast<size_t>(r) * scaled_bytes()], of_row);
+            scale_row(r, of_row, of_weights, zps, x);
         }
     }
 
-    void add_up() {
-        mov(rdx, arg(offsetof(args_t, scaled)));
-        mov(rcx, arg(offsetof(args_t, c)));
-        mov(r8, arg(offsetof(args_t, row_groups)));
-        mov(r10, static_cast<uint64_t>(rows_));
-        Label l_row, l_chunk;
-        const dim_t whole = groups_ / simd_w, rest = groups_ % simd_w;
-        L(l_row);
-        mov(rax, rdx);
-        mov(rbx, r8);
-        if (whole > 0) {
-            mov(r11, static_cast<uint64_t>(whole));
-            L(l_chunk);
-            add_chunk(simd_w);
-            dec(r11);
-            jnz(l_chunk, T_NEAR);
-        }
-        if (rest > 0) add_chunk(static_cast<int>(rest));
-        add(rdx, static_cast<uint32_t>(scaled_bytes()));
-        add(rcx, arg(offsetof(args_t, c_pitch)));
-        add(r8, arg(offsetof(args_t, row_groups_pitch)));
-        dec(r10);
-        jnz(l_row, T_NEAR);
-    }
-
-    void add_chunk(int groups) {
+    void add_groups(int groups) override {
         const Ymm c(0), scale(1);
         for (dim_t col = 0; col < args_t::cols; col += simd_w) {
             for (int n = 0; n < simd_w; ++n)
@@ -364,13 +253,9 @@ private:
             }
             vmovups(ptr[at], c);
         }
-        add(rax, static_cast<uint32_t>(args_t::cols * vector_bytes));
-        add(rbx, static_cast<uint32_t>(simd_w * sizeof(row_group_t)));
     }
 
-    const dim_t bytes_, group_bytes_; // of a column, of a group
-    const dim_t groups_;
-    const int groups_of_leaf_, rows_;
+    const int groups_of_leaf_;
     dim_t offset_ = 0; // from rax
 };
 

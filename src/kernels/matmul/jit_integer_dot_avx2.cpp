@@ -1,9 +1,6 @@
-// What products of few rows of integers share on AVX2, whatever the weights'
-// order.
-
 #if defined(__x86_64__)
 
-#include "kernels/matmul/jit_integer_stream_avx2.hpp"
+#include "kernels/matmul/jit_integer_dot_avx2.hpp"
 
 #include <algorithm>
 
@@ -11,25 +8,26 @@ namespace dnnl_dequant {
 
 using namespace Xbyak;
 
-jit_integer_stream_avx2_t::jit_integer_stream_avx2_t(
-        const char *name, const integer_stream_weights_t &weights)
-    : jit_integer_stream_base_t(name, weights, integer_bias(weights.format)) {}
+jit_integer_dot_avx2_base_t::jit_integer_dot_avx2_base_t(
+        const integer_stream_weights_t &weights, int rows)
+    : jit_integer_dot_frame_t("jit_integer_dot_avx2", weights,
+              integer_bias(weights.format), simd_w, rows) {}
 
-void jit_integer_stream_avx2_t::load_constants() {
+void jit_integer_dot_avx2_base_t::load_constants() {
     vmovups(mask_, constant(0x0f0f0f0fu));
     vmovups(ones_, constant(0x00010001u));
     vmovups(turned_, constant(turned_bits()));
     vpxor(zero_, zero_, zero_);
 }
 
-void jit_integer_stream_avx2_t::load_weights(
+void jit_integer_dot_avx2_base_t::load_weights(
         const Ymm &to, const Address &from) {
     if (bias_ == 0) vmovdqu(to, from);
     else vpxor(to, turned_, from);
 }
 
-void jit_integer_stream_avx2_t::load_few_weights(const Ymm &to, const Ymm &half,
-        const Ymm &rest, const RegExp &from, dim_t bytes) {
+void jit_integer_dot_avx2_base_t::load_few_weights(const Ymm &to,
+        const Ymm &half, const Ymm &rest, const RegExp &from, dim_t bytes) {
     constexpr dim_t half_bytes = vector_bytes / 2;
     const Xmm low_half(to.getIdx()), high_half(half.getIdx()), x(rest.getIdx());
     load_half(low_half, x, from, std::min(bytes, half_bytes));
@@ -47,7 +45,7 @@ void jit_integer_stream_avx2_t::load_few_weights(const Ymm &to, const Ymm &half,
 }
 
 // By two loads, which may overlap.
-void jit_integer_stream_avx2_t::load_half(
+void jit_integer_dot_avx2_base_t::load_half(
         const Xmm &to, const Xmm &rest, const RegExp &from, dim_t bytes) {
     constexpr dim_t half_bytes = vector_bytes / 2;
     dim_t loaded = half_bytes;
@@ -67,7 +65,7 @@ void jit_integer_stream_avx2_t::load_half(
     vpor(to, to, rest);
 }
 
-void jit_integer_stream_avx2_t::load_power(
+void jit_integer_dot_avx2_base_t::load_power(
         const Xmm &to, const RegExp &from, dim_t bytes) {
     const Xmm zero(zero_.getIdx());
     switch (bytes) {
@@ -79,13 +77,13 @@ void jit_integer_stream_avx2_t::load_power(
     }
 }
 
-void jit_integer_stream_avx2_t::part(const Ymm &low, const Ymm &high) {
+void jit_integer_dot_avx2_base_t::part(const Ymm &low, const Ymm &high) {
     vpsrlw(high, low, 4);
     vpand(high, high, mask_);
     vpand(low, low, mask_);
 }
 
-void jit_integer_stream_avx2_t::transpose_eights() {
+void jit_integer_dot_avx2_base_t::transpose_eights() {
     const auto a = [](int i) { return Ymm(i); };
     const auto b = [](int i) { return Ymm(simd_w + i); };
     for (int i = 0; i < simd_w; i += 2) {

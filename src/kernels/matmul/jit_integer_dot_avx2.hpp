@@ -1,19 +1,19 @@
-#ifndef KERNELS_MATMUL_JIT_INTEGER_STREAM_AVX2_HPP
-#define KERNELS_MATMUL_JIT_INTEGER_STREAM_AVX2_HPP
+#ifndef KERNELS_MATMUL_JIT_INTEGER_DOT_AVX2_HPP
+#define KERNELS_MATMUL_JIT_INTEGER_DOT_AVX2_HPP
 
-#include "kernels/matmul/jit_integer_stream_code.hpp"
+#include "kernels/matmul/jit_integer_dot_frame.hpp"
 
 namespace dnnl_dequant {
 
-/// What every generator of a stream has on AVX2, where weights are biased so
-/// that they have no sign, whatever src has.
-class jit_integer_stream_avx2_t : public jit_integer_stream_base_t {
+/// What reads weights by column on AVX2, where they are biased so that they
+/// have no sign, whatever src has; and transposes what is scaled.
+class jit_integer_dot_avx2_base_t : public jit_integer_dot_frame_t {
 protected:
     static constexpr int simd_w = 8;
     static constexpr dim_t vector_bytes = 32;
 
-    jit_integer_stream_avx2_t(
-            const char *name, const integer_stream_weights_t &weights);
+    jit_integer_dot_avx2_base_t(
+            const integer_stream_weights_t &weights, int rows);
 
     /// Into the vectors that hold them, the last four.
     void load_constants();
