@@ -34,9 +34,8 @@ class generator_t : public jit_gemv_frame_t<isa_avx2> {
 public:
     generator_t(const gemv_weights_t &weights, const jit_gemv_panel_t &panel,
             int rows)
-        : jit_gemv_frame_t("jit_gemv_avx2", weights, panel, rows)
-        , rounds_(weights.rounded != data_type_t::f32)
-        , lanes_(*this, first_rounding, data_type_t::undef) {}
+        : jit_gemv_frame_t(
+                  "jit_gemv_avx2", weights, panel, rows, first_rounding) {}
 
 private:
     bool is_nibble() const { return bits_of(w_.type) == 4; }
@@ -63,21 +62,11 @@ private:
     Ymm kept_mask(int bit) const { return Ymm(sums_of_one_row + bit / 8); }
     Ymm kept_half(int bit) const { return Ymm(sums_of_one_row + 2 + bit / 8); }
 
-    void generate() override {
-        // What rounding needs is known when all else is generated.
-        Label l_constants, l_begin;
-        preamble();
-        jmp(l_constants, T_NEAR);
-        L(l_begin);
+    void load_constants() override {
         for (int bit = 0; bit <= 8 && is_nibble() && has_room(); bit += 8) {
             vmovups(kept_mask(bit), constant(mask(bit)));
             vmovups(kept_half(bit), constant(upper_half(bit)));
         }
-        all_panels();
-        postamble();
-        L(l_constants);
-        lanes_.load_constants();
-        jmp(l_begin, T_NEAR);
     }
 
     void row_of_weights() override {
@@ -141,19 +130,7 @@ private:
         }
     }
 
-    void scale_sum(const Ymm &sum, int v, const Address &at) override {
-        const Ymm c = weight(0);
-        if (rounds_) {
-            vaddps(c, sum, at);
-        } else {
-            vmovups(c, at);
-            vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
-        }
-        vmovups(at, c);
-    }
-
-    const bool rounds_;
-    jit_lanes_t<isa_avx2> lanes_;
+    Ymm free_vmm() const override { return weight(0); }
 };
 
 } // namespace

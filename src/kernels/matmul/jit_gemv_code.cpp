@@ -56,10 +56,8 @@ class jit_gemv_generator_t : public jit_gemv_frame_t<isa_avx512_core> {
 public:
     jit_gemv_generator_t(const gemv_weights_t &weights,
             const jit_gemv_panel_t &panel, int rows)
-        : jit_gemv_frame_t("jit_gemv", weights, panel, rows)
-        , rounds_(weights.rounded != data_type_t::f32)
-        , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
-                  data_type_t::undef) {}
+        : jit_gemv_frame_t("jit_gemv", weights, panel, rows,
+                  jit_isa_t<isa_avx512_core>::vmm_count) {}
 
 private:
     // Where sums leave room: zero points, a row's one element of a, and what
@@ -71,21 +69,7 @@ private:
     Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
     Zmm weight(int v) const { return Zmm(30 + v % 2); }
 
-    void generate() override {
-        // What rounding needs is known when all else is generated.
-        Label l_constants, l_begin;
-        preamble();
-        jmp(l_constants, T_NEAR);
-        L(l_begin);
-        load_masks();
-        all_panels();
-        postamble();
-        L(l_constants);
-        lanes_.load_constants();
-        jmp(l_begin, T_NEAR);
-    }
-
-    void load_masks() {
+    void load_constants() override {
         const int count = is_nibble(w_) ? std::min(vectors_, first_high) : 1;
         for (int v = 0; v < count; ++v) {
             if (is_nibble(w_)) vmovups(mask(4 * v), constant(0xfu << (4 * v)));
@@ -157,19 +141,7 @@ private:
             vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
     }
 
-    void scale_sum(const Zmm &sum, int v, const Address &at) override {
-        const Zmm c = raw_;
-        if (rounds_) {
-            vaddps(c, sum, at);
-        } else {
-            vmovups(c, at);
-            vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
-        }
-        vmovups(at, c);
-    }
-
-    const bool rounds_;
-    jit_lanes_t<isa_avx512_core> lanes_;
+    Zmm free_vmm() const override { return raw_; }
 };
 
 } // namespace

@@ -9,6 +9,21 @@ namespace dnnl_dequant {
 using namespace Xbyak;
 
 template <isa_t isa>
+void jit_gemv_frame_t<isa>::generate() {
+    // What rounding needs is known when all else is generated.
+    Label l_constants, l_begin;
+    preamble();
+    jmp(l_constants, T_NEAR);
+    L(l_begin);
+    load_constants();
+    all_panels();
+    postamble();
+    L(l_constants);
+    lanes_.load_constants();
+    jmp(l_begin, T_NEAR);
+}
+
+template <isa_t isa>
 void jit_gemv_frame_t<isa>::all_panels() {
     load_arguments();
     Label l_panel;
@@ -104,6 +119,20 @@ void jit_gemv_frame_t<isa>::end_sums() {
             scale_sum(sum(r, v), v, ptr[r10 + bytes(v)]);
     });
     L(l_end);
+}
+
+// Where weights are rounded they are scaled before, each by itself.
+template <isa_t isa>
+void jit_gemv_frame_t<isa>::scale_sum(
+        const vmm_t &sum, int v, const Address &at) {
+    const vmm_t c = free_vmm();
+    if (rounds_) {
+        vaddps(c, sum, at);
+    } else {
+        vmovups(c, at);
+        vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
+    }
+    vmovups(at, c);
 }
 
 // The sums of a group that is not done, from memory or to it.

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "kernels/jit/generator.hpp"
+#include "kernels/jit/lanes.hpp"
 #include "kernels/jit/registers.hpp"
 #include "kernels/matmul/jit_gemv_code.hpp"
 
@@ -11,7 +12,8 @@ namespace dnnl_dequant {
 
 /// What a few rows times weights by row are on every instruction set: the way
 /// over panels and down a group's rows of weights, and the sums, of which a
-/// group that is not done leaves its own in memory.
+/// group that is not done leaves its own in memory; and whether weights are
+/// rounded.
 ///
 /// Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
 /// weights; rdx c; rsi r8 the pitches of a, weights; r9 how far ahead weights
@@ -30,22 +32,24 @@ public:
     }
 
 protected:
+    /// first_rounding  the vector from which on rounding keeps its constants
     jit_gemv_frame_t(const char *name, const gemv_weights_t &weights,
-            const jit_gemv_panel_t &panel, int rows)
+            const jit_gemv_panel_t &panel, int rows, int first_rounding)
         : jit_generator_t(name)
         , w_(weights)
         , rows_(rows)
-        , vectors_(panel.vectors) {}
+        , vectors_(panel.vectors)
+        , rounds_(weights.rounded != data_type_t::f32)
+        , lanes_(*this, first_rounding, data_type_t::undef) {}
 
+    /// What serves all panels.
+    virtual void load_constants() = 0;
     /// Loads what a panel needs beside its sums.
     virtual void begin_panel() {}
     /// Multiplies a row of a panel's weights, at rcx.
     virtual void row_of_weights() = 0;
-    /// c += sum * scales, of a panel's vector v; c at an address.
-    virtual void scale_sum(const vmm_t &sum, int v, const Xbyak::Address &c)
-            = 0;
-
-    void all_panels();
+    /// A vector that is free where a group ends.
+    virtual vmm_t free_vmm() const = 0;
 
     vmm_t sum(int row, int v) const { return vmm_t(row * vectors_ + v); }
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
@@ -63,6 +67,8 @@ protected:
 
     const gemv_weights_t w_;
     const int rows_, vectors_;
+    const bool rounds_;
+    jit_lanes_t<isa> lanes_;
 
 private:
     static Xbyak::Reg64 base_of_a(int i) {
@@ -73,6 +79,8 @@ private:
         return bases[i];
     }
 
+    void generate() override;
+    void all_panels();
     void load_arguments();
     void panel();
     void choose_ahead();
@@ -80,6 +88,8 @@ private:
     void begin_sums();
     void down_the_group();
     void end_sums();
+    // c += sum * scales, of a panel's vector v; c at an address.
+    void scale_sum(const vmm_t &sum, int v, const Xbyak::Address &at);
     void move_partial(bool loads);
     // Calls row(r) with r10 at that row of what begins at `first`.
     template <typename row_t>
