@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
 namespace dnnl_dequant {
@@ -84,6 +85,37 @@ chain_graph_t with(chain_graph_t g, chain_node_t node, data_type_t type,
     node.outputs = {add_tensor(g, type, shape)};
     g.nodes.push_back(node);
     return g;
+}
+
+std::vector<matmul_case_t> cases_of(const matmul_cross_t &cross, dim_t one_in) {
+    using t = data_type_t;
+    std::vector<matmul_case_t> cases;
+    dim_t n = 0;
+    for (const auto &[src, weights] : cross.shapes)
+        for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+            for (const t zps : cross.zps)
+                for (const t type : cross.types)
+                    for (const dim_t group : cross.groups)
+                        for (int flags = 0; flags < 16; ++flags) {
+                            if (group > weights[weights.size() - 2]) continue;
+                            const dim_t number = n++;
+                            if (number % (one_in * support::every())) continue;
+                            matmul_case_t c;
+                            c.src = src;
+                            c.weights = weights;
+                            c.quantized = quantized;
+                            c.zps = zps;
+                            c.type = type;
+                            c.group = group;
+                            c.transpose_a = flags & 1;
+                            c.transpose_b = flags & 2;
+                            c.dense = flags & 4;
+                            c.bias = flags & 8;
+                            c.seed = support::first_seed()
+                                     + static_cast<uint64_t>(number);
+                            cases.push_back(c);
+                        }
+    return cases;
 }
 
 chain_graph_t graph_of(const matmul_case_t &c) {

@@ -23,6 +23,22 @@ struct matmul_case_t {
 
 std::string to_string(const matmul_case_t &c);
 
+struct matmul_shapes_t {
+    dims_t src, weights;
+};
+
+/// Cases that are crossed: with each other, with weights of 4 and 8 bits, and
+/// with both values of each flag.
+struct matmul_cross_t {
+    std::vector<matmul_shapes_t> shapes;
+    std::vector<data_type_t> zps, types;
+    std::vector<dim_t> groups; // where the depth has as much
+};
+
+/// One in so many of them, fewer where the environment says so; each has a
+/// seed of its own.
+std::vector<matmul_case_t> cases_of(const matmul_cross_t &cross, dim_t one_in);
+
 /// The tensors and the two ops of a case; the MatMul is op 1, its output the
 /// last tensor. More ops may be added behind it.
 chain_graph_t graph_of(const matmul_case_t &c);

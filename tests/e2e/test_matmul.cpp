@@ -44,12 +44,8 @@ void check_exact(const chain_graph_t &g, uint64_t seed) {
     expect_bits(g, expected, got);
 }
 
-struct shapes_t {
-    dims_t src, weights;
-};
-
-const std::vector<shapes_t> &all_shapes() {
-    static const std::vector<shapes_t> shapes {
+const std::vector<matmul_shapes_t> &all_shapes() {
+    static const std::vector<matmul_shapes_t> shapes {
             {{1, 1}, {1, 1}},
             {{3, 0}, {0, 5}},
             {{0, 4}, {4, 5}},
@@ -79,33 +75,13 @@ const std::vector<shapes_t> &all_shapes() {
 }
 
 TEST(matmul, is_the_formula_where_sums_are_exact) {
-    dim_t n = 0;
-    for (const shapes_t &shapes : all_shapes())
-        for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
-            for (const t zps : {t::undef, t::u8, t::s4})
-                for (const t type : {t::f32, t::bf16, t::f16})
-                    for (const dim_t group : {0, -1, 8, 6, 32})
-                        for (int flags = 0; flags < 16; ++flags) {
-                            matmul_case_t c;
-                            c.src = shapes.src;
-                            c.weights = shapes.weights;
-                            c.quantized = quantized;
-                            c.zps = zps;
-                            c.type = type;
-                            c.group = group;
-                            c.transpose_a = flags & 1;
-                            c.transpose_b = flags & 2;
-                            c.dense = flags & 4;
-                            c.bias = flags & 8;
-                            c.seed = support::first_seed()
-                                     + static_cast<uint64_t>(n);
-                            const dim_t depth = c.weights[c.weights.size() - 2];
-                            if (group > depth) continue;
-                            if (n++ % (67 * support::every())) continue;
-                            SCOPED_TRACE(to_string(c));
-                            check_exact(graph_of(c), c.seed);
-                            if (testing::Test::HasFailure()) return;
-                        }
+    const matmul_cross_t cross {all_shapes(), {t::undef, t::u8, t::s4},
+            {t::f32, t::bf16, t::f16}, {0, -1, 8, 6, 32}};
+    for (const matmul_case_t &c : cases_of(cross, 67)) {
+        SCOPED_TRACE(to_string(c));
+        check_exact(graph_of(c), c.seed);
+        if (HasFailure()) return;
+    }
 }
 
 TEST(matmul, takes_what_follows) {
@@ -206,7 +182,7 @@ private:
 // Every op that a chain has is fused with the product, whatever the order:
 // with its partitions run one after the other the bits are the formula's.
 TEST(matmul, takes_eight_ops_of_any_order) {
-    const shapes_t shapes[]
+    const matmul_shapes_t shapes[]
             = {{{4, 24}, {24, 128}}, {{2, 3, 16}, {16, 66}}, {{40, 8}, {8, 30}},
                     {{2, 2, 3, 8}, {2, 1, 8, 12}}, {{1, 32}, {32, 256}}};
     size_t whole = 0, all = 0;

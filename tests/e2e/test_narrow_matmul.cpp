@@ -77,36 +77,19 @@ matmul_case_t bf16_case(const dims_t &src, const dims_t &weights) {
 
 // Blocks are at most 512 rows, 256 columns and 2048 deep.
 TEST(narrow_matmul, is_the_formula_where_sums_are_exact) {
-    const struct {
-        dims_t src, weights;
-    } shapes[] = {{{16, 1}, {1, 1}}, {{17, 33}, {33, 65}},
-            {{16, 2100}, {2100, 9}}, {{16, 30}, {30, 600}},
-            {{530, 48}, {48, 66}}, {{2, 9, 24}, {24, 130}},
-            {{3, 20, 16}, {3, 16, 9}}, {{2, 2, 19, 12}, {2, 1, 12, 7}},
-            {{2, 1, 18, 40}, {3, 40, 96}}};
-    dim_t n = 0;
-    for (const auto &shape : shapes)
-        for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
-            for (const t zps : {t::undef, t::u4})
-                for (const dim_t group : {0, -1, 8, 6})
-                    for (int flags = 0; flags < 16; ++flags) {
-                        matmul_case_t c = bf16_case(shape.src, shape.weights);
-                        if (group > c.weights[c.weights.size() - 2]) continue;
-                        c.quantized = quantized;
-                        c.zps = zps;
-                        c.group = group;
-                        c.transpose_a = flags & 1;
-                        c.transpose_b = flags & 2;
-                        c.dense = flags & 4;
-                        c.bias = flags & 8;
-                        c.seed = support::first_seed()
-                                 + static_cast<uint64_t>(n);
-                        if (n++ % (17 * support::every())) continue;
-                        SCOPED_TRACE(to_string(c));
-                        // Of weights for each batch a block has one's rows.
-                        check_exact(graph_of(c), true);
-                        if (HasFailure()) return;
-                    }
+    const matmul_cross_t cross {
+            {{{16, 1}, {1, 1}}, {{17, 33}, {33, 65}}, {{16, 2100}, {2100, 9}},
+                    {{16, 30}, {30, 600}}, {{530, 48}, {48, 66}},
+                    {{2, 9, 24}, {24, 130}}, {{3, 20, 16}, {3, 16, 9}},
+                    {{2, 2, 19, 12}, {2, 1, 12, 7}},
+                    {{2, 1, 18, 40}, {3, 40, 96}}},
+            {t::undef, t::u4}, {t::bf16}, {0, -1, 8, 6}};
+    for (const matmul_case_t &c : cases_of(cross, 17)) {
+        SCOPED_TRACE(to_string(c));
+        // Of weights for each batch a block has one's rows.
+        check_exact(graph_of(c), true);
+        if (HasFailure()) return;
+    }
 }
 
 TEST(narrow_matmul, takes_what_follows) {
