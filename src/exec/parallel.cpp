@@ -201,7 +201,8 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
         std::array<void *, max_src_buffers> of_src {};
         std::copy(buffers, buffers + plan.src_operands, of_src.begin());
         of_src[plan.src_operands] = matmul.rows_in(scratch.get());
-        run_parallel(*plan.src, of_src.data(), plan.rows * plan.src_pitch * 4);
+        run_parallel(*plan.src, of_src.data(),
+                bytes_of(plan.src_type(), plan.rows * plan.src_pitch));
         matmul.arrange(scratch.get());
     }
     const dim_t parts = matmul.pack_amount();

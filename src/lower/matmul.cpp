@@ -98,11 +98,13 @@ private:
         return composition.sources.size() - first;
     }
 
-    // Rows of src, and what else is cut, of block_type_.
+    // Rows of src, and what else is cut.
     result_t cut() {
         cut_depth_and_cols();
-        return make_src_rows(src_.chain, block_type_,
-                plan_.gemv ? plan_.gemv->src_unit() : 1, isa_, plan_);
+        if (!plan_.gemv)
+            return make_src_rows(src_.chain, block_type_, 1, isa_, plan_);
+        return make_src_rows(src_.chain, plan_.gemv->src_type(),
+                plan_.gemv->src_unit(), isa_, plan_);
     }
 
     // From the innermost dimension of rows outwards, while they are few enough
@@ -135,6 +137,11 @@ private:
         if (result.ok())
             result = describe_weights(
                     problem, plan_.depth, shape.back(), weights);
+        // Pairs of f16 are multiplied in tiles only, which few rows do not
+        // fill.
+        if (has(isa_, isa_avx512_core_bf16)
+                && narrow_type(product_, mode_) == data_type_t::bf16)
+            weights.multiplied = data_type_t::bf16;
         if (result.ok())
             result = make_gemv(weights, block_rows_, isa_, plan_.gemv);
         if (!result.ok())

@@ -70,9 +70,7 @@ result_t refuse(t type, const std::string &why,
 
 } // namespace
 
-result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
-        isa_t isa, dim_t rows, data_type_t &type) {
-    type = t::f32;
+data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode) {
     const t src = rounded_type(product.src.chain);
     const t weights = rounded_type(product.weights.chain);
     const bool may_round
@@ -80,10 +78,18 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     const auto fits_bf16 = [=](t factor) {
         return factor == t::bf16 || (may_round && factor == t::f32);
     };
-    const bool is_f16 = src == t::f16 && weights == t::f16;
-    if (!is_f16 && !(fits_bf16(src) && fits_bf16(weights))) return {};
-    const t wanted = is_f16 ? t::f16 : t::bf16;
-    if (!has(isa, is_f16 ? isa_avx512_core_amx_fp16 : isa_avx512_core_bf16))
+    if (src == t::f16 && weights == t::f16) return t::f16;
+    return fits_bf16(src) && fits_bf16(weights) ? t::bf16 : t::f32;
+}
+
+result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
+        isa_t isa, dim_t rows, data_type_t &type) {
+    type = t::f32;
+    const t wanted = narrow_type(product, mode);
+    if (wanted == t::f32) return {};
+    const isa_t needed = wanted == t::f16 ? isa_avx512_core_amx_fp16
+                                          : isa_avx512_core_bf16;
+    if (!has(isa, needed))
         return refuse(wanted, "its instructions are not available");
     if (rows < least_narrow_rows)
         return refuse(wanted, text("blocks have ", rows, " rows; expected ",

@@ -8,10 +8,13 @@
 
 namespace dnnl_dequant {
 
-/// The type of 16 bits that blocks of a product are multiplied in: where the
-/// CPU multiplies pairs of it, and the graph has rounded both factors to it,
-/// or its fpmath mode lets f32 be rounded to it. Else f32, and result_t says
-/// why if there was such a type to ask for.
+/// The type of 16 bits that a product's factors may be multiplied in: the graph
+/// has rounded both to it, or its fpmath mode lets f32 be rounded to it. Else
+/// f32.
+data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode);
+
+/// narrow_type() where the CPU multiplies pairs of it, for blocks. Else f32,
+/// and result_t says why if there was such a type to ask for.
 /// @param rows Of a block.
 result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
         isa_t isa, dim_t rows, data_type_t &type);

@@ -1,6 +1,7 @@
 // Products of 16 bits on CPUs that multiply them: by oneDNN's primitive, block
-// by block. Elsewhere, as on most of the machines these tests run on, blocks
-// are f32, but for the run that says otherwise (`cpu`).
+// by block (narrow_matmul), a few rows by code of our own (narrow_rows).
+// Elsewhere, as on most of the machines these tests run on, they are f32, but
+// for blocks in the run that says otherwise (`cpu`).
 
 #include <gtest/gtest.h>
 
@@ -37,8 +38,15 @@ TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
     EXPECT_TRUE(!must || cpu_multiplies_bf16());
 }
 
+const std::string by_blocks = "onednn_matmul_bf16",
+                  by_column = "jit_matmul_dot_avx512_core_bf16",
+                  by_row = "jit_matmul_turned_avx512_core_bf16",
+                  of_f32; // whatever it is
+
 bool is_narrow(const std::string &kernel) {
-    return kernel == "onednn_matmul_bf16";
+    const std::string end = "_bf16";
+    return kernel.size() > end.size()
+           && kernel.compare(kernel.size() - end.size(), end.size(), end) == 0;
 }
 
 std::string run_fused(const chain_graph_t &g, const chain_values_t &values,
@@ -52,14 +60,15 @@ std::string run_fused(const chain_graph_t &g, const chain_values_t &values,
 }
 
 // Runs the graph, which ends with the product or what follows it.
-void check_exact(const chain_graph_t &g, bool expects_narrow,
+void check_exact(const chain_graph_t &g, const std::string &expected_kernel,
         mode_t mode = mode_t::strict, bool apply_to_int = false) {
     const chain_values_t expected = exact_values(g, 3);
     const chain_values_t got = exact_values(g, 3);
     compute_exactly(g, expected);
     const std::string kernel = run_fused(g, got, mode, apply_to_int);
-    EXPECT_EQ(is_narrow(kernel), expects_narrow && cpu_multiplies_bf16())
-            << kernel;
+    if (expected_kernel != of_f32 && cpu_multiplies_bf16())
+        EXPECT_EQ(kernel, expected_kernel);
+    else EXPECT_FALSE(is_narrow(kernel)) << kernel;
     const size_t dst = g.nodes.back().outputs[0];
     EXPECT_TRUE(got[dst].intact());
     EXPECT_EQ(support::difference(g.tensors[dst].type, expected[dst].data(),
@@ -87,7 +96,7 @@ TEST(narrow_matmul, is_the_formula_where_sums_are_exact) {
     for (const matmul_case_t &c : cases_of(cross, 17)) {
         SCOPED_TRACE(to_string(c));
         // Of weights for each batch a block has one's rows.
-        check_exact(graph_of(c), true);
+        check_exact(graph_of(c), by_blocks);
         if (HasFailure()) return;
     }
 }
@@ -99,14 +108,14 @@ TEST(narrow_matmul, takes_what_follows) {
     chain_graph_t g = graph_of(c);
     const size_t residual = add_tensor(g, t::bf16, shape);
     g = with(g, {op::kind::Add, {}, {}}, t::bf16, shape, {residual});
-    check_exact(g, true);
+    check_exact(g, by_blocks);
     g = with(g, {op::kind::ReLU, {}, {}}, t::bf16, shape);
-    check_exact(g, true);
+    check_exact(g, by_blocks);
     g = with(g, {op::kind::TypeCast, {}, {}}, t::f32, shape);
-    check_exact(g, true);
+    check_exact(g, by_blocks);
     g = with(g, {op::kind::StaticTranspose, {}, {}, {1, 0, 2}}, t::f32,
             {21, 2, 300});
-    check_exact(g, true);
+    check_exact(g, by_blocks);
 }
 
 TEST(narrow_matmul, rounds_only_what_the_graph_lets_it) {
@@ -118,27 +127,109 @@ TEST(narrow_matmul, rounds_only_what_the_graph_lets_it) {
         for (const bool apply_to_int : {false, true}) {
             c.zps = zps;
             const chain_graph_t g = graph_of(c);
-            check_exact(g, false, mode_t::strict, apply_to_int);
-            check_exact(g, true, mode_t::bf16, apply_to_int);
-            check_exact(g, true, mode_t::any, apply_to_int);
-            check_exact(g, false, mode_t::f16, apply_to_int);
-            check_exact(g, false, mode_t::tf32, apply_to_int);
+            check_exact(g, of_f32, mode_t::strict, apply_to_int);
+            check_exact(g, by_blocks, mode_t::bf16, apply_to_int);
+            check_exact(g, by_blocks, mode_t::any, apply_to_int);
+            check_exact(g, of_f32, mode_t::f16, apply_to_int);
+            check_exact(g, of_f32, mode_t::tf32, apply_to_int);
         }
     // Nothing says that f16 may be rounded to bf16.
     c.type = t::f16;
-    check_exact(graph_of(c), false, mode_t::any);
+    check_exact(graph_of(c), of_f32, mode_t::any);
     // AMX, where the CPU has it for f16, or blocks of f32.
-    check_exact(graph_of(c), false);
+    check_exact(graph_of(c), of_f32);
 }
 
 // Where there are fewer rows others are as fast or faster.
 TEST(narrow_matmul, is_for_many_rows) {
-    for (const dim_t rows : {1, 12, 15}) {
-        matmul_case_t c = bf16_case({rows, 64}, {64, 128});
-        check_exact(graph_of(c), false);
-    }
+    for (const dim_t rows : {13, 15})
+        check_exact(graph_of(bf16_case({rows, 64}, {64, 128})), of_f32);
     // Each batch has its own weights, and few rows.
-    check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), false);
+    check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), of_f32);
+}
+
+// Of 4 bits by row in whole tiles, and by column; of 8 bits by column.
+TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
+    const struct {
+        dim_t depth, cols;
+        std::vector<dim_t> groups;
+    } shapes[] = {{256, 256, {0, -1, 128}}, {384, 128, {-1, 384, 128}},
+            {640, 384, {128}}};
+    const struct {
+        dim_t depth, cols;
+        std::vector<dim_t> groups;
+    } columns[] = {{34, 3, {0, -1}}, {300, 70, {-1, 128, 64, 32}},
+            {96, 200, {0, 32, 96}}, {2080, 9, {128, 32}}};
+    dim_t n = 0;
+    const auto check = [&](matmul_case_t c, const std::string &kernel) {
+        for (const t zps : {t::u8, t::undef, t::s16}) {
+            c.zps = zps;
+            c.bias = n % 2;
+            // A gap is of one element, and a nibble's row would begin in a
+            // byte.
+            c.dense = bits_of(c.quantized) == 4 || n % 3;
+            c.seed = support::first_seed() + static_cast<uint64_t>(n);
+            if (n++ % (7 * support::every())) continue;
+            SCOPED_TRACE(to_string(c));
+            check_exact(graph_of(c), kernel);
+        }
+    };
+    for (dim_t rows = 1; rows <= 12; ++rows)
+        for (const t quantized : {t::u4, t::s4, t::u8, t::s8}) {
+            for (const auto &shape : columns)
+                for (const dim_t group : shape.groups) {
+                    matmul_case_t c = bf16_case(
+                            {rows, shape.depth}, {shape.depth, shape.cols});
+                    c.quantized = quantized;
+                    c.group = group;
+                    c.transpose_b = true;
+                    check(c, by_column);
+                }
+            if (bits_of(quantized) == 8 || HasFailure()) continue;
+            for (const auto &shape : shapes)
+                for (const dim_t group : shape.groups) {
+                    matmul_case_t c = bf16_case(
+                            {rows, shape.depth}, {shape.depth, shape.cols});
+                    c.quantized = quantized;
+                    c.group = group;
+                    check(c, by_row);
+                }
+        }
+}
+
+TEST(narrow_rows, round_only_what_the_graph_lets_them) {
+    matmul_case_t c;
+    c.src = {3, 128};
+    c.weights = {128, 128};
+    for (const bool transpose_b : {false, true}) {
+        c.transpose_b = transpose_b;
+        const std::string &kernel = transpose_b ? by_column : by_row;
+        const chain_graph_t g = graph_of(c);
+        check_exact(g, of_f32, mode_t::strict);
+        check_exact(g, kernel, mode_t::bf16);
+        check_exact(g, kernel, mode_t::any);
+        check_exact(g, of_f32, mode_t::f16);
+        check_exact(g, of_f32, mode_t::tf32);
+    }
+    c.type = t::f16;
+    check_exact(graph_of(c), of_f32, mode_t::any);
+}
+
+TEST(narrow_rows, are_for_weights_that_all_batches_share) {
+    matmul_case_t c = bf16_case({2, 5, 128}, {128, 128});
+    check_exact(graph_of(c), by_row);
+    c.transpose_a = true;
+    check_exact(graph_of(c), by_row);
+    // No whole tiles, or 8 bits: f32 in registers.
+    check_exact(graph_of(bf16_case({4, 96}, {96, 128})), of_f32);
+    c = bf16_case({4, 128}, {128, 128});
+    c.quantized = t::u8;
+    check_exact(graph_of(c), of_f32);
+    // Groups in no whole vectors.
+    c = bf16_case({4, 120}, {120, 16});
+    c.transpose_b = true;
+    c.group = 24;
+    check_exact(graph_of(c), of_f32);
 }
 
 // Each sum's error; stock's is of the weights that are dequantized before.
@@ -162,28 +253,46 @@ void fill_adversarially(const support::tensor_t &src, void *data) {
                                 * std::exp2(static_cast<double>(i % 21 - 10))));
 }
 
+void check_errors(matmul_case_t c) {
+    for (const bool adversarial : {false, true}) {
+        SCOPED_TRACE(to_string(c));
+        const chain_graph_t g = graph_of(c);
+        const auto values = initial_values(
+                g, support::values_t::ordinary, support::first_seed());
+        const size_t src = g.nodes[1].inputs[0];
+        if (adversarial) fill_adversarially(g.tensors[src], values[src].data());
+        run_fused(g, values);
+        compute(g, 0, values);
+        const support::guarded_buffer_t stock(g.tensors.back().bytes());
+        // Below AVX-512 it has no bf16.
+        if (!run_stock(g, 1, values, stock.data())) continue;
+        EXPECT_LE(largest_error(g, values, values.back().data()),
+                largest_error(g, values, stock.data()) * 1.001
+                        + std::exp2(-24));
+    }
+}
+
 TEST(narrow_matmul, errs_no_more_than_stock) {
-    for (const dims_t &weights : {dims_t {2500, 70}, dims_t {513, 64}})
-        for (const bool adversarial : {false, true}) {
-            matmul_case_t c = bf16_case({18, weights[0]}, weights);
+    for (const dims_t &weights : {dims_t {2500, 70}, dims_t {513, 64}}) {
+        matmul_case_t c = bf16_case({18, weights[0]}, weights);
+        c.quantized = t::s8;
+        c.zps = t::s8;
+        c.group = 64;
+        check_errors(c);
+    }
+}
+
+TEST(narrow_rows, err_no_more_than_stock) {
+    for (const dim_t rows : {1, 7})
+        for (const bool transpose_b : {false, true}) {
+            matmul_case_t c = bf16_case({rows, 2560}, {2560, 128});
+            c.transpose_b = transpose_b;
+            c.group = 128;
+            check_errors(c);
+            if (!transpose_b) continue;
             c.quantized = t::s8;
             c.zps = t::s8;
-            c.group = 64;
-            SCOPED_TRACE(to_string(c));
-            const chain_graph_t g = graph_of(c);
-            const auto values = initial_values(
-                    g, support::values_t::ordinary, support::first_seed());
-            const size_t src = g.nodes[1].inputs[0];
-            if (adversarial)
-                fill_adversarially(g.tensors[src], values[src].data());
-            run_fused(g, values);
-            compute(g, 0, values);
-            const support::guarded_buffer_t stock(g.tensors.back().bytes());
-            // Below AVX-512 it has no bf16.
-            if (!run_stock(g, 1, values, stock.data())) continue;
-            EXPECT_LE(largest_error(g, values, values.back().data()),
-                    largest_error(g, values, stock.data()) * 1.001
-                            + std::exp2(-24));
+            check_errors(c);
         }
 }
 
@@ -193,11 +302,9 @@ function_t openmp(const char *name) {
     return reinterpret_cast<function_t>(dlsym(RTLD_DEFAULT, name));
 }
 
-TEST(narrow_matmul, has_the_same_bits_at_every_run) {
+void check_bits(const matmul_case_t &c) {
     const auto set_threads = openmp<void (*)(int)>("omp_set_num_threads");
     const int before = openmp<int (*)()>("omp_get_max_threads")();
-    matmul_case_t c = bf16_case({530, 700}, {700, 520});
-    c.group = 32;
     const chain_graph_t g = graph_of(c);
     const auto run_once = [&] {
         auto values = initial_values(
@@ -216,6 +323,20 @@ TEST(narrow_matmul, has_the_same_bits_at_every_run) {
                     << threads << " threads";
     }
     set_threads(before);
+}
+
+TEST(narrow_matmul, has_the_same_bits_at_every_run) {
+    matmul_case_t c = bf16_case({530, 700}, {700, 520});
+    c.group = 32;
+    check_bits(c);
+}
+
+TEST(narrow_rows, have_the_same_bits_at_every_run) {
+    matmul_case_t c = bf16_case({5, 640}, {640, 1536});
+    c.group = 128;
+    check_bits(c);
+    c.transpose_b = true;
+    check_bits(c);
 }
 
 } // namespace

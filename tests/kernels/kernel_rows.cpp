@@ -43,8 +43,9 @@ isa_t isa_of_machine() {
                              && __builtin_cpu_supports("avx512vl")
                              && __builtin_cpu_supports("avx512dq");
     if (!avx512_core) return isa_avx2;
-    return __builtin_cpu_supports("avx512vnni") ? isa_avx512_core_vnni
-                                                : isa_avx512_core;
+    if (!__builtin_cpu_supports("avx512vnni")) return isa_avx512_core;
+    return __builtin_cpu_supports("avx512bf16") ? isa_avx512_core_bf16
+                                                : isa_avx512_core_vnni;
 #else
     return isa_none;
 #endif

@@ -27,6 +27,9 @@ struct gemv_weights_t {
     dim_t group = 0;           // rows that share a scale and a zero point
     gemv_parameters_t scales, zps;
     data_type_t rounded = data_type_t::f32; // what they are rounded to
+    // What they and src may be rounded to, to be multiplied in: bf16 where the
+    // CPU multiplies pairs of it, else f32.
+    data_type_t multiplied = data_type_t::f32;
 
     dim_t groups() const { return (depth + group - 1) / group; }
 };
@@ -46,7 +49,7 @@ public:
     static constexpr dim_t columns_beyond = 3;
 
     struct block_t {
-        const float *a; // rows x depth, arranged
+        const void *a;  // rows x depth of src_type(), arranged
         float *c;       // rows x cols, c_pitch elements apart
         float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
@@ -64,10 +67,12 @@ public:
     /// Scales and zero points are f32: by column, groups() each; or by group,
     /// c_pitch apart.
     virtual bool parameters_by_column() const = 0;
+    /// Of rows of src: f32, or what the weights are multiplied in.
+    virtual data_type_t src_type() const { return data_type_t::f32; }
     /// How rows of src lie: elements of each are put in an order of its own by
     /// arrange() where the unit is more than 1, in as many whole units.
     virtual dim_t src_unit() const = 0;
-    virtual void arrange(float *row) const noexcept = 0;
+    virtual void arrange(void *row) const noexcept = 0;
 
     /// Floats of scratch memory that a sum needs.
     virtual dim_t partial_floats() const = 0;
@@ -75,6 +80,17 @@ public:
     /// @param buffers of the weights' problem
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
+
+protected:
+    /// Where a row of a block's src begins, or an element of it.
+    const void *src_at(
+            const block_t &block, dim_t row, dim_t k = 0) const noexcept {
+        return static_cast<const char *>(block.a)
+               + bytes_of(src_type(), row * block.a_pitch + k);
+    }
+    dim_t src_pitch_bytes(const block_t &block) const noexcept {
+        return bytes_of(src_type(), block.a_pitch);
+    }
 };
 
 /// For up to `rows` rows at a time; unimplemented with a reason where no

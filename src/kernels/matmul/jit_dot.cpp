@@ -9,7 +9,6 @@
 #include <array>
 
 #include "kernels/matmul/jit_dot_code.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -29,16 +28,21 @@ class jit_dot_t : public gemv_t {
 public:
     explicit jit_dot_t(const gemv_weights_t &weights)
         : weights_(weights)
-        , shape_(dot_shape_of(weights)) {}
+        , step_(dot_step_of(weights)) {}
 
-    const char *name() const override { return "jit_matmul_dot_avx512_core"; }
+    const char *name() const override {
+        return src_type() == data_type_t::bf16
+                       ? "jit_matmul_dot_avx512_core_bf16"
+                       : "jit_matmul_dot_avx512_core";
+    }
     dim_t panel() const override { return 1; }
     bool parameters_by_column() const override { return true; }
     dim_t src_unit() const override {
-        return bits_of(weights_.type) == 4 ? shape_.step() : 1;
+        return bits_of(weights_.type) == 4 ? step_.elements() : 1;
     }
-    void arrange(float *row) const noexcept override {
-        arrange_for_nibbles(row, weights_.depth, shape_.vectors);
+    data_type_t src_type() const override { return weights_.multiplied; }
+    void arrange(void *row) const noexcept override {
+        arrange_for_nibbles(row, weights_, step_);
     }
     dim_t partial_floats() const override { return 0; }
 
@@ -61,7 +65,7 @@ private:
             int rows) const noexcept;
 
     const gemv_weights_t weights_;
-    const jit_dot_shape_t shape_;
+    const nibble_step_t step_;
     std::array<std::unique_ptr<jit_dot_code_t>, most_code_rows + 1> code_;
 };
 
@@ -72,8 +76,8 @@ void jit_dot_t::run_rows(void *const *buffers, const block_t &block, dim_t row,
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     float sums[most_code_rows * most_dot_cols];
     jit_dot_args_t args;
-    args.a = block.a + row * block.a_pitch;
-    args.a_pitch = block.a_pitch * 4;
+    args.a = src_at(block, row);
+    args.a_pitch = src_pitch_bytes(block);
     args.ahead = cols * pitch;
     args.sums = sums;
     for (dim_t n = 0; n < block.cols; n += cols) {
@@ -106,7 +110,7 @@ void jit_dot_t::run(void *const *buffers, const block_t &block) const noexcept {
 
 result_t make_dot(
         const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv) {
-    if (dot_shape_of(weights).vectors == 0)
+    if (dot_step_of(weights).vectors == 0)
         return {status_t::unimplemented, "groups are not in whole vectors"};
     auto made = std::make_shared<jit_dot_t>(weights);
     const result_t result = made->make();

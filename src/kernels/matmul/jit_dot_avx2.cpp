@@ -39,7 +39,7 @@ public:
     }
     bool parameters_by_column() const override { return weights_.by_column; }
     dim_t src_unit() const override { return shape_.step; }
-    void arrange(float *row) const noexcept override;
+    void arrange(void *row) const noexcept override;
     dim_t partial_floats() const override { return dot_avx2_parts; }
 
     result_t make() {
@@ -90,7 +90,8 @@ private:
 
 // Nibbles as they come apart: the even ones of each byte in the lower lanes,
 // the odd ones in the upper, two vectors of every sixteen.
-void jit_dot_avx2_t::arrange(float *row) const noexcept {
+void jit_dot_avx2_t::arrange(void *src) const noexcept {
+    auto *const row = static_cast<float *>(src);
     const dim_t step = shape_.step, end = (weights_.depth + step - 1) / step;
     std::fill(row + weights_.depth, row + end * step, 0.f);
     if (bits_of(weights_.type) != 4) return;
@@ -167,12 +168,12 @@ void jit_dot_avx2_t::run_turned(const char *weights, const block_t &block,
 void jit_dot_avx2_t::run_rows(const columns_t &columns, const block_t &block,
         const span_t &span) const noexcept {
     jit_dot_avx2_args_t args;
-    args.a_pitch = block.a_pitch * 4;
+    args.a_pitch = src_pitch_bytes(block);
     args.sums_pitch = block.c_pitch * dot_avx2_parts * 4;
     args.pieces = span.count;
     args.has_rest = span.has_rest;
     for_strips(block.rows, shape_.most_rows(), [&](dim_t row, dim_t rows) {
-        args.a = block.a + row * block.a_pitch + span.first * shape_.piece;
+        args.a = src_at(block, row, span.first * shape_.piece);
         args.sums = block.partial
                     + (row * block.c_pitch + columns.first) * dot_avx2_parts;
         run_code(columns, block, span, rows, args);

@@ -36,7 +36,7 @@ constexpr dim_t dot_avx2_parts = 8;
 struct jit_dot_avx2_args_t {
     const void *weights;
     const void *tails[most_dot_avx2_cols]; // last ones, a step's room each
-    const float *a;                        // arranged
+    const void *a;                         // arranged
     const float *scales, *zps;             // the first piece's
     float *sums;                           // rows x columns, in parts
     dim_t weights_pitch, parameters_pitch; // bytes, by column and by piece

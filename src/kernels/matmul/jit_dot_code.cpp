@@ -3,10 +3,11 @@
 //
 // A group's 4-bit weights are looked up in a table of the 16 numbers they stand
 // for, (weight - zp) * scale, rounded as the graph says. A 32-bit lane of what
-// is loaded holds eight of them (or four, or two, spread out): vector j of a
-// step has the j-th of each lane, and src is arranged likewise. So a vector of
-// weights costs a shift and a permutation. The sums stay in registers down the
-// whole depth, sixteen partial ones each.
+// is loaded holds eight of them (or four, or two, spread out), a 16-bit lane
+// half as many where numbers are bf16: vector j of a step has the j-th of each
+// lane, and src is arranged likewise. So a vector of weights costs a shift and
+// a permutation. The sums stay in registers down the whole depth, sixteen
+// partial ones each.
 //
 // Registers: rax rcx rdx rbx the columns of weights, rbp the offset there; rsi
 // r9 r10 three rows of a each; r8 a's pitch; r11 r12 scales and zero points;
@@ -30,7 +31,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int simd_w = 16;
+constexpr int sum_lanes = 16;
 
 class jit_dot_generator_t : public jit_generator_t, public jit_dot_code_t {
 public:
@@ -39,7 +40,8 @@ public:
         , w_(weights)
         , rows_(rows)
         , cols_(cols)
-        , vectors_(dot_shape_of(weights).vectors)
+        , step_(dot_step_of(weights))
+        , lookup_(*this, w_)
         , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
                   data_type_t::undef) {}
 
@@ -52,14 +54,21 @@ private:
     bool is_signed() const {
         return family_of(w_.type) == type_family_t::signed_int;
     }
-    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
-    uint32_t step_bytes() const {
-        return static_cast<uint32_t>(
-                bytes_of(w_.type, vectors_ * dim_t(simd_w)));
+    bool has_zps() const { return lookup_.has_zps(); }
+    bool is_bf16() const { return lookup_.is_bf16(); }
+    // Where groups of bf16 are short: half of each vector is used.
+    bool is_half() const { return is_bf16() && step_.lanes == 16; }
+    Xmm sized(const Zmm &v) const {
+        if (is_half()) return Ymm(v.getIdx());
+        return v;
     }
-    // Of so many vectors of f32.
-    static constexpr uint32_t bytes(int vectors) {
-        return static_cast<uint32_t>(vectors) * simd_w * 4;
+    uint32_t step_bytes() const {
+        return static_cast<uint32_t>(bytes_of(w_.type, step_.elements()));
+    }
+    // Of so many vectors.
+    uint32_t bytes(data_type_t type, int vectors) const {
+        return static_cast<uint32_t>(
+                bytes_of(type, dim_t(vectors) * step_.lanes));
     }
 
     Zmm sum(int row, int col) const { return Zmm(row * cols_ + col); }
@@ -74,7 +83,7 @@ private:
     Zmm weight(int col) const { return of_column(2, col); }
     Zmm vmm_a() const { return of_column(3, 0); }
     const Zmm numbers_ {30}, scratch_ {31};
-    const Opmask k_tail_ {1}, k_bytes_ {2};
+    const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
 
     Reg64 weights(int col) const {
         const Reg64 columns[] = {rax, rcx, rdx, rbx};
@@ -137,7 +146,7 @@ private:
 
     void group(dim_t depth) {
         load_parameters();
-        const dim_t step = vectors_ * simd_w, steps = depth / step;
+        const dim_t step = step_.elements(), steps = depth / step;
         if (steps > 1) {
             Label l_step;
             mov(r14, static_cast<uint64_t>(steps));
@@ -162,10 +171,8 @@ private:
                 if (has_zps()) vbroadcastss(zp(c), ptr[of(r12, c)]);
                 continue;
             }
-            if (has_zps()) vsubps(table(c), numbers_, ptr_b[of(r12, c)]);
-            vmulps(table(c), has_zps() ? table(c) : numbers_,
-                    ptr_b[of(r11, c)]);
-            lanes_.round(table(c), w_.rounded, weights_rounding(w_), scratch_);
+            lookup_.make_table(table(c), numbers_, ptr_b[of(r11, c)],
+                    ptr_b[of(r12, c)], lanes_, scratch_);
         }
         add(r11, 4);
         if (has_zps()) add(r12, 4);
@@ -177,69 +184,106 @@ private:
             prefetcht0(ptr[weights(c) + r13]);
             if (is_nibble()) load_nibbles(c, tail);
         }
-        for (int j = 0; j < vectors_; ++j) {
-            const int lanes = tail == 0 ? simd_w : lanes_of(j, tail);
+        for (int j = 0; j < step_.vectors; ++j) {
+            const int lanes = tail == 0 ? step_.lanes : lanes_of(j, tail);
             if (lanes == 0) continue;
-            const bool masked = lanes < simd_w;
-            if (masked) {
-                mov(r14d, (1u << lanes) - 1);
-                kmovw(k_tail_, r14d);
-            }
+            const bool masked = lanes < step_.lanes;
+            if (masked) set_tail_masks(lanes);
             for (int c = 0; c < cols_; ++c)
                 make_weights(c, j, masked);
             for (int r = 0; r < rows_; ++r) {
-                vmovups(masked ? vmm_a() | k_tail_ | T_z : vmm_a(),
-                        ptr[row_of_a(r) + bytes(j)]);
+                load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
                 for (int c = 0; c < cols_; ++c)
-                    vfmadd231ps(masked ? sum(r, c) | k_tail_ : sum(r, c),
-                            weight(c), vmm_a());
+                    multiply_add(r, c, masked);
             }
         }
         if (tail != 0) return;
         add(rbp, step_bytes());
         add(r13, step_bytes());
         for (int r = 0; r < rows_; r += 3)
-            add(r == 0 ? rsi : r == 3 ? r9 : r10, bytes(vectors_));
+            add(r == 0       ? rsi
+                    : r == 3 ? r9
+                             : r10,
+                    bytes(w_.multiplied, step_.vectors));
+    }
+
+    void set_tail_masks(int lanes) {
+        mov(r14d, (1u << lanes) - 1);
+        if (!is_bf16()) return kmovw(k_tail_, r14d);
+        kmovd(k_tail_, r14d);
+        kshiftrd(k_upper_, k_tail_, 16);
+    }
+
+    void load_a(const Address &at, bool masked) {
+        if (!masked) vmovups(sized(vmm_a()), at);
+        else if (is_bf16()) vmovdqu16(sized(vmm_a()) | k_tail_ | T_z, at);
+        else vmovups(vmm_a() | k_tail_ | T_z, at);
+    }
+
+    // Of bf16, what is left out is 0 on both sides: a lane is a pair.
+    void multiply_add(int r, int c, bool masked) {
+        if (masked && !is_bf16())
+            return lookup_.multiply_add(
+                    sum(r, c) | k_tail_, weight(c), vmm_a());
+        lookup_.multiply_add(
+                sized(sum(r, c)), sized(weight(c)), sized(vmm_a()));
     }
 
     // Of the first `tail` elements, those in vector j.
     int lanes_of(int j, int tail) const {
-        if (is_nibble()) return (tail - j + vectors_ - 1) / vectors_;
-        return std::min(std::max(tail - j * simd_w, 0), simd_w);
+        if (is_nibble()) return (tail - j + step_.vectors - 1) / step_.vectors;
+        return std::min(std::max(tail - j * step_.lanes, 0), step_.lanes);
     }
 
-    // Each lane has `vectors_` of them, from its lowest bits on.
+    // Each lane has as many of them as there are vectors, from its lowest bits
+    // on.
     void load_nibbles(int c, int tail) {
         const Address at = ptr[weights(c) + rbp];
-        if (tail == 0) {
-            if (vectors_ == 8) vmovdqu32(raw(c), at);
-            else if (vectors_ == 4) vpmovzxwd(raw(c), at);
-            else vpmovzxbd(raw(c), at);
-            return;
-        }
+        if (tail == 0) return spread_nibbles(raw(c), at);
         const int n = raw(c).getIdx(), bytes = (tail + 1) / 2;
         mov(r14, ~uint64_t(0) >> (64 - bytes));
         kmovq(k_bytes_, r14);
         vmovdqu8(raw(c) | k_bytes_ | T_z, at);
-        if (vectors_ == 4) vpmovzxwd(raw(c), Ymm(n));
-        else if (vectors_ == 2) vpmovzxbd(raw(c), Xmm(n));
+        if (step_.vectors == 8) return;
+        if (!is_bf16() && step_.vectors == 2) spread_nibbles(raw(c), Xmm(n));
+        else if (!is_bf16() || step_.vectors == 2)
+            spread_nibbles(raw(c), Ymm(n));
+    }
+
+    void spread_nibbles(const Zmm &to, const Operand &from) {
+        const int nibbles = (is_bf16() ? 4 : 8) / step_.vectors;
+        if (nibbles == 1) vmovdqu32(to, from);
+        else if (is_bf16()) vpmovzxbw(sized(to), from);
+        else if (nibbles == 2) vpmovzxwd(to, from);
+        else vpmovzxbd(to, from);
     }
 
     void make_weights(int c, int j, bool masked) {
         const Zmm w = weight(c);
-        if (is_nibble()) {
-            if (j == 0) return vpermps(w, raw(c), table(c));
-            vpsrld(w, raw(c), static_cast<uint8_t>(4 * j));
-            return vpermps(w, w, table(c));
-        }
-        const Address at = ptr[weights(c) + rbp + bytes(j) / 4];
-        const Zmm loaded = masked ? w | k_tail_ | T_z : w;
+        if (is_nibble())
+            return lookup_.look_up(sized(w), sized(raw(c)), j, sized(table(c)),
+                    masked && is_bf16() ? &k_tail_ : nullptr);
+        const RegExp at = weights(c) + rbp + bytes(w_.type, j);
+        scale_bytes(w, c, ptr[at], masked ? &k_tail_ : nullptr);
+        if (!is_bf16())
+            return lanes_.round(w, w_.rounded, weights_rounding(w_), scratch_);
+        const Ymm half(w.getIdx());
+        if (is_half())
+            return vcvtneps2bf16(masked ? half | k_tail_ | T_z : half, w);
+        scale_bytes(
+                scratch_, c, ptr[at + sum_lanes], masked ? &k_upper_ : nullptr);
+        vcvtne2ps2bf16(masked ? w | k_tail_ | T_z : w, scratch_, w);
+    }
+
+    // Sixteen of a column's weights of 8 bits as f32.
+    void scale_bytes(
+            const Zmm &w, int c, const Address &at, const Opmask *mask) {
+        const Zmm loaded = mask ? w | *mask | T_z : w;
         if (is_signed()) vpmovsxbd(loaded, at);
         else vpmovzxbd(loaded, at);
         vcvtdq2ps(w, w);
         if (has_zps()) vsubps(w, w, zp(c));
         vmulps(w, w, scale(c));
-        lanes_.round(w, w_.rounded, weights_rounding(w_), scratch_);
     }
 
     void store_sums() {
@@ -260,19 +304,22 @@ private:
     }
 
     const gemv_weights_t w_;
-    const int rows_, cols_, vectors_;
+    const int rows_, cols_;
+    const nibble_step_t step_;
+    jit_nibble_lookup_t lookup_;
     jit_lanes_t<isa_avx512_core> lanes_;
 };
 
 } // namespace
 
-jit_dot_shape_t dot_shape_of(const gemv_weights_t &weights) {
-    const int most = bits_of(weights.type) == 4 ? 8 : 4;
-    const int least = bits_of(weights.type) == 4 ? 2 : 1;
-    for (int vectors = most; vectors >= least; vectors /= 2)
-        if (weights.group >= weights.depth
-                || weights.group % (vectors * simd_w) == 0)
-            return {vectors};
+nibble_step_t dot_step_of(const gemv_weights_t &weights) {
+    const int most = bits_of(weights.type) == 4 ? 128 : 64;
+    const bool is_bf16 = weights.multiplied == data_type_t::bf16;
+    for (int step = most; step >= most / 4; step /= 2) {
+        const int lanes = is_bf16 && step > most / 4 ? 32 : 16;
+        if (weights.group >= weights.depth || weights.group % step == 0)
+            return {step / lanes, lanes};
+    }
     return {};
 }
 

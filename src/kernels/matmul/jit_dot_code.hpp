@@ -2,6 +2,7 @@
 #define KERNELS_MATMUL_JIT_DOT_CODE_HPP
 
 #include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/nibble_step.hpp"
 
 namespace dnnl_dequant {
 
@@ -11,22 +12,16 @@ constexpr int most_dot_cols = 4;
 /// Some rows by some columns, down all of the depth.
 struct jit_dot_args_t {
     const void *weights[most_dot_cols]; // of each column
-    const float *a;                     // arranged
+    const void *a;                      // arranged
     const float *scales, *zps;          // columns x groups
     float *sums;                        // rows x columns
     dim_t a_pitch;                      // bytes
     dim_t ahead;                        // bytes to the weights read next
 };
 
-/// How a column is read: `vectors` of weights at a time, each of every
-/// `vectors`-th element of it. Those of 8 bits are in order instead.
-struct jit_dot_shape_t {
-    int vectors = 0;
-    dim_t step() const { return vectors * dim_t(16); }
-};
-
-/// The longest step that divides groups; 0 vectors where none does.
-jit_dot_shape_t dot_shape_of(const gemv_weights_t &weights);
+/// How a column is read: the longest step that divides groups; 0 vectors where
+/// none does. Weights of 8 bits are in order instead.
+nibble_step_t dot_step_of(const gemv_weights_t &weights);
 
 class jit_dot_code_t {
 public:

@@ -41,7 +41,7 @@ public:
     dim_t panel() const override { return panel_.cols(); }
     bool parameters_by_column() const override { return false; }
     dim_t src_unit() const override { return 1; }
-    void arrange(float *) const noexcept override {}
+    void arrange(void *) const noexcept override {}
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
@@ -121,7 +121,7 @@ void jit_gemv_t::run(
         std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
     arrange_parameters(block);
     jit_gemv_args_t args;
-    args.a_pitch = block.a_pitch * 4;
+    args.a_pitch = src_pitch_bytes(block);
     args.c_pitch = block.c_pitch * 4;
     args.weights_pitch = bytes_of(weights_.type, weights_.pitch);
     args.panels = block.cols / panel_.cols();
@@ -140,7 +140,7 @@ void jit_gemv_t::run(
         args.depth = std::min(left, strip_rows_);
         args.continues = within != 0;
         args.ends = args.depth == left;
-        args.a = block.a + k;
+        args.a = src_at(block, 0, k);
         args.weights = static_cast<const char *>(buffers[0])
                        + bytes_of(weights_.type,
                                k * weights_.pitch + block.first_col);
@@ -204,7 +204,8 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a row or column begins within a byte");
     const bool is_avx2 = !has(isa, isa_avx512_core);
-    const bool rounds = weights.rounded != data_type_t::f32;
+    const bool rounds = weights.rounded != data_type_t::f32
+                        || weights.multiplied != data_type_t::f32;
     const jit_gemv_panel_t panel = is_avx2 ? gemv_panel_of_avx2(weights, rows)
                                            : gemv_panel_of(weights, rows);
     if (is_avx2 && (weights.by_column || panel.vectors == 0))

@@ -10,8 +10,7 @@ namespace dnnl_dequant {
 /// Some rows by panels of columns, down some rows of weights of one group.
 /// Scales, zero points and sums are in the order of jit_gemv_code_t::order().
 struct jit_gemv_args_t {
-    const float *a;
-    const void *weights;
+    const void *a, *weights;
     const float *scales, *zps;
     float *c, *partial;
     dim_t a_pitch, weights_pitch, c_pitch; // bytes

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_turn.hpp"
 #include "kernels/matmul/jit_turned_code.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -23,19 +23,23 @@ public:
         : weights_(weights) {}
 
     const char *name() const override {
-        return "jit_matmul_turned_avx512_core";
+        return src_type() == data_type_t::bf16
+                       ? "jit_matmul_turned_avx512_core_bf16"
+                       : "jit_matmul_turned_avx512_core";
     }
     dim_t panel() const override { return turned_tile; }
     bool parameters_by_column() const override { return false; }
     dim_t src_unit() const override { return turned_tile; }
-    void arrange(float *row) const noexcept override {
-        arrange_for_nibbles(row, weights_.depth, 8);
+    data_type_t src_type() const override { return weights_.multiplied; }
+    void arrange(void *row) const noexcept override {
+        arrange_for_nibbles(row, weights_, turned_step_of(weights_));
     }
     dim_t partial_floats() const override { return turned_parts; }
 
     result_t make(dim_t rows) {
         result_t made = make_jit_turn(turn_);
-        for (dim_t r = 1; r <= rows && made.ok(); ++r)
+        for (dim_t r = 1;
+                r <= std::min<dim_t>(rows, most_turned_rows) && made.ok(); ++r)
             made = make_jit_turned_code(weights_, static_cast<int>(r),
                     code_[static_cast<size_t>(r)]);
         return made;
@@ -45,6 +49,7 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
+    void run_tile(const block_t &block, jit_turned_args_t &args) const noexcept;
     void add_parts(const block_t &block) const noexcept;
 
     const gemv_weights_t weights_;
@@ -60,10 +65,9 @@ void jit_turned_t::run(
     const char *strip = static_cast<const char *>(buffers[0])
                         + bytes_of(weights_.type, block.first_col);
     alignas(64) char tile[turned_bytes];
-    const jit_turned_code_t &code = *code_[static_cast<size_t>(block.rows)];
     jit_turned_args_t args;
     args.tile = tile;
-    args.a_pitch = block.a_pitch * 4;
+    args.a_pitch = src_pitch_bytes(block);
     args.sums_pitch = block.c_pitch * turned_parts * 4;
     args.ahead_pitch = pitch;
     const char *const next_block = strip + block_bytes;
@@ -76,15 +80,28 @@ void jit_turned_t::run(
         for (dim_t n = 0; n < block.cols; n += turned_tile) {
             const char *const from = strip + bytes_of(weights_.type, n);
             (*turn_)(from, pitch, tile);
-            args.a = block.a + k;
+            args.a = src_at(block, 0, k);
             args.scales = block.scales + parameters + n;
             args.zps = block.zps + parameters + n;
             args.sums = block.partial + n * turned_parts;
-            code(args);
+            run_tile(block, args);
         }
         strip = next_strip;
     }
     add_parts(block);
+}
+
+// The first rows ask for what is turned later.
+void jit_turned_t::run_tile(
+        const block_t &block, jit_turned_args_t &args) const noexcept {
+    const jit_turned_args_t begin = args;
+    for_strips(block.rows, most_turned_rows, [&](dim_t row, dim_t rows) {
+        jit_turned_args_t strip = begin;
+        strip.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
+        strip.sums = begin.sums + row * begin.sums_pitch / 4;
+        (*code_[static_cast<size_t>(rows)])(strip);
+        if (row == 0) args = strip;
+    });
 }
 
 void jit_turned_t::add_parts(const block_t &block) const noexcept {
@@ -106,8 +123,9 @@ void jit_turned_t::add_parts(const block_t &block) const noexcept {
 result_t make_turned(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
     // 4096 x 4096 u4 to bf16, one thread of a Cascade Lake: four rows 6.1 ms,
-    // eight 14; without transposing 8.7 and 11.
-    if (rows > most_turned_rows)
+    // eight 14; without transposing 8.7 and 11. Pairs of bf16 are half as many
+    // multiplications, and no weight is rounded by itself (not measured).
+    if (rows > most_turned_rows && weights.multiplied != data_type_t::bf16)
         return {status_t::unimplemented, "there are too many rows"};
     const bool one_group = weights.group >= weights.depth;
     if (bits_of(weights.type) != 4 || weights.cols % turned_tile != 0

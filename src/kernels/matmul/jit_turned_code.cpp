@@ -1,8 +1,8 @@
 // A few rows times a tile of 4-bit weights whose columns lie one after the
 // other. As in jit_dot_code.cpp a column's weights are looked up in a table of
 // the 16 numbers there are; four columns' weights are made of the tile's four
-// parts, a vector each, which has eight vectors of numbers. The sums come from
-// memory and go back there, sixteen parts each.
+// parts, a vector each, which has eight vectors of numbers, or four of bf16.
+// The sums come from memory and go back there, sixteen parts each.
 //
 // Registers: rdi the arguments; rsi the tile; rax rbx the rows of a,
 // r8 a's pitch; rdx sums, r9 their pitch, rcx a row of them; r11 r12 scales and
@@ -26,7 +26,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int vectors = 8, quarters = 4;
+constexpr int quarters = 4;
 // From one quarter's column to the next one's.
 constexpr int quarter_cols = turned_tile / quarters;
 constexpr int vector_bytes = 64;
@@ -38,6 +38,8 @@ public:
         : jit_generator_t("jit_turned")
         , w_(weights)
         , rows_(rows)
+        , vectors_(turned_step_of(weights).vectors)
+        , lookup_(*this, w_)
         , lanes_(*this, scratch().getIdx() + 1, data_type_t::undef) {}
 
     void operator()(jit_turned_args_t &args) const override {
@@ -45,7 +47,7 @@ public:
     }
 
 private:
-    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
+    bool has_zps() const { return lookup_.has_zps(); }
 
     Zmm sum(int row, int col) const { return Zmm(row * quarters + col); }
     Zmm raw(int col) const { return Zmm(rows_ * quarters + col); }
@@ -54,7 +56,7 @@ private:
     // One row's stay in registers.
     bool keeps_a() const { return rows_ == 1; }
     Zmm vmm_a(int j) const { return raw(3 * quarters + (keeps_a() ? j : 0)); }
-    Zmm numbers() const { return Zmm(vmm_a(vectors - 1).getIdx() + 1); }
+    Zmm numbers() const { return Zmm(vmm_a(vectors_ - 1).getIdx() + 1); }
     Zmm scratch() const { return Zmm(numbers().getIdx() + 1); }
 
     RegExp row_of_a(int row) const {
@@ -99,7 +101,7 @@ private:
         mov(r10d, static_cast<uint32_t>(quarter_cols));
         lea(rbx, ptr[rax + r8 * 2]);
         vmovups(numbers(), constant(nibble_numbers(w_.type)));
-        for (int j = 0; keeps_a() && j < vectors; ++j)
+        for (int j = 0; keeps_a() && j < vectors_; ++j)
             vmovups(vmm_a(j), ptr[rax + bytes(j)]);
     }
 
@@ -109,7 +111,7 @@ private:
         for (int c = 0; c < quarters; ++c)
             make_table(c);
         move_sums(true);
-        for (int j = 0; j < vectors; ++j)
+        for (int j = 0; j < vectors_; ++j)
             multiply(j);
         move_sums(false);
         add(rsi, bytes(1));
@@ -155,9 +157,8 @@ private:
 
     void make_table(int c) {
         const auto at = static_cast<uint32_t>(c * quarter_cols * 4);
-        if (has_zps()) vsubps(table(c), numbers(), ptr_b[r12 + at]);
-        vmulps(table(c), has_zps() ? table(c) : numbers(), ptr_b[r11 + at]);
-        lanes_.round(table(c), w_.rounded, weights_rounding(w_), scratch());
+        lookup_.make_table(table(c), numbers(), ptr_b[r11 + at],
+                ptr_b[r12 + at], lanes_, scratch());
     }
 
     void move_sums(bool loads) {
@@ -173,24 +174,27 @@ private:
     }
 
     void multiply(int j) {
-        for (int c = 0; c < quarters; ++c) {
-            const Zmm w = weight(c);
-            if (j > 0) vpsrld(w, raw(c), static_cast<uint8_t>(4 * j));
-            vpermps(w, j > 0 ? w : raw(c), table(c));
-        }
+        for (int c = 0; c < quarters; ++c)
+            lookup_.look_up(weight(c), raw(c), j, table(c));
         for (int r = 0; r < rows_; ++r) {
             if (!keeps_a()) vmovups(vmm_a(j), ptr[row_of_a(r) + bytes(j)]);
             for (int c = 0; c < quarters; ++c)
-                vfmadd231ps(sum(r, c), weight(c), vmm_a(j));
+                lookup_.multiply_add(sum(r, c), weight(c), vmm_a(j));
         }
     }
 
     const gemv_weights_t w_;
-    const int rows_;
+    const int rows_, vectors_;
+    jit_nibble_lookup_t lookup_;
     jit_lanes_t<isa_avx512_core> lanes_;
 };
 
 } // namespace
+
+nibble_step_t turned_step_of(const gemv_weights_t &weights) {
+    if (weights.multiplied == data_type_t::bf16) return {4, 32};
+    return {8, 16};
+}
 
 result_t make_jit_turned_code(const gemv_weights_t &weights, int rows,
         std::unique_ptr<jit_turned_code_t> &code) {

@@ -2,6 +2,7 @@
 #define KERNELS_MATMUL_JIT_TURNED_CODE_HPP
 
 #include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/nibble_step.hpp"
 
 namespace dnnl_dequant {
 
@@ -13,7 +14,7 @@ constexpr dim_t turned_parts = 16;
 /// Some rows by a tile of weights, as jit_turn_t leaves it.
 struct jit_turned_args_t {
     const void *tile;
-    const float *a;            // arranged
+    const void *a;             // arranged
     const float *scales, *zps; // of the tile's columns
     float *sums;               // rows x columns x parts, added to
     dim_t a_pitch, sums_pitch; // bytes
@@ -29,6 +30,9 @@ public:
     virtual ~jit_turned_code_t() = default;
     virtual void operator()(jit_turned_args_t &args) const = 0;
 };
+
+/// What a vector of a tile's nibbles becomes.
+nibble_step_t turned_step_of(const gemv_weights_t &weights);
 
 /// AVX-512; up to most_turned_rows.
 result_t make_jit_turned_code(const gemv_weights_t &weights, int rows,

@@ -54,8 +54,10 @@ void matmul_t::note_packed() {
 
 void matmul_t::arrange(float *shared) const noexcept {
     if (!plan_.gemv || plan_.gemv->src_unit() == 1) return;
-    for (dim_t r = 0; r < plan_.rows; ++r)
-        plan_.gemv->arrange(shared + r * plan_.src_pitch);
+    const dim_t row_bytes = bytes_of(plan_.src_type(), plan_.src_pitch);
+    auto *row = reinterpret_cast<char *>(shared);
+    for (dim_t r = 0; r < plan_.rows; ++r, row += row_bytes)
+        plan_.gemv->arrange(row);
 }
 
 dim_t matmul_t::pack_amount() const {
@@ -67,7 +69,8 @@ dim_t matmul_t::pack_amount() const {
 // each other.
 void matmul_t::pack(void *const *buffers, dim_t begin, dim_t end,
         float *shared) const noexcept {
-    const float *const src = src_rows(buffers, shared);
+    const auto *const src
+            = static_cast<const float *>(src_rows(buffers, shared));
     const auto depth_blocks = static_cast<dim_t>(plan_.depth_blocks.size());
     for (dim_t part = begin; part < end; ++part) {
         const auto &rows = plan_.row_blocks[blocks_to_pack_[static_cast<size_t>(
@@ -99,20 +102,25 @@ dim_t matmul_t::cols() const {
 dim_t matmul_t::shared_floats() const {
     if (plan_.integers) return plan_.integers->shared_bytes() / 4;
     const dim_t elements = plan_.src ? plan_.rows * plan_.src_pitch : 0;
-    if (plan_.narrow) return whole_lines(elements / 2 + 1);
-    return packed_floats_ + elements;
+    const dim_t bytes = bytes_of(plan_.src_type(), elements);
+    return packed_floats_ + whole_lines((bytes + 3) / 4);
 }
 
-const float *matmul_t::src_rows(
+const void *matmul_t::src_rows(
         void *const *buffers, const float *shared) const noexcept {
-    return plan_.src ? shared + packed_floats_
-                     : static_cast<const float *>(buffers[0]);
+    return plan_.src ? shared + packed_floats_ : buffers[0];
+}
+
+// Of what is not packed.
+const void *matmul_t::src_row(const void *src, dim_t row) const noexcept {
+    return static_cast<const char *>(src)
+           + bytes_of(plan_.src_type(), row * plan_.src_pitch);
 }
 
 status_t matmul_t::run(void *const *buffers, dim_t begin, dim_t end,
         const float *shared, float *own) const noexcept {
     const bool as_packed = !plan_.narrow && (plan_.integers || !plan_.gemv);
-    const float *src = as_packed ? shared : src_rows(buffers, shared);
+    const void *src = as_packed ? shared : src_rows(buffers, shared);
     const dim_t units = col_units();
     status_t status = status_t::success;
     for (dim_t unit = begin; unit < end && status == status_t::success;
@@ -183,15 +191,13 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
 status_t matmul_t::multiply_narrow(void *const *weights_buffers,
         size_t row_block, size_t col_block, const void *src,
         float *own) const noexcept {
-    constexpr dim_t element = 2; // bytes
     const auto &rows = plan_.row_blocks[row_block];
     std::array<void *, max_buffers> at {};
     std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
             at.begin());
     at[plan_.weights_operands] = own;
 
-    const char *a = static_cast<const char *>(src)
-                    + rows.first * plan_.src_pitch * element;
+    const auto *a = static_cast<const char *>(src_row(src, rows.first));
     for (size_t k = 0; k < plan_.depth_blocks.size(); ++k) {
         const dim_t depth = plan_.depth_blocks[k];
         plan_.weights.run({rows.outer, k, col_block}, at.data());
@@ -200,18 +206,18 @@ status_t matmul_t::multiply_narrow(void *const *weights_buffers,
                         plan_.col_blocks[col_block], depth, k > 0},
                 own + narrow_scratch_at_);
         if (status != status_t::success) return status;
-        a += depth * element;
+        a += bytes_of(plan_.src_type(), depth);
     }
     return status_t::success;
 }
 
 // The sums, partial ones, and the parameters.
 void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
-        size_t col_block, const float *src, float *sums) const noexcept {
+        size_t col_block, const void *src, float *sums) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
     const dim_t floats = rows.rows * plan_.pitch;
-    gemv_t::block_t block {src + rows.first * plan_.src_pitch, sums,
-            sums + floats, plan_.src_pitch, plan_.pitch, rows.rows,
+    gemv_t::block_t block {src_row(src, rows.first), sums, sums + floats,
+            plan_.src_pitch, plan_.pitch, rows.rows,
             static_cast<dim_t>(col_block) * plan_.col_blocks[0],
             plan_.col_blocks[col_block], nullptr, nullptr};
     std::array<float *, 2> at {};
@@ -229,7 +235,7 @@ void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
 }
 
 status_t matmul_t::run_unit(void *const *buffers, size_t row_block,
-        const col_range_t &cols, const float *src, float *own) const noexcept {
+        const col_range_t &cols, const void *src, float *own) const noexcept {
     void *const *const of_weights = buffers + plan_.src_operands;
     float *const sums = own + weights_floats_;
     const auto &rows = plan_.row_blocks[row_block];
@@ -238,14 +244,16 @@ status_t matmul_t::run_unit(void *const *buffers, size_t row_block,
                 {rows.first, rows.rows,
                         static_cast<dim_t>(cols.begin) * plan_.col_blocks[0],
                         plan_.col_blocks[cols.begin], sums, plan_.pitch},
-                src, own);
+                static_cast<const float *>(src), own);
     else if (plan_.narrow) {
         const status_t status
                 = multiply_narrow(of_weights, row_block, cols.begin, src, own);
         if (status != status_t::success) return status;
     } else if (plan_.gemv)
         multiply_few(of_weights, row_block, cols.begin, src, sums);
-    else multiply(of_weights, row_block, cols, src, own);
+    else
+        multiply(of_weights, row_block, cols, static_cast<const float *>(src),
+                own);
 
     // The result's buffers are the last ones; the sums come before them.
     std::array<void *, max_buffers> at {sums};

@@ -11,10 +11,10 @@
 
 namespace dnnl_dequant {
 
-/// How a product is cut up. Everything is f32 in scratch memory (but what
-/// `narrow` multiplies): src, once for all, packed where blocks are multiplied;
-/// a block of weights (its rows along depth), and the sums of a block of rows
-/// by one of columns, each thread its own.
+/// How a product is cut up. Everything is f32 in scratch memory (but what is
+/// multiplied as bf16 or f16): src, once for all, packed where blocks are
+/// multiplied; a block of weights (its rows along depth), and the sums of a
+/// block of rows by one of columns, each thread its own.
 struct matmul_plan_t {
     /// Rows of src that are multiplied by the same weights.
     struct row_block_t {
@@ -23,7 +23,7 @@ struct matmul_plan_t {
     };
 
     dim_t rows = 0, depth = 0;
-    /// Makes f32 rows of src, or narrow's; null where it has them already,
+    /// Makes rows of src, of src_type(); null where it has them already,
     /// src_pitch elements apart.
     std::shared_ptr<const kernel_t> src;
     dim_t src_pitch = 0;
@@ -59,6 +59,12 @@ struct matmul_plan_t {
     /// Multiplies integers instead, in which src and weights are: src above,
     /// and blocks of weights, are not made then.
     std::shared_ptr<const integer_product_t> integers;
+
+    /// f32, or narrow's, or gemv's.
+    data_type_t src_type() const {
+        if (narrow) return narrow->type();
+        return gemv ? gemv->src_type() : data_type_t::f32;
+    }
 };
 
 /// dst = steps(src * weights), the weights never whole in memory as floats.
@@ -109,8 +115,9 @@ private:
 
     void note_packed();
     dim_t col_units() const;
-    const float *src_rows(
+    const void *src_rows(
             void *const *buffers, const float *shared) const noexcept;
+    const void *src_row(const void *src, dim_t row) const noexcept;
     void multiply(void *const *weights_buffers, size_t row_block,
             const col_range_t &cols, const float *packed,
             float *own) const noexcept;
@@ -120,9 +127,9 @@ private:
             const col_range_t &cols,
             void *const *weights_buffers) const noexcept;
     void multiply_few(void *const *weights_buffers, size_t row_block,
-            size_t col_block, const float *src, float *sums) const noexcept;
+            size_t col_block, const void *src, float *sums) const noexcept;
     status_t run_unit(void *const *buffers, size_t row_block,
-            const col_range_t &cols, const float *src,
+            const col_range_t &cols, const void *src,
             float *own) const noexcept;
 
     const matmul_plan_t plan_;
