@@ -150,6 +150,9 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
 
 TEST(narrow_gemm, says_why_there_is_none) {
     std::shared_ptr<const narrow_gemm_t> gemm;
+    EXPECT_EQ(
+            make_narrow_gemm(t::bf16, plan_of(16, {64}, {64, 1}), gemm).reason,
+            "onednn_matmul_bf16: a block has one column");
     const result_t made
             = make_narrow_gemm(t::f16, plan_of(16, {64}, {64}), gemm);
     if (made.ok()) { // this CPU multiplies f16
