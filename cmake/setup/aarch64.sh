@@ -9,27 +9,15 @@ aarch64_packages='libdnnl-dev libgtest-dev libc6 libc6-dev linux-libc-dev
 # Runs in a subshell with `set -e`: the first failure ends it.
 fetch_aarch64() {
     rm -rf "$aarch64_root"
-    private_apt="$aarch64_root/apt"
-    mkdir -p "$private_apt/lists/partial" "$private_apt/cache"
-    cd "$private_apt"
-    : >status
-    debian_suite trixie >suite.sources
-    set -- -q -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
-        -o Dir::Etc::SourceList="$private_apt/suite.sources" \
-        -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::Etc::Preferences=/dev/null \
-        -o Dir::Etc::PreferencesParts=/dev/null \
-        -o Dir::State::Lists="$private_apt/lists" \
-        -o Dir::State::Status="$private_apt/status" \
-        -o Dir::Cache="$private_apt/cache" \
-        -o APT::Sandbox::User="$(id -un)"
-    apt-get "$@" update -o APT::Update::Error-Mode=any
+    set -- -o APT::Architecture=arm64 -o APT::Architectures=arm64
+    begin_private_apt "$aarch64_root/apt" trixie deb "$@"
     # With what oneDNN needs there beside the compiler's own libraries.
     # shellcheck disable=SC2046,SC2086 # one word a package
-    apt-get "$@" download $aarch64_packages $(apt-cache "$@" depends --recurse \
-        --no-recommends --no-suggests --no-conflicts --no-breaks \
-        --no-replaces --no-enhances libdnnl-dev |
-        grep '^lib\(dnnl\|arm\|stdc++\|gomp\)' | sort -u)
+    private_apt apt-get "$@" download $aarch64_packages $(
+        private_apt apt-cache "$@" depends --recurse \
+            --no-recommends --no-suggests --no-conflicts --no-breaks \
+            --no-replaces --no-enhances libdnnl-dev |
+            grep '^lib\(dnnl\|arm\|stdc++\|gomp\)' | sort -u)
     for package in *.deb; do
         dpkg-deb -x "$package" "$aarch64_root"
     done
@@ -37,17 +25,21 @@ fetch_aarch64() {
     # The cross compiler may be of an older release than these libraries.
     ln -s libstdc++.so.6 \
         "$aarch64_root/usr/lib/aarch64-linux-gnu/libstdc++.so"
-    rm -r "$private_apt"
+    rm -r "$aarch64_root/apt"
 }
 
-# False where it is not to be had.
+aarch64_is_here() {
+    [ -e "$aarch64_root" ] && [ ! -e "$aarch64_root/apt" ]
+}
+
+# Where it is not to be had, it is not here afterwards.
 setup_aarch64() {
     setup_packages g++-aarch64-linux-gnu qemu-user
-    if [ ! -e "$aarch64_root" ] || [ -e "$aarch64_root/apt" ]; then
+    if ! aarch64_is_here; then
         say "fetching Debian's oneDNN for aarch64"
+        # Not the condition of anything, which would switch `set -e` off inside.
         set +e
         (set -e; fetch_aarch64) >build/aarch64-root.log 2>&1 </dev/null
         set -e
     fi
-    [ -e "$aarch64_root" ] && [ ! -e "$aarch64_root/apt" ]
 }

@@ -113,6 +113,34 @@ END
     signed_by "${source%% *}" "${source##* }"
 }
 
+# begin_private_apt FOLDER SUITE TYPES [APT-OPTION...]: goes to that folder, where
+# apt has a state of its own and that suite only, of packages (deb) or of sources
+# too (deb deb-src). The machine's sources stay as they are, and apt checks
+# signatures as ever.
+begin_private_apt() {
+    private_apt=$1 suite=$2 types=$3
+    shift 3
+    mkdir -p "$private_apt/lists/partial" "$private_apt/cache"
+    cd "$private_apt" || return
+    : >status
+    debian_suite "$suite" | sed "s/^Types: deb\$/Types: $types/" >suite.sources
+    private_apt apt-get update -o APT::Update::Error-Mode=any "$@"
+}
+
+# private_apt COMMAND [ARGUMENT...]
+private_apt() {
+    command=$1
+    shift
+    "$command" -q -o Dir::Etc::SourceList="$private_apt/suite.sources" \
+        -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::Etc::Preferences=/dev/null \
+        -o Dir::Etc::PreferencesParts=/dev/null \
+        -o Dir::State::Lists="$private_apt/lists" \
+        -o Dir::State::Status="$private_apt/status" \
+        -o Dir::Cache="$private_apt/cache" \
+        -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
 # Debian 12's oneDNN is 2.6. Debian 13's comes with 13's libc and compiler
 # runtime; those follow 13 from then on (or a later install of g++ would find
 # no libc6-dev that fits), and so do dpkg's build tools, whose older versions

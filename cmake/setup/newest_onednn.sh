@@ -1,35 +1,16 @@
 # shellcheck shell=sh
 # Sourced by ./dev. The newest oneDNN that Debian has (unstable's), unpacked
-# beside the machine's own for the tests. apt fetches it and checks its
-# signatures with a state of its own: the machine's sources stay as they are.
+# beside the machine's own for the tests.
 
 newest_onednn=$PWD/build/onednn-newest
-
-newest_apt() {
-    command=$1
-    shift
-    "$command" -q \
-        -o Dir::Etc::SourceList="$newest_onednn/apt/unstable.sources" \
-        -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::Etc::Preferences=/dev/null \
-        -o Dir::Etc::PreferencesParts=/dev/null \
-        -o Dir::State::Lists="$newest_onednn/apt/lists" \
-        -o Dir::State::Status="$newest_onednn/apt/status" \
-        -o Dir::Cache="$newest_onednn/apt/cache" \
-        -o APT::Sandbox::User="$(id -un)" "$@"
-}
 
 # Runs in a subshell with `set -e`: the first failure ends it.
 fetch_newest_onednn() {
     rm -rf "$newest_onednn"
-    mkdir -p "$newest_onednn/apt/lists/partial" "$newest_onednn/apt/cache"
-    cd "$newest_onednn/apt"
-    : >status
-    debian_suite unstable >unstable.sources
-    newest_apt apt-get update -o APT::Update::Error-Mode=any
-    library=$(newest_apt apt-cache depends libdnnl-dev |
+    begin_private_apt "$newest_onednn/apt" unstable deb
+    library=$(private_apt apt-cache depends libdnnl-dev |
         awk '$1 == "Depends:" && $2 ~ /^libdnnl[0-9]/ { print $2 }')
-    newest_apt apt-get download libdnnl-dev "$library"
+    private_apt apt-get download libdnnl-dev "$library"
     for package in *.deb; do
         dpkg-deb -x "$package" "$newest_onednn/root"
     done
