@@ -137,8 +137,7 @@ private:
         if (result.ok())
             result = describe_weights(
                     problem, plan_.depth, shape.back(), weights);
-        // Pairs of f16 are multiplied in tiles only, which few rows do not
-        // fill.
+        // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
         if (has(isa_, isa_avx512_core_bf16)
                 && narrow_type(product_, mode_) == data_type_t::bf16)
             weights.multiplied = data_type_t::bf16;
@@ -356,7 +355,7 @@ private:
     std::vector<dims_t> row_block_dims_;
     gemv_weights_t few_weights_; // where plan_.gemv serves
     dim_t block_rows_ = 1, cols_ = 1, depth_ = 1;
-    data_type_t block_type_ = data_type_t::f32; // of src's rows and weights
+    data_type_t block_type_ = data_type_t::f32; // of blocks' src and weights
     matmul_plan_t plan_;
 };
 

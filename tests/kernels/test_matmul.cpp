@@ -154,7 +154,50 @@ TEST(gemv_of_avx2, leaves_the_rest_to_blocks) {
 }
 #endif
 
-// Those of 4 bits that are rounded are transposed in cache.
+TEST_P(gemv, multiplies_short_groups_of_bytes) {
+    if (bits_of(type()) == 4) return;
+    for (const dim_t depth : {48, 50, 130})
+        for (const dim_t group : {16, 48})
+            check(true, depth, 9, group);
+}
+
+#if defined(__x86_64__)
+void check_generated(const gemv_weights_t &w) {
+    const bool is_nibble = bits_of(w.type) == 4;
+    const dim_t unit = !w.by_column ? 128 : is_nibble ? 32 : 16;
+    const bool in_units = w.group == w.depth || w.group % unit == 0;
+    const bool fits
+            = in_units && (w.by_column || (is_nibble && w.depth % unit == 0));
+    std::shared_ptr<const gemv_t> made;
+    const result_t result = make_gemv(w, 8, isa_avx512_core_bf16, made);
+    EXPECT_EQ(result.ok(), fits || !w.by_column) << result.reason;
+    if (!result.ok()) return;
+    EXPECT_EQ(made->src_type(), fits ? t::bf16 : t::f32) << made->name();
+}
+
+// Whether or not the machine could run it.
+TEST(gemv_of_bf16, is_generated_anywhere) {
+    for (const t type : {t::u4, t::s4, t::u8, t::s8})
+        for (const bool by_column : {false, true})
+            for (const dim_t group : {16, 32, 64, 128, 1000})
+                for (const dim_t depth : {100, 128, 256})
+                    for (const t zps : {t::undef, t::s8}) {
+                        gemv_weights_t w;
+                        w.type = type;
+                        w.by_column = by_column;
+                        w.depth = depth;
+                        w.cols = w.pitch = 256;
+                        w.group = std::min(group, depth);
+                        w.scales.type = t::f32;
+                        w.zps.type = zps;
+                        w.multiplied = t::bf16;
+                        check_generated(w);
+                    }
+}
+#endif
+
+// Those of 4 bits that are rounded, by the graph or to be multiplied, are
+// transposed in cache.
 TEST_P(gemv, multiplies_whole_tiles) {
     for (const dim_t depth : {128, 256})
         for (const dim_t group : {1000, 128})

@@ -27,8 +27,9 @@ struct gemv_weights_t {
     dim_t group = 0;           // rows that share a scale and a zero point
     gemv_parameters_t scales, zps;
     data_type_t rounded = data_type_t::f32; // what they are rounded to
-    // What they and src may be rounded to, to be multiplied in: bf16 where the
-    // CPU multiplies pairs of it, else f32.
+    // What they and src may be rounded to for it: bf16 where the graph or its
+    // fpmath mode lets them and the CPU multiplies pairs of it, else f32. Who
+    // does so says it by gemv_t::src_type().
     data_type_t multiplied = data_type_t::f32;
 
     dim_t groups() const { return (depth + group - 1) / group; }

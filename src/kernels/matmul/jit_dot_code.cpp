@@ -2,7 +2,7 @@
 // one after the other along the depth.
 //
 // A group's 4-bit weights are looked up in a table of the 16 numbers they stand
-// for, (weight - zp) * scale, rounded as the graph says. A 32-bit lane of what
+// for, (weight - zp) * scale, rounded if they are to be. A 32-bit lane of what
 // is loaded holds eight of them (or four, or two, spread out), a 16-bit lane
 // half as many where numbers are bf16: vector j of a step has the j-th of each
 // lane, and src is arranged likewise. So a vector of weights costs a shift and
@@ -244,17 +244,17 @@ private:
         mov(r14, ~uint64_t(0) >> (64 - bytes));
         kmovq(k_bytes_, r14);
         vmovdqu8(raw(c) | k_bytes_ | T_z, at);
-        if (step_.vectors == 8) return;
-        if (!is_bf16() && step_.vectors == 2) spread_nibbles(raw(c), Xmm(n));
-        else if (!is_bf16() || step_.vectors == 2)
-            spread_nibbles(raw(c), Ymm(n));
+        if (widening() == 4 || is_half()) spread_nibbles(raw(c), Xmm(n));
+        else if (widening() == 2) spread_nibbles(raw(c), Ymm(n));
     }
 
+    // How many times as wide a lane is as the nibbles that it gets.
+    int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
+
     void spread_nibbles(const Zmm &to, const Operand &from) {
-        const int nibbles = (is_bf16() ? 4 : 8) / step_.vectors;
-        if (nibbles == 1) vmovdqu32(to, from);
+        if (widening() == 1) vmovdqu32(to, from);
         else if (is_bf16()) vpmovzxbw(sized(to), from);
-        else if (nibbles == 2) vpmovzxwd(to, from);
+        else if (widening() == 2) vpmovzxwd(to, from);
         else vpmovzxbd(to, from);
     }
 

@@ -1,5 +1,5 @@
 // A few rows times weights of 4 bits whose columns lie side by side and which
-// the graph rounds: a tile after the other is transposed in cache, so that a
+// are rounded: a tile after the other is transposed in cache, so that a
 // column's weights are looked up in a table.
 
 #include "kernels/matmul/gemv.hpp"
@@ -91,7 +91,8 @@ void jit_turned_t::run(
     add_parts(block);
 }
 
-// The first rows ask for what is turned later.
+// Every strip asks for the same lines of what is turned later; the next tile
+// goes on where the first strip ended.
 void jit_turned_t::run_tile(
         const block_t &block, jit_turned_args_t &args) const noexcept {
     const jit_turned_args_t begin = args;

@@ -60,7 +60,7 @@ struct matmul_plan_t {
     /// and blocks of weights, are not made then.
     std::shared_ptr<const integer_product_t> integers;
 
-    /// f32, or narrow's, or gemv's.
+    /// Of src's rows as they are multiplied: f32, narrow's or gemv's.
     data_type_t src_type() const {
         if (narrow) return narrow->type();
         return gemv ? gemv->src_type() : data_type_t::f32;

@@ -8,8 +8,9 @@
 
 namespace dnnl_dequant {
 
-/// How what is loaded becomes `vectors` of numbers, each of every `vectors`-th
-/// element of it, where nibbles are looked up. A lane holds that many of them.
+/// How much of a column becomes vectors of numbers at once. Where nibbles are
+/// looked up, each of `lanes` lanes of what is loaded holds `vectors` of them,
+/// and vector j has every lane's j-th.
 struct nibble_step_t {
     int vectors = 0;
     int lanes = 16;
