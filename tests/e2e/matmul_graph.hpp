@@ -32,7 +32,7 @@ struct matmul_shapes_t {
 struct matmul_cross_t {
     std::vector<matmul_shapes_t> shapes;
     std::vector<data_type_t> zps, types;
-    std::vector<dim_t> groups; // where the depth has as much
+    std::vector<dim_t> groups; // but those longer than the depth
 };
 
 /// One in so many of them, fewer where the environment says so; each has a

@@ -21,7 +21,7 @@ struct integer_stream_weights_t {
     dim_t groups() const { return (depth + group - 1) / group; }
     /// What is added to the weights' integers, and to their zero points, by
     /// AVX-512's code.
-    int bias() const;
+    int vnni_bias() const;
 };
 
 /// A few rows times weights, which are read once and become bytes in registers

@@ -1,5 +1,5 @@
-// Panels of floats, each loaded whole, put in the order of their lanes and
-// stored again.
+// Panels of floats, each loaded whole, put in order (jit_apart.hpp) and stored
+// again.
 //
 // On AVX-512 each round takes the even elements of two neighbouring vectors to
 // the lower half of the panel and the odd ones to the upper: what was the

@@ -53,7 +53,8 @@ result_t make_jit_gemv_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code);
 
-/// The same on AVX2, of weights that the graph does not round.
+/// The same on AVX2: up to most_gemv_avx2_rows, one if the graph rounds
+/// weights.
 result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code);

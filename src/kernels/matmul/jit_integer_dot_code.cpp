@@ -29,7 +29,7 @@ class generator_t : public jit_integer_dot_frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
         : jit_integer_dot_frame_t(
-                  "jit_integer_dot", weights, weights.bias(), simd_w, rows)
+                  "jit_integer_dot", weights, weights.vnni_bias(), simd_w, rows)
         , group_lines_((group_bytes_ + line - 1) / line)
         , leaves_(weights.groups() == 1 || group_bytes_ >= line
                           ? simd_w

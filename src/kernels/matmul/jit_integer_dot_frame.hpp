@@ -17,8 +17,9 @@ namespace dnnl_dequant {
 ///
 /// Registers: rdi the arguments; rsi a column; rax the weights; rbx r13 a, and
 /// its pitch; r8 r9 scales and zero points; r12 sums and zero points of rows;
-/// rdx r14 scaled; r10 columns to go; r11 chunks to go; in the end rax scaled,
-/// rbx parameters of a row, rcx c.
+/// rdx r14 scaled; r10 columns to go; r11 chunks to go. In the end rax scaled,
+/// rbx its rows' scales, rcx c; r8 rdx where a row's begin; r10 rows and r11
+/// chunks to go: add_groups() leaves all of these as they are.
 class jit_integer_dot_frame_t : public jit_integer_stream_base_t,
                                 public jit_integer_dot_t {
 public:

@@ -23,7 +23,7 @@ class generator_t : public jit_integer_gemv_frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
         : jit_integer_gemv_frame_t(
-                  "jit_integer_gemv", weights, weights.bias(), rows)
+                  "jit_integer_gemv", weights, weights.vnni_bias(), rows)
         , vectors_(is_nibble() ? 8 : 4) {}
 
 private:

@@ -8,7 +8,8 @@
 namespace dnnl_dequant {
 
 /// What some rows of integers times weights by row are on every instruction
-/// set: where weights, parameters and c are, and how a sum becomes a float.
+/// set: where weights, parameters and c are, and by what a corrected sum is
+/// scaled.
 /// Sums of a panel go to memory after a strip; where a group ends they are put
 /// in order, corrected and scaled:
 ///   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
@@ -43,13 +44,14 @@ protected:
                         : first + rsi * r;
     }
 
-    /// But c; and r9, which choose_ahead() loads for a panel.
+    /// All that is named above but c, and r9, which choose_ahead() loads for
+    /// each panel.
     void load_arguments();
     void choose_ahead(const Xbyak::Reg64 &panels_to_go);
     /// partial_bytes  of a panel
     void next_panel(size_t partial_bytes);
 
-    /// Calls row(r) with rax and rbp at that row's.
+    /// Calls row(r) with rax at that row of c and rbp at its parameters.
     template <typename row_t>
     void for_rows(row_t &&row) {
         mov(rax, r15);

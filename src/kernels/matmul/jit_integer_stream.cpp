@@ -53,7 +53,7 @@ void jit_integer_stream_vnni_t::multiply(
     else h_.vpdpbusd(sums, src, weights);
 }
 
-int integer_stream_weights_t::bias() const {
+int integer_stream_weights_t::vnni_bias() const {
     switch (format.weights) {
     case data_type_t::s4: return 8;
     case data_type_t::s8: return is_src_signed ? 128 : 0;

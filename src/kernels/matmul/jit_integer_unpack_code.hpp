@@ -11,7 +11,8 @@ namespace dnnl_dequant {
 /// at rdi, and where its rows or columns are.
 ///
 /// Registers of rows: rax the first of four; rsi rdx one and three pitches; rcx
-/// quads; r8 quads to go; r9 how far ahead weights are asked for, r10 where.
+/// quads; r8 quads to go; r9 how far ahead weights are asked for; r10 where
+/// that is, and sums at both ends.
 /// Of columns: rsi the first; rdx r9 one and three pitches; r11 sums; r10
 /// slices to go.
 class jit_integer_unpack_base_t : public jit_generator_t {
