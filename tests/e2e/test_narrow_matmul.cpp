@@ -151,15 +151,13 @@ TEST(narrow_matmul, is_for_many_rows) {
 // Of 4 bits by row in whole tiles, and by column; of 8 bits by column.
 TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
     const struct {
+        bool by_column;
         dim_t depth, cols;
         std::vector<dim_t> groups;
-    } shapes[] = {{256, 256, {0, -1, 128}}, {384, 128, {-1, 384, 128}},
-            {640, 384, {128}}};
-    const struct {
-        dim_t depth, cols;
-        std::vector<dim_t> groups;
-    } columns[] = {{34, 3, {0, -1}}, {300, 70, {-1, 128, 64, 32}},
-            {96, 200, {0, 32, 96}}, {2080, 9, {128, 32}}, {100, 9, {16, 48}}};
+    } shapes[] = {{true, 34, 3, {0, -1}}, {true, 300, 70, {-1, 128, 64, 32}},
+            {true, 96, 200, {0, 32, 96}}, {true, 2080, 9, {128, 32}},
+            {true, 100, 9, {16, 48}}, {false, 256, 256, {0, -1, 128}},
+            {false, 384, 128, {-1, 384, 128}}, {false, 640, 384, {128}}};
     dim_t n = 0;
     const auto check = [&](matmul_case_t c, const std::string &kernel) {
         for (const t zps : {t::u8, t::undef, t::s16}) {
@@ -175,28 +173,22 @@ TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
         }
     };
     for (dim_t rows = 1; rows <= 12; ++rows)
-        for (const t quantized : {t::u4, t::s4, t::u8, t::s8}) {
-            for (const auto &shape : columns)
-                for (const dim_t group : shape.groups) {
-                    matmul_case_t c = bf16_case(
-                            {rows, shape.depth}, {shape.depth, shape.cols});
-                    c.quantized = quantized;
-                    c.group = group;
-                    c.transpose_b = true;
-                    const bool is_short
-                            = group % 32 != 0 && bits_of(quantized) == 4;
-                    check(c, is_short && group > 0 ? of_f32 : by_column);
-                }
-            if (bits_of(quantized) == 8 || HasFailure()) continue;
+        for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
             for (const auto &shape : shapes)
                 for (const dim_t group : shape.groups) {
+                    const bool is_nibble = bits_of(quantized) == 4;
+                    if (!is_nibble && !shape.by_column) continue;
                     matmul_case_t c = bf16_case(
                             {rows, shape.depth}, {shape.depth, shape.cols});
                     c.quantized = quantized;
                     c.group = group;
-                    check(c, by_row);
+                    c.transpose_b = shape.by_column;
+                    const bool is_short
+                            = is_nibble && group > 0 && group % 32 != 0;
+                    check(c, is_short          ? of_f32
+                             : shape.by_column ? by_column
+                                               : by_row);
                 }
-        }
 }
 
 TEST(narrow_rows, round_only_what_the_graph_lets_them) {

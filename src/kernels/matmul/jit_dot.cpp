@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_code.hpp"
 
 namespace dnnl_dequant {
@@ -97,13 +98,9 @@ void jit_dot_t::run_rows(void *const *buffers, const block_t &block, dim_t row,
 }
 
 void jit_dot_t::run(void *const *buffers, const block_t &block) const noexcept {
-    const dim_t parts = (block.rows + most_code_rows - 1) / most_code_rows;
-    dim_t row = 0;
-    for (dim_t p = 0; p < parts; ++p) {
-        const dim_t rows = (block.rows - row) / (parts - p);
+    for_strips(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
         run_rows(buffers, block, row, static_cast<int>(rows));
-        row += rows;
-    }
+    });
 }
 
 } // namespace
