@@ -84,7 +84,7 @@ check_part() {
     # One seed, or what fails in CI would be no fault of the change's.
     fuzz) fuzz 30 1 ;;
     soak) run_soak 120 ;;
-    emulate) run_emulated 300 tests/emulated/check.list ;;
+    emulate) run_emulated 600 tests/emulated/check.list ;;
     *) die "check has no part '$1'" ;;
     esac
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include <malloc.h>
 #include <unistd.h>
 
 namespace dnnl_dequant {
@@ -24,6 +25,10 @@ process_memory_t process_memory() {
     long pages = 0;
     statm >> pages >> pages;
     result.resident_kib = pages * (sysconf(_SC_PAGESIZE) / 1024);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    const struct mallinfo2 heap = mallinfo2();
+    result.heap_kib = static_cast<long>((heap.uordblks + heap.hblkhd) / 1024);
+#endif
     return result;
 }
 

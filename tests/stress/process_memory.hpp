@@ -4,9 +4,12 @@
 namespace dnnl_dequant {
 namespace stress {
 
-/// What the kernel says of this process at one moment.
+/// What the kernel says of this process at one moment, and malloc of its heap.
 struct process_memory_t {
     long resident_kib = 0;
+    // Allocated and not freed, of all arenas: unlike resident memory, without
+    // what malloc keeps for later. 0 where malloc does not say.
+    long heap_kib = 0;
     long mappings = 0;
     long executable = 0; // mappings without a file: generated code
 };
