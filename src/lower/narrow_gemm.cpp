@@ -19,6 +19,12 @@ const char *name_of(t type) {
     return type == t::bf16 ? "onednn_matmul_bf16" : "onednn_matmul_f16";
 }
 
+// oneDNN 3.7 writes dst's only column as if its rows were dense. Two are
+// multiplied instead: what is beside the one is in a pitch of both blocks.
+dim_t multiplied_cols(dim_t cols) {
+    return std::max<dim_t>(cols, 2);
+}
+
 class onednn_gemm_t : public narrow_gemm_t {
 public:
     explicit onednn_gemm_t(t type)
@@ -42,7 +48,8 @@ public:
             void *scratch) const noexcept override {
         for (const auto &primitive : primitives_) {
             const matmul_desc_t &desc = primitive->desc();
-            if (desc.rows == block.rows && desc.cols == block.cols
+            if (desc.rows == block.rows
+                    && desc.cols == multiplied_cols(block.cols)
                     && desc.depth == block.depth
                     && desc.accumulates == block.accumulates)
                 return primitive->execute(block.a, block.b, block.c, scratch);
@@ -103,9 +110,9 @@ result_t make_narrow_gemm(data_type_t type, const matmul_plan_t &plan,
     std::set<dim_t> rows;
     for (const auto &block : plan.row_blocks)
         rows.insert(block.rows);
-    const std::set<dim_t> cols(plan.col_blocks.begin(), plan.col_blocks.end());
-    // oneDNN 3.7 writes dst's only column as if its rows were dense.
-    if (cols.count(1)) return refuse(type, "a block has one column");
+    std::set<dim_t> cols;
+    for (const dim_t block : plan.col_blocks)
+        cols.insert(multiplied_cols(block));
     auto made = std::make_shared<onednn_gemm_t>(type);
     // The first block of depth, and those that add to it.
     std::set<std::pair<dim_t, bool>> depths;

@@ -114,7 +114,7 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
     const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
     const unsigned needed = dnnl_cpu_isa_avx512_core;
     if ((isa & needed) != needed) GTEST_SKIP() << "this machine lacks AVX-512";
-    const matmul_plan_t plan = plan_of(19, {48, 48, 33}, {128, 67});
+    const matmul_plan_t plan = plan_of(19, {48, 48, 33}, {128, 67, 1});
     std::shared_ptr<const narrow_gemm_t> gemm;
     const result_t made = make_narrow_gemm(t::bf16, plan, gemm);
     ASSERT_TRUE(made.ok()) << made.reason;
@@ -126,7 +126,7 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
     void *at = scratch.data();
     size_t space = scratch.size();
     std::align(64, static_cast<size_t>(gemm->scratch_bytes()), at, space);
-    for (const dim_t cols : {128, 67})
+    for (const dim_t cols : {128, 67, 1})
         for (const bool accumulates : {false, true}) {
             const std::vector<float> before = c;
             const dim_t depth = accumulates ? 33 : 48;
@@ -136,6 +136,8 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
                     status_t::success);
             for (dim_t r = 0; r < 19; ++r)
                 for (dim_t n = 0; n < 128; ++n) {
+                    // Beside an only column c is unspecified.
+                    if (cols == 1 && n == 1) continue;
                     const auto i = static_cast<size_t>(r * 128 + n);
                     float sum = accumulates || n >= cols ? before[i] : 0;
                     for (dim_t k = 0; k < depth && n < cols; ++k)
@@ -150,9 +152,6 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
 
 TEST(narrow_gemm, says_why_there_is_none) {
     std::shared_ptr<const narrow_gemm_t> gemm;
-    EXPECT_EQ(
-            make_narrow_gemm(t::bf16, plan_of(16, {64}, {64, 1}), gemm).reason,
-            "onednn_matmul_bf16: a block has one column");
     const result_t made
             = make_narrow_gemm(t::f16, plan_of(16, {64}, {64}), gemm);
     if (made.ok()) { // this CPU multiplies f16

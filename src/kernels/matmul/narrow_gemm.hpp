@@ -8,7 +8,9 @@
 namespace dnnl_dequant {
 
 /// One block of a product of factors of 16 bits: c is a * b, or that much
-/// more, in f32. All are row-major, of pitches that are known beforehand.
+/// more, in f32. All are row-major, of pitches that are known beforehand and
+/// at least two columns: of a block that has one, the second may be read of b
+/// and written of c.
 struct narrow_gemm_block_t {
     const void *a, *b;
     float *c;
