@@ -32,6 +32,11 @@ struct [[nodiscard]] result_t {
         , reason(std::move(why)) {}
 
     bool ok() const { return status == status_t::success; }
+
+    /// Of the making of an implementation: no other one is to be tried. It is
+    /// made; or memory ran out, and a slower one would stay in the cache when
+    /// there is memory again.
+    bool is_final() const { return ok() || status == status_t::out_of_memory; }
 };
 
 } // namespace dnnl_dequant

@@ -39,16 +39,14 @@ result_t choose(const problem_t &problem, isa_t isa,
         if (candidate.isa == isa_none && !tried) {
             tried = true;
             const result_t made = before_portable();
-            if (made.ok() || made.status == status_t::out_of_memory)
-                return made;
+            if (made.is_final()) return made;
         }
         if (!has(isa, candidate.isa)) {
             log_not_taken(candidate.name, "its instructions are not available");
             continue;
         }
         last = candidate.make(problem, isa, kernel);
-        // A slower kernel would stay in the cache when memory is back.
-        if (last.ok() || last.status == status_t::out_of_memory) return last;
+        if (last.is_final()) return last;
         log_not_taken(candidate.name, last.reason);
     }
     return last;

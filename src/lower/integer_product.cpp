@@ -303,39 +303,46 @@ bool is_quantized(const composition_t &src) {
                    || quantizing_steps(src.chain) > 0);
 }
 
+// Of an implementation that was not made: others serve, but where memory ran
+// out.
+result_t refused(const char *name, const result_t &result) {
+    if (result.is_final()) return result;
+    log_refusal(log_dispatch, "implementation",
+            std::string(name) + ": " + result.reason);
+    return {};
+}
+
 } // namespace
 
-std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
-        const composition_t &weights, isa_t isa,
-        const integer_plan_t::block_t &block) {
-    if (!is_quantized(src)) return nullptr;
+result_t make_integers(const composition_t &src, const composition_t &weights,
+        isa_t isa, const integer_plan_t::block_t &block,
+        std::shared_ptr<const integer_product_t> &product) {
+    if (!is_quantized(src)) return {};
     integer_plan_t plan;
     planner_t planner(src, weights, false, plan);
     result_t result = planner.make(isa);
     // Its integers are multiplied as f32 then.
-    if (!result.ok()) {
-        log_refusal(log_dispatch, "implementation",
-                "integer_matmul: " + result.reason);
-        return nullptr;
-    }
+    if (!result.ok()) return refused("integer_matmul", result);
     const bool by_column = plan.format.depth_stride == 1;
-    if (block.rows <= few_quantized_rows(isa, by_column))
+    if (block.rows <= few_quantized_rows(isa, by_column)) {
         result = planner.make_stream(isa, block);
-    if (!result.ok())
-        log_refusal(log_dispatch, "implementation",
-                "jit_integer_matmul_few_rows: " + result.reason);
-    return std::make_shared<const integer_product_t>(std::move(plan));
+        if (!result.ok())
+            result = refused("jit_integer_matmul_few_rows", result);
+    }
+    if (result.ok())
+        product = std::make_shared<const integer_product_t>(std::move(plan));
+    return result;
 }
 
-std::shared_ptr<const integer_product_t> make_repacked_integers(
-        const composition_t &src, const composition_t &weights, isa_t isa) {
+result_t make_repacked_integers(const composition_t &src,
+        const composition_t &weights, isa_t isa,
+        std::shared_ptr<const integer_product_t> &product) {
     integer_plan_t plan;
     const result_t result = planner_t(src, weights, true, plan).make(isa);
-    if (result.ok())
-        return std::make_shared<const integer_product_t>(std::move(plan));
-    log_refusal(log_dispatch, "implementation",
-            "jit_integer_matmul_repacked_avx512_core_vnni: " + result.reason);
-    return nullptr;
+    if (!result.ok())
+        return refused("jit_integer_matmul_repacked_avx512_core_vnni", result);
+    product = std::make_shared<const integer_product_t>(std::move(plan));
+    return {};
 }
 
 } // namespace dnnl_dequant

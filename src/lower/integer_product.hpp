@@ -10,15 +10,17 @@ namespace dnnl_dequant {
 /// bits, which it dequantizes. Null where it has not, where it would not be
 /// exact, or where no kernel takes the weights; the log says why.
 /// @param block what is done together, at most; where those are few rows, the
-/// weights are read as a stream if they can be
-std::shared_ptr<const integer_product_t> make_integers(const composition_t &src,
-        const composition_t &weights, isa_t isa,
-        const integer_plan_t::block_t &block);
+///     weights are read as a stream if they can be
+/// @returns out_of_memory, or success with `product` or without.
+result_t make_integers(const composition_t &src, const composition_t &weights,
+        isa_t isa, const integer_plan_t::block_t &block,
+        std::shared_ptr<const integer_product_t> &product);
 
 /// The same of weights that are repacked once, in few rows by which they are
 /// multiplied as they lie then. Of what make_integers() took.
-std::shared_ptr<const integer_product_t> make_repacked_integers(
-        const composition_t &src, const composition_t &weights, isa_t isa);
+result_t make_repacked_integers(const composition_t &src,
+        const composition_t &weights, isa_t isa,
+        std::shared_ptr<const integer_product_t> &product);
 
 } // namespace dnnl_dequant
 

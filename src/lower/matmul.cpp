@@ -55,8 +55,8 @@ public:
         const bool is_empty = count_of(shape_.begin(), shape_.end()) == 0;
         if (!is_empty)
             row_block_dims_ = note_row_blocks(product_, row_sizes_, plan_);
-        choose_integers_or_gemv();
-        if (!is_empty) result = choose_narrow();
+        result = choose_integers_or_gemv();
+        if (result.ok() && !is_empty) result = choose_narrow();
         if (result.ok() && !plan_.integers && !plan_.narrow) result = cut();
         if (!result.ok()) return result;
         if (plan_.integers) cut_integer_cols();
@@ -124,10 +124,10 @@ private:
     }
 
     // Where it refuses, blocks serve, and the log says why.
-    void choose_gemv() {
+    result_t choose_gemv() {
         const dims_t &shape = weights_.chain.shape();
         if (batched_ || block_rows_ > gemv_t::most_rows || plan_.depth == 0)
-            return;
+            return {};
         dims_t strides(shape.size(), 0);
         strides[shape.size() - 2] = shape.back() + panel;
         strides.back() = 1;
@@ -143,28 +143,29 @@ private:
             weights.multiplied = data_type_t::bf16;
         if (result.ok())
             result = make_gemv(weights, block_rows_, isa_, plan_.gemv);
-        if (!result.ok())
-            log_refusal(log_dispatch, "implementation",
-                    "jit_matmul_few_rows: " + result.reason);
+        if (result.is_final()) return result;
+        log_refusal(log_dispatch, "implementation",
+                "jit_matmul_few_rows: " + result.reason);
+        return {};
     }
 
     // Of few rows: integers as a stream, else f32 as one, else integers.
-    void choose_integers_or_gemv() {
-        if (repacks_) {
-            plan_.integers = make_repacked_integers(src_, weights_, isa_);
-            return;
-        }
-        plan_.integers = make_integers(
-                src_, weights_, isa_, {block_rows_, most_gemv_cols});
+    result_t choose_integers_or_gemv() {
+        if (repacks_)
+            return make_repacked_integers(src_, weights_, isa_, plan_.integers);
+        result_t result = make_integers(src_, weights_, isa_,
+                {block_rows_, most_gemv_cols}, plan_.integers);
+        if (!result.ok()) return result;
         if (plan_.integers) {
             const integer_plan_t &plan = plan_.integers->plan();
             const bool by_column = plan.format.depth_stride == 1;
             if (plan.stream
                     || block_rows_ > few_quantized_rows(isa_, by_column))
-                return;
+                return {};
         }
-        choose_gemv();
+        result = choose_gemv();
         if (plan_.gemv) plan_.integers = nullptr;
+        return result;
     }
 
     // Blocks of 16 bits, where the CPU multiplies them.
@@ -176,8 +177,7 @@ private:
         if (result.ok()) result = cut();
         if (result.ok())
             result = make_narrow_gemm(block_type_, plan_, plan_.narrow);
-        if (result.ok() || result.status == status_t::out_of_memory)
-            return result;
+        if (result.is_final()) return result;
         log_refusal(log_dispatch, "implementation", result.reason);
         block_type_ = data_type_t::f32;
         plan_.src = nullptr;

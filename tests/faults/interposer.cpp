@@ -39,7 +39,7 @@ size_t module_count = 0;
 thread_local bool watched = false;
 thread_local bool looking = false; // the walk itself may ask for memory
 int countdown = 0;
-bool failed = false;
+bool failed = false, failed_for_pages = false;
 std::atomic<bool> executable_forbidden {false};
 std::atomic<int> rwx_requests {0};
 
@@ -153,6 +153,12 @@ void *given(const Request &request) {
     return pointer;
 }
 
+bool fails_for_pages(owner_t owner) {
+    const bool result = fails(owner);
+    failed_for_pages |= result;
+    return result;
+}
+
 bool refused(int rights) {
     if ((rights & PROT_WRITE) && (rights & PROT_EXEC)) ++rwx_requests;
     if (!(rights & PROT_EXEC) || !executable_forbidden) return false;
@@ -168,11 +174,15 @@ void watch(bool on) {
 
 void fail_request(int n) {
     countdown = n;
-    failed = false;
+    failed = failed_for_pages = false;
 }
 
 bool request_failed() {
     return failed;
+}
+
+bool pages_failed() {
+    return failed_for_pages;
 }
 
 void forbid_executable_memory(bool forbidden) {
@@ -233,7 +243,7 @@ void *mmap(void *address, size_t length, int rights, int flags, int file,
         off_t offset) noexcept {
     const owner_t owner = who_asks();
     if (refused(rights)) return MAP_FAILED;
-    if (fails(owner)) {
+    if (fails_for_pages(owner)) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -251,7 +261,7 @@ int munmap(void *address, size_t length) noexcept {
 
 int mprotect(void *address, size_t length, int rights) noexcept {
     if (refused(rights)) return -1;
-    if (fails(who_asks())) {
+    if (fails_for_pages(who_asks())) {
         errno = ENOMEM;
         return -1;
     }

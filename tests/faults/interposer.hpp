@@ -16,6 +16,10 @@ void fail_request(int n);
 /// Whether it has come to that.
 bool request_failed();
 
+/// Whether that one was for pages (mmap, mprotect), as generated code makes
+/// them: a slower kernel may serve then, as where the system forbids them.
+bool pages_failed();
+
 /// While set, no page becomes executable, whoever asks: mprotect and mmap
 /// fail with EACCES, as on a system that forbids it.
 void forbid_executable_memory(bool forbidden);

@@ -29,29 +29,43 @@ void say(report_t &report, const std::string &what) {
         std::snprintf(report.wrong, sizeof(report.wrong), "%s", what.c_str());
 }
 
-// One attempt whose n-th request fails (0: none). True if it came to that.
-bool attempt(const scenario_t &scenario, int n, report_t &report,
-        std::string *told = nullptr) {
+struct outcome_t {
+    bool reached = false; // the n-th request was made
+    std::string where;
+    // That ran although a request failed that was not for pages.
+    std::string kernel;
+};
+
+// One attempt whose n-th request fails (0: none).
+outcome_t attempt(const scenario_t &scenario, int n, report_t &report) {
     attempt_t attempt(scenario);
     fail_request(n);
     watch(true);
     const dnnl_status_t status = attempt.run();
-    const bool reached = request_failed();
+    const bool reached = request_failed(), of_pages = pages_failed();
     fail_request(0);
     const std::string where = std::string("after ") + attempt.last_call()
                               + ", request " + std::to_string(n) + ": ";
-    if (told) *told = where;
     const bool whole = status == scenario.compile_status;
     if (!whole && !(reached && status == dnnl_out_of_memory))
         say(report, where + "status " + std::to_string(status));
     if (!attempt.dst_is_right()) say(report, where + "dst is wrong");
-    return reached;
+    return {reached, where, of_pages ? "" : attempt.kernel()};
 }
 
-held_t held_after_one(const scenario_t &scenario, report_t &report) {
-    attempt(scenario, 0, report);
+held_t held_after_one(const scenario_t &scenario, report_t &report,
+        std::string *kernel = nullptr) {
+    const outcome_t outcome = attempt(scenario, 0, report);
+    if (kernel) *kernel = outcome.kernel;
     clear_caches();
     return held();
+}
+
+// A slower kernel would be kept when there is memory again.
+void check_kernel(
+        const outcome_t &outcome, const std::string &usual, report_t &report) {
+    if (!outcome.kernel.empty() && outcome.kernel != usual)
+        say(report, outcome.where + outcome.kernel + " ran, not " + usual);
 }
 
 // In a process that has not used the library yet: the failure meets the first
@@ -59,18 +73,21 @@ held_t held_after_one(const scenario_t &scenario, report_t &report) {
 void walk_one(const scenario_t &scenario, int n, report_t &report) {
     engine();
     stream();
-    report.reached = attempt(scenario, n, report);
+    const outcome_t cold = attempt(scenario, n, report);
     clear_caches();
-    held_after_one(scenario, report);
+    std::string usual;
+    held_after_one(scenario, report, &usual);
     const held_t before = held_after_one(scenario, report);
-    std::string where;
-    report.reached |= attempt(scenario, n, report, &where);
+    const outcome_t warm = attempt(scenario, n, report);
     clear_caches();
     const held_t after = held_after_one(scenario, report);
     watch(false);
+    report.reached = cold.reached || warm.reached;
+    check_kernel(cold, usual, report);
+    check_kernel(warm, usual, report);
     if (before.plugin != after.plugin || before.onednn != after.onednn
             || before.mappings != after.mappings)
-        say(report, where + "lost "
+        say(report, warm.where + "lost "
                             + std::to_string(after.plugin - before.plugin)
                             + " of the plugin's, "
                             + std::to_string(after.onednn - before.onednn)

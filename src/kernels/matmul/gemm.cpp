@@ -52,7 +52,7 @@ void pack_rows(const float *src, dim_t pitch, dim_t rows, dim_t depth,
 
 result_t make_gemm(isa_t isa, std::shared_ptr<const gemm_t> &gemm) {
     const result_t made = make_jit_gemm(isa, gemm);
-    if (made.ok() || made.status == status_t::out_of_memory) return made;
+    if (made.is_final()) return made;
     gemm = std::make_shared<portable_gemm_t>();
     return {};
 }

@@ -211,7 +211,10 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     if (is_avx2 && (weights.by_column || panel.vectors == 0))
         return make_dot_avx2(weights, rows, gemv);
     if (weights.by_column) return make_dot(weights, gemv);
-    if (!is_avx2 && rounds && make_turned(weights, rows, gemv).ok()) return {};
+    if (!is_avx2 && rounds) {
+        const result_t made = make_turned(weights, rows, gemv);
+        if (made.is_final()) return made;
+    }
     if (panel.vectors == 0)
         return refuse("columns are not in whole panels, or rows are too many");
     auto made = std::make_shared<jit_gemv_t>(weights, panel, rows);
