@@ -13,9 +13,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Enough for any op; more operands than this is a defect of lowering.
-constexpr size_t max_operands = 16;
-
 bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
     const dim_t count = element_count(tensor);
     if (strides_of(tensor) == dense_strides(dims_of(tensor)))

@@ -25,7 +25,6 @@ constexpr dim_t bytes_per_thread = 64 * 1024;
 // The same of multiplications.
 constexpr dim_t products_per_thread = 256 * 1024;
 
-constexpr size_t max_src_buffers = 16;
 constexpr size_t scratch_alignment = 64;
 
 struct aligned_delete_t {
@@ -160,7 +159,7 @@ void lay_out_integers(const integer_product_t &product, void *const *buffers,
         void *shared, int threads) {
     const integer_plan_t &plan = product.plan();
     if (plan.quantize) {
-        std::array<void *, max_src_buffers> of_src {};
+        std::array<void *, max_operands> of_src {};
         std::copy(buffers, buffers + plan.quantize_operands, of_src.begin());
         of_src[plan.quantize_operands] = product.quantized(shared);
         run_parallel(*plan.quantize, of_src.data(), plan.rows * plan.depth);
@@ -198,7 +197,7 @@ result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
     if (plan.integers)
         lay_out_integers(*plan.integers, buffers, scratch.get(), threads);
     if (plan.src) {
-        std::array<void *, max_src_buffers> of_src {};
+        std::array<void *, max_operands> of_src {};
         std::copy(buffers, buffers + plan.src_operands, of_src.begin());
         of_src[plan.src_operands] = matmul.rows_in(scratch.get());
         run_parallel(*plan.src, of_src.data(),

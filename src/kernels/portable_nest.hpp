@@ -11,8 +11,6 @@ namespace dnnl_dequant {
 /// What happens at a point is the derived kernel's.
 class portable_nest_t : public kernel_t {
 public:
-    static constexpr size_t max_operands = 16;
-
     /// The element of each operand at one point.
     using elements_t = std::array<dim_t, max_operands>;
 

@@ -56,6 +56,7 @@ struct source_t {
 
 /// Tensors that a value may be made of.
 constexpr size_t max_chain_operands = 12;
+static_assert(max_chain_operands + 1 <= max_operands, "with dst");
 
 struct product_t;
 

@@ -13,6 +13,9 @@ namespace dnnl_dequant {
 /// Loops that kernels take: two a dimension, twelve dimensions.
 constexpr size_t max_loops = 24;
 
+/// Operands, dst among them, that kernels and products take.
+constexpr size_t max_operands = 16;
+
 /// One loop of the nest.
 ///
 /// A loop that names a parent runs `last_extent` times, not `extent` times,

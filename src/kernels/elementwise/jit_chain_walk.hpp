@@ -75,8 +75,8 @@ private:
     bool inside_ = false; // the outer point is not beyond a short group
     std::array<dim_t, max_loops> index_; // the outer loops'
     // Each operand's element at the outer point.
-    std::array<dim_t, portable_nest_t::max_operands> base_;
-    std::array<key_t, portable_nest_t::max_operands> keys_;
+    std::array<dim_t, max_operands> base_;
+    std::array<key_t, max_operands> keys_;
     chain_scratch_t scratch_;
 };
 

@@ -6,8 +6,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr size_t max_buffers = 16;
-
 dim_t elements_per_byte(data_type_t type) {
     return std::max<dim_t>(8 / bits_of(type), 1);
 }
@@ -60,7 +58,7 @@ char *block_kernels_t::address_of(const index_t &block, size_t operand,
 
 void block_kernels_t::run(
         const index_t &block, void *const *buffers) const noexcept {
-    std::array<void *, max_buffers> at {};
+    std::array<void *, max_operands> at {};
     for (size_t o = 0; o < types_.size(); ++o)
         at[o] = address_of(block, o, buffers);
     const kernel_t &kernel = *kernels_[slot_of(block)];

@@ -9,7 +9,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr size_t max_buffers = 16;
 constexpr dim_t line = 16; // floats
 
 dim_t whole_lines(dim_t floats) {
@@ -156,7 +155,7 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
         const col_range_t &cols, const float *packed,
         float *own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
-    std::array<void *, max_buffers> at {};
+    std::array<void *, max_operands> at {};
     std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
             at.begin());
     at[plan_.weights_operands] = own;
@@ -192,7 +191,7 @@ status_t matmul_t::multiply_narrow(void *const *weights_buffers,
         size_t row_block, size_t col_block, const void *src,
         float *own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
-    std::array<void *, max_buffers> at {};
+    std::array<void *, max_operands> at {};
     std::copy(weights_buffers, weights_buffers + plan_.weights_operands,
             at.begin());
     at[plan_.weights_operands] = own;
@@ -256,7 +255,7 @@ status_t matmul_t::run_unit(void *const *buffers, size_t row_block,
                 own);
 
     // The result's buffers are the last ones; the sums come before them.
-    std::array<void *, max_buffers> at {sums};
+    std::array<void *, max_operands> at {sums};
     void *const *const rest = of_weights + plan_.weights_operands;
     std::copy(rest, rest + plan_.result.operand_count() - 1, at.begin() + 1);
     for (size_t col = cols.begin; col < cols.end; ++col) {
