@@ -39,6 +39,11 @@ struct [[nodiscard]] result_t {
     bool is_final() const { return ok() || status == status_t::out_of_memory; }
 };
 
+/// Says why an implementation, or a form of one, does not take a problem.
+inline result_t refuse(std::string why) {
+    return {status_t::unimplemented, std::move(why)};
+}
+
 } // namespace dnnl_dequant
 
 #endif

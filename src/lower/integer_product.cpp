@@ -25,10 +25,6 @@ constexpr dim_t longest_group = 14 * 1024;
 // Below it scaling costs more than multiplying.
 constexpr dim_t shortest_group = 16;
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 bool is_byte(t type) {
     return type == t::u8 || type == t::s8;
 }

@@ -13,10 +13,6 @@ namespace {
 using upstream::api;
 using upstream::api_t;
 
-result_t refuse(const std::string &reason) {
-    return {status_t::unimplemented, reason};
-}
-
 // oneDNN plans for as many threads as it finds when a primitive is made, and
 // takes as many as it finds when it is executed.
 class alone_t {

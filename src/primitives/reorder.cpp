@@ -11,10 +11,6 @@ namespace {
 using upstream::api;
 using upstream::api_t;
 
-result_t refuse(const char *reason) {
-    return {status_t::unimplemented, reason};
-}
-
 // Loops along which the scales vary, as oneDNN's mask over dimensions; -1
 // where it cannot be said so.
 int scales_mask(const operand_t &scales) {

@@ -9,10 +9,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 std::string shape_text(const dims_t &dims) {
     std::string result;
     for (const dim_t dim : dims)

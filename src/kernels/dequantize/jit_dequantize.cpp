@@ -12,10 +12,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 // Zero points are of src's family, as many bits as 32.
 result_t check_step_type(const problem_t &problem, const step_t &step) {
     const data_type_t type

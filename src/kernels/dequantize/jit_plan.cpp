@@ -292,10 +292,6 @@ private:
     jit_plan_t &plan_;
 };
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 } // namespace
 
 result_t make_jit_plan(const problem_t &problem, const jit_parameters_t &params,

@@ -53,10 +53,6 @@ private:
     int scales_ = -1;
 };
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, "portable_dequantize: " + why};
-}
-
 bool names_middle_operand(const problem_t &problem, const step_t &step) {
     return step.operand > 0
            && step.operand + 1 < static_cast<int>(problem.operands.size());

@@ -7,10 +7,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 result_t check_operand(const problem_t &problem, const step_t &step) {
     if (!has_operand(step.kind)) return {};
     if (step.operand <= 0

@@ -226,10 +226,6 @@ void copy_t::store_row(
     else std::memcpy(dst, from, static_cast<size_t>(bytes));
 }
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 // Rows of nibbles must begin at whole bytes, so that none shares one.
 bool at_bytes_but(const operand_t &operand, size_t dense) {
     if (operand.offset % 2 != 0) return false;

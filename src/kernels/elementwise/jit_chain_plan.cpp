@@ -12,10 +12,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 // The value is an integer after it.
 bool is_quantizing(const step_t &step) {
     return step.kind == step_kind_t::round && is_integer(step.type);

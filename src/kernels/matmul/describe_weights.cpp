@@ -5,10 +5,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 // Groups of rows, rows, columns: the strides of what varies with a group and a
 // column only.
 result_t describe_parameters(

@@ -243,9 +243,6 @@ void jit_dot_avx2_t::add_parts(const block_t &block) const noexcept {
 
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
-    const auto refuse = [](const char *why) {
-        return result_t(status_t::unimplemented, why);
-    };
     const jit_dot_avx2_shape_t shape = dot_avx2_shape_of(weights);
     if (shape.step == 0) return refuse("groups are not in whole vectors");
     // By blocks 4096 x 4096 u4 took 12.7 ms of eight rows and 15 of twelve, by

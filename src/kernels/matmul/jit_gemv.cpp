@@ -194,9 +194,6 @@ void jit_gemv_t::put_right(const block_t &block) const noexcept {
 
 result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         std::shared_ptr<const gemv_t> &gemv) {
-    const auto refuse = [](const char *why) {
-        return result_t(status_t::unimplemented, why);
-    };
     if (!has(isa, isa_avx2)) return refuse("there is no AVX2");
     const data_type_t zps = weights.zps.type;
     if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))

@@ -218,9 +218,6 @@ private:
 
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel) {
-    const auto refuse = [](const char *why) {
-        return result_t(status_t::unimplemented, why);
-    };
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
     if (format.is_packed && !has(isa, isa_avx512_core_vnni))
         return refuse("packed weights are parted by AVX-512 VNNI only");

@@ -64,9 +64,6 @@ int integer_stream_weights_t::vnni_bias() const {
 
 result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream) {
-    const auto refuse = [](const char *why) {
-        return result_t(status_t::unimplemented, why);
-    };
     const integer_format_t &format = weights.format;
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
     const bool by_column = format.depth_stride == 1;

@@ -14,10 +14,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t refuse(const std::string &why) {
-    return {status_t::unimplemented, why};
-}
-
 // The steps, by what they are; null where there is none.
 struct steps_t {
     const step_t *divide = nullptr, *zps = nullptr, *saturate = nullptr;
