@@ -1,7 +1,8 @@
 /// @file
 /// C API of the dnnl_dequant plugin: the few names that the standard oneDNN
-/// graph API (oneapi/dnnl/dnnl_graph.h) lacks. Everything else a program does
-/// through that API alone.
+/// graph API (oneapi/dnnl/dnnl_graph.h) lacks. They are used with that API's
+/// own functions: a program needs nothing of this header to have its ops run
+/// by the plugin, unless it uses these types, ops or attributes.
 
 #ifndef DNNL_DEQUANT_DNNL_DEQUANT_H
 #define DNNL_DEQUANT_DNNL_DEQUANT_H
@@ -47,15 +48,18 @@ typedef enum {
 /// Op kinds that oneDNN does not have, as values of dnnl_graph_op_kind_t, at
 /// the top of the C enum's range 0 to 127.
 typedef enum {
-    /// ONNX ExtendedQuantizeLinear of domain com.amd.quark; ports and
-    /// arithmetic as of QuantizeLinear, y also of 16 and 32 bits
+    /// ExtendedQuantizeLinear of the ONNX domain com.amd.quark; inputs, output
+    /// and arithmetic are those of QuantizeLinear, y may have 16 and 32 bits
+    /// too
     dnnl_dequant_op_ExtendedQuantizeLinear = 123,
     /// ONNX QuantizeLinear; inputs x, y_scale, [y_zero_point], output y:
     ///     y = saturate(round(x / y_scale) + y_zero_point)
-    /// A true division in f32, ties to even; a NaN quotient gives the zero
-    /// point. So a y_scale of 0 gives the ends of y's range by the sign of x,
-    /// the zero point for x = 0; an infinite or NaN one the zero point; a
-    /// negative one is a scale like others.
+    /// The division is a true one in f32; ties round to even; a NaN quotient
+    /// gives the zero point. It follows that
+    /// - y_scale 0 gives the end of y's range that x's sign says, and for x = 0
+    ///   the zero point
+    /// - an infinite or NaN y_scale gives the zero point
+    /// - a negative y_scale is a scale like others
     dnnl_dequant_op_QuantizeLinear = 124,
     /// ONNX DynamicQuantizeLinear; input x (f32, f16, bf16), outputs y (u8, or
     /// s8 in [-127, 127]), y_scale (f32), [y_zero_point (y's type)]:
@@ -65,9 +69,12 @@ typedef enum {
     ///     y = saturate(round(x / y_scale) + y_zero_point)
     /// or, without y_zero_point (y is s8), symmetric:
     ///     y_scale = max(most, -least) / 127
-    /// Each operation is one of f32, rounded once, ties to even. Of all of x;
-    /// or, by oneDNN's attributes qtype, axis and group_shape, of each channel
-    /// (y_scale is a list of them) or group (a grid). Defined beside ONNX:
+    /// Each operation is one of f32, rounded once, ties to even. The range is
+    /// that of all of x; or, by oneDNN's attributes qtype, axis and
+    /// group_shape,
+    /// of each channel (y_scale has one dimension) or of each group (y_scale
+    /// has
+    /// as many dimensions as x). What ONNX leaves open is defined so:
     /// - zeros alone, or no elements: y_scale 1 and the formula from there on,
     ///   so y_zero_point and y are 0 of u8, -127 of s8, 0 where symmetric
     /// - NaN takes no part in the range and gives the zero point
@@ -76,9 +83,14 @@ typedef enum {
     /// - a range too small for a y_scale above 0: y_scale 0, x above 0 gives
     ///   `highest`; y_zero_point is `highest`, or 0 where least is 0
     dnnl_dequant_op_DynamicQuantizeLinear = 125,
-    /// ONNX ExtendedDequantizeLinear of domain com.amd.quark
+    /// ExtendedDequantizeLinear of the ONNX domain com.amd.quark; inputs,
+    /// output
+    /// and arithmetic are those of DequantizeLinear
     dnnl_dequant_op_ExtendedDequantizeLinear = 126,
-    /// ONNX DequantizeLinear; inputs x, x_scale, [x_zero_point]
+    /// ONNX DequantizeLinear; inputs x, x_scale, [x_zero_point], output y:
+    ///     y = (x - x_zero_point) * x_scale
+    /// The difference is rounded to f32 once (of integers it is exact before
+    /// that), the product once, and that once to y's type.
     dnnl_dequant_op_DequantizeLinear = 127
 } dnnl_dequant_op_kind_t;
 
@@ -91,10 +103,10 @@ typedef enum {
     dnnl_dequant_attr_block_size = 0xFE
 } dnnl_dequant_attr_t;
 
-/// Switches the plugin's claims on or off for the whole process, like the
-/// environment's DNNL_DEQUANT_DISABLE=1 does from the start. Sampled when a
-/// graph is partitioned (and by dnnl_graph_partition_create_with_op); handles
-/// that exist keep working.
+/// Switches for the whole process whether the plugin claims partitions; it
+/// does from the start, unless the environment has DNNL_DEQUANT_DISABLE=1. The
+/// switch is read when a graph is partitioned (and by
+/// dnnl_graph_partition_create_with_op); handles that exist keep working.
 /// @param enabled zero for stock oneDNN behaviour
 DNNL_DEQUANT_API void dnnl_dequant_set_enabled(int enabled);
 
