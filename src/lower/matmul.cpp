@@ -55,8 +55,11 @@ public:
         const bool is_empty = count_of(shape_.begin(), shape_.end()) == 0;
         if (!is_empty)
             row_block_dims_ = note_row_blocks(product_, row_sizes_, plan_);
-        result = choose_integers_or_gemv();
-        if (result.ok() && !is_empty) result = choose_narrow();
+        // Where there is nothing to compute, strides tell nothing.
+        if (!is_empty) {
+            result = choose_integers_or_gemv();
+            if (result.ok()) result = choose_narrow();
+        }
         if (result.ok() && !plan_.integers && !plan_.narrow) result = cut();
         if (!result.ok()) return result;
         if (plan_.integers) cut_integer_cols();

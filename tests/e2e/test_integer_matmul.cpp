@@ -182,6 +182,26 @@ TEST(integer_matmul, few_rows_have_the_bits_of_many) {
                     }
 }
 
+TEST(integer_matmul, of_no_rows_columns_or_depth_is_not_planned) {
+    const quantized_src_t sources[]
+            = {{t::u8, qtype_t::per_tensor, 0, true, false},
+                    {t::s8, qtype_t::per_tensor, 0, false, true}};
+    for (const quantized_src_t &source : sources)
+        for (const auto &[src, weights] :
+                std::vector<std::pair<dims_t, dims_t>> {{{0, 64}, {64, 34}},
+                        {{3, 64}, {64, 0}}, {{1, 3, 64}, {1, 64, 0}},
+                        {{3, 0}, {0, 34}}})
+            for (const bool transposed : {false, true}) {
+                matmul_case_t c;
+                c.src = src;
+                c.weights = weights;
+                c.transpose_b = transposed;
+                SCOPED_TRACE(to_string(c));
+                check(c, source, false);
+                if (HasFailure()) return;
+            }
+}
+
 // Groups of eight are multiplied as f32, and so is a product in batches.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
