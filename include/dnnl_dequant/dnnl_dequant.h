@@ -49,8 +49,8 @@ typedef enum {
 /// the top of the C enum's range 0 to 127.
 typedef enum {
     /// ExtendedQuantizeLinear of the ONNX domain com.amd.quark; inputs, output
-    /// and arithmetic are those of QuantizeLinear, y may have 16 and 32 bits
-    /// too
+    /// and arithmetic are those of QuantizeLinear; y may also have 16 or 32
+    /// bits
     dnnl_dequant_op_ExtendedQuantizeLinear = 123,
     /// ONNX QuantizeLinear; inputs x, y_scale, [y_zero_point], output y:
     ///     y = saturate(round(x / y_scale) + y_zero_point)
@@ -71,10 +71,8 @@ typedef enum {
     ///     y_scale = max(most, -least) / 127
     /// Each operation is one of f32, rounded once, ties to even. The range is
     /// that of all of x; or, by oneDNN's attributes qtype, axis and
-    /// group_shape,
-    /// of each channel (y_scale has one dimension) or of each group (y_scale
-    /// has
-    /// as many dimensions as x). What ONNX leaves open is defined so:
+    /// group_shape, of each channel (y_scale has one dimension) or of each
+    /// group (y_scale has as many dimensions as x). What ONNX leaves open:
     /// - zeros alone, or no elements: y_scale 1 and the formula from there on,
     ///   so y_zero_point and y are 0 of u8, -127 of s8, 0 where symmetric
     /// - NaN takes no part in the range and gives the zero point
@@ -84,8 +82,7 @@ typedef enum {
     ///   `highest`; y_zero_point is `highest`, or 0 where least is 0
     dnnl_dequant_op_DynamicQuantizeLinear = 125,
     /// ExtendedDequantizeLinear of the ONNX domain com.amd.quark; inputs,
-    /// output
-    /// and arithmetic are those of DequantizeLinear
+    /// output and arithmetic are those of DequantizeLinear
     dnnl_dequant_op_ExtendedDequantizeLinear = 126,
     /// ONNX DequantizeLinear; inputs x, x_scale, [x_zero_point], output y:
     ///     y = (x - x_zero_point) * x_scale
