@@ -221,7 +221,8 @@ private:
                 round_up((shape_.back() + threads_ - 1) / threads_, panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
         const bool in_parts = plan_.gemv && plan_.gemv->partial_floats() > 1;
-        const dim_t most_sums = in_parts ? most_turned_sums : most_gemv_sums;
+        const dim_t most_sums
+                = in_parts ? most_transposed_sums : most_gemv_sums;
         if (plan_.gemv)
             most.cols = std::min(
                     few_weights_.by_column

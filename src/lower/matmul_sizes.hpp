@@ -59,7 +59,7 @@ inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns, isa_t isa) {
 // f32 by 4096 x 4096: 8192 sums 8.5 ms, 12288 5.3, 24576 7.7.
 constexpr dim_t most_gemv_cols = 12288, most_gemv_sums = 12288;
 // Of sums in many parts, as many as half a core's second cache holds.
-constexpr dim_t most_turned_sums = 4096;
+constexpr dim_t most_transposed_sums = 4096;
 // Columns whose scales and zero points stay in a core's first cache.
 constexpr dim_t most_dot_cols = 64;
 

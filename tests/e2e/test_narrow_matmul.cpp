@@ -40,7 +40,7 @@ TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
 
 const std::string by_blocks = "onednn_matmul_bf16",
                   by_column = "jit_matmul_dot_avx512_core_bf16",
-                  by_row = "jit_matmul_turned_avx512_core_bf16",
+                  by_row = "jit_matmul_transposed_avx512_core_bf16",
                   of_f32; // whatever it is
 
 bool is_narrow(const std::string &kernel) {

@@ -113,7 +113,7 @@ std::string taker_on_avx2(const gemv_weights_t &weights, dim_t rows) {
 #if defined(__x86_64__)
 TEST(gemv_of_avx2, leaves_the_rest_to_blocks) {
     const std::string by_row = "jit_matmul_few_rows_avx2",
-                      turned = "jit_matmul_turned_avx2",
+                      transposed = "jit_matmul_transposed_avx2",
                       by_column = "jit_matmul_dot_avx2";
     const std::string too_many = "there are too many rows",
                       no_tiles = "weights are not in whole tiles of nibbles";
@@ -122,11 +122,11 @@ TEST(gemv_of_avx2, leaves_the_rest_to_blocks) {
     w.depth = w.cols = w.pitch = w.group = 128;
     w.scales.type = t::f32;
     EXPECT_EQ(taker_on_avx2(w, 3), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 8), turned);
+    EXPECT_EQ(taker_on_avx2(w, 8), transposed);
     EXPECT_EQ(taker_on_avx2(w, 9), too_many);
     w.rounded = t::bf16;
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2), turned);
+    EXPECT_EQ(taker_on_avx2(w, 2), transposed);
     w.cols = w.pitch = 96;
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);
     EXPECT_EQ(taker_on_avx2(w, 2), no_tiles);
@@ -215,7 +215,7 @@ TEST_P(gemv, multiplies_whole_tiles) {
     const result_t result = make_gemv(w, 2, isa(), made);
     ASSERT_EQ(result.ok(), !is_avx2() || bits_of(w.type) == 4);
     if (!result.ok()) return;
-    EXPECT_EQ(std::string(made->name()).find("turned") != std::string::npos,
+    EXPECT_EQ(std::string(made->name()).find("transposed") != std::string::npos,
             bits_of(w.type) == 4);
     EXPECT_EQ(made->src_type(), bits_of(w.type) == 4 ? multiplied() : t::f32);
 }

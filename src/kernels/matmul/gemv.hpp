@@ -109,7 +109,7 @@ result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
 
 /// The same, of weights of 4 bits by row; unimplemented but for whole tiles of
 /// them.
-result_t make_turned(const gemv_weights_t &weights, dim_t rows,
+result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 
 } // namespace dnnl_dequant

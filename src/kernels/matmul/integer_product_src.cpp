@@ -17,13 +17,13 @@ uint8_t *at(void *base, dim_t bytes) {
 }
 
 // A sum that the compiler makes vectors of; of values with a sign or without,
-// the bit turned over first or last.
+// the bit flipped first or last.
 int32_t sum_of(const uint8_t *values, dim_t count, bool is_signed) {
-    const uint8_t turned = is_signed ? sign_bit : 0;
+    const uint8_t flipped = is_signed ? sign_bit : 0;
     int32_t sum = 0;
     for (dim_t k = 0; k < count; ++k)
-        sum += values[k] ^ turned;
-    return sum - static_cast<int32_t>(count) * turned;
+        sum += values[k] ^ flipped;
+    return sum - static_cast<int32_t>(count) * flipped;
 }
 
 // The lower four, of the lower halves of words.

@@ -12,7 +12,7 @@
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
-#include "kernels/matmul/jit_turn_avx2.hpp"
+#include "kernels/matmul/jit_transpose_nibbles_avx2.hpp"
 
 namespace dnnl_dequant {
 
@@ -22,7 +22,7 @@ namespace {
 constexpr dim_t most_floats_of_src = 4096;
 constexpr dim_t most_step = 32;
 // Of weights by row.
-constexpr dim_t longest_turned_piece = turn_avx2_rows / 2;
+constexpr dim_t longest_transposed_piece = transpose_avx2_rows / 2;
 
 class jit_dot_avx2_t : public gemv_t {
 public:
@@ -32,10 +32,10 @@ public:
 
     const char *name() const override {
         return weights_.by_column ? "jit_matmul_dot_avx2"
-                                  : "jit_matmul_turned_avx2";
+                                  : "jit_matmul_transposed_avx2";
     }
     dim_t panel() const override {
-        return weights_.by_column ? 1 : turn_avx2_cols;
+        return weights_.by_column ? 1 : transpose_avx2_cols;
     }
     bool parameters_by_column() const override { return weights_.by_column; }
     dim_t src_unit() const override { return shape_.step; }
@@ -44,7 +44,8 @@ public:
 
     result_t make() {
         result_t made;
-        if (!weights_.by_column) made = make_jit_turn_avx2(turn_);
+        if (!weights_.by_column)
+            made = make_jit_transpose_nibbles_avx2(transpose_);
         for (int rows = 1; rows <= shape_.most_rows() && made.ok(); ++rows)
             made = make_jit_dot_avx2_code(
                     weights_, rows, code_[static_cast<size_t>(rows)]);
@@ -69,7 +70,7 @@ private:
 
     bool is_one_group() const { return weights_.group >= weights_.depth; }
     dim_t pieces_at_once(dim_t rows) const;
-    void run_turned(const char *weights, const block_t &block,
+    void run_transposed(const char *weights, const block_t &block,
             const span_t &span) const noexcept;
     void run_rows(const columns_t &columns, const block_t &block,
             const span_t &span) const noexcept;
@@ -83,7 +84,7 @@ private:
 
     const gemv_weights_t weights_;
     const jit_dot_avx2_shape_t shape_;
-    std::unique_ptr<jit_turn_avx2_t> turn_;
+    std::unique_ptr<jit_transpose_nibbles_avx2_t> transpose_;
     std::array<std::unique_ptr<jit_dot_avx2_code_t>, most_dot_avx2_rows + 1>
             code_;
 };
@@ -111,7 +112,7 @@ dim_t jit_dot_avx2_t::pieces_at_once(dim_t rows) const {
     const dim_t depth = weights_.by_column ? most_floats_of_src
                                                      / std::min<dim_t>(rows,
                                                              shape_.most_rows())
-                                           : longest_turned_piece;
+                                           : longest_transposed_piece;
     return std::max<dim_t>(depth / shape_.piece, 1);
 }
 
@@ -134,34 +135,35 @@ void jit_dot_avx2_t::run(
                              pitch, 0, block.cols},
                     block, span);
         else
-            run_turned(weights + depth * pitch
-                               + bytes_of(weights_.type, block.first_col),
+            run_transposed(weights + depth * pitch
+                                   + bytes_of(weights_.type, block.first_col),
                     block, span);
         piece += count;
     } while (piece < pieces);
     add_parts(block);
 }
 
-void jit_dot_avx2_t::run_turned(const char *weights, const block_t &block,
+void jit_dot_avx2_t::run_transposed(const char *weights, const block_t &block,
         const span_t &span) const noexcept {
     constexpr dim_t bytes_ahead = 64;
-    alignas(64) char tile[turn_avx2_cols * turn_avx2_pitch];
+    alignas(64) char tile[transpose_avx2_cols * transpose_avx2_pitch];
     const dim_t depth
             = span.count * shape_.piece + (span.has_rest ? shape_.rest : 0);
     const dim_t block_bytes = bytes_of(weights_.type, block.cols);
-    jit_turn_avx2_args_t args;
+    jit_transpose_nibbles_avx2_args_t args;
     args.to = tile;
     args.pitch = bytes_of(weights_.type, weights_.pitch);
-    args.steps = depth / turn_avx2_step;
-    for (dim_t n = 0; n < block.cols; n += turn_avx2_cols) {
+    args.steps = depth / transpose_avx2_step;
+    for (dim_t n = 0; n < block.cols; n += transpose_avx2_cols) {
         const dim_t at = bytes_of(weights_.type, n);
         args.from = weights + at;
         // From a row's end on it is the next span's.
         args.ahead = bytes_ahead;
         if (at + bytes_ahead >= block_bytes)
             args.ahead += depth * args.pitch - block_bytes;
-        (*turn_)(args);
-        run_rows({tile, turn_avx2_pitch, n, turn_avx2_cols}, block, span);
+        (*transpose_)(args);
+        run_rows({tile, transpose_avx2_pitch, n, transpose_avx2_cols}, block,
+                span);
     }
 }
 
@@ -251,9 +253,10 @@ result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
     if (rows > (shape.planes > 2 ? 4 : 8))
         return refuse("there are too many rows");
     if (!weights.by_column
-            && (bits_of(weights.type) != 4 || weights.cols % turn_avx2_cols != 0
-                    || weights.depth % turn_avx2_step != 0
-                    || shape.piece > longest_turned_piece))
+            && (bits_of(weights.type) != 4
+                    || weights.cols % transpose_avx2_cols != 0
+                    || weights.depth % transpose_avx2_step != 0
+                    || shape.piece > longest_transposed_piece))
         return refuse("weights are not in whole tiles of nibbles");
     auto made = std::make_shared<jit_dot_avx2_t>(weights);
     const result_t result = made->make();

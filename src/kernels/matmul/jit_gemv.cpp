@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/matmul/jit_apart.hpp"
+#include "kernels/matmul/jit_deinterleave.hpp"
 #include "kernels/matmul/jit_gemv_code.hpp"
 
 namespace dnnl_dequant {
@@ -45,7 +45,7 @@ public:
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
-        result_t made = make_apart();
+        result_t made = make_deinterleave();
         const auto make_code
                 = is_avx2() ? make_jit_gemv_avx2_code : make_jit_gemv_code;
         for (dim_t r = 1; r <= rows && made.ok(); ++r)
@@ -60,23 +60,26 @@ public:
 private:
     bool is_avx2() const { return panel_.lanes == 8; }
 
-    result_t make_apart() {
+    result_t make_deinterleave() {
         const auto bias = is_avx2() ? gemv_zp_bias_avx2 : gemv_zp_bias;
         std::vector<float> biases;
         for (int v = 0; v < panel_.vectors; ++v)
             biases.push_back(bias(weights_, v));
         if (is_avx2()) {
-            if (!panel_.apart) return {};
-            result_t made
-                    = make_jit_apart_words(panel_.vectors, {}, scales_apart_);
+            if (!panel_.deinterleaved) return {};
+            result_t made = make_jit_deinterleave_words(
+                    panel_.vectors, {}, deinterleave_scales_);
             if (made.ok())
-                made = make_jit_apart_words(panel_.vectors, biases, zps_apart_);
+                made = make_jit_deinterleave_words(
+                        panel_.vectors, biases, deinterleave_zps_);
             return made;
         }
-        const int apart = panel_.apart ? panel_.vectors : 1;
-        if (!panel_.apart) biases.resize(1);
-        result_t made = make_jit_apart(apart, {}, scales_apart_);
-        if (made.ok()) made = make_jit_apart(apart, biases, zps_apart_);
+        const int vectors = panel_.deinterleaved ? panel_.vectors : 1;
+        if (!panel_.deinterleaved) biases.resize(1);
+        result_t made
+                = make_jit_deinterleave(vectors, {}, deinterleave_scales_);
+        if (made.ok())
+            made = make_jit_deinterleave(vectors, biases, deinterleave_zps_);
         return made;
     }
 
@@ -87,7 +90,7 @@ private:
     const gemv_weights_t weights_;
     const jit_gemv_panel_t panel_;
     const dim_t strip_rows_;
-    std::unique_ptr<jit_apart_t> scales_apart_, zps_apart_;
+    std::unique_ptr<jit_deinterleave_t> deinterleave_scales_, deinterleave_zps_;
     std::array<std::unique_ptr<jit_gemv_code_t>, most_rows + 1> code_;
 };
 
@@ -99,18 +102,18 @@ void jit_gemv_t::add_bias(float *zps, dim_t count) const noexcept {
 }
 
 void jit_gemv_t::arrange_parameters(const block_t &block) const noexcept {
-    const dim_t unit = panel_.apart ? panel_.cols() : 16;
+    const dim_t unit = panel_.deinterleaved ? panel_.cols() : 16;
     for (dim_t g = 0; g < weights_.groups(); ++g) {
         float *const zps = block.zps + g * block.c_pitch;
         if (weights_.zps.type == data_type_t::undef)
             std::fill_n(zps, block.cols, 0.f);
-        if (is_avx2() && !panel_.apart) {
+        if (is_avx2() && !panel_.deinterleaved) {
             add_bias(zps, block.cols);
             continue;
         }
-        (*zps_apart_)(zps, block.cols / unit);
-        if (panel_.apart)
-            (*scales_apart_)(
+        (*deinterleave_zps_)(zps, block.cols / unit);
+        if (panel_.deinterleaved)
+            (*deinterleave_scales_)(
                     block.scales + g * block.c_pitch, block.cols / unit);
     }
 }
@@ -148,7 +151,7 @@ void jit_gemv_t::run(
         args.zps = block.zps + group * block.c_pitch;
         code(args);
     }
-    if (panel_.apart) put_right(block);
+    if (panel_.deinterleaved) put_right(block);
 }
 
 // A panel's columns side by side again. Of a number of vectors that is known,
@@ -156,12 +159,12 @@ void jit_gemv_t::run(
 template <size_t vectors>
 void join_columns(float *c, dim_t panels) noexcept {
     constexpr size_t lanes = 16, cols = vectors * lanes;
-    float apart[cols];
+    float lane_order[cols];
     for (dim_t p = 0; p < panels; ++p, c += cols) {
-        std::copy_n(c, cols, apart);
+        std::copy_n(c, cols, lane_order);
         for (size_t i = 0; i < lanes; ++i)
             for (size_t v = 0; v < vectors; ++v)
-                c[i * vectors + v] = apart[v * lanes + i];
+                c[i * vectors + v] = lane_order[v * lanes + i];
     }
 }
 
@@ -169,14 +172,14 @@ void join_columns(float *c, dim_t panels) noexcept {
 template <size_t vectors>
 void join_words(float *c, dim_t panels) noexcept {
     constexpr size_t lanes = 8, side = 4, cols = vectors * lanes;
-    float apart[cols];
+    float lane_order[cols];
     for (dim_t p = 0; p < panels; ++p, c += cols) {
-        std::copy_n(c, cols, apart);
+        std::copy_n(c, cols, lane_order);
         for (size_t v = 0; v < vectors; ++v)
             for (size_t i = 0; i < lanes; ++i)
                 c[(i / side * vectors + v / side * side + i % side) * side
                         + v % side]
-                        = apart[v * lanes + i];
+                        = lane_order[v * lanes + i];
     }
 }
 
@@ -209,7 +212,7 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         return make_dot_avx2(weights, rows, gemv);
     if (weights.by_column) return make_dot(weights, gemv);
     if (!is_avx2 && rounds) {
-        const result_t made = make_turned(weights, rows, gemv);
+        const result_t made = make_transposed(weights, rows, gemv);
         if (made.is_final()) return made;
     }
     if (panel.vectors == 0)

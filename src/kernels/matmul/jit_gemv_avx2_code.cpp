@@ -3,12 +3,12 @@
 // in registers, and is scaled once at the group's end.
 //
 // An integer in the mantissa of 2^23 is the number 2^23 more, to which the zero
-// points were raised before. Of a signed one the sign is turned over, which
+// points were raised before. Of a signed one the sign is flipped, which
 // adds half its range. A word has four nibbles. One operation cuts the same one
 // out of sixteen words, and one more puts the upper halves of 2^23 between
 // eight of them: a nibble at bit 8 of 2^15, which is the same to it. So a
 // vector has each word's j-th nibble; scales, zero points and sums are in that
-// order too, which jit_apart_words() makes.
+// order too, which jit_deinterleave_words() makes.
 //
 // What the graph rounds is scaled and rounded one by one; of one row only.
 //

@@ -5,7 +5,7 @@
 // A nibble at bit b of a lane, in the mantissa of 2^(23 - b), is the number
 // 2^(23 - b) + nibble; so one operation cuts it out and makes it a float, and
 // one subtracts the zero point, to which 2^(23 - b) was added before. Both are
-// exact. Of a signed one the sign is turned over, which adds 8. Of 8 bits the
+// exact. Of a signed one the sign is flipped, which adds 8. Of 8 bits the
 // same serves, with b = 0 and 128.
 // A lane has as many nibbles as a panel has vectors: vector j has the j-th of
 // each lane. Scales, zero points and sums are in that order too.
@@ -61,10 +61,10 @@ public:
 
 private:
     // Where sums leave room: zero points, a row's one element of a, and what
-    // is turned over.
+    // is flipped.
     bool has_room() const { return rows_ == 1; }
     Zmm zp(int v) const { return Zmm(vectors_ + v); }
-    Zmm turned(int bit) const { return Zmm(2 * most_vectors + bit / 4); }
+    Zmm flipped(int bit) const { return Zmm(2 * most_vectors + bit / 4); }
     const Zmm vmm_a_ {23}, raw_ {24};
     Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
     Zmm weight(int v) const { return Zmm(30 + v % 2); }
@@ -74,7 +74,7 @@ private:
         for (int v = 0; v < count; ++v) {
             if (is_nibble(w_)) vmovups(mask(4 * v), constant(0xfu << (4 * v)));
             if (has_room())
-                vmovups(turned(4 * v), constant(turned_bits(4 * v)));
+                vmovups(flipped(4 * v), constant(flipped_bits(4 * v)));
         }
     }
 
@@ -100,7 +100,7 @@ private:
 
     // What makes a number of a nibble at `bit`: unit_number(), and the bit that
     // says its sign.
-    uint32_t turned_bits(int bit) const {
+    uint32_t flipped_bits(int bit) const {
         uint32_t bits;
         const float number = unit_number(bit);
         std::memcpy(&bits, &number, sizeof(bits));
@@ -112,20 +112,20 @@ private:
     void make_number(int v) {
         const Zmm w = weight(v);
         const int bit = bit_of(w_, v);
-        const Address in_memory = constant(turned_bits(bit));
-        const Zmm in_register = turned(bit);
-        const Operand &turn
+        const Address in_memory = constant(flipped_bits(bit));
+        const Zmm in_register = flipped(bit);
+        const Operand &flip
                 = has_room() ? static_cast<const Operand &>(in_register)
                              : in_memory;
         if (!is_nibble(w_)) {
             vpmovzxbd(w, ptr[rcx + weights_bytes(v)]);
-            vpxord(w, w, turn);
+            vpxord(w, w, flip);
             return;
         }
         if (v == first_high) vpsrld(raw_, raw_, high_shift);
         vmovdqa32(w, raw_);
-        constexpr uint8_t masked_and_turned = 0x6a; // (w & mask) ^ turned
-        vpternlogd(w, mask(bit), turn, masked_and_turned);
+        constexpr uint8_t masked_and_flipped = 0x6a; // (w & mask) ^ flipped
+        vpternlogd(w, mask(bit), flip, masked_and_flipped);
     }
 
     void multiply(const Zmm &value, int v) {

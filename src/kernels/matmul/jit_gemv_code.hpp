@@ -22,11 +22,11 @@ struct jit_gemv_args_t {
 };
 
 /// Columns of a panel: `vectors` of as many lanes, each of every `vectors`-th
-/// column where `apart`, else one after the other; on AVX2 apart in the order
-/// of make_jit_apart_words().
+/// column where `deinterleaved`, else one after the other; on AVX2 in the order
+/// of make_jit_deinterleave_words().
 struct jit_gemv_panel_t {
     int vectors = 0;
-    bool apart = false;
+    bool deinterleaved = false;
     dim_t lanes = 16;
     dim_t cols() const { return vectors * lanes; }
 };

@@ -138,7 +138,7 @@ private:
     void unpack_part(const integer_weights_t &weights, dim_t k,
             const integer_group_t &group) const noexcept {
         uint8_t rows[rows_of_quad][integer_panel];
-        std::memset(rows, turned_bits(format_), sizeof(rows));
+        std::memset(rows, flipped_bits(format_), sizeof(rows));
         const auto bytes
                 = static_cast<size_t>(bytes_of(format_.weights, weights.cols));
         for (dim_t r = 0; r < std::min(rows_of_quad, weights.depth - k); ++r)

@@ -76,9 +76,9 @@ result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
 result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
         std::unique_ptr<jit_integer_columns_t> &code);
 
-/// The bits of stored weights that are turned over, which adds the bias: of a
+/// The bits of stored weights that are flipped, which adds the bias: of a
 /// byte, or of both its nibbles.
-uint8_t turned_bits(const integer_format_t &format);
+uint8_t flipped_bits(const integer_format_t &format);
 
 } // namespace dnnl_dequant
 

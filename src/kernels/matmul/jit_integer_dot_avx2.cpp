@@ -16,14 +16,14 @@ jit_integer_dot_avx2_base_t::jit_integer_dot_avx2_base_t(
 void jit_integer_dot_avx2_base_t::load_constants() {
     vmovups(mask_, constant(0x0f0f0f0fu));
     vmovups(ones_, constant(0x00010001u));
-    vmovups(turned_, constant(turned_bits()));
+    vmovups(flipped_, constant(flipped_bits()));
     vpxor(zero_, zero_, zero_);
 }
 
 void jit_integer_dot_avx2_base_t::load_weights(
         const Ymm &to, const Address &from) {
     if (bias_ == 0) vmovdqu(to, from);
-    else vpxor(to, turned_, from);
+    else vpxor(to, flipped_, from);
 }
 
 void jit_integer_dot_avx2_base_t::load_few_weights(const Ymm &to,
@@ -37,11 +37,11 @@ void jit_integer_dot_avx2_base_t::load_few_weights(const Ymm &to,
         vinserti128(to, to, high_half, 1);
     }
     if (bias_ == 0) return;
-    lanes_t turned {};
+    lanes_t flipped {};
     for (dim_t i = 0; i < bytes; ++i)
-        turned[static_cast<size_t>(i / 4)] |= (turned_bits() & 0xffu)
-                                              << (i % 4 * 8);
-    vpxor(to, to, constant(turned));
+        flipped[static_cast<size_t>(i / 4)] |= (flipped_bits() & 0xffu)
+                                               << (i % 4 * 8);
+    vpxor(to, to, constant(flipped));
 }
 
 // By two loads, which may overlap.

@@ -27,7 +27,7 @@ protected:
     /// The first eight vectors, of eight dwords each, become the last.
     void transpose_eights();
 
-    const Xbyak::Ymm mask_ {12}, ones_ {13}, turned_ {14}, zero_ {15};
+    const Xbyak::Ymm mask_ {12}, ones_ {13}, flipped_ {14}, zero_ {15};
 
 private:
     void load_half(const Xbyak::Xmm &to, const Xbyak::Xmm &rest,

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/matmul/jit_integer_dot_frame.hpp"
-#include "kernels/matmul/jit_transpose.hpp"
+#include "kernels/matmul/jit_transpose_dwords.hpp"
 
 namespace dnnl_dequant {
 
@@ -152,7 +152,7 @@ private:
         const Zmm low = take(), high = take(), a = take();
         const auto at = static_cast<size_t>(offset_);
         if (is_part) {
-            vmovups(low, constant(turned_bits()));
+            vmovups(low, constant(flipped_bits()));
             vmovdqu8(low | k1, ptr[rax + at]);
         } else {
             vmovdqu32(low, ptr[rax + at]);

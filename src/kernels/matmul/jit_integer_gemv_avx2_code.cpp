@@ -131,7 +131,7 @@ private:
         vmovdqu(low_, ptr[row(rax, first)]);
         if (part == 0) vpunpcklbw(low_, low_, ptr[row(rax, first + 1)]);
         else vpunpckhbw(low_, low_, ptr[row(rax, first + 1)]);
-        if (bias_ != 0) vpxor(low_, low_, constant(turned_bits()));
+        if (bias_ != 0) vpxor(low_, low_, constant(flipped_bits()));
         vpsrlw(high_, low_, 4);
         for (const Ymm &nibbles : {low_, high_})
             if (has_mask()) vpand(nibbles, nibbles, mask_of_few_);

@@ -17,7 +17,7 @@ jit_integer_stream_base_t::jit_integer_stream_base_t(
     , w_(weights)
     , bias_(bias) {}
 
-uint32_t jit_integer_stream_base_t::turned_bits() const {
+uint32_t jit_integer_stream_base_t::flipped_bits() const {
     if (bias_ == 0) return 0;
     return is_nibble() ? 0x88888888u : 0x80808080u;
 }
@@ -28,22 +28,22 @@ void jit_integer_stream_base_t::load_zps(const Xmm &zps, const Address &from) {
 }
 
 void jit_integer_stream_vnni_t::load_constants() {
-    const uint32_t bits = h_.turned_bits();
+    const uint32_t bits = h_.flipped_bits();
     h_.vmovups(mask_, h_.constant(0x0f0f0f0fu));
     h_.vmovups(
-            turned_, h_.constant(bits & (h_.is_nibble() ? 0x0f0f0f0fu : ~0u)));
+            flipped_, h_.constant(bits & (h_.is_nibble() ? 0x0f0f0f0fu : ~0u)));
 }
 
 void jit_integer_stream_vnni_t::make_bytes(const Zmm &low, const Zmm &high) {
-    constexpr uint8_t masked_and_turned = 0x6a; // (low & mask) ^ turned
-    const bool turns = h_.turned_bits() != 0;
+    constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
+    const bool flips = h_.flipped_bits() != 0;
     if (!h_.is_nibble()) {
-        if (turns) h_.vpxord(low, low, turned_);
+        if (flips) h_.vpxord(low, low, flipped_);
         return;
     }
     h_.vpsrlw(high, low, 4);
     for (const Zmm &nibbles : {low, high})
-        if (turns) h_.vpternlogd(nibbles, mask_, turned_, masked_and_turned);
+        if (flips) h_.vpternlogd(nibbles, mask_, flipped_, masked_and_flipped);
         else h_.vpandd(nibbles, nibbles, mask_);
 }
 

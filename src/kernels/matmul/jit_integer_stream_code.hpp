@@ -11,8 +11,8 @@ class jit_integer_stream_base_t : public jit_generator_t {
 public:
     bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
     bool is_src_signed() const { return w_.is_src_signed; }
-    /// The stored bits that are turned over, which adds the bias.
-    uint32_t turned_bits() const;
+    /// The stored bits that are flipped, which adds the bias.
+    uint32_t flipped_bits() const;
 
 protected:
     /// bias  what is added to the weights' integers
@@ -48,7 +48,7 @@ public:
 
 private:
     jit_integer_stream_base_t &h_;
-    const Xbyak::Zmm mask_ {31}, turned_ {30};
+    const Xbyak::Zmm mask_ {31}, flipped_ {30};
 };
 
 /// Four rows of weights at a time down a strip of one group, panel after panel

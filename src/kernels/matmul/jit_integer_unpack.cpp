@@ -12,7 +12,7 @@
 #include <cstddef>
 
 #include "kernels/matmul/jit_integer_unpack_code.hpp"
-#include "kernels/matmul/jit_transpose.hpp"
+#include "kernels/matmul/jit_transpose_dwords.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,25 +35,25 @@ protected:
 
     bool splits() const { return is_nibble() && !format_.is_packed; }
     bool sums() const { return format_.has_src_zps && !format_.is_packed; }
-    const Zmm ones_ {31}, mask_ {30}, turned_ {29};
+    const Zmm ones_ {31}, mask_ {30}, flipped_ {29};
 
     void load_constants() {
-        const uint32_t bits = turned_bits(format_) * 0x01010101u;
+        const uint32_t bits = flipped_bits(format_) * 0x01010101u;
         vmovups(ones_, constant(0x01010101));
         vmovups(mask_, constant(0x0f0f0f0f));
-        vmovups(turned_, constant(splits() ? bits & 0x0f0f0f0f : bits));
+        vmovups(flipped_, constant(splits() ? bits & 0x0f0f0f0f : bits));
     }
 
     // The lower nibble of each byte stays in `low`.
     void split(const Zmm &low, const Zmm &high) {
-        constexpr uint8_t masked_and_turned = 0x6a; // (low & mask) ^ turned
+        constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
         vpsrld(high, low, 4);
-        vpternlogd(low, mask_, turned_, masked_and_turned);
-        vpternlogd(high, mask_, turned_, masked_and_turned);
+        vpternlogd(low, mask_, flipped_, masked_and_flipped);
+        vpternlogd(high, mask_, flipped_, masked_and_flipped);
     }
 
-    void turn(const Zmm &x) {
-        if (turned_bits(format_) != 0) vpxord(x, x, turned_);
+    void flip(const Zmm &x) {
+        if (flipped_bits(format_) != 0) vpxord(x, x, flipped_);
     }
 
     void store(const RegExp &to, const Zmm &quads, const Zmm &sum) {
@@ -140,7 +140,7 @@ private:
         for (int i = 0; i < 2; ++i) {
             const Zmm &quads = i == 0 ? x : next;
             vpshufb(quads, quads, bytes_);
-            turn(quads);
+            flip(quads);
             vmovups(ptr[rcx + bytes(i)], quads);
         }
     }
@@ -153,7 +153,7 @@ private:
                       next = loaded(4 * i + 2);
             load(x, static_cast<size_t>(i) * 16);
             if (!is_nibble()) {
-                turn(x);
+                flip(x);
                 store(rcx + bytes(i), x, sum(i));
                 continue;
             }
@@ -262,7 +262,7 @@ private:
             vmovups(x, ptr[from]);
             return;
         }
-        vmovups(x, constant(turned_bits(format_) * 0x01010101u));
+        vmovups(x, constant(flipped_bits(format_) * 0x01010101u));
         vmovdqu8(x | k1, ptr[from]);
     }
 
@@ -290,7 +290,7 @@ private:
                 jle(l_end, T_NEAR);
             }
             if (splits()) split(Zmm(j), high_);
-            else turn(Zmm(j));
+            else flip(Zmm(j));
             store(rcx + next() * quad_bytes, Zmm(j), sum(quad));
             if (splits()) store(rcx + next() * quad_bytes, high_, sum(quad));
         }
@@ -300,7 +300,7 @@ private:
 
 } // namespace
 
-uint8_t turned_bits(const integer_format_t &format) {
+uint8_t flipped_bits(const integer_format_t &format) {
     switch (format.weights) {
     case data_type_t::s4: return 0x88;
     case data_type_t::s8: return 0x80;

@@ -39,8 +39,8 @@ protected:
         vpand(high, high, constant(0x0f0f0f0f));
     }
 
-    void turn(const Ymm &x) {
-        const uint32_t bits = turned_bits(format_) * 0x01010101u;
+    void flip(const Ymm &x) {
+        const uint32_t bits = flipped_bits(format_) * 0x01010101u;
         if (bits != 0) vpxor(x, x, constant(bits));
     }
 };
@@ -110,8 +110,8 @@ private:
                       second = other(4);
             vmovdqu(high, ptr[row(2 * pair) + bytes]);
             vmovdqu(second, ptr[row(2 * pair + 1) + bytes]);
-            turn(high);
-            turn(second);
+            flip(high);
+            flip(second);
             vpunpcklbw(low, high, second);
             vpunpckhbw(high, high, second);
         }
@@ -281,7 +281,7 @@ private:
     void gather_bytes() {
         for (int i = 0; i < cols; ++i) {
             Label l_byte;
-            mov(r12d, turned_bits(format_) * 0x01010101u);
+            mov(r12d, flipped_bits(format_) * 0x01010101u);
             mov(r13, r8);
             lea(r14, ptr[column_of_eight(i)]);
             L(l_byte);
@@ -299,7 +299,7 @@ private:
         const int parts = is_nibble() ? 2 : 1;
         for (int i = 0; i < count; ++i) {
             const Ymm quads = transposed(i);
-            turn(quads);
+            flip(quads);
             const auto at = static_cast<uint32_t>(i * parts) * quad_bytes;
             if (is_nibble()) {
                 split(quads, high(i));

@@ -11,13 +11,13 @@
 // lie, the table and a vector of weights; then those of a, the numbers of a
 // nibble, scratch, and what rounding needs.
 
-#include "kernels/matmul/jit_turned_code.hpp"
+#include "kernels/matmul/jit_transposed_code.hpp"
 
 #if defined(__x86_64__)
 
 #include <cstddef>
 
-#include "kernels/matmul/jit_turn.hpp"
+#include "kernels/matmul/jit_transpose_nibbles.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
@@ -28,22 +28,22 @@ namespace {
 
 constexpr int quarters = 4;
 // From one quarter's column to the next one's.
-constexpr int quarter_cols = turned_tile / quarters;
+constexpr int quarter_cols = transposed_tile / quarters;
 constexpr int vector_bytes = 64;
 
-class jit_turned_generator_t : public jit_generator_t,
-                               public jit_turned_code_t {
+class jit_transposed_generator_t : public jit_generator_t,
+                                   public jit_transposed_code_t {
 public:
-    jit_turned_generator_t(const gemv_weights_t &weights, int rows)
-        : jit_generator_t("jit_turned")
+    jit_transposed_generator_t(const gemv_weights_t &weights, int rows)
+        : jit_generator_t("jit_transposed")
         , w_(weights)
         , rows_(rows)
-        , vectors_(turned_step_of(weights).vectors)
+        , vectors_(transposed_step_of(weights).vectors)
         , lookup_(*this, w_)
         , lanes_(*this, scratch().getIdx() + 1, data_type_t::undef) {}
 
-    void operator()(jit_turned_args_t &args) const override {
-        getCode<void (*)(jit_turned_args_t *)>()(&args);
+    void operator()(jit_transposed_args_t &args) const override {
+        getCode<void (*)(jit_transposed_args_t *)>()(&args);
     }
 
 private:
@@ -80,8 +80,8 @@ private:
         four_columns();
         dec(r10);
         jnz(l_columns, T_NEAR);
-        mov(arg(offsetof(jit_turned_args_t, ahead)), r13);
-        mov(arg(offsetof(jit_turned_args_t, ahead_end)), r14);
+        mov(arg(offsetof(jit_transposed_args_t, ahead)), r13);
+        mov(arg(offsetof(jit_transposed_args_t, ahead_end)), r14);
         postamble();
         L(l_constants);
         lanes_.load_constants();
@@ -89,15 +89,15 @@ private:
     }
 
     void load_arguments() {
-        mov(rsi, arg(offsetof(jit_turned_args_t, tile)));
-        mov(rax, arg(offsetof(jit_turned_args_t, a)));
-        mov(r8, arg(offsetof(jit_turned_args_t, a_pitch)));
-        mov(r11, arg(offsetof(jit_turned_args_t, scales)));
-        mov(r12, arg(offsetof(jit_turned_args_t, zps)));
-        mov(rdx, arg(offsetof(jit_turned_args_t, sums)));
-        mov(r9, arg(offsetof(jit_turned_args_t, sums_pitch)));
-        mov(r13, arg(offsetof(jit_turned_args_t, ahead)));
-        mov(r14, arg(offsetof(jit_turned_args_t, ahead_end)));
+        mov(rsi, arg(offsetof(jit_transposed_args_t, tile)));
+        mov(rax, arg(offsetof(jit_transposed_args_t, a)));
+        mov(r8, arg(offsetof(jit_transposed_args_t, a_pitch)));
+        mov(r11, arg(offsetof(jit_transposed_args_t, scales)));
+        mov(r12, arg(offsetof(jit_transposed_args_t, zps)));
+        mov(rdx, arg(offsetof(jit_transposed_args_t, sums)));
+        mov(r9, arg(offsetof(jit_transposed_args_t, sums_pitch)));
+        mov(r13, arg(offsetof(jit_transposed_args_t, ahead)));
+        mov(r14, arg(offsetof(jit_transposed_args_t, ahead_end)));
         mov(r10d, static_cast<uint32_t>(quarter_cols));
         lea(rbx, ptr[rax + r8 * 2]);
         vmovups(numbers(), constant(nibble_numbers(w_.type)));
@@ -128,10 +128,10 @@ private:
         add(r13, bytes(quarters));
         cmp(r13, r14);
         jb(l_within, T_NEAR);
-        mov(r13, arg(offsetof(jit_turned_args_t, ahead_row)));
-        add(r13, arg(offsetof(jit_turned_args_t, ahead_pitch)));
-        mov(arg(offsetof(jit_turned_args_t, ahead_row)), r13);
-        add(r14, arg(offsetof(jit_turned_args_t, ahead_pitch)));
+        mov(r13, arg(offsetof(jit_transposed_args_t, ahead_row)));
+        add(r13, arg(offsetof(jit_transposed_args_t, ahead_pitch)));
+        mov(arg(offsetof(jit_transposed_args_t, ahead_row)), r13);
+        add(r14, arg(offsetof(jit_transposed_args_t, ahead_pitch)));
         L(l_within);
     }
 
@@ -139,7 +139,7 @@ private:
     void load_weights() {
         constexpr uint8_t even = 0x88, odd = 0xdd;
         const auto part = [&](int p) {
-            return ptr[rsi + static_cast<uint32_t>(p * turned_part_bytes)];
+            return ptr[rsi + static_cast<uint32_t>(p * transposed_part_bytes)];
         };
         const Zmm first = weight(0), second = weight(1);
         vmovups(raw(0), part(0));
@@ -191,14 +191,14 @@ private:
 
 } // namespace
 
-nibble_step_t turned_step_of(const gemv_weights_t &weights) {
+nibble_step_t transposed_step_of(const gemv_weights_t &weights) {
     if (weights.multiplied == data_type_t::bf16) return {4, 32};
     return {8, 16};
 }
 
-result_t make_jit_turned_code(const gemv_weights_t &weights, int rows,
-        std::unique_ptr<jit_turned_code_t> &code) {
-    return make_jit_as<jit_turned_generator_t>(code, weights, rows);
+result_t make_jit_transposed_code(const gemv_weights_t &weights, int rows,
+        std::unique_ptr<jit_transposed_code_t> &code) {
+    return make_jit_as<jit_transposed_generator_t>(code, weights, rows);
 }
 
 } // namespace dnnl_dequant

@@ -1,20 +1,21 @@
 // 32 rows at a time, and of these the even columns, then the odd ones. Two
 // rows' nibbles of a column become a byte, which makes 16 vectors of bytes;
-// four rounds of unpacking turn the 16 x 16 bytes in each half of them, as in
-// jit_turn.cpp. Every other vector goes three rounds, waits in memory for the
-// others, and the last round brings them together: so registers are enough.
+// four rounds of unpacking transpose the 16 x 16 bytes in each half of them, as
+// in jit_transpose_nibbles.cpp. Every other vector goes three rounds, waits in
+// memory for the others, and the last round brings them together: so registers
+// are enough.
 //
-// Registers: those of jit_turn_rows_t; rdi the arguments; rdx the turned tile;
-// rcx steps to go; r13 how far ahead weights are asked for, r14 a row there. A
-// round's vectors are the first eight or the last, in turns.
+// Registers: those of jit_transpose_rows_t; rdi the arguments; rdx the
+// transposed tile; rcx steps to go; r13 how far ahead weights are asked for,
+// r14 a row there. A round's vectors are the first eight or the last, in turns.
 
-#include "kernels/matmul/jit_turn_avx2.hpp"
+#include "kernels/matmul/jit_transpose_nibbles_avx2.hpp"
 
 #if defined(__x86_64__)
 
 #include <cstddef>
 
-#include "kernels/matmul/jit_turn_rows.hpp"
+#include "kernels/matmul/jit_transpose_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -25,14 +26,15 @@ namespace {
 constexpr int half = 8, rounds_apart = 3;
 constexpr uint32_t vector_bytes = 32;
 // Of vectors that wait, and of rows.
-constexpr uint32_t room = (half + turn_avx2_step) * vector_bytes;
+constexpr uint32_t room = (half + transpose_avx2_step) * vector_bytes;
 
-class generator_t : public jit_turn_rows_t, public jit_turn_avx2_t {
+class generator_t : public jit_transpose_rows_t,
+                    public jit_transpose_nibbles_avx2_t {
 public:
-    using args_t = jit_turn_avx2_args_t;
+    using args_t = jit_transpose_nibbles_avx2_args_t;
 
     generator_t()
-        : jit_turn_rows_t("jit_turn_avx2") {}
+        : jit_transpose_rows_t("jit_transpose_nibbles_avx2") {}
 
     void operator()(const args_t &args) const override {
         getCode<void (*)(const args_t *)>()(&args);
@@ -67,7 +69,7 @@ private:
             last_round(odd);
         }
         go_on();
-        add(rdx, static_cast<uint32_t>(turn_avx2_step / 2));
+        add(rdx, static_cast<uint32_t>(transpose_avx2_step / 2));
         dec(rcx);
         jnz(l_step, T_NEAR);
         add(rsp, room);
@@ -77,7 +79,7 @@ private:
     // Both halves of nibbles are taken from here: rows half a page apart meet
     // in two sets of the first cache.
     void copy_rows() {
-        for (int r = 0; r < turn_avx2_step; ++r) {
+        for (int r = 0; r < transpose_avx2_step; ++r) {
             vmovups(Ymm(r % half), row(r));
             vmovups(copied(r), Ymm(r % half));
         }
@@ -88,7 +90,7 @@ private:
 
     void ask_ahead() {
         lea(r14, ptr[rax + r13]);
-        for (int r = 0; r < turn_avx2_step; ++r) {
+        for (int r = 0; r < transpose_avx2_step; ++r) {
             prefetcht1(ptr[r14]);
             add(r14, rsi);
         }
@@ -133,17 +135,18 @@ private:
     // A column, and the one half a tile further.
     void store(const Ymm &v, int col) {
         const auto at = [&](dim_t c) {
-            return ptr[rdx + static_cast<uint32_t>(c * turn_avx2_pitch)];
+            return ptr[rdx + static_cast<uint32_t>(c * transpose_avx2_pitch)];
         };
         vmovups(at(col), Xmm(v.getIdx()));
-        vextracti128(at(col + turn_avx2_cols / 2), v, 1);
+        vextracti128(at(col + transpose_avx2_cols / 2), v, 1);
     }
 };
 
 } // namespace
 
-result_t make_jit_turn_avx2(std::unique_ptr<jit_turn_avx2_t> &turn) {
-    return make_jit_as<generator_t>(turn);
+result_t make_jit_transpose_nibbles_avx2(
+        std::unique_ptr<jit_transpose_nibbles_avx2_t> &transpose) {
+    return make_jit_as<generator_t>(transpose);
 }
 
 } // namespace dnnl_dequant

@@ -1,5 +1,5 @@
-// Panels of floats, each loaded whole, put in order (jit_apart.hpp) and stored
-// again.
+// Panels of floats, each loaded whole, put in order (jit_deinterleave.hpp) and
+// stored again.
 //
 // On AVX-512 each round takes the even elements of two neighbouring vectors to
 // the lower half of the panel and the odd ones to the upper: what was the
@@ -10,7 +10,7 @@
 //
 // Registers: rdi the arguments; rsi the panel; rdx panels to go.
 
-#include "kernels/matmul/jit_apart.hpp"
+#include "kernels/matmul/jit_deinterleave.hpp"
 
 #if defined(__x86_64__)
 
@@ -33,7 +33,7 @@ struct arguments_t {
 
 // The way over panels, and the biases.
 template <isa_t isa>
-class base_t : public jit_generator_t, public jit_apart_t {
+class base_t : public jit_generator_t, public jit_deinterleave_t {
 public:
     void operator()(float *at, dim_t panels) const override {
         const arguments_t args {at, panels};
@@ -88,10 +88,10 @@ private:
 
 // A round's vectors are the first eight or the next, in turns; then the two
 // orders.
-class jit_apart_generator_t : public base_t<isa_avx512_core> {
+class jit_deinterleave_generator_t : public base_t<isa_avx512_core> {
 public:
-    jit_apart_generator_t(int vectors, const std::vector<float> &biases)
-        : base_t("jit_apart", vectors, biases) {}
+    jit_deinterleave_generator_t(int vectors, const std::vector<float> &biases)
+        : base_t("jit_deinterleave", vectors, biases) {}
 
 private:
     static constexpr int most_vectors = 8;
@@ -128,10 +128,10 @@ private:
 };
 
 // A half's vectors are the first eight, the scratch the next four.
-class jit_apart_words_t : public base_t<isa_avx2> {
+class jit_deinterleave_words_t : public base_t<isa_avx2> {
 public:
-    jit_apart_words_t(int vectors, const std::vector<float> &biases)
-        : base_t("jit_apart_words", vectors, biases) {}
+    jit_deinterleave_words_t(int vectors, const std::vector<float> &biases)
+        : base_t("jit_deinterleave_words", vectors, biases) {}
 
 private:
     static constexpr int side = 4; // of what is transposed
@@ -168,14 +168,16 @@ private:
 
 } // namespace
 
-result_t make_jit_apart(int vectors, const std::vector<float> &biases,
-        std::unique_ptr<jit_apart_t> &apart) {
-    return make_jit_as<jit_apart_generator_t>(apart, vectors, biases);
+result_t make_jit_deinterleave(int vectors, const std::vector<float> &biases,
+        std::unique_ptr<jit_deinterleave_t> &deinterleave) {
+    return make_jit_as<jit_deinterleave_generator_t>(
+            deinterleave, vectors, biases);
 }
 
-result_t make_jit_apart_words(int vectors, const std::vector<float> &biases,
-        std::unique_ptr<jit_apart_t> &apart) {
-    return make_jit_as<jit_apart_words_t>(apart, vectors, biases);
+result_t make_jit_deinterleave_words(int vectors,
+        const std::vector<float> &biases,
+        std::unique_ptr<jit_deinterleave_t> &deinterleave) {
+    return make_jit_as<jit_deinterleave_words_t>(deinterleave, vectors, biases);
 }
 
 } // namespace dnnl_dequant

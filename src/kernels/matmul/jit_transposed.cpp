@@ -10,37 +10,38 @@
 #include <array>
 
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/jit_turn.hpp"
-#include "kernels/matmul/jit_turned_code.hpp"
+#include "kernels/matmul/jit_transpose_nibbles.hpp"
+#include "kernels/matmul/jit_transposed_code.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
 
-class jit_turned_t : public gemv_t {
+class jit_transposed_t : public gemv_t {
 public:
-    explicit jit_turned_t(const gemv_weights_t &weights)
+    explicit jit_transposed_t(const gemv_weights_t &weights)
         : weights_(weights) {}
 
     const char *name() const override {
         return src_type() == data_type_t::bf16
-                       ? "jit_matmul_turned_avx512_core_bf16"
-                       : "jit_matmul_turned_avx512_core";
+                       ? "jit_matmul_transposed_avx512_core_bf16"
+                       : "jit_matmul_transposed_avx512_core";
     }
-    dim_t panel() const override { return turned_tile; }
+    dim_t panel() const override { return transposed_tile; }
     bool parameters_by_column() const override { return false; }
-    dim_t src_unit() const override { return turned_tile; }
+    dim_t src_unit() const override { return transposed_tile; }
     data_type_t src_type() const override { return weights_.multiplied; }
     void arrange(void *row) const noexcept override {
-        arrange_for_nibbles(row, weights_, turned_step_of(weights_));
+        arrange_for_nibbles(row, weights_, transposed_step_of(weights_));
     }
-    dim_t partial_floats() const override { return turned_parts; }
+    dim_t partial_floats() const override { return transposed_parts; }
 
     result_t make(dim_t rows) {
-        result_t made = make_jit_turn(turn_);
+        result_t made = make_jit_transpose_nibbles(transpose_);
         for (dim_t r = 1;
-                r <= std::min<dim_t>(rows, most_turned_rows) && made.ok(); ++r)
-            made = make_jit_turned_code(weights_, static_cast<int>(r),
+                r <= std::min<dim_t>(rows, most_transposed_rows) && made.ok();
+                ++r)
+            made = make_jit_transposed_code(weights_, static_cast<int>(r),
                     code_[static_cast<size_t>(r)]);
         return made;
     }
@@ -49,41 +50,45 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    void run_tile(const block_t &block, jit_turned_args_t &args) const noexcept;
+    void run_tile(
+            const block_t &block, jit_transposed_args_t &args) const noexcept;
     void add_parts(const block_t &block) const noexcept;
 
     const gemv_weights_t weights_;
-    std::unique_ptr<jit_turn_t> turn_;
-    std::array<std::unique_ptr<jit_turned_code_t>, most_turned_rows + 1> code_;
+    std::unique_ptr<jit_transpose_nibbles_t> transpose_;
+    std::array<std::unique_ptr<jit_transposed_code_t>, most_transposed_rows + 1>
+            code_;
 };
 
-void jit_turned_t::run(
+void jit_transposed_t::run(
         void *const *buffers, const block_t &block) const noexcept {
-    std::fill_n(block.partial, block.rows * block.c_pitch * turned_parts, 0.f);
+    std::fill_n(
+            block.partial, block.rows * block.c_pitch * transposed_parts, 0.f);
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     const dim_t block_bytes = bytes_of(weights_.type, block.cols);
     const char *strip = static_cast<const char *>(buffers[0])
                         + bytes_of(weights_.type, block.first_col);
-    alignas(64) char tile[turned_bytes];
-    jit_turned_args_t args;
+    alignas(64) char tile[transposed_bytes];
+    jit_transposed_args_t args;
     args.tile = tile;
     args.a_pitch = src_pitch_bytes(block);
-    args.sums_pitch = block.c_pitch * turned_parts * 4;
+    args.sums_pitch = block.c_pitch * transposed_parts * 4;
     args.ahead_pitch = pitch;
     const char *const next_block = strip + block_bytes;
-    for (dim_t k = 0; k < weights_.depth; k += turned_tile) {
+    for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
         const dim_t parameters = k / weights_.group * block.c_pitch;
-        const char *const next_strip = strip + turned_tile * pitch;
-        args.ahead = k + turned_tile < weights_.depth ? next_strip : next_block;
+        const char *const next_strip = strip + transposed_tile * pitch;
+        args.ahead = k + transposed_tile < weights_.depth ? next_strip
+                                                          : next_block;
         args.ahead_row = args.ahead;
         args.ahead_end = args.ahead + block_bytes;
-        for (dim_t n = 0; n < block.cols; n += turned_tile) {
+        for (dim_t n = 0; n < block.cols; n += transposed_tile) {
             const char *const from = strip + bytes_of(weights_.type, n);
-            (*turn_)(from, pitch, tile);
+            (*transpose_)(from, pitch, tile);
             args.a = src_at(block, 0, k);
             args.scales = block.scales + parameters + n;
             args.zps = block.zps + parameters + n;
-            args.sums = block.partial + n * turned_parts;
+            args.sums = block.partial + n * transposed_parts;
             run_tile(block, args);
         }
         strip = next_strip;
@@ -91,13 +96,13 @@ void jit_turned_t::run(
     add_parts(block);
 }
 
-// Every strip asks for the same lines of what is turned later; the next tile
-// goes on where the first strip ended.
-void jit_turned_t::run_tile(
-        const block_t &block, jit_turned_args_t &args) const noexcept {
-    const jit_turned_args_t begin = args;
-    for_strips(block.rows, most_turned_rows, [&](dim_t row, dim_t rows) {
-        jit_turned_args_t strip = begin;
+// Every strip asks for the same lines of what is transposed later; the next
+// tile goes on where the first strip ended.
+void jit_transposed_t::run_tile(
+        const block_t &block, jit_transposed_args_t &args) const noexcept {
+    const jit_transposed_args_t begin = args;
+    for_strips(block.rows, most_transposed_rows, [&](dim_t row, dim_t rows) {
+        jit_transposed_args_t strip = begin;
         strip.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
         strip.sums = begin.sums + row * begin.sums_pitch / 4;
         (*code_[static_cast<size_t>(rows)])(strip);
@@ -105,10 +110,11 @@ void jit_turned_t::run_tile(
     });
 }
 
-void jit_turned_t::add_parts(const block_t &block) const noexcept {
+void jit_transposed_t::add_parts(const block_t &block) const noexcept {
     for (dim_t r = 0; r < block.rows; ++r) {
-        const float *parts = block.partial + r * block.c_pitch * turned_parts;
-        for (dim_t n = 0; n < block.cols; ++n, parts += turned_parts) {
+        const float *parts
+                = block.partial + r * block.c_pitch * transposed_parts;
+        for (dim_t n = 0; n < block.cols; ++n, parts += transposed_parts) {
             float quarter[4];
             for (int i = 0; i < 4; ++i)
                 quarter[i] = (parts[i] + parts[i + 8])
@@ -121,19 +127,19 @@ void jit_turned_t::add_parts(const block_t &block) const noexcept {
 
 } // namespace
 
-result_t make_turned(const gemv_weights_t &weights, dim_t rows,
+result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
     // 4096 x 4096 u4 to bf16, one thread of a Cascade Lake: four rows 6.1 ms,
     // eight 14; without transposing 8.7 and 11. Pairs of bf16 are half as many
     // multiplications, and no weight is rounded by itself (not measured).
-    if (rows > most_turned_rows && weights.multiplied != data_type_t::bf16)
+    if (rows > most_transposed_rows && weights.multiplied != data_type_t::bf16)
         return {status_t::unimplemented, "there are too many rows"};
     const bool one_group = weights.group >= weights.depth;
-    if (bits_of(weights.type) != 4 || weights.cols % turned_tile != 0
-            || weights.depth % turned_tile != 0
-            || (weights.group % turned_tile != 0 && !one_group))
+    if (bits_of(weights.type) != 4 || weights.cols % transposed_tile != 0
+            || weights.depth % transposed_tile != 0
+            || (weights.group % transposed_tile != 0 && !one_group))
         return {status_t::unimplemented, "weights are not in whole tiles"};
-    auto made = std::make_shared<jit_turned_t>(weights);
+    auto made = std::make_shared<jit_transposed_t>(weights);
     const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);
     return result;

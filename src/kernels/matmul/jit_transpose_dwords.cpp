@@ -1,6 +1,6 @@
 #if defined(__x86_64__)
 
-#include "kernels/matmul/jit_transpose.hpp"
+#include "kernels/matmul/jit_transpose_dwords.hpp"
 
 namespace dnnl_dequant {
 

@@ -1,19 +1,19 @@
 // 32 rows at a time, and of these the even columns, then the odd ones. Two
 // rows' nibbles of a column become a byte, which makes 16 vectors of bytes;
-// four rounds of unpacking turn the 16 x 16 bytes in each quarter of them. A
-// quarter then is 32 rows of one column.
+// four rounds of unpacking transpose the 16 x 16 bytes in each quarter of them.
+// A quarter then is 32 rows of one column.
 //
-// Registers: those of jit_turn_rows_t; rdi the arguments; rdx the turned tile;
-// rcx 32 rows to go. A round's vectors are the first sixteen or the last, in
-// turns.
+// Registers: those of jit_transpose_rows_t; rdi the arguments; rdx the
+// transposed tile; rcx 32 rows to go. A round's vectors are the first sixteen
+// or the last, in turns.
 
-#include "kernels/matmul/jit_turn.hpp"
+#include "kernels/matmul/jit_transpose_nibbles.hpp"
 
 #if defined(__x86_64__)
 
 #include <cstddef>
 
-#include "kernels/matmul/jit_turn_rows.hpp"
+#include "kernels/matmul/jit_transpose_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -30,10 +30,11 @@ struct arguments_t {
     void *to;
 };
 
-class jit_turn_generator_t : public jit_turn_rows_t, public jit_turn_t {
+class jit_transpose_nibbles_generator_t : public jit_transpose_rows_t,
+                                          public jit_transpose_nibbles_t {
 public:
-    jit_turn_generator_t()
-        : jit_turn_rows_t("jit_turn") {}
+    jit_transpose_nibbles_generator_t()
+        : jit_transpose_rows_t("jit_transpose_nibbles") {}
 
     void operator()(const void *from, dim_t pitch, void *to) const override {
         const arguments_t args {from, pitch, to};
@@ -47,7 +48,7 @@ private:
         mov(rsi, qword[rdi + offsetof(arguments_t, pitch)]);
         mov(rdx, qword[rdi + offsetof(arguments_t, to)]);
         multiply_pitch();
-        mov(ecx, static_cast<uint32_t>(turned_tile / rows_at_once));
+        mov(ecx, static_cast<uint32_t>(transposed_tile / rows_at_once));
         Label l_rows;
         L(l_rows);
         point_to_rows();
@@ -58,7 +59,7 @@ private:
             store(odd);
         }
         go_on();
-        add(rdx, static_cast<uint32_t>(turned_part_bytes));
+        add(rdx, static_cast<uint32_t>(transposed_part_bytes));
         dec(ecx);
         jnz(l_rows, T_NEAR);
         postamble();
@@ -90,8 +91,9 @@ private:
 
 } // namespace
 
-result_t make_jit_turn(std::unique_ptr<jit_turn_t> &turn) {
-    return make_jit_as<jit_turn_generator_t>(turn);
+result_t make_jit_transpose_nibbles(
+        std::unique_ptr<jit_transpose_nibbles_t> &transpose) {
+    return make_jit_as<jit_transpose_nibbles_generator_t>(transpose);
 }
 
 } // namespace dnnl_dequant

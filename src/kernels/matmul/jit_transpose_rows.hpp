@@ -1,5 +1,5 @@
-#ifndef KERNELS_MATMUL_JIT_TURN_ROWS_HPP
-#define KERNELS_MATMUL_JIT_TURN_ROWS_HPP
+#ifndef KERNELS_MATMUL_JIT_TRANSPOSE_ROWS_HPP
+#define KERNELS_MATMUL_JIT_TRANSPOSE_ROWS_HPP
 
 #include "kernels/jit/generator.hpp"
 
@@ -7,7 +7,7 @@ namespace dnnl_dequant {
 
 /// Generated code that has 32 rows of nibbles at hand, rax rbx rbp r12 eight
 /// each, rsi the pitch, r8 r9 r10 3, 5 and 7 times that; and transposes bytes.
-class jit_turn_rows_t : public jit_generator_t {
+class jit_transpose_rows_t : public jit_generator_t {
 protected:
     using jit_generator_t::jit_generator_t;
 
