@@ -154,7 +154,9 @@ TEST(matmul, multiplies_integers_where_the_graph_has_them) {
         EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
         std::string kernel;
         log_of_lowering(g, 0, kernel);
-        EXPECT_EQ(kernel, "portable_integer_matmul") << rows << " rows";
+        // Of no rows there is nothing to choose a way for.
+        EXPECT_EQ(kernel,
+                rows > 0 ? "portable_integer_matmul" : "portable_matmul");
     }
 }
 
