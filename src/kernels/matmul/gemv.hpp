@@ -95,20 +95,23 @@ protected:
 };
 
 /// For up to `rows` rows at a time; unimplemented with a reason where no
-/// generated code takes the weights.
+/// generated code takes the weights. The first of those below that does.
 result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         std::shared_ptr<const gemv_t> &gemv);
 
-/// The same, of weights by column, on AVX-512.
+/// Of weights by row, whose columns are in whole panels.
+result_t make_gemv_by_row(const gemv_weights_t &weights, dim_t rows, isa_t isa,
+        std::shared_ptr<const gemv_t> &gemv);
+
+/// Of weights by column, on AVX-512.
 result_t make_dot(
         const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv);
 
-/// The same on AVX2, and of weights of 4 bits by row in whole tiles.
+/// Of weights by column on AVX2, and of those of 4 bits by row in whole tiles.
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 
-/// The same, of weights of 4 bits by row; unimplemented but for whole tiles of
-/// them.
+/// Of weights of 4 bits by row in whole tiles, on AVX-512.
 result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 

@@ -195,43 +195,17 @@ void jit_gemv_t::put_right(const block_t &block) const noexcept {
 
 } // namespace
 
-result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
+result_t make_gemv_by_row(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         std::shared_ptr<const gemv_t> &gemv) {
-    if (!has(isa, isa_avx2)) return refuse("there is no AVX2");
-    const data_type_t zps = weights.zps.type;
-    if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))
-        return refuse("zero points are no integers of 16 bits");
-    if (weights.pitch * bits_of(weights.type) % 8 != 0)
-        return refuse("a row or column begins within a byte");
-    const bool is_avx2 = !has(isa, isa_avx512_core);
-    const bool rounds = weights.rounded != data_type_t::f32
-                        || weights.multiplied != data_type_t::f32;
-    const jit_gemv_panel_t panel = is_avx2 ? gemv_panel_of_avx2(weights, rows)
-                                           : gemv_panel_of(weights, rows);
-    if (is_avx2 && (weights.by_column || panel.vectors == 0))
-        return make_dot_avx2(weights, rows, gemv);
-    if (weights.by_column) return make_dot(weights, gemv);
-    if (!is_avx2 && rounds) {
-        const result_t made = make_transposed(weights, rows, gemv);
-        if (made.is_final()) return made;
-    }
+    const jit_gemv_panel_t panel = has(isa, isa_avx512_core)
+                                           ? gemv_panel_of(weights, rows)
+                                           : gemv_panel_of_avx2(weights, rows);
     if (panel.vectors == 0)
         return refuse("columns are not in whole panels, or rows are too many");
     auto made = std::make_shared<jit_gemv_t>(weights, panel, rows);
     const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);
     return result;
-}
-
-} // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_gemv(
-        const gemv_weights_t &, dim_t, isa_t, std::shared_ptr<const gemv_t> &) {
-    return {status_t::unimplemented, "the machine is no x86-64"};
 }
 
 } // namespace dnnl_dequant
