@@ -7,10 +7,13 @@
 // Of many rows src streams through the second cache, and c is gone from there
 // when its turn comes again: a tile asks for the next one's c before it ends.
 //
+// AVX2's code goes over a strip's tiles by itself: a tile is short, and a call
+// for each cost nearly a hundredth of the time.
+//
 // Registers: rdi the arguments; rax a; rcx b; rsi b some rows ahead (AVX-512);
 // rdx c; r8 r9 pitches of b and c, rbx three of b's; r10 rounds to go; r11 a
-// row of c; r12 r13 what to ask for; the first vectors are the sums, the last
-// ones b and a's broadcast.
+// row of c; r12 r13 what to ask for; r14 tiles to go, r15 b of the tile (AVX2);
+// the first vectors are the sums, the last ones b and a's broadcast.
 
 #include "kernels/matmul/gemm.hpp"
 
@@ -40,6 +43,8 @@ struct arguments_t {
     // Steps of depth: those that ask for a line ahead, for nothing, for a row
     // of the next c; and values of depth behind them.
     dim_t ahead_steps, plain_steps, c_steps, rest;
+    // AVX2: side by side; ahead and next_c are the last one's.
+    dim_t tiles;
 };
 
 template <isa_t isa>
@@ -51,6 +56,7 @@ public:
     // Of c in registers at once, at most: 24 or 12 sums.
     static constexpr int most_rows = 6, vectors = is_avx512 ? 4 : 2;
     static constexpr dim_t tile_cols = vectors * dim_t(simd_w);
+    static constexpr bool takes_tiles = !is_avx512; // more than one a call
 
     jit_gemm_t()
         : jit_generator_t("jit_gemm") {}
@@ -99,12 +105,28 @@ private:
             Label l_next;
             cmp(arg(offsetof(arguments_t, rows)), static_cast<uint32_t>(rows));
             jne(l_next, T_NEAR);
-            tile(rows);
+            if (takes_tiles) tiles(rows);
+            else tile(rows);
             jmp(l_end, T_NEAR);
             L(l_next);
         }
         L(l_end);
         postamble();
+    }
+
+    void tiles(int rows) {
+        Label l_tile;
+        mov(r14, arg(offsetof(arguments_t, tiles)));
+        mov(r15, rcx);
+        align(32);
+        L(l_tile);
+        tile(rows);
+        mov(rax, arg(offsetof(arguments_t, a)));
+        add(r15, static_cast<uint32_t>(bytes(vectors)));
+        mov(rcx, r15);
+        add(rdx, static_cast<uint32_t>(bytes(vectors)));
+        dec(r14);
+        jnz(l_tile, T_NEAR);
     }
 
     void tile(int rows) {
@@ -126,7 +148,7 @@ private:
         });
         repeat(offsetof(arguments_t, plain_steps),
                 [&] { multiply(rows, unroll); });
-        mov(r12, arg(offsetof(arguments_t, next_c)));
+        note_next_c();
         repeat(offsetof(arguments_t, c_steps), [&] {
             for (size_t at = 0; at < bytes(vectors); at += line)
                 prefetcht0(ptr[r12 + at]);
@@ -135,6 +157,15 @@ private:
         });
         repeat(offsetof(arguments_t, rest), [&] { multiply(rows, 1); });
         move_sums(rows, false);
+    }
+
+    void note_next_c() {
+        const Address last_ones = arg(offsetof(arguments_t, next_c));
+        if (takes_tiles) {
+            lea(r12, ptr[rdx + bytes(vectors)]);
+            cmp(r14, 1);
+            cmove(r12, last_ones);
+        } else mov(r12, last_ones);
     }
 
     template <typename body_t>
@@ -215,6 +246,13 @@ public:
         tiles_to_wait_ = tiles - (lines + share_ - 1) / share_;
     }
 
+    // Whether so many tiles ask for nothing; they are no more to come then.
+    bool skip(dim_t tiles) {
+        const bool skips = column_ == columns_ || tiles_to_wait_ >= tiles;
+        if (skips) tiles_to_wait_ -= tiles;
+        return skips;
+    }
+
     // How many lines the next tile asks for, args.ahead on.
     dim_t ask(arguments_t &args) {
         if (column_ == columns_ || tiles_to_wait_-- > 0) return 0;
@@ -268,14 +306,19 @@ private:
         args.c_pitch = block.ldc * 4;
         args.rows = rows;
         args.accumulates = block.accumulates;
-        for (dim_t n = 0; n < block.cols; n += panel()) {
+        const dim_t all = block.cols / panel();
+        const bool together = jit_gemm_t<isa>::takes_tiles && asker.skip(all);
+        args.tiles = together ? all : 1;
+        const dim_t step = args.tiles * panel();
+        for (dim_t n = 0; n < block.cols; n += step) {
             args.a = block.a + row * block.depth;
             args.b = block.b + n;
             args.c = block.c + row * block.ldc + n;
-            args.next_c = n + panel() < block.cols
-                                  ? args.c + panel()
+            args.next_c = n + step < block.cols
+                                  ? args.c + step
                                   : block.c + next_row * block.ldc;
-            jit_gemm_t<isa>::set_depth(args, block.depth, asker.ask(args));
+            const dim_t ahead = together ? 0 : asker.ask(args);
+            jit_gemm_t<isa>::set_depth(args, block.depth, ahead);
             (*code_)(args);
         }
     }
