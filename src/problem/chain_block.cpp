@@ -99,6 +99,8 @@ result_t chain_t::order_by_first(const dims_t &shape) {
 }
 
 dim_t chain_t::offset_of(size_t operand, size_t d, dim_t index) const {
+    // A value of no elements has operands without places.
+    if (empty_) return 0;
     const dim_axes_t &axes = dims_[d];
     dim_t offset = 0;
     for (size_t i = axes.size(); i-- > 0;) {

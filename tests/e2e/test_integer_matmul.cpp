@@ -190,7 +190,7 @@ TEST(integer_matmul, of_no_rows_columns_or_depth_is_not_planned) {
         for (const auto &[src, weights] :
                 std::vector<std::pair<dims_t, dims_t>> {{{0, 64}, {64, 34}},
                         {{3, 64}, {64, 0}}, {{1, 3, 64}, {1, 64, 0}},
-                        {{3, 0}, {0, 34}}})
+                        {{3, 0}, {0, 34}}, {{1, 6, 0}, {3, 0, 65}}})
             for (const bool transposed : {false, true}) {
                 matmul_case_t c;
                 c.src = src;

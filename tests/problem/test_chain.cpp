@@ -160,6 +160,19 @@ TEST(chain, of_no_elements_is_one_empty_loop) {
     EXPECT_EQ(element_count(problem), 0);
 }
 
+TEST(chain, of_no_elements_has_no_places_but_the_first) {
+    chain_t chain;
+    chain.begin(data_type_t::u8, {3, 0, 65}, {0, 65, 1});
+    ASSERT_TRUE(
+            chain.apply(step_kind_t::multiply,
+                         {data_type_t::f32, {{1, 1}, {}, {3, 8}}})
+                    .ok());
+    chain.place_dst({0, 65, 1});
+    for (size_t operand = 0; operand < 3; ++operand)
+        for (size_t d = 0; d < 3; ++d)
+            EXPECT_EQ(chain.offset_of(operand, d, 2), 0);
+}
+
 // --- what is refused
 
 void expect_refused(const result_t &result, const std::string &reason,
