@@ -2,6 +2,9 @@
 //
 //   value, tensor -> Add -> dst             the tensor broadcasts to the value
 //   value, value  -> Add -> dst             both dequantized, of one shape
+//
+// Of two products, or of two sums of two, the first goes on; the second is a
+// tensor to it.
 
 #include "graph/logical_tensor.hpp"
 #include "patterns/patterns.hpp"
@@ -9,6 +12,11 @@
 namespace dnnl_dequant {
 
 namespace {
+
+// There is no room in another's chain for it.
+bool stands_alone(const composition_t &value) {
+    return value.chain.holds() || value.product;
+}
 
 // Appends the second value's parts to the first one's.
 void append(composition_t &composition, const composition_t &other) {
@@ -32,13 +40,13 @@ result_t compose_add(const scope_t &scope, const op_record_t &op,
     if (!has_first && !has_second)
         return refuse(op, "neither of its inputs is dequantized");
     if (!has_first) std::swap(composition, second);
-    if (!has_first || !has_second)
+    const bool both_do = has_first && has_second && stands_alone(composition)
+                         && stands_alone(second);
+    if (!has_first || !has_second || both_do)
         return apply_tensor(
                 step_kind_t::add, scope, op, has_first ? 1 : 0, composition);
     // A sum is the same either way round.
-    if (second.chain.holds() || second.product) std::swap(composition, second);
-    if (second.product) return refuse(op, "both values are products");
-    if (second.chain.holds()) return refuse(op, "both values are sums of two");
+    if (stands_alone(second)) std::swap(composition, second);
     if (result_t result = composition.chain.add(second.chain); !result.ok())
         return refuse(op, result.reason, result.status);
     append(composition, second);

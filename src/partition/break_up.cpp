@@ -1,10 +1,8 @@
 #include "partition/break_up.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "graph/twin.hpp"
-#include "partition/graph_scope.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 
@@ -62,75 +60,39 @@ bool is_supported(const upstream_partition_t &partition) {
     return supported != 0;
 }
 
-class part_maker_t {
-public:
-    part_maker_t(const graph_record_t &graph, ops_t ops)
-        : graph_(graph)
-        , scope_(graph)
-        , ops_(std::move(ops)) {
-        for (const op_record_t *op : ops_)
-            scope_.let_in(op->id);
-    }
-
-    std::vector<listed_t> run() {
-        bool multiplies = false;
-        std::vector<listed_t> parts; // the last one first
-        for (auto root = ops_.rbegin(); root != ops_.rend(); ++root) {
-            if (scope_.is_taken(**root)) continue;
-            listed_t part;
-            match_t match;
-            const bool ours
-                    = match_at(scope_, **root, match).ok() && match.dequantizes;
-            if (!make_part(**root, ours ? &match : nullptr, part)) return {};
-            multiplies |= ours && match.kind == partition_kind_t::matmul;
-            parts.push_back(std::move(part));
-        }
-        if (!multiplies) return {};
-        std::reverse(parts.begin(), parts.end());
-        return parts;
-    }
-
-private:
-    bool make_part(
-            const op_record_t &root, const match_t *match, listed_t &part) {
-        part.upstream = partition_of(root);
-        if (!part.upstream) return false;
-        if (match == nullptr) return is_supported(part.upstream);
-        auto claim
-                = std::make_shared<partition_t>(make_partition(graph_, *match));
-        if (upstream::call(&api_t::dnnl_graph_partition_get_id,
-                    const_dnnl_graph_partition_t(part.upstream.get()),
-                    &claim->id)
-                != dnnl_success)
-            return false;
-        scope_.take(match->ops);
-        part.upstream.reset();
-        part.ours = std::move(claim);
-        return true;
-    }
-
-    const graph_record_t &graph_;
-    graph_scope_t scope_;
-    const ops_t ops_;
-};
+bool is_product_of_ours(const graph_scope_t &scope, const op_record_t &op) {
+    match_t match;
+    return match_at(scope, op, match).ok() && match.dequantizes
+           && match.kind == partition_kind_t::matmul;
+}
 
 } // namespace
 
-std::vector<listed_t> break_up(
-        const graph_record_t &graph, const std::vector<size_t> &ids) {
-    // A partition of one op knows no mode of its graph's.
-    if (graph.fpmath_mode != dnnl_fpmath_mode_strict) return {};
+std::vector<upstream_partition_t> break_up(const graph_record_t &graph,
+        const graph_scope_t &scope, const std::vector<size_t> &ids) {
     ops_t ops;
-    int products = 0, dequantizes = 0;
+    size_t products = 0, of_ours = 0;
     for (const size_t id : ids) {
         const op_record_t *op = find_op(graph, id);
-        if (op == nullptr || op->kind == dnnl_graph_op_softmax) return {};
-        products += op->kind == dnnl_graph_op_matmul;
-        dequantizes += op->kind == dnnl_graph_op_dynamic_dequantize;
+        if (op == nullptr || op->kind == dnnl_graph_op_softmax
+                || op->kind == dnnl_graph_op_dequantize)
+            return {};
+        if (op->kind == dnnl_graph_op_matmul) {
+            ++products;
+            of_ours += is_product_of_ours(scope, *op);
+        }
         ops.push_back(op);
     }
-    if (products == 0 || dequantizes == 0) return {};
-    return part_maker_t(graph, in_order(std::move(ops))).run();
+    // A partition of one op knows no mode of its graph's.
+    const bool keeps_mode = graph.fpmath_mode == dnnl_fpmath_mode_strict
+                            || of_ours == products;
+    if (of_ours == 0 || !keeps_mode) return {};
+    std::vector<upstream_partition_t> parts;
+    for (const op_record_t *op : in_order(std::move(ops))) {
+        parts.push_back(partition_of(*op));
+        if (!parts.back() || !is_supported(parts.back())) return {};
+    }
+    return parts;
 }
 
 } // namespace dnnl_dequant

@@ -1,6 +1,7 @@
 #include "partition/claim.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -47,36 +48,57 @@ public:
             std::vector<upstream_partition_t> upstream)
         : graph_(graph)
         , scope_(graph) {
-        for (upstream_partition_t &handle : upstream) {
+        for (upstream_partition_t &handle : upstream)
             candidates_.push_back(candidate_of(std::move(handle)));
-            for (const size_t id : candidates_.back().ops)
-                home_[id] = candidates_.size() - 1;
-        }
+        note_homes();
     }
 
     std::vector<listed_t> run() {
-        for (size_t i = candidates_.size(); i-- > 0;)
-            for (auto id = candidates_[i].ops.rbegin();
-                    !candidates_[i].covered && id != candidates_[i].ops.rend();
-                    ++id)
-                if (const op_record_t *root = find_op(graph_, *id))
-                    try_root(*root, i);
+        for (size_t i = candidates_.size(); i-- > 0;) {
+            try_roots(i);
+            if (candidates_[i].covered || candidates_[i].ops.size() < 2)
+                continue;
+            auto parts = break_up(graph_, scope_, candidates_[i].ops);
+            if (!parts.empty()) i = replace(i, std::move(parts));
+        }
         std::vector<listed_t> list;
         for (candidate_t &candidate : candidates_) {
             if (!candidate.claim && candidate.covered) continue;
-            std::vector<listed_t> parts;
-            if (!candidate.covered && candidate.ops.size() > 1)
-                parts = break_up(graph_, candidate.ops);
-            if (parts.empty())
-                parts.push_back({std::move(candidate.handle),
-                        std::move(candidate.claim)});
-            for (listed_t &part : parts)
-                list.push_back(std::move(part));
+            list.push_back(
+                    {std::move(candidate.handle), std::move(candidate.claim)});
         }
         return list;
     }
 
 private:
+    void note_homes() {
+        for (size_t i = 0; i < candidates_.size(); ++i)
+            for (const size_t id : candidates_[i].ops)
+                home_[id] = i;
+    }
+
+    // Puts a partition's parts in its place; returns the one behind them.
+    size_t replace(size_t at, std::vector<upstream_partition_t> parts) {
+        std::vector<candidate_t> candidates;
+        for (upstream_partition_t &part : parts)
+            candidates.push_back(candidate_of(std::move(part)));
+        const auto place
+                = candidates_.begin() + static_cast<std::ptrdiff_t>(at);
+        candidates_.insert(candidates_.erase(place),
+                std::make_move_iterator(candidates.begin()),
+                std::make_move_iterator(candidates.end()));
+        note_homes();
+        return at + parts.size();
+    }
+
+    void try_roots(size_t at) {
+        const std::vector<size_t> &ops = candidates_[at].ops;
+        for (auto id = ops.rbegin();
+                !candidates_[at].covered && id != ops.rend(); ++id)
+            if (const op_record_t *root = find_op(graph_, *id))
+                try_root(*root, at);
+    }
+
     void try_root(const op_record_t &root, size_t at) {
         match_t match;
         const result_t matched = match_at(scope_, root, match);

@@ -19,7 +19,8 @@ struct listed_t {
 /// Claimed are, from the graph's end backwards, the longest chains of ops that
 /// a pattern matches and that are whole partitions of oneDNN's (so that no
 /// other partition changes); and single ops. A partition of several ops that
-/// is a chain by itself stays oneDNN's, but for what break_up() takes apart.
+/// is a chain by itself stays oneDNN's. What break_up() takes apart counts as
+/// what it was taken apart to.
 /// @param graph The record of the graph; its lock is held by the caller.
 /// @param upstream oneDNN's partitions in topological order.
 /// @returns The list in topological order. A claim stands in the place, and

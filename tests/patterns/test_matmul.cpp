@@ -262,7 +262,52 @@ TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
     matmul(g, {gated, weights({6, 8})}, {3, 8});
     EXPECT_EQ(g.partitions(),
             (parts_t {"ours: 0 1 4 5 6", "ours: 2 3", "ours: 7 8"}));
-    EXPECT_TRUE(g.claim(1)->upstream.empty());
+    EXPECT_EQ(g.claim(1)->upstream.size(), 5u);
+}
+
+// oneDNN fuses the last op with one of the products, ours with the first.
+TEST(matmul, takes_both_products_of_a_sum_or_a_product) {
+    for (const int kind : {dnnl_graph_op_add, dnnl_graph_op_multiply})
+        for (const bool swapped : {false, true}) {
+            pattern_graph_t g;
+            const size_t x = g.tensor(t::f32, {3, 8});
+            const size_t a = matmul(g, {x, g.dequantized({8, 6})}, {3, 6});
+            const size_t b = matmul(g, {x, g.dequantized({8, 6})}, {3, 6});
+            g.binary(kind, swapped ? b : a, swapped ? a : b);
+            EXPECT_EQ(g.partitions(),
+                    swapped ? (parts_t {"ours: 0 1", "ours: 2 3 4"})
+                            : (parts_t {"ours: 0 1 4", "ours: 2 3"}));
+        }
+}
+
+// oneDNN fuses what no kernel of ours computes with the product.
+TEST(matmul, leaves_to_onednn_what_is_not_ours_behind_it) {
+    for (const int kind : {dnnl_graph_op_maximum, dnnl_graph_op_minimum,
+                 dnnl_graph_op_subtract, dnnl_graph_op_divide}) {
+        pattern_graph_t g;
+        const size_t x = g.tensor(t::f32, {3, 8});
+        const size_t product = matmul(g, {x, g.dequantized({8, 6})}, {3, 6});
+        const size_t other
+                = g.binary(kind, g.relu(product), g.tensor(t::f32, {3, 6}));
+        g.relu(other);
+        EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2", "3", "4"}));
+        EXPECT_EQ(g.in_order(), (parts_t {"ours: 0 1 2", "3", "4"}));
+    }
+}
+
+// Of two in one partition of oneDNN's, one by weights that are floats.
+TEST(matmul, leaves_other_products_of_that_partition_to_onednn) {
+    pattern_graph_t g;
+    const size_t x = g.tensor(t::f32, {3, 8});
+    const auto weights = [&](const dims_t &dims) {
+        return g.cast(g.dequantized(dims, t::bf16), t::f32);
+    };
+    const size_t gate = matmul(g, {x, weights({8, 6})}, {3, 6});
+    const size_t up = matmul(g, {x, g.tensor(t::f32, {8, 6})}, {3, 6});
+    const size_t gated = g.binary(dnnl_graph_op_multiply, g.relu(gate), up);
+    matmul(g, {gated, weights({6, 8})}, {3, 8});
+    EXPECT_EQ(
+            g.partitions(), (parts_t {"ours: 0 1 2 4 5", "3", "ours: 6 7 8"}));
 }
 
 } // namespace
