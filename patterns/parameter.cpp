@@ -11,10 +11,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-dim_t div_up(dim_t a, dim_t b) {
-    return (a + b - 1) / b;
-}
-
 // Scales or zps of `op` over src's dimensions.
 class parameter_t {
 public:

@@ -10,6 +10,18 @@ namespace dnnl_dequant {
 using dim_t = int64_t;
 using dims_t = std::vector<dim_t>;
 
+/// How many units hold the value; value >= 0, unit > 0.
+template <typename value_t, typename unit_t>
+constexpr auto div_up(value_t value, unit_t unit) {
+    return (value + unit - 1) / unit;
+}
+
+/// The least multiple of the unit that is no less than the value; likewise.
+template <typename value_t, typename unit_t>
+constexpr auto round_up(value_t value, unit_t unit) {
+    return div_up(value, unit) * unit;
+}
+
 } // namespace dnnl_dequant
 
 #endif

@@ -10,10 +10,6 @@
 
 namespace dnnl_dequant {
 
-inline dim_t round_up(dim_t value, dim_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 /// The largest size up to `most` that `fits` and divides by `unit`; else the
 /// next larger one that fits, which the whole extent does.
 template <typename fits_t>

@@ -47,7 +47,7 @@ public:
         std::vector<dim_t> steps;
         if (const size_t at = slab_dimension(); at < dims_.size()) {
             const dim_t size = slab_size(at);
-            slabs = (dims_[at] + size - 1) / size;
+            slabs = div_up(dims_[at], size);
             dims_t part = dims_;
             part[at] = size;
             result_t result = make_part(part, whole);
@@ -200,7 +200,7 @@ private:
             dim_t groups = size / groups_[d];
             for (size_t inner = d + 1; inner < dims_.size(); ++inner)
                 groups *= (dims_[inner] + groups_[inner] - 1) / groups_[inner];
-            const dim_t slabs = (dims_[d] + size - 1) / size;
+            const dim_t slabs = div_up(dims_[d], size);
             if (slabs < fewest_slabs
                     || groups > dynamic_quantize_t::most_groups)
                 break;

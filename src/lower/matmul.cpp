@@ -195,8 +195,7 @@ private:
                              : most_integer_cols(block_rows_, by_column);
         if (repacks_) most = most_repacked_cols(block_rows_);
         most = std::min(
-                most, round_up((shape_.back() + threads_ - 1) / threads_,
-                              integer_panel));
+                most, round_up(div_up(shape_.back(), threads_), integer_panel));
         cols_ = pick_size(shape_.back(), most, integer_panel, [&](dim_t size) {
             return size % integer_panel == 0
                    && stored_.cuts_evenly(rank_ - 1, size);
@@ -217,8 +216,8 @@ private:
         block_sizes_t most = narrow_blocks;
         if (block_type_ == data_type_t::f32)
             most = most_block_sizes(block_rows_, by_columns, isa_);
-        most.cols = std::min(most.cols,
-                round_up((shape_.back() + threads_ - 1) / threads_, panel));
+        most.cols = std::min(
+                most.cols, round_up(div_up(shape_.back(), threads_), panel));
         const dim_t few_panel = plan_.gemv ? plan_.gemv->panel() : 1;
         const bool in_parts = plan_.gemv && plan_.gemv->partial_floats() > 1;
         const dim_t most_sums
@@ -229,8 +228,7 @@ private:
                             ? most_dot_cols
                             : std::min(most_gemv_cols,
                                       most_sums / block_rows_ / panel * panel),
-                    round_up((shape_.back() + threads_ - 1) / threads_,
-                            few_panel));
+                    round_up(div_up(shape_.back(), threads_), few_panel));
         const size_t k = weights_.chain.shape().size() - 2;
         cols_ = pick_size(shape_.back(), most.cols, panel, [&](dim_t size) {
             return size % few_panel == 0

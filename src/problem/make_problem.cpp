@@ -42,7 +42,7 @@ void add_split(draft_t &draft, dim_t extent, dim_t group, size_t d,
         const std::vector<tensor_view_t> &views) {
     draft_loop_t outer, inner;
     outer.id = static_cast<int>(draft.size());
-    outer.extent = (extent + group - 1) / group;
+    outer.extent = div_up(extent, group);
     inner.id = outer.id + 1;
     inner.extent = group;
     const dim_t rest = extent - (outer.extent - 1) * group;

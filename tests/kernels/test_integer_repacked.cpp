@@ -108,8 +108,7 @@ std::string run(const integer_product_t &product, void *const *src,
     const guarded_buffer_t shared(static_cast<size_t>(product.shared_bytes())),
             own(static_cast<size_t>(product.own_bytes()));
     product.lay_out(src, 0, plan.rows, shared.data());
-    const dim_t pitch
-            = (plan.cols + integer_panel - 1) / integer_panel * integer_panel;
+    const dim_t pitch = round_up(plan.cols, integer_panel);
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());
     const dim_t block

@@ -49,10 +49,6 @@ size_t size_of(t type, dim_t count) {
     return static_cast<size_t>(bytes_of(type, count));
 }
 
-dim_t whole(dim_t count, dim_t unit) {
-    return (count + unit - 1) / unit * unit;
-}
-
 // The elements that parameters span.
 dim_t span(const case_t &c, dim_t group_stride, dim_t col_stride) {
     return (c.weights.groups() - 1) * group_stride
@@ -64,8 +60,8 @@ public:
     run_t(const case_t &c, random_t &random)
         : c_(c)
         , w_(c.weights)
-        , pitch_(whole(w_.depth, integer_stream_t::src_unit))
-        , c_pitch_(whole(c.cols, integer_stream_t::panel))
+        , pitch_(round_up(w_.depth, integer_stream_t::src_unit))
+        , c_pitch_(round_up(c.cols, integer_stream_t::panel))
         , weights_(size_of(w_.format.weights,
                   (w_.depth - 1) * w_.format.depth_stride
                           + (c.first_col + c.cols - 1) * w_.format.col_stride
@@ -191,9 +187,9 @@ void pick_strides(case_t &c, random_t &random) {
     const dim_t gap = 2 * random.between(0, 3);
     if (random.one_in(2)) {
         w.format.depth_stride = 1;
-        w.format.col_stride = whole(w.depth, 2) + gap;
+        w.format.col_stride = round_up(w.depth, 2) + gap;
     } else {
-        w.format.depth_stride = whole(cols, 2) + gap;
+        w.format.depth_stride = round_up(cols, 2) + gap;
         w.format.col_stride = 1;
     }
     const auto place = [&](dim_t &of_groups, dim_t &of_cols) {

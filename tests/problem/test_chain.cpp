@@ -21,7 +21,7 @@ chain_t chain_of(const dims_t &shape) {
 
 // Of scales in groups of `group` along the last dimension of two.
 chain_t::view_t scales_in(const dims_t &shape, dim_t group) {
-    const dim_t groups = (shape[1] + group - 1) / group;
+    const dim_t groups = div_up(shape[1], group);
     return {t::f32, {{groups, 1}, {1, group}}};
 }
 

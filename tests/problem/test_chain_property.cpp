@@ -105,7 +105,7 @@ chain_t::view_t any_view(t type, const dims_t &shape, random_t &random) {
         if (random.one_in(2)) group = 1;
         if (grouped && random.one_in(2)) group = random.between(1, extent);
         view.along[d].group = group;
-        counts[d] = (extent + group - 1) / group;
+        counts[d] = div_up(extent, group);
     }
     const dims_t strides = any_strides(counts, random);
     for (size_t d = 0; d < shape.size(); ++d)

@@ -303,7 +303,7 @@ std::string difference(
         data_type_t type, const void *expected, const void *got, dim_t count) {
     std::ostringstream text;
     const dim_t per_byte = std::max(8 / bits_of(type), 1);
-    const dim_t end = (count + per_byte - 1) / per_byte * per_byte;
+    const dim_t end = round_up(count, per_byte);
     dim_t differ = 0;
     for (dim_t i = 0; i < end; ++i) {
         if (bits_at(type, expected, i) == bits_at(type, got, i)

@@ -36,7 +36,7 @@ struct jit_axis_t {
     dim_t block = 1; // indices of one piece
 
     dim_t extent() const { return outer_extent * inner_extent; }
-    dim_t blocks() const { return (extent() + block - 1) / block; }
+    dim_t blocks() const { return div_up(extent(), block); }
     bool has(int loop) const {
         return loop >= 0 && (loop == outer || loop == inner);
     }
@@ -132,9 +132,7 @@ struct jit_plan_t {
     bool has_group_table() const {
         return (group_cols & (group_cols - 1)) != 0;
     }
-    dim_t panel_blocks() const {
-        return (panel_extent + panel_groups - 1) / panel_groups;
-    }
+    dim_t panel_blocks() const { return div_up(panel_extent, panel_groups); }
     /// Elements from one row of a tile to the next.
     dim_t tile_pitch(dim_t tile_bytes) const {
         return cols.block * panel_groups

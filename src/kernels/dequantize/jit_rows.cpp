@@ -44,13 +44,13 @@ result_t jit_rows_t::make_tile_kernels(row_src_t src) {
 
 void jit_rows_t::make_group_table() {
     if (!plan_.has_group_table()) return;
-    const dim_t steps = (plan_.cols.block + step_width_ - 1) / step_width_;
+    const dim_t steps = div_up(plan_.cols.block, step_width_);
     group_table_.resize(static_cast<size_t>(steps * step_width_));
     fill_group_table(grouped_cols(), 0, plan_.cols.block, group_table_.data());
 }
 
 dim_t jit_rows_t::work_amount() const {
-    return (plan_.pieces + plan_.pieces_per_unit - 1) / plan_.pieces_per_unit;
+    return div_up(plan_.pieces, plan_.pieces_per_unit);
 }
 
 void jit_rows_t::run(

@@ -89,7 +89,7 @@ void jit_walk_t::stage(const rect_t &rect) {
 // Fewer than jit_max_staged, so that 32 bits do, which divide twice as fast.
 dim_t jit_walk_t::joined_groups(const rect_t &rect) const {
     const auto group = static_cast<uint32_t>(plan_.rows.inner_extent);
-    return (static_cast<uint32_t>(rect.rows) + group - 1) / group;
+    return div_up(static_cast<uint32_t>(rect.rows), group);
 }
 
 // Of blocks that begin with a group, as the only one of a short row does, there
@@ -166,7 +166,7 @@ bool jit_walk_t::stage_repeated(const staging_t &staging, dim_t first,
     const dim_t outer = plan_.strides[at(staging.operand)].outer_col;
     const dim_t group = plan_.cols.inner_extent;
     const dim_t before = rect.col / group, skip = rect.col - before * group;
-    const dim_t groups = (skip + rect.cols + group - 1) / group;
+    const dim_t groups = div_up(skip + rect.cols, group);
     const dim_t pitch = padded(rect.cols);
     auto *values = reinterpret_cast<float *>(scratch_.bounce);
     bool wide = false;
@@ -256,7 +256,7 @@ bool jit_walk_t::stage_cols(
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
         wide = staging.stage(values, buffers_[o],
                 first + rect.col / group * outer, outer,
-                (skip + rect.cols + group - 1) / group);
+                div_up(skip + rect.cols, group));
         repeat_each(to, values, group, skip, rect.cols);
     } else {
         for (dim_t c = 0, count = 0; c < rect.cols; c += count) {

@@ -41,7 +41,7 @@ public:
 
     const char *name() const override { return name_; }
     dim_t work_amount() const override {
-        return (pieces_ + pieces_per_unit_ - 1) / pieces_per_unit_;
+        return div_up(pieces_, pieces_per_unit_);
     }
     void run(void *const *buffers, dim_t begin,
             dim_t end) const noexcept override;
@@ -123,8 +123,8 @@ void copy_t::choose_blocks() {
     row_block_ = tiled ? tile_line_bits / bits_
                        : unit_bytes * 8 / (col_block_ * bits_);
     row_block_ = std::max<dim_t>(std::min(row_block_, extent(rows_)), 1);
-    row_blocks_ = (extent(rows_) + row_block_ - 1) / row_block_;
-    col_blocks_ = (extent(cols_) + col_block_ - 1) / col_block_;
+    row_blocks_ = div_up(extent(rows_), row_block_);
+    col_blocks_ = div_up(extent(cols_), col_block_);
     pieces_ = row_blocks_ * col_blocks_;
     for (const int l : outer_)
         pieces_ *= extent(l);

@@ -71,13 +71,9 @@ struct chain_plan_t {
     // Of a panel's columns, points of the outer loops before the next columns.
     dim_t points_beside = 1;
 
-    dim_t row_blocks() const {
-        return (row_extent + row_block - 1) / row_block;
-    }
+    dim_t row_blocks() const { return div_up(row_extent, row_block); }
     dim_t all_cols() const { return col_extent * outer_col_extent; }
-    dim_t col_blocks() const {
-        return (all_cols() + col_block - 1) / col_block;
-    }
+    dim_t col_blocks() const { return div_up(all_cols(), col_block); }
 };
 
 /// The plan's loops: what of it is before `feeds`.

@@ -151,7 +151,7 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
         const dim_t skip = chunk.col % extent;
         read(values, base, first + chunk.col / extent * feed.outer_col,
-                feed.outer_col, (skip + chunk.cols + extent - 1) / extent);
+                feed.outer_col, div_up(skip + chunk.cols, extent));
         repeat_each(to, values, extent, skip, chunk.cols);
     } else {
         for (dim_t c = 0, count = 0; c < chunk.cols; c += count) {

@@ -142,7 +142,7 @@ void chain_walk_t::run_clipped(rect_t rect) {
 }
 
 dim_t chain_walk_t::padded(dim_t cols) const {
-    return (cols + width_ - 1) / width_ * width_;
+    return round_up(cols, width_);
 }
 
 // The element of the row's first column, unless that is of groups.

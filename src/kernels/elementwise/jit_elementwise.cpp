@@ -32,7 +32,7 @@ result_t jit_elementwise_t::make(const problem_t &problem, isa_t isa,
 }
 
 dim_t jit_elementwise_t::work_amount() const {
-    return (plan_.pieces + plan_.pieces_per_unit - 1) / plan_.pieces_per_unit;
+    return div_up(plan_.pieces, plan_.pieces_per_unit);
 }
 
 void jit_elementwise_t::run(

@@ -48,7 +48,7 @@ public:
 /// strip(first, rows).
 template <typename strip_t>
 void for_strips(dim_t rows, dim_t most, strip_t &&strip) {
-    const dim_t strips = (rows + most - 1) / most;
+    const dim_t strips = div_up(rows, most);
     dim_t first = 0;
     for (dim_t s = 0; s < strips; ++s) {
         const dim_t count = (rows - first) / (strips - s);

@@ -32,7 +32,7 @@ struct gemv_weights_t {
     // does so says it by gemv_t::src_type().
     data_type_t multiplied = data_type_t::f32;
 
-    dim_t groups() const { return (depth + group - 1) / group; }
+    dim_t groups() const { return div_up(depth, group); }
 };
 
 /// The weights as a problem's loops have them; unimplemented with a reason for

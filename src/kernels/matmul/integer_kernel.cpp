@@ -114,7 +114,7 @@ dim_t integer_unit(const integer_format_t &format) {
 
 dim_t whole_units(const integer_format_t &format, dim_t depth) {
     const dim_t unit = integer_unit(format);
-    return (depth + unit - 1) / unit * unit;
+    return round_up(depth, unit);
 }
 
 dim_t place_in_group(const integer_format_t &format, dim_t k) {

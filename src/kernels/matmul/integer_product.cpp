@@ -10,7 +10,7 @@ namespace {
 constexpr dim_t line = 64, quad = 4;
 
 dim_t whole_lines(dim_t bytes) {
-    return (bytes + line - 1) / line * line;
+    return round_up(bytes, line);
 }
 
 const uint8_t *at(const void *base, dim_t bytes) {
@@ -30,7 +30,7 @@ void integer_product_t::place_groups_of_stream() {
     for (const auto &group : plan_.groups)
         places_.push_back(group.begin);
     constexpr dim_t unit = integer_stream_t::src_unit;
-    row_end_ = (plan_.depth + unit - 1) / unit * unit;
+    row_end_ = round_up(plan_.depth, unit);
 }
 
 void integer_product_t::place_groups() {
@@ -199,7 +199,7 @@ integer_asked_t integer_product_t::asked(void *const *buffers,
     }
     if (rows <= 0) return {};
     constexpr dim_t piece = integer_asked_t::piece;
-    const dim_t pieces_of_row = (width + piece - 1) / piece;
+    const dim_t pieces_of_row = div_up(width, piece);
     begin = rows * pieces_of_row * begin / whole;
     end = rows * pieces_of_row * end / whole;
     const uint8_t *row = at(static_cast<const void *>(buffers[0]),

@@ -133,9 +133,7 @@ private:
         dim_t panel_cols(dim_t panel) const {
             return std::min(integer_panel, cols - panel * integer_panel);
         }
-        dim_t panel_count() const {
-            return (cols + integer_panel - 1) / integer_panel;
-        }
+        dim_t panel_count() const { return div_up(cols, integer_panel); }
     };
 
     void place_panels(part_t &part, void *own) const;

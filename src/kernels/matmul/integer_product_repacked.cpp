@@ -13,7 +13,7 @@ void integer_product_t::lay_out_repacked() {
 }
 
 dim_t integer_product_t::repacked_panels() const {
-    return (plan_.cols + integer_panel - 1) / integer_panel;
+    return div_up(plan_.cols, integer_panel);
 }
 
 void integer_product_t::repack(

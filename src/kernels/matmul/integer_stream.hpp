@@ -18,7 +18,7 @@ struct integer_stream_weights_t {
     /// Of scales and zero points, in elements.
     dim_t scales_group_stride = 0, zps_group_stride = 0;
 
-    dim_t groups() const { return (depth + group - 1) / group; }
+    dim_t groups() const { return div_up(depth, group); }
     /// What is added to the weights' integers, and to their zero points, by
     /// AVX-512's code.
     int vnni_bias() const;

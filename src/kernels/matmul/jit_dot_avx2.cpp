@@ -93,7 +93,7 @@ private:
 // the odd ones in the upper, two vectors of every sixteen.
 void jit_dot_avx2_t::arrange(void *src) const noexcept {
     auto *const row = static_cast<float *>(src);
-    const dim_t step = shape_.step, end = (weights_.depth + step - 1) / step;
+    const dim_t step = shape_.step, end = div_up(weights_.depth, step);
     std::fill(row + weights_.depth, row + end * step, 0.f);
     if (bits_of(weights_.type) != 4) return;
     float natural[most_step];

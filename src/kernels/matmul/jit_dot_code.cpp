@@ -231,7 +231,7 @@ private:
 
     // Of the first `tail` elements, those in vector j.
     int lanes_of(int j, int tail) const {
-        if (is_nibble()) return (tail - j + step_.vectors - 1) / step_.vectors;
+        if (is_nibble()) return div_up(tail - j, step_.vectors);
         return std::min(std::max(tail - j * step_.lanes, 0), step_.lanes);
     }
 

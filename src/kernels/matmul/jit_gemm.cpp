@@ -237,13 +237,13 @@ class asker_t {
 public:
     asker_t(const gemm_block_t &block, dim_t strip, dim_t panel)
         : ahead_(block.ahead)
-        , columns_((ahead_.bytes + line - 1) / line) {
-        const dim_t tiles = (block.rows + strip - 1) / strip
-                            * ((block.cols + panel - 1) / panel);
+        , columns_(div_up(ahead_.bytes, line)) {
+        const dim_t tiles
+                = div_up(block.rows, strip) * (div_up(block.cols, panel));
         const dim_t lines = ahead_.rows * columns_;
         share_ = std::max(
                 fewest, (lines + tiles - 1) / std::max(tiles, dim_t(1)));
-        tiles_to_wait_ = tiles - (lines + share_ - 1) / share_;
+        tiles_to_wait_ = tiles - div_up(lines, share_);
     }
 
     // Whether so many tiles ask for nothing; they are no more to come then.

@@ -59,7 +59,7 @@ public:
     void multiply(const integer_tile_t &tile) const noexcept override {
         // Rows in even parts.
         const dim_t most = multiply_->most_rows();
-        const dim_t parts = (tile.rows + most - 1) / most;
+        const dim_t parts = div_up(tile.rows, most);
         const bool notes = format_.has_short_sums && !format_.is_packed;
         for (dim_t g = 0; notes && g < tile.group_count; ++g)
             note_shorts(*tile.groups[g].columns);

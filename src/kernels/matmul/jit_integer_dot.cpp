@@ -131,7 +131,7 @@ void jit_integer_dot_stream_t::note_rows(
 void jit_integer_dot_stream_t::run_rows(jit_integer_dot_args_t args,
         const int32_t *of_rows, const block_t &block,
         dim_t col) const noexcept {
-    const dim_t parts = (block.rows + most_rows_ - 1) / most_rows_;
+    const dim_t parts = div_up(block.rows, most_rows_);
     dim_t row = 0;
     for (dim_t p = 0; p < parts; ++p) {
         const dim_t rows = (block.rows - row) / (parts - p);

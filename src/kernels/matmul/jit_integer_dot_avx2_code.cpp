@@ -68,8 +68,7 @@ private:
     void chunk(dim_t bytes) override {
         const dim_t leaf_bytes
                 = groups_ == 1 ? bytes : groups_of_leaf_ * group_bytes_;
-        const auto leaves
-                = static_cast<int>((bytes + leaf_bytes - 1) / leaf_bytes);
+        const auto leaves = static_cast<int>(div_up(bytes, leaf_bytes));
         offset_ = 0;
         for (int i = 0; i < leaves; ++i) {
             leaf(std::min(leaf_bytes, bytes - i * leaf_bytes));
@@ -115,8 +114,7 @@ private:
 
     // A group's first, or one more.
     void add_line(dim_t bytes, bool begins) {
-        const auto vectors
-                = static_cast<int>((bytes + vector_bytes - 1) / vector_bytes);
+        const auto vectors = static_cast<int>(div_up(bytes, vector_bytes));
         if (offset_ % line == 0)
             prefetcht0(ptr[rax + static_cast<size_t>(offset_) + bytes_ahead]);
         for (int v = 0; v < vectors; ++v) {

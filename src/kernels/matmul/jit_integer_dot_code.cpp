@@ -30,7 +30,7 @@ public:
     generator_t(const integer_stream_weights_t &weights, int rows)
         : jit_integer_dot_frame_t(
                   "jit_integer_dot", weights, weights.vnni_bias(), simd_w, rows)
-        , group_lines_((group_bytes_ + line - 1) / line)
+        , group_lines_(div_up(group_bytes_, line))
         , leaves_(weights.groups() == 1 || group_bytes_ >= line
                           ? simd_w
                           : static_cast<int>(group_bytes_ / 4)) {
@@ -110,7 +110,7 @@ private:
     void leaf(const sums_t &sums, dim_t left) {
         if (left == 0) return;
         const dim_t lines = std::min(
-                leaves_ == simd_w ? group_lines_ : 1, (left + line - 1) / line);
+                leaves_ == simd_w ? group_lines_ : 1, div_up(left, line));
         if (lines > 1) {
             lines_of_group(sums, lines, left);
             return;

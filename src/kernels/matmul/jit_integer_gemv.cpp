@@ -87,12 +87,8 @@ private:
 
     bool has_vnni() const { return has(isa_, isa_avx512_core_vnni); }
     dim_t most_rows() const { return most_sets - weights_sets_; }
-    dim_t parts_of(dim_t rows) const {
-        return (rows + most_rows() - 1) / most_rows();
-    }
-    dim_t panels_of(dim_t cols) const {
-        return (cols + panel_cols_ - 1) / panel_cols_;
-    }
+    dim_t parts_of(dim_t rows) const { return div_up(rows, most_rows()); }
+    dim_t panels_of(dim_t cols) const { return div_up(cols, panel_cols_); }
     dim_t staged_floats(dim_t cols) const {
         return panels_of(cols) * panel_cols_ + panel;
     }

@@ -246,8 +246,8 @@ private:
 
 // The next rows that are done together: even parts of what is left.
 dim_t next_rows(dim_t left) {
-    const dim_t parts = (left + most_rows - 1) / most_rows;
-    return (left + parts - 1) / parts;
+    const dim_t parts = div_up(left, most_rows);
+    return div_up(left, parts);
 }
 
 class jit_integer_repacked_t : public integer_repacked_kernel_t {

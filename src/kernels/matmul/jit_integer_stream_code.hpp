@@ -100,7 +100,7 @@ struct jit_integer_dot_args_t {
 
 /// Groups that there is room for, of which the last ones are anything.
 constexpr dim_t jit_integer_dot_pitch(dim_t groups) {
-    return (groups + 15) / 16 * 16;
+    return round_up(groups, 16);
 }
 
 class jit_integer_dot_t {

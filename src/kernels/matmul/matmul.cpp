@@ -12,7 +12,7 @@ namespace {
 constexpr dim_t line = 16; // floats
 
 dim_t whole_lines(dim_t floats) {
-    return (floats + line - 1) / line * line;
+    return round_up(floats, line);
 }
 
 } // namespace
@@ -85,8 +85,7 @@ void matmul_t::pack(void *const *buffers, dim_t begin, dim_t end,
 
 dim_t matmul_t::col_units() const {
     return static_cast<dim_t>(
-            (plan_.col_blocks.size() + plan_.cols_together - 1)
-            / plan_.cols_together);
+            div_up(plan_.col_blocks.size(), plan_.cols_together));
 }
 
 dim_t matmul_t::work_amount() const {
@@ -175,7 +174,7 @@ void matmul_t::multiply(void *const *weights_buffers, size_t row_block,
             const block_kernels_t::index_t index {rows.outer, k, col};
             plan_.weights.run(index, at.data());
             block.ahead = weights_after(index, cols, at.data());
-            block.cols = (plan_.col_blocks[col] + panel - 1) / panel * panel;
+            block.cols = round_up(plan_.col_blocks[col], panel);
             plan_.gemm->run(block);
             block.c += sums_floats_;
         }

@@ -81,7 +81,7 @@ private:
     };
 
     static dim_t blocks(dim_t extent, dim_t block) {
-        return block == 0 ? 0 : (extent + block - 1) / block;
+        return block == 0 ? 0 : div_up(extent, block);
     }
 
     // The next loop outwards; for ranges by column one along which they stay.
