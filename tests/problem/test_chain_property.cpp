@@ -235,12 +235,11 @@ TEST(chain_property, equals_plain_numbers) {
     std::cout << tally.accepted << " steps taken and " << tally.refused
               << " refused; " << tally.finished << " chains finished and "
               << tally.unfinished << " not\n";
-    // A sample may have none of some.
-    if (support::every() > 1) return;
     EXPECT_GT(tally.accepted, 4 * tally.refused);
     EXPECT_GT(tally.refused, 0);
     EXPECT_GT(tally.finished, 10 * tally.unfinished);
-    EXPECT_GT(tally.unfinished, 0);
+    // A sample may have none.
+    EXPECT_GE(tally.unfinished, support::every() > 1 ? 0 : 1);
 }
 
 } // namespace

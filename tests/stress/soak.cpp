@@ -196,7 +196,7 @@ std::string judge(const std::vector<window_t> &windows) {
     double best = 1e30;
     for (size_t w = 2; w < windows.size(); ++w)
         best = std::min(best, windows[w].execute_p99_us);
-    if (best > 4 * windows[1].execute_p99_us)
+    if (best > 2 * windows[1].execute_p99_us)
         return "executions have become slower";
     return "";
 }
