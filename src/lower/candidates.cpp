@@ -1,8 +1,8 @@
-#include "base/log.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "lower/lower.hpp"
+#include "lower/not_taken.hpp"
 
 namespace dnnl_dequant {
 
@@ -22,11 +22,6 @@ constexpr candidate_t candidates[] = {
 #include "kernels/elementwise/kernels.def"
 #undef X
 };
-
-void log_not_taken(const char *name, const std::string &reason) {
-    log_refusal(
-            log_dispatch, "implementation", std::string(name) + ": " + reason);
-}
 
 // `before_portable` is tried just before the first portable kernel.
 template <typename before_portable_t>

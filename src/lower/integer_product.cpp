@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/lower.hpp"
 #include "lower/matmul_sizes.hpp"
+#include "lower/not_taken.hpp"
 
 namespace dnnl_dequant {
 
@@ -299,15 +299,6 @@ bool is_quantized(const composition_t &src) {
                    || quantizing_steps(src.chain) > 0);
 }
 
-// Of an implementation that was not made: others serve, but where memory ran
-// out.
-result_t refused(const char *name, const result_t &result) {
-    if (result.is_final()) return result;
-    log_refusal(log_dispatch, "implementation",
-            std::string(name) + ": " + result.reason);
-    return {};
-}
-
 } // namespace
 
 result_t make_integers(const composition_t &src, const composition_t &weights,
@@ -318,13 +309,11 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     planner_t planner(src, weights, false, plan);
     result_t result = planner.make(isa);
     // Its integers are multiplied as f32 then.
-    if (!result.ok()) return refused("integer_matmul", result);
+    if (!result.ok()) return or_another("integer_matmul", result);
     const bool by_column = plan.format.depth_stride == 1;
-    if (block.rows <= few_quantized_rows(isa, by_column)) {
-        result = planner.make_stream(isa, block);
-        if (!result.ok())
-            result = refused("jit_integer_matmul_few_rows", result);
-    }
+    if (block.rows <= few_quantized_rows(isa, by_column))
+        result = or_another(
+                "jit_integer_matmul_few_rows", planner.make_stream(isa, block));
     if (result.ok())
         product = std::make_shared<const integer_product_t>(std::move(plan));
     return result;
@@ -336,7 +325,8 @@ result_t make_repacked_integers(const composition_t &src,
     integer_plan_t plan;
     const result_t result = planner_t(src, weights, true, plan).make(isa);
     if (!result.ok())
-        return refused("jit_integer_matmul_repacked_avx512_core_vnni", result);
+        return or_another(
+                "jit_integer_matmul_repacked_avx512_core_vnni", result);
     product = std::make_shared<const integer_product_t>(std::move(plan));
     return {};
 }

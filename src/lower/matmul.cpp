@@ -15,6 +15,7 @@
 #include "lower/matmul_sizes.hpp"
 #include "lower/matmul_src.hpp"
 #include "lower/narrow_gemm.hpp"
+#include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -146,10 +147,7 @@ private:
             weights.multiplied = data_type_t::bf16;
         if (result.ok())
             result = make_gemv(weights, block_rows_, isa_, plan_.gemv);
-        if (result.is_final()) return result;
-        log_refusal(log_dispatch, "implementation",
-                "jit_matmul_few_rows: " + result.reason);
-        return {};
+        return or_another("jit_matmul_few_rows", result);
     }
 
     // Of few rows: integers as a stream, else f32 as one, else integers.
