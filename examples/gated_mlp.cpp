@@ -145,7 +145,7 @@ private:
 
     // x times u4 weights [depth, cols], dequantized in the graph.
     value_t product(const value_t &x, int64_t cols) {
-        const int64_t depth = x.tensor.get_dims().back();
+        const auto depth = static_cast<int64_t>(x.exact.size()) / rows;
         const lt::dims dims {depth, cols}, grid {depth / group, cols};
         const lt weights = tensor_of(type::u4, dims),
                  scales = tensor_of(type::f32, grid, 0.01f),

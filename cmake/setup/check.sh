@@ -85,6 +85,7 @@ check_part() {
     fuzz) fuzz 30 1 ;;
     soak) run_soak 120 ;;
     emulate) run_emulated 600 tests/emulated/check.list ;;
+    fresh) run_fresh "$fresh_portion" ;;
     *) die "check has no part '$1'" ;;
     esac
 }
@@ -94,7 +95,15 @@ check_part() {
 # what it runs on, which is no fault of the change's.
 check() {
     folder=build/check
-    [ $# -gt 0 ] || set -- asan tsan valgrind fuzz soak emulate
+    fresh_portion=sample
+    case $* in
+    '')
+        fresh_portion=least
+        set -- asan tsan valgrind fuzz soak emulate fresh ;;
+    'fresh all')
+        fresh_portion=all
+        set -- fresh ;;
+    esac
     mkdir -p $folder
     : >$folder/summary
     for part in "$@"; do
@@ -113,7 +122,7 @@ check() {
         esac
         printf '%-9s %-7s %3d s\n' "$part" "$result" \
             $(($(date +%s) - begin)) >>$folder/summary
-        grep -hE 'tests passed|  PASSED  |executions|^flat|^emulated|^dev: NO' \
+        grep -hE 'tests passed|  PASSED  |executions|^flat|^emulated|^fresh|^dev: NO' \
             "$folder/$part.log" | sed 's/^/          /' >>$folder/summary
     done
     say "check:"

@@ -2,12 +2,15 @@
 # Sourced by ./dev. What the project needs from apt, installed where it is
 # missing. Never asks which release the machine is: Debian 12 whose libc came
 # from 13 says that it is 13. Asks what apt offers instead.
+# shellcheck disable=SC2034 # ./dev reads the lists
 
 onednn_least=3.7
-apt_packages='g++ cmake ninja-build pkg-config python3 python3-venv
-    libdnnl-dev libxbyak-dev libgtest-dev libgmock-dev
-    nlohmann-json3-dev libcli11-dev clang-format-19 shellcheck qemu-user
-    chromium-headless-shell fonts-dejavu-core'
+
+# Each list has what its row of commands needs besides the row above.
+library_packages='g++ cmake ninja-build libdnnl-dev libxbyak-dev'
+bench_packages='python3 python3-venv nlohmann-json3-dev libcli11-dev'
+test_packages='pkg-config libgtest-dev libgmock-dev clang-format-19
+    shellcheck qemu-user chromium-headless-shell fonts-dejavu-core'
 trixie_sources=/etc/apt/sources.list.d/dnnl-dequant-trixie.sources
 trixie_pins=/etc/apt/preferences.d/dnnl-dequant-trixie
 
@@ -116,7 +119,8 @@ END
 # begin_private_apt FOLDER SUITE TYPES [APT-OPTION...]: goes to that folder, where
 # apt has a state of its own and that suite only, of packages (deb) or of sources
 # too (deb deb-src). The machine's sources stay as they are, and apt checks
-# signatures as ever.
+# signatures as ever. A mirror that was last renewed weeks ago will do: an older
+# package of a suite is as good for the tests.
 begin_private_apt() {
     private_apt=$1 suite=$2 types=$3
     shift 3
@@ -124,7 +128,8 @@ begin_private_apt() {
     cd "$private_apt" || return
     : >status
     debian_suite "$suite" | sed "s/^Types: deb\$/Types: $types/" >suite.sources
-    private_apt apt-get update -o APT::Update::Error-Mode=any "$@"
+    private_apt apt-get update -o APT::Update::Error-Mode=any \
+        -o Acquire::Check-Valid-Until=false "$@"
 }
 
 # private_apt COMMAND [ARGUMENT...]
@@ -163,13 +168,9 @@ END
     apt_as_root update
 }
 
-# setup_packages PACKAGE...: for the verbs that need more than the others
+# setup_packages PACKAGE...
 setup_packages() {
     apt_packages="$*"
-    setup
-}
-
-setup() {
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
         # shellcheck disable=SC2086 # on one line
         say "no apt here: install these yourself (Debian's names, oneDNN" \

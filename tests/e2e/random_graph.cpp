@@ -28,9 +28,12 @@ public:
 
 private:
     size_t new_tensor(
-            data_type_t type = data_type_t::f32, const dims_t &dims = shape()) {
+            data_type_t type = data_type_t::f32, dims_t dims = shape()) {
         const size_t id = spec_.tensors.size();
-        spec_.tensors[id] = {type, dims, support::dense_strides(dims)};
+        support::tensor_t &tensor = spec_.tensors[id];
+        tensor.type = type;
+        tensor.strides = support::dense_strides(dims);
+        tensor.dims = std::move(dims);
         return id;
     }
 

@@ -85,10 +85,8 @@ std::vector<char> transposed_chain() {
             1, op::kind::Multiply, {floats, factor}, {product}, "multiply");
     op transpose(2, op::kind::StaticTranspose, {product}, {dst}, "transpose");
     transpose.set_attr<dims_t>(op::attr::order, {1, 0});
-    auto all = inputs;
-    all.push_back(factor);
-    return result_of(
-            {dequantize_of(inputs, floats), multiply, transpose}, all, dst);
+    return result_of({dequantize_of(inputs, floats), multiply, transpose},
+            {inputs[0], inputs[1], inputs[2], factor}, dst);
 }
 
 std::vector<char> product_of(dim_t rows) {
@@ -100,9 +98,8 @@ std::vector<char> product_of(dim_t rows) {
     const auto weights = dense(3, type_t::f32, {n, n});
     const auto dst = dense(5, type_t::f32, {rows, n});
     const op multiply(1, op::kind::MatMul, {src, weights}, {dst}, "matmul");
-    auto all = inputs;
-    all.push_back(src);
-    return result_of({dequantize_of(inputs, weights), multiply}, all, dst);
+    return result_of({dequantize_of(inputs, weights), multiply},
+            {inputs[0], inputs[1], inputs[2], src}, dst);
 }
 
 TEST(small_stack, is_enough_for_panels_of_a_dequantize) {
