@@ -50,24 +50,24 @@ class LayersTest(unittest.TestCase):
 
 
 class MachinesTest(unittest.TestCase):
-    def complaints(self, text):
+    def complaints(self, path, text):
         return check_machines.check_texts({
             "src/jit.hpp": "#include <xbyak/xbyak.h>\n",
             "src/code.hpp": '#include "jit.hpp"\n',
-            "src/code.cpp": text})
+            path: text})
 
-    def test_xbyak_is_for_x86_64(self):
-        self.assertFalse(self.complaints(
-            '#include "a.hpp"\n#if defined(__x86_64__)\n'
-            '#include "code.hpp"\n#else\n#endif\n'))
+    def test_xbyak_is_for_sources_of_x86_64(self):
+        for path in ("src/kernels/jit/code.cpp", "src/kernels/a/jit_b.cpp"):
+            self.assertFalse(self.complaints(path, '#include "code.hpp"\n'))
 
     def test_elsewhere_it_is_refused(self):
-        self.assertTrue(self.complaints('#include "code.hpp"\n'))
+        for name in ('"code.hpp"', "<xbyak/xbyak.h>"):
+            self.assertTrue(self.complaints(
+                "src/kernels/a/b.cpp", f"#include {name}\n"))
+
+    def test_no_source_asks_for_the_machine(self):
         self.assertTrue(self.complaints(
-            "#if defined(__x86_64__)\n#else\n#include <xbyak/xbyak.h>\n"
-            "#endif\n"))
-        self.assertTrue(self.complaints(
-            "#if defined(__x86_64__)\n#endif\n#include <xbyak/xbyak.h>\n"))
+            "src/kernels/a/jit_b.cpp", "#if defined(__x86_64__)\n#endif\n"))
 
 
 class TextTest(unittest.TestCase):

@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_blocks.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "kernels/dequantize/jit_nest.hpp"
@@ -120,5 +118,3 @@ void choose_jit_blocks(const problem_t &problem, jit_plan_t &plan) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

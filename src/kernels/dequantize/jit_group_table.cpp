@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_group_table.hpp"
 
 #include "kernels/dequantize/jit_row_kernel.hpp"
@@ -25,5 +23,3 @@ void fill_group_table(const jit_grouped_cols_t &cols, dim_t first, dim_t count,
 }
 
 } // namespace dnnl_dequant
-
-#endif

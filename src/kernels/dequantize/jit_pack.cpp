@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_pack.hpp"
 
-#if defined(__x86_64__)
-
 #include <immintrin.h>
 
 namespace dnnl_dequant {
@@ -218,5 +216,3 @@ void pack_nibbles(uint8_t *tile, const void *src, dim_t first, dim_t cols) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

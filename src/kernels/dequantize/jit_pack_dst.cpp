@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_pack_dst.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstdint>
 
@@ -74,5 +72,3 @@ void pack_bits(
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_pack_wide.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 #include <cstring>
 
@@ -187,5 +185,3 @@ void pack_quarters(uint8_t *tile, const void *src, dim_t first, dim_t cols) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

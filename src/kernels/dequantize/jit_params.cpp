@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_params.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -282,5 +280,3 @@ void pair_blocks(float *values, dim_t count, int lanes) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -4,8 +4,6 @@
 
 #include "kernels/dequantize/jit_params_blocks.hpp"
 
-#if defined(__x86_64__)
-
 #include <array>
 #include <limits>
 
@@ -144,5 +142,3 @@ stage_blocks_t stage_blocks_of(data_type_t type) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_plan.hpp"
 
-#if defined(__x86_64__)
-
 #include <string>
 #include <utility>
 
@@ -310,5 +308,3 @@ result_t make_jit_plan(const problem_t &problem, const jit_parameters_t &params,
 }
 
 } // namespace dnnl_dequant
-
-#endif

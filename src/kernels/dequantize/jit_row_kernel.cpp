@@ -20,8 +20,6 @@
 //
 // Registers: jit_row_registers.hpp.
 
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_row_kernel.hpp"
 
 #include <cstddef>
@@ -296,5 +294,3 @@ result_t make_jit_row_kernel(const jit_row_desc_t &desc, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_rows.hpp"
 
 #include "kernels/dequantize/jit_stream.hpp"
@@ -77,5 +75,3 @@ void jit_rows_t::run_pieces(void *const *buffers, dim_t begin, dim_t end,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/dequantize/jit_stream.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -75,5 +73,3 @@ void stream_fence() {
 }
 
 } // namespace dnnl_dequant
-
-#endif

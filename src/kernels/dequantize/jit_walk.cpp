@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
@@ -292,5 +290,3 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,8 +1,6 @@
 // Panels of several groups: a call takes those of one row as its rows, so that
 // the row of dst is written from end to end.
 
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
@@ -92,5 +90,3 @@ void jit_walk_t::run_panel_rows(
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,8 +1,6 @@
 // The walk from piece to piece. It counts: dividing took a fifth of the time of
 // small pieces.
 
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
@@ -105,5 +103,3 @@ void jit_walk_t::run_piece() {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 // The walk's way to src: rows as they are, or a tile of them.
 
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
@@ -132,5 +130,3 @@ void jit_walk_t::run_rows_of_tile(
 }
 
 } // namespace dnnl_dequant
-
-#endif

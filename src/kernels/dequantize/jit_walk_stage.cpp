@@ -1,8 +1,6 @@
 // The walk's way to scales and zero points: as f32 in the scratch, as a row
 // kernel wants them.
 
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_walk.hpp"
 
 #include <algorithm>
@@ -279,5 +277,3 @@ void jit_walk_t::order(float *values, dim_t count) const {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_plan.hpp"
 
 #include <algorithm>
@@ -157,5 +155,3 @@ void choose_chain_blocks(const problem_t &problem, chain_plan_t &plan) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,8 +1,6 @@
 // The order in which a chain is computed: of one vector, or of several side by
 // side.
 
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 namespace dnnl_dequant {
@@ -87,5 +85,3 @@ template class chain_steps_t<isa_avx512_core>;
 template class chain_steps_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

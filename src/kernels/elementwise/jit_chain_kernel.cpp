@@ -17,8 +17,6 @@
 //   rax             scratch
 //   vmm             jit_chain_steps.hpp
 
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include <algorithm>
@@ -277,5 +275,3 @@ result_t make_chain_kernel(const chain_desc_t &desc, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_plan.hpp"
 
 namespace dnnl_dequant {
@@ -135,5 +133,3 @@ void choose_chain_loops(const problem_t &problem, chain_plan_t &plan) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

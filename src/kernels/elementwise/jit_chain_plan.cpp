@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_plan.hpp"
 
 #include <algorithm>
@@ -318,5 +316,3 @@ result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 // The walk's way to inputs that generated code cannot read where they stand.
 
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_walk.hpp"
 
 #include <algorithm>
@@ -165,5 +163,3 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include "base/bits.hpp"
@@ -329,5 +327,3 @@ template class chain_steps_t<isa_avx512_core>;
 template class chain_steps_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

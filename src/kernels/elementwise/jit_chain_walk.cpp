@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_walk.hpp"
 
 #include <algorithm>
@@ -279,5 +277,3 @@ void chain_walk_t::set_direct(chain_args_t &args, const chain_feed_t &feed,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -2,8 +2,6 @@
 // or added for so many, by f64, which has room for all sums; integers of 32
 // bits that are subtracted, in two parts, or stored as they are.
 
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
 #include <cmath>
@@ -197,5 +195,3 @@ template class chain_steps_t<isa_avx512_core>;
 template class chain_steps_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/elementwise/jit_function.hpp"
 
 #include "base/bits.hpp"
@@ -120,5 +118,3 @@ template void emit_function<isa_avx2>(jit_generator_t &,
         const std::array<jit_isa_t<isa_avx2>::vmm_t, program_registers> &);
 
 } // namespace dnnl_dequant
-
-#endif

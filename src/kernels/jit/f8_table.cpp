@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/f8_table.hpp"
 
 #include <cmath>
@@ -90,5 +88,3 @@ void jit_f8_table_t::convert(const RegExp &dst, const RegExp &src,
 }
 
 } // namespace dnnl_dequant
-
-#endif

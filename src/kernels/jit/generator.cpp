@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/generator.hpp"
 
 #include <cstdio>
@@ -116,5 +114,3 @@ void jit_generator_t::write_perf_map() const {
 #endif
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/io.hpp"
 
 #include <cstring>
@@ -234,5 +232,3 @@ template class jit_io_t<isa_avx512_core>;
 template class jit_io_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

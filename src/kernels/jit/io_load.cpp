@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/io.hpp"
 
 #include <algorithm>
@@ -285,5 +283,3 @@ template class jit_io_t<isa_avx512_core>;
 template class jit_io_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/lanes.hpp"
 
 #include <cstring>
@@ -270,5 +268,3 @@ template class jit_lanes_t<isa_avx512_core>;
 template class jit_lanes_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

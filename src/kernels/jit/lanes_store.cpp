@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/lanes.hpp"
 
 namespace dnnl_dequant {
@@ -170,5 +168,3 @@ template class jit_lanes_t<isa_avx512_core>;
 template class jit_lanes_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

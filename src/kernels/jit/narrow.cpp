@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/narrow.hpp"
 
 namespace dnnl_dequant {
@@ -164,5 +162,3 @@ template class jit_narrow_t<isa_avx512_core>;
 template class jit_narrow_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/nibble_bytes.hpp"
 
 #include <cstring>
@@ -91,5 +89,3 @@ void jit_nibble_bytes_t::convert(const RegExp &dst, const RegExp &src,
 }
 
 } // namespace dnnl_dequant
-
-#endif

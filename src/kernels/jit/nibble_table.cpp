@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/nibble_table.hpp"
 
 #include <cstring>
@@ -114,5 +112,3 @@ void jit_nibble_table_t::convert(
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/jit/small_float.hpp"
 
 namespace dnnl_dequant {
@@ -175,5 +173,3 @@ template class jit_small_float_t<isa_avx512_core>;
 template class jit_small_float_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

@@ -12,8 +12,6 @@
 
 #include "kernels/matmul/jit_deinterleave.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 #include <cstring>
 
@@ -181,5 +179,3 @@ result_t make_jit_deinterleave_words(int vectors,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -3,8 +3,6 @@
 
 #include "kernels/matmul/gemv.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 
@@ -116,5 +114,3 @@ result_t make_dot(
 }
 
 } // namespace dnnl_dequant
-
-#endif

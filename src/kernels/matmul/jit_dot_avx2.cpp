@@ -4,8 +4,6 @@
 
 #include "kernels/matmul/gemv.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -265,5 +263,3 @@ result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
 }
 
 } // namespace dnnl_dequant
-
-#endif

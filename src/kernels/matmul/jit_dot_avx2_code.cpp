@@ -16,8 +16,6 @@
 
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -345,5 +343,3 @@ result_t make_jit_dot_avx2_code(const gemv_weights_t &weights, int rows,
 }
 
 } // namespace dnnl_dequant
-
-#endif

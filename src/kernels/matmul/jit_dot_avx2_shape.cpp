@@ -1,7 +1,5 @@
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
 
-#if defined(__x86_64__)
-
 namespace dnnl_dequant {
 
 jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
@@ -23,5 +21,3 @@ jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -18,8 +18,6 @@
 
 #include "kernels/matmul/jit_dot_code.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstddef>
 
@@ -329,5 +327,3 @@ result_t make_jit_dot_code(const gemv_weights_t &weights, int rows, int cols,
 }
 
 } // namespace dnnl_dequant
-
-#endif

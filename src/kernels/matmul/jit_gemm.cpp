@@ -17,8 +17,6 @@
 
 #include "kernels/matmul/gemm.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstddef>
 
@@ -344,15 +342,3 @@ result_t make_jit_gemm(isa_t isa, std::shared_ptr<const gemm_t> &gemm) {
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_jit_gemm(isa_t, std::shared_ptr<const gemm_t> &) {
-    return {status_t::unimplemented, "the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

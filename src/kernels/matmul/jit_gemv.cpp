@@ -3,8 +3,6 @@
 
 #include "kernels/matmul/gemv.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 
@@ -209,5 +207,3 @@ result_t make_gemv_by_row(const gemv_weights_t &weights, dim_t rows, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

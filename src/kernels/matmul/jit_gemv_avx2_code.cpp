@@ -17,8 +17,6 @@
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_gemv_frame.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 
@@ -161,5 +159,3 @@ result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -15,8 +15,6 @@
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -167,5 +165,3 @@ result_t make_jit_gemv_code(const gemv_weights_t &weights,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/matmul/jit_gemv_code.hpp"
 
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_gemv_frame.hpp"
 
 namespace dnnl_dequant {
@@ -161,5 +159,3 @@ template class jit_gemv_frame_t<isa_avx2>;
 template class jit_gemv_frame_t<isa_avx512_core>;
 
 } // namespace dnnl_dequant
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "kernels/matmul/integer_kernel.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstring>
 
@@ -239,16 +237,3 @@ result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_jit_integer_kernel(const integer_format_t &, isa_t,
-        std::shared_ptr<const integer_kernel_t> &) {
-    return {status_t::unimplemented, "the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "kernels/matmul/integer_stream.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 
@@ -204,5 +202,3 @@ result_t make_integer_dot(const integer_stream_weights_t &weights, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_integer_dot_avx2.hpp"
 
 #include <algorithm>
@@ -103,5 +101,3 @@ void jit_integer_dot_avx2_base_t::transpose_eights() {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -12,8 +12,6 @@
 // group; rbp the stack. The first four vectors are parts of the weights, the
 // next three scratch, five sums of a group, the last four constants.
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstddef>
 
@@ -265,5 +263,3 @@ result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
 }
 
 } // namespace dnnl_dequant
-
-#endif

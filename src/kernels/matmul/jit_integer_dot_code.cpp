@@ -8,8 +8,6 @@
 // Registers beside the frame's: r15 what is left of a group. Vectors are handed
 // out as they are wanted; the last hold constants.
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -236,5 +234,3 @@ result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_integer_dot_frame.hpp"
 
 #include <algorithm>
@@ -121,5 +119,3 @@ void jit_integer_dot_frame_t::add_chunk(int groups) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -3,8 +3,6 @@
 
 #include "kernels/matmul/integer_stream.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -221,5 +219,3 @@ result_t make_integer_gemv(const integer_stream_weights_t &weights, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -11,8 +11,6 @@
 // is asked for. The first twelve vectors are sums, if there are as many, four
 // of a row, and four of the weights; the others scratch.
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 #include <cstdint>
 
@@ -275,5 +273,3 @@ result_t make_jit_integer_gemv_avx2(const integer_stream_weights_t &weights,
 }
 
 } // namespace dnnl_dequant
-
-#endif

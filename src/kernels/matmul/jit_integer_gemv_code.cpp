@@ -7,8 +7,6 @@
 // go; r14 panels to go; rbp what is asked for. The first 24 vectors are sums,
 // the next six what was loaded, then constants.
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/matmul/jit_integer_gemv_frame.hpp"
@@ -196,5 +194,3 @@ result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
 }
 
 } // namespace dnnl_dequant
-
-#endif

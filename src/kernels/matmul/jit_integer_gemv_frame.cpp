@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_integer_gemv_frame.hpp"
 
 #include <cstddef>
@@ -46,5 +44,3 @@ void jit_integer_gemv_frame_t::add_scaled(
 }
 
 } // namespace dnnl_dequant
-
-#endif

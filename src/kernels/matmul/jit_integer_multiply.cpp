@@ -10,8 +10,6 @@
 // pitches of a and c; r10 quads to go, in between the group's columns. The
 // first 24 vectors are sums, four more a's broadcast, the last b.
 
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
@@ -256,5 +254,3 @@ result_t make_jit_integer_multiply(const integer_format_t &format,
 }
 
 } // namespace dnnl_dequant
-
-#endif

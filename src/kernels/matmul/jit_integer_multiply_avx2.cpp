@@ -13,8 +13,6 @@
 // parameters of a row. The first twelve vectors are sums, then two of b, a's
 // broadcast, a product.
 
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
@@ -250,5 +248,3 @@ result_t make_jit_integer_multiply_avx2(const integer_format_t &format,
 }
 
 } // namespace dnnl_dequant
-
-#endif

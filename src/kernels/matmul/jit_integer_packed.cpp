@@ -17,8 +17,6 @@
 // parameters and c. The first 24 vectors are sums of rows, the next two those
 // of the weights.
 
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
@@ -260,5 +258,3 @@ result_t make_jit_integer_packed(const integer_format_t &format,
 }
 
 } // namespace dnnl_dequant
-
-#endif

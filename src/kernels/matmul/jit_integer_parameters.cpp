@@ -5,8 +5,6 @@
 
 #include "kernels/matmul/jit_integer_parameters.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "kernels/dequantize/jit_loaders.hpp"
@@ -147,5 +145,3 @@ void jit_integer_parameters_t::load(const integer_parameters_t &from,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -15,8 +15,6 @@
 
 #include "kernels/matmul/integer_repacked.hpp"
 
-#if defined(__x86_64__)
-
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -306,16 +304,3 @@ result_t make_integer_repacked(const integer_format_t &format, dim_t rows,
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_integer_repacked(const integer_format_t &, dim_t, isa_t,
-        std::shared_ptr<const integer_repacked_kernel_t> &) {
-    return {status_t::unimplemented, "the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "kernels/matmul/integer_stream.hpp"
 
-#if defined(__x86_64__)
-
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/matmul/jit_integer_stream_code.hpp"
 
@@ -80,16 +78,3 @@ result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_integer_stream(const integer_stream_weights_t &, isa_t,
-        std::shared_ptr<const integer_stream_t> &) {
-    return {status_t::unimplemented, "the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

@@ -7,8 +7,6 @@
 // Depth side by side: sixteen dwords of sixteen columns are transposed; of
 // nibbles each has the four even ones of eight in its lower halves.
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/matmul/jit_integer_unpack_code.hpp"
@@ -319,5 +317,3 @@ result_t make_jit_integer_unpack(const integer_format_t &format,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -7,8 +7,6 @@
 // Depth side by side: four dwords of eight columns are transposed at a time; of
 // nibbles each has the four even ones of eight in its lower halves.
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/matmul/jit_integer_unpack_code.hpp"
@@ -344,5 +342,3 @@ result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/matmul/jit_transpose_dwords.hpp"
 
 namespace dnnl_dequant {
@@ -35,5 +33,3 @@ void transpose_dwords(jit_generator_t &code) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -9,8 +9,6 @@
 
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/matmul/jit_transpose_rows.hpp"
@@ -97,5 +95,3 @@ result_t make_jit_transpose_nibbles(
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -11,8 +11,6 @@
 
 #include "kernels/matmul/jit_transpose_nibbles_avx2.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/matmul/jit_transpose_rows.hpp"
@@ -150,5 +148,3 @@ result_t make_jit_transpose_nibbles_avx2(
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -4,8 +4,6 @@
 
 #include "kernels/matmul/gemv.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 
@@ -146,5 +144,3 @@ result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
 }
 
 } // namespace dnnl_dequant
-
-#endif

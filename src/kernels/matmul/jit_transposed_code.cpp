@@ -13,8 +13,6 @@
 
 #include "kernels/matmul/jit_transposed_code.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
@@ -202,5 +200,3 @@ result_t make_jit_transposed_code(const gemv_weights_t &weights, int rows,
 }
 
 } // namespace dnnl_dequant
-
-#endif

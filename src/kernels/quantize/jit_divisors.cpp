@@ -1,7 +1,5 @@
 #include "kernels/quantize/jit_divisors.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstring>
 
 #include "kernels/dequantize/jit_loaders.hpp"
@@ -87,5 +85,3 @@ stage_t stage_integers_of(data_type_t type) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/quantize/quantize.hpp"
 
-#if defined(__x86_64__)
-
 #include <string>
 #include <utility>
 
@@ -161,23 +159,3 @@ result_t make_jit_quantize_avx2(const problem_t &problem, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_jit_quantize_avx512_core(
-        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
-    return {status_t::unimplemented,
-            "jit_quantize_avx512_core: the machine is no x86-64"};
-}
-
-result_t make_jit_quantize_avx2(
-        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
-    return {status_t::unimplemented,
-            "jit_quantize_avx2: the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

@@ -20,8 +20,6 @@
 //   11       order of narrowing
 // and from io's first on those of rounding to bf16.
 
-#if defined(__x86_64__)
-
 #include "kernels/quantize/jit_quantize_desc.hpp"
 
 #include <cstddef>
@@ -325,5 +323,3 @@ result_t make_jit_quantize_row(const jit_quantize_desc_t &desc, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

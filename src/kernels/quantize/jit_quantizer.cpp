@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/quantize/jit_quantizer.hpp"
 
 #include "base/bits.hpp"
@@ -186,5 +184,3 @@ template class jit_quantizer_t<isa_avx512_core>;
 template class jit_quantizer_t<isa_avx2>;
 
 } // namespace dnnl_dequant
-
-#endif

@@ -11,8 +11,6 @@
 
 #include "kernels/quantize/jit_range_rows.hpp"
 
-#if defined(__x86_64__)
-
 #include <cstddef>
 
 #include "kernels/jit/io.hpp"
@@ -251,5 +249,3 @@ result_t make_jit_range_rows(data_type_t src, range_mode_t mode, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#endif

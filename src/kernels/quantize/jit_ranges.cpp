@@ -3,8 +3,6 @@
 
 #include "kernels/quantize/ranges.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <vector>
 
@@ -226,16 +224,3 @@ result_t make_jit_ranges(const problem_t &problem, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_jit_ranges(
-        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
-    return {status_t::unimplemented, "jit_ranges: the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

@@ -7,8 +7,6 @@
 
 #include "kernels/elementwise/elementwise.hpp"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,7 +14,7 @@
 #include "kernels/dequantize/jit_pack.hpp"
 #include "kernels/dequantize/jit_pack_wide.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
-#include "kernels/elementwise/copy_rows.hpp"
+#include "kernels/elementwise/avx_copy_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -287,22 +285,3 @@ result_t make_copy_avx2(const problem_t &problem, isa_t isa,
 }
 
 } // namespace dnnl_dequant
-
-#else
-
-namespace dnnl_dequant {
-
-result_t make_copy_avx512_core(
-        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
-    return {status_t::unimplemented,
-            "copy_avx512_core: the machine is no x86-64"};
-}
-
-result_t make_copy_avx2(
-        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) {
-    return {status_t::unimplemented, "copy_avx2: the machine is no x86-64"};
-}
-
-} // namespace dnnl_dequant
-
-#endif

@@ -1,6 +1,4 @@
-#include "kernels/elementwise/copy_rows.hpp"
-
-#if defined(__x86_64__)
+#include "kernels/elementwise/avx_copy_rows.hpp"
 
 #include <cstring>
 
@@ -77,5 +75,3 @@ void join_nibbles(uint8_t *dst, const uint8_t *bytes, bool upper, dim_t count) {
 }
 
 } // namespace dnnl_dequant
-
-#endif

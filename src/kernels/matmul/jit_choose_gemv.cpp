@@ -5,8 +5,6 @@
 
 namespace dnnl_dequant {
 
-#if defined(__x86_64__)
-
 namespace {
 
 // Weights by row that gemv_panel_of_avx2() has no panel for are transposed, and
@@ -46,14 +44,5 @@ result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
     return has(isa, isa_avx512_core) ? make_on_avx512(weights, rows, gemv)
                                      : make_on_avx2(weights, rows, gemv);
 }
-
-#else
-
-result_t make_gemv(
-        const gemv_weights_t &, dim_t, isa_t, std::shared_ptr<const gemv_t> &) {
-    return refuse("the machine is no x86-64");
-}
-
-#endif
 
 } // namespace dnnl_dequant

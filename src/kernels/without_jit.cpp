@@ -1,0 +1,64 @@
+// What is compiled on machines other than x86-64 instead of generated code: each
+// factory refuses, and plain C++ serves.
+
+#include "kernels/dequantize/dequantize.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/integer_kernel.hpp"
+#include "kernels/matmul/integer_repacked.hpp"
+#include "kernels/matmul/integer_stream.hpp"
+#include "kernels/quantize/quantize.hpp"
+#include "kernels/quantize/ranges.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+result_t refuse_machine() {
+    return refuse("the machine is no x86-64");
+}
+
+} // namespace
+
+#define REFUSE(factory) \
+    result_t factory( \
+            const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) { \
+        return refuse_machine(); \
+    }
+REFUSE(make_jit_dequantize_avx512_core)
+REFUSE(make_jit_dequantize_avx2)
+REFUSE(make_jit_quantize_avx512_core)
+REFUSE(make_jit_quantize_avx2)
+REFUSE(make_jit_ranges)
+REFUSE(make_jit_elementwise_avx512_core)
+REFUSE(make_jit_elementwise_avx2)
+REFUSE(make_copy_avx512_core)
+REFUSE(make_copy_avx2)
+#undef REFUSE
+
+result_t make_jit_gemm(isa_t, std::shared_ptr<const gemm_t> &) {
+    return refuse_machine();
+}
+
+result_t make_gemv(
+        const gemv_weights_t &, dim_t, isa_t, std::shared_ptr<const gemv_t> &) {
+    return refuse_machine();
+}
+
+result_t make_jit_integer_kernel(const integer_format_t &, isa_t,
+        std::shared_ptr<const integer_kernel_t> &) {
+    return refuse_machine();
+}
+
+result_t make_integer_stream(const integer_stream_weights_t &, isa_t,
+        std::shared_ptr<const integer_stream_t> &) {
+    return refuse_machine();
+}
+
+result_t make_integer_repacked(const integer_format_t &, dim_t, isa_t,
+        std::shared_ptr<const integer_repacked_kernel_t> &) {
+    return refuse_machine();
+}
+
+} // namespace dnnl_dequant
