@@ -1,5 +1,6 @@
 #include "kernels/jit/generator.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -37,7 +38,13 @@ const Xbyak::Reg64 callee_saved[] = {Xbyak::util::rbx, Xbyak::util::rbp,
         Xbyak::util::r12, Xbyak::util::r13, Xbyak::util::r14, Xbyak::util::r15};
 constexpr size_t callee_saved_count = 6;
 
+std::atomic<code_observer_t> observer {nullptr};
+
 } // namespace
+
+void observe_code(code_observer_t wanted) {
+    observer = wanted;
+}
 
 jit_generator_t::jit_generator_t(const char *name)
     : Xbyak::CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE, pages())
@@ -73,6 +80,8 @@ void jit_generator_t::create() {
     write_constants();
     if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
     setProtectModeRE();
+    if (const code_observer_t observe = observer)
+        observe(name_, getCode(), getSize());
 #ifdef DNNL_DEQUANT_JIT_PERF_MAP
     write_perf_map();
 #endif

@@ -15,6 +15,15 @@
 
 namespace dnnl_dequant {
 
+/// What sees the bytes of every function, on the thread that generates it.
+using code_observer_t
+        = void (*)(const char *name, const uint8_t *code, size_t bytes);
+
+/// From now on; null: nobody does. A test holds the bytes against those of
+/// before, so that a change of generators that changes none of them is known to
+/// change no speed.
+void observe_code(code_observer_t observer);
+
 /// The base of every code generator.
 ///
 /// The code is written to pages that are writable, then the pages are made
@@ -59,7 +68,7 @@ private:
     void write_constants();
     void write_perf_map() const;
 
-    [[maybe_unused]] const char *const name_; // for perf
+    const char *const name_; // for perf and observers
     Xbyak::Label constants_label_;
     std::vector<lanes_t> constants_;
 };

@@ -1,0 +1,157 @@
+#if defined(__x86_64__)
+
+#include "base/text.hpp"
+#include "kernels/generated_code.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/integer_repacked.hpp"
+#include "kernels/matmul/integer_stream.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using t = data_type_t;
+
+constexpr t weight_types[] = {t::u4, t::s4, t::u8, t::s8};
+constexpr t scale_types[] = {t::f32, t::bf16, t::f16};
+
+const char *name_of(isa_t isa) {
+    switch (isa) {
+    case isa_avx2: return "avx2";
+    case isa_avx512_core: return "avx512_core";
+    case isa_avx512_core_vnni: return "avx512_core_vnni";
+    default: return "avx512_core_bf16";
+    }
+}
+
+const char *order_of(bool by_column) {
+    return by_column ? "[N,K]" : "[K,N]";
+}
+
+void generate_gemv(gemv_weights_t weights, isa_t isa) {
+    weights.depth = 256;
+    weights.cols = 256;
+    weights.pitch = 256;
+    weights.scales.type = t::f32;
+    for (const dim_t group : {16, 32, 48, 128, 256})
+        for (const dim_t rows : {1, 2, 3, 4, 8, 12}) {
+            weights.group = group;
+            std::shared_ptr<const gemv_t> gemv;
+            (void)make_gemv(weights, rows, isa, gemv);
+        }
+}
+
+void hash_gemv(isa_t isa, code_hashes_t &hashes) {
+    gemv_weights_t weights;
+    const bool in_pairs = has(isa, isa_avx512_core_bf16);
+    weights.multiplied = in_pairs ? t::bf16 : t::f32;
+    for (const t type : weight_types)
+        for (const bool by_column : {false, true})
+            for (const t rounded : {t::f32, t::bf16, t::f16})
+                for (const t zps : {t::undef, t::u8, t::s16}) {
+                    weights.type = type;
+                    weights.by_column = by_column;
+                    weights.rounded = rounded;
+                    weights.zps.type = zps;
+                    note_generated(hashes,
+                            text("gemv ", name_of(isa), " ", to_string(type),
+                                    " ", order_of(by_column), " rounded to ",
+                                    to_string(rounded), " zps ",
+                                    to_string(zps)),
+                            [&] { generate_gemv(weights, isa); });
+                }
+}
+
+// Calls body with the flags that a format may have beside its types.
+template <typename body_t>
+void for_formats(integer_format_t format, bool by_column, body_t &&body) {
+    format.depth_stride = by_column ? 1 : 256;
+    format.col_stride = by_column ? 256 : 1;
+    for (const t scales : scale_types)
+        for (const bool is_packed : {false, true})
+            for (const bool has_src_zps : {false, true})
+                for (const bool has_short_sums : {false, true}) {
+                    format.scales = scales;
+                    format.is_packed = is_packed;
+                    format.has_src_zps = has_src_zps;
+                    format.has_short_sums = has_short_sums;
+                    for (const dim_t stride : {0, 1, 2}) {
+                        format.scales_stride = format.zps_stride = stride;
+                        body(format);
+                    }
+                }
+}
+
+void generate_integers(
+        const integer_format_t &types, bool by_column, isa_t isa) {
+    for_formats(types, by_column, [&](const integer_format_t &format) {
+        std::shared_ptr<const integer_kernel_t> kernel;
+        (void)make_jit_integer_kernel(format, isa, kernel);
+        std::shared_ptr<const integer_repacked_kernel_t> repacked;
+        for (const dim_t rows : {1, 4, 13})
+            if (format.is_packed && format.scales_stride == 1)
+                (void)make_integer_repacked(format, rows, isa, repacked);
+    });
+}
+
+void generate_stream(
+        integer_stream_weights_t weights, bool by_column, isa_t isa) {
+    weights.depth = 256;
+    for_formats(weights.format, by_column, [&](const integer_format_t &format) {
+        if (format.is_packed || format.has_short_sums) return;
+        weights.format = format;
+        for (const dim_t group : {16, 32, 64, 128, 256})
+            for (const dim_t stride : {0, 1, 256}) {
+                weights.group = group;
+                weights.scales_group_stride = weights.zps_group_stride = stride;
+                std::shared_ptr<const integer_stream_t> stream;
+                (void)make_integer_stream(weights, isa, stream);
+            }
+    });
+}
+
+void hash_integers(isa_t isa, const integer_format_t &format, bool by_column,
+        code_hashes_t &hashes) {
+    const auto what = text(name_of(isa), " ", to_string(format.weights), " ",
+            order_of(by_column), " zps ", to_string(format.zps));
+    note_generated(hashes, "integer blocks " + what,
+            [&] { generate_integers(format, by_column, isa); });
+    for (const bool is_src_signed : {false, true}) {
+        integer_stream_weights_t weights;
+        weights.format = format;
+        weights.is_src_signed = is_src_signed;
+        note_generated(hashes,
+                text("integer stream ", is_src_signed ? "s8 by " : "u8 by ",
+                        what),
+                [&] { generate_stream(weights, by_column, isa); });
+    }
+}
+
+} // namespace
+
+void hash_products(code_hashes_t &hashes) {
+    for (const isa_t isa : {isa_avx2, isa_avx512_core}) {
+        std::shared_ptr<const gemm_t> gemm;
+        note_generated(hashes, text("gemm ", name_of(isa)),
+                [&] { (void)make_gemm(isa, gemm); });
+    }
+    for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
+        hash_gemv(isa, hashes);
+}
+
+void hash_integer_products(code_hashes_t &hashes) {
+    for (const isa_t isa : {isa_avx2, isa_avx512_core_vnni})
+        for (const t weights : weight_types)
+            for (const t zps : {t::undef, t::u8, t::s8, t::u4, t::s4})
+                for (const bool by_column : {false, true}) {
+                    integer_format_t format;
+                    format.weights = weights;
+                    format.zps = zps;
+                    hash_integers(isa, format, by_column, hashes);
+                }
+}
+
+} // namespace dnnl_dequant
+
+#endif

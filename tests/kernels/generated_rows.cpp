@@ -1,0 +1,126 @@
+#if defined(__x86_64__)
+
+#include "base/text.hpp"
+#include "kernels/chain_case.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/generated_code.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "kernels/quantize/ranges.hpp"
+#include "support/linear_cases.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using op_t = support::dequantize_op_t;
+using support::types_t;
+
+constexpr data_type_t quantized_types[] = {data_type_t::u8, data_type_t::s8,
+        data_type_t::u16, data_type_t::s16, data_type_t::u32, data_type_t::s32,
+        data_type_t::u4, data_type_t::s4, data_type_t::u2, data_type_t::s2,
+        data_type_t::f8_e4m3, data_type_t::f8_e5m2, data_type_t::f8_e4m3fnuz,
+        data_type_t::f8_e5m2fnuz, data_type_t::f4_e2m1, data_type_t::f16,
+        data_type_t::bf16, data_type_t::f32};
+
+constexpr data_type_t plain_types[]
+        = {data_type_t::f32, data_type_t::bf16, data_type_t::f16};
+
+void generate(const kernel_row_t &row, const problem_t &problem) {
+    std::shared_ptr<const kernel_t> kernel;
+    (void)row.factory(problem, row.isa, kernel);
+}
+
+// Of every combination of types with every shape, one in so many: a prime, so
+// that each type meets other shapes.
+template <typename body_t>
+void for_sample(const std::vector<types_t> &types,
+        const std::vector<support::dequantize_case_t> &shapes, dim_t one_in,
+        body_t &&body) {
+    dim_t number = 0;
+    for (const auto &combination : types)
+        for (const auto &shape : shapes)
+            if (number++ % one_in == 0)
+                body(support::with_types(
+                        shape, combination, static_cast<uint64_t>(number)));
+}
+
+void hash_dequantize(const kernel_row_t &row, code_hashes_t &hashes) {
+    for (const auto src : quantized_types)
+        for (const auto dst : plain_types) {
+            auto types = support::type_combinations(src, dst);
+            const auto more = support::extended_combinations(src, dst);
+            types.insert(types.end(), more.begin(), more.end());
+            note_generated(hashes,
+                    text(row.name, " ", to_string(src), " to ", to_string(dst)),
+                    [&] {
+                for_sample(types, support::vector_shapes(), 307,
+                        [&](const support::dequantize_case_t &c) {
+                    generate(row, problem_of(c));
+                });
+            });
+        }
+}
+
+void hash_quantize(const kernel_row_t &row, code_hashes_t &hashes) {
+    for (const auto dst : quantized_types)
+        for (const auto src : plain_types) {
+            std::vector<types_t> types = support::linear_combinations(
+                    op_t::quantize_linear, dst, src);
+            const auto shapes = support::shapes_of(
+                    op_t::quantize_linear, support::vector_shapes());
+            note_generated(hashes,
+                    text(row.name, " ", to_string(src), " to ", to_string(dst)),
+                    [&] {
+                for_sample(types, shapes, 59, [&](auto c) {
+                    c.op = op_t::quantize_linear;
+                    generate(row, problem_of(c));
+                });
+            });
+        }
+}
+
+void hash_elementwise(const kernel_row_t &row, code_hashes_t &hashes) {
+    for (const auto src : quantized_types)
+        note_generated(hashes, text(row.name, " ", to_string(src)), [&] {
+            for (const bool wide : {false, true})
+                for (dim_t n = 0; n < support::chain_case_count(wide); n += 61)
+                    generate(row, problem_of(support::make_chain_case(
+                                          src, wide, n, 1)));
+        });
+}
+
+bool is_generated(const kernel_row_t &row) {
+    return row.name.compare(0, 4, "jit_") == 0;
+}
+
+} // namespace
+
+void hash_rows(code_hashes_t &hashes) {
+    for (const auto &row : dequantize_rows())
+        if (is_generated(row)) hash_dequantize(row, hashes);
+    for (const auto &row : quantize_rows())
+        if (is_generated(row)) hash_quantize(row, hashes);
+    const kernel_row_t elementwise[] = {
+#define X(name, isa, factory) {#name, isa, factory},
+#include "kernels/elementwise/kernels.def"
+#undef X
+    };
+    for (const auto &row : elementwise)
+        if (is_generated(row)) hash_elementwise(row, hashes);
+    for (const isa_t isa : {isa_avx2, isa_avx512_core})
+        for (const auto src : plain_types) {
+            const problem_t problem {{{100, -1, 0}, {1000, -1, 0}},
+                    {{src, 0, {1000, 1}}, {data_type_t::f32, 0, {1, 0}}}, {}};
+            note_generated(hashes,
+                    text("ranges ", isa == isa_avx2 ? "avx2 " : "avx512_core ",
+                            to_string(src)),
+                    [&] {
+                std::shared_ptr<const kernel_t> kernel;
+                (void)make_jit_ranges(problem, isa, kernel);
+            });
+        }
+}
+
+} // namespace dnnl_dequant
+
+#endif
