@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/bits.hpp"
+#include "base/float_format.hpp"
 
 namespace dnnl_dequant {
 
@@ -48,32 +49,6 @@ void store_small(data_type_t type, void *base, dim_t index, unsigned value) {
 int sign_extended(unsigned value, int bits) {
     const int sign = 1 << (bits - 1);
     return (static_cast<int>(value) ^ sign) - sign;
-}
-
-// What sets one small float apart from another.
-struct float_format_t {
-    int exponent_bits;
-    int significand_bits;
-    int bias;
-    enum class special_t {
-        none,              // every code is a number
-        ieee,              // the largest exponent means infinity and NaN
-        all_ones_nan,      // only the code of all ones, either sign, is NaN
-        negative_zero_nan, // only the code of negative zero is NaN
-    } special;
-};
-
-constexpr float_format_t format_of(data_type_t type) {
-    using special_t = float_format_t::special_t;
-    switch (type) {
-    case data_type_t::f4_e2m1: return {2, 1, 1, special_t::none};
-    case data_type_t::f8_e4m3: return {4, 3, 7, special_t::all_ones_nan};
-    case data_type_t::f8_e4m3fnuz:
-        return {4, 3, 8, special_t::negative_zero_nan};
-    case data_type_t::f8_e5m2fnuz:
-        return {5, 2, 16, special_t::negative_zero_nan};
-    default: return {5, 2, 15, special_t::ieee}; // f8_e5m2
-    }
 }
 
 // `value` shifted right by `shift` (1 to 31), rounded to nearest even.
@@ -138,55 +113,38 @@ uint16_t f32_to_f16(float value) {
 
 float small_float_to_f32(data_type_t type, unsigned bits) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-    if (type == data_type_t::e8m0)
-        return bits == 0xffu ? nan
-                             : std::ldexp(1.f, static_cast<int>(bits) - 127);
     using special_t = float_format_t::special_t;
-    const float_format_t format = format_of(type);
-    const unsigned sign_bit
-            = 1u << (format.exponent_bits + format.significand_bits);
-    const unsigned magnitude = bits & (sign_bit - 1u);
-    const bool negative = (bits & sign_bit) != 0;
-    const int exponent = static_cast<int>(magnitude >> format.significand_bits);
-    const unsigned significand
-            = magnitude & ((1u << format.significand_bits) - 1u);
-    const int largest_exponent = (1 << format.exponent_bits) - 1;
-
-    if (format.special == special_t::negative_zero_nan && negative
-            && magnitude == 0)
+    const float_format_t format = float_format_of(type);
+    const int m = format.significand_bits;
+    const unsigned magnitude = bits & (format.sign() - 1u);
+    const bool is_negative = bits != magnitude;
+    if (!format.has_negative_zero() && bits == format.nan()) return nan;
+    if (format.special == special_t::all_ones_nan
+            && magnitude == format.sign() - 1u)
         return nan;
-    if (format.special == special_t::all_ones_nan && magnitude == sign_bit - 1u)
-        return nan;
+    const int exponent = static_cast<int>(magnitude >> m);
+    const unsigned significand = magnitude & ((1u << m) - 1u);
     float value;
-    if (format.special == special_t::ieee && exponent == largest_exponent)
+    if (format.has_infinity() && magnitude >= format.infinity())
         value = significand ? nan : std::numeric_limits<float>::infinity();
-    else if (exponent == 0) // zero and subnormals
-        value = std::ldexp(static_cast<float>(significand),
-                1 - format.bias - format.significand_bits);
-    else
+    else if (exponent == 0 && m > 0) // zero and subnormals
         value = std::ldexp(
-                static_cast<float>(significand | 1u << format.significand_bits),
-                exponent - format.bias - format.significand_bits);
-    return negative ? -value : value;
+                static_cast<float>(significand), 1 - format.bias - m);
+    else
+        value = std::ldexp(static_cast<float>(significand | 1u << m),
+                exponent - format.bias - m);
+    return is_negative ? -value : value;
 }
 
 unsigned f32_to_small_float(data_type_t type, float value) {
-    using special_t = float_format_t::special_t;
-    const float_format_t format = format_of(type);
+    const float_format_t format = float_format_of(type);
     const int m = format.significand_bits;
-    const unsigned sign_bit = 1u << (format.exponent_bits + m);
-    const unsigned sign = std::signbit(value) ? sign_bit : 0u;
-    const unsigned infinity
-            = sign_bit - (format.special == special_t::ieee ? 1u << m : 1u);
-    const bool one_nan = format.special == special_t::negative_zero_nan;
-    const unsigned nan = one_nan ? sign_bit : sign | (sign_bit - 1u);
-    if (std::isnan(value)) return format.special == special_t::none ? 0u : nan;
-    // The largest code that is a number.
-    const unsigned largest = format.special == special_t::ieee ? infinity - 1u
-                             : format.special == special_t::all_ones_nan
-                                     ? sign_bit - 2u
-                                     : sign_bit - 1u;
-    unsigned code = sign_bit;
+    const unsigned sign = std::signbit(value) ? format.sign() : 0u;
+    // The code of a NaN that is negative zero has its sign already.
+    const unsigned nan_sign = format.has_negative_zero() ? sign : 0u;
+    if (std::isnan(value))
+        return format.has_nan() ? nan_sign | format.nan() : 0u;
+    unsigned code = format.sign();
     const float magnitude = std::fabs(value);
     if (magnitude < 0x1p20f) {
         const int least = 1 - format.bias; // exponent of the least normal
@@ -198,23 +156,17 @@ unsigned f32_to_small_float(data_type_t type, float value) {
                 std::nearbyint(std::ldexp(magnitude, m - exponent)));
         code = (static_cast<unsigned>(exponent - least) << m) + units;
     }
-    if (code > largest) {
-        if (format.special == special_t::ieee) return sign | infinity;
-        return format.special == special_t::none ? sign | largest : nan;
-    }
-    return one_nan && code == 0 ? 0u : sign | code;
+    if (code > format.largest()) return nan_sign | format.overflow();
+    return code == 0 ? nan_sign : sign | code;
 }
 
 float largest_of(data_type_t type) {
-    switch (type) {
-    case data_type_t::f32: return std::numeric_limits<float>::max();
-    case data_type_t::bf16: return bf16_to_f32(0x7f7fu);
-    case data_type_t::f16: return 65504.f;
-    case data_type_t::f4_e2m1: return 6.f;
-    case data_type_t::f8_e4m3: return 448.f;
-    case data_type_t::f8_e4m3fnuz: return 240.f;
-    default: return 57344.f; // both with 5 bits of exponent
-    }
+    const float_format_t format = float_format_of(type);
+    const int m = format.significand_bits;
+    const unsigned significand = format.largest() & ((1u << m) - 1u);
+    const int exponent = static_cast<int>(format.largest() >> m);
+    return std::ldexp(static_cast<float>(significand | 1u << m),
+            exponent - format.bias - m);
 }
 
 int_range_t range_of(data_type_t type) {
@@ -234,11 +186,11 @@ int64_t nearest_int(float value) {
 bool are_zero(data_type_t type, const void *base, dim_t count) {
     // The bits of a byte that no zero has; where negative zero is NaN, its
     // sign is one of them.
-    const bool signed_zero
-            = type == data_type_t::f8_e4m3 || type == data_type_t::f8_e5m2;
-    const uint64_t in_byte = type == data_type_t::f4_e2m1 ? 0x77u
-                             : signed_zero                ? 0x7fu
-                                                          : 0xffu;
+    const float_format_t format = float_format_of(type);
+    const uint64_t in_element
+            = format.has_negative_zero() ? format.sign() - 1u : 0xffu;
+    const uint64_t in_byte
+            = bits_of(type) == 4 ? in_element * 0x11u : in_element;
     const uint64_t mask = in_byte * 0x0101010101010101u;
     const dim_t word = 8, words = count * bits_of(type) / 64;
     const auto *bytes = static_cast<const char *>(base);

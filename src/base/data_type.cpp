@@ -1,5 +1,7 @@
 #include "base/data_type.hpp"
 
+#include "base/float_format.hpp"
+
 namespace dnnl_dequant {
 
 const char *to_string(data_type_t type) {
@@ -33,6 +35,19 @@ type_family_t family_of(data_type_t type) {
     case data_type_t::undef: break;
     }
     return type_family_t::undef;
+}
+
+float_format_t float_format_of(data_type_t type) {
+    using special_t = float_format_t::special_t;
+    switch (type) {
+#define X(name, value, bits, family)
+#define FLOAT(name, value, bits, exponent, significand, bias, special) \
+    case data_type_t::name:                                            \
+        return {exponent, significand, bias, special_t::special};
+#include "base/data_type.def"
+#undef X
+    default: return {0, 0, 0, special_t::none};
+    }
 }
 
 } // namespace dnnl_dequant

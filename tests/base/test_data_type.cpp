@@ -1,9 +1,13 @@
 #include "base/data_type.hpp"
 
+#include "base/convert.hpp"
+#include "base/float_format.hpp"
+
 #include <gtest/gtest.h>
 
 #include <oneapi/dnnl/dnnl_types.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -32,6 +36,28 @@ TEST(data_type, answers_from_its_row) {
         EXPECT_TRUE(is_known(row.type));
         EXPECT_EQ(is_floating(row.type), row.family == type_family_t::floating);
         EXPECT_NE(is_floating(row.type), is_integer(row.type));
+    }
+}
+
+TEST(data_type, knows_the_parts_of_floats) {
+    for (const auto &row : rows) {
+        const float_format_t format = float_format_of(row.type);
+        if (!is_floating(row.type)) {
+            EXPECT_EQ(format.magnitude_bits(), 0) << row.name;
+            continue;
+        }
+        const int sign_bits = row.type == data_type_t::e8m0 ? 0 : 1;
+        EXPECT_EQ(format.magnitude_bits() + sign_bits, row.bits) << row.name;
+        if (row.bits > 8 || sign_bits == 0) continue;
+        const auto number = [&](unsigned code) {
+            return small_float_to_f32(row.type, code);
+        };
+        EXPECT_EQ(number(format.largest()), largest_of(row.type)) << row.name;
+        EXPECT_FALSE(std::isfinite(number(format.largest() + 1))
+                     && number(format.largest() + 1) > 0)
+                << row.name;
+        EXPECT_EQ(format.has_nan(), std::isnan(number(format.nan())));
+        EXPECT_EQ(format.has_infinity(), std::isinf(number(format.infinity())));
     }
 }
 

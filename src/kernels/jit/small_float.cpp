@@ -1,5 +1,7 @@
 #include "kernels/jit/small_float.hpp"
 
+#include "base/float_format.hpp"
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -17,13 +19,16 @@ constexpr uint32_t quiet_nan = 0x7fc00000u;
 template <isa_t isa>
 typename jit_small_float_t<isa>::format_t jit_small_float_t<isa>::format_of(
         data_type_t type) {
-    switch (type) {
-    case data_type_t::f8_e4m3: return {7, 3, 7, 0x7fu << 20, false, quiet_nan};
-    case data_type_t::f8_e4m3fnuz: return {7, 3, 8, 0, true, quiet_nan};
-    case data_type_t::f8_e5m2fnuz: return {7, 2, 16, 0, true, quiet_nan};
-    case data_type_t::f4_e2m1: return {3, 1, 1, 0, false, 0};
-    default: return {7, 2, 15, 0x7cu << 21, false, infinity}; // f8_e5m2
-    }
+    const float_format_t format = float_format_of(type);
+    const int m = format.significand_bits;
+    format_t made {format.magnitude_bits(), m, format.bias, 0,
+            !format.has_negative_zero(), 0};
+    if (format.has_nan()) made.special_or = quiet_nan;
+    if (!format.has_nan() || !format.has_negative_zero()) return made;
+    made.special = format.has_infinity() ? format.infinity() : format.nan();
+    made.special <<= significand_bits - m;
+    if (format.has_infinity()) made.special_or = infinity;
+    return made;
 }
 
 template <isa_t isa>

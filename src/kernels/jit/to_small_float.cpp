@@ -14,29 +14,7 @@ template <isa_t isa>
 jit_to_small_float_t<isa>::jit_to_small_float_t(
         jit_generator_t &host, data_type_t type)
     : h_(host)
-    , sign_shift_(24) {
-    switch (type) {
-    case data_type_t::f8_e4m3:
-        significand_bits_ = 3, bias_ = 7, largest_ = 0x7e, above_ = 0x7f;
-        break;
-    case data_type_t::f8_e4m3fnuz:
-        significand_bits_ = 3, bias_ = 8, largest_ = 0x7f, above_ = 0x80;
-        no_negative_zero_ = true;
-        break;
-    case data_type_t::f8_e5m2fnuz:
-        significand_bits_ = 2, bias_ = 16, largest_ = 0x7f, above_ = 0x80;
-        no_negative_zero_ = true;
-        break;
-    case data_type_t::f4_e2m1:
-        significand_bits_ = 1, bias_ = 1, largest_ = 7, above_ = 7;
-        sign_shift_ = 28;
-        nan_is_zero_ = true;
-        break;
-    default: // f8_e5m2; above infinity's code is NaN's
-        significand_bits_ = 2, bias_ = 15, largest_ = 0x7b, above_ = 0x7c;
-        infinity_ = 0x7c;
-    }
-}
+    , format_(float_format_of(type)) {}
 
 template <isa_t isa>
 void jit_to_small_float_t<isa>::select(const vmm_t &value, const vmm_t &x,
@@ -68,17 +46,17 @@ void jit_to_small_float_t<isa>::convert(
         const vmm_t &value, const std::array<vmm_t, 4> &scratch) {
     const vmm_t &a = scratch[0], &b = scratch[1], &c = scratch[2],
                 &mask = scratch[3];
-    const auto cut = static_cast<uint8_t>(23 - significand_bits_);
+    const int m = format_.significand_bits, bias = format_.bias;
+    const auto cut = static_cast<uint8_t>(23 - m);
     // 2^23 places of the type's subnormals.
-    const auto magic
-            = static_cast<uint32_t>(127 + 24 - bias_ - significand_bits_) << 23;
-    const auto least_normal = static_cast<uint32_t>(128 - bias_) << 23;
-    const auto rebias = static_cast<uint32_t>(127 - bias_) << significand_bits_;
+    const auto magic = static_cast<uint32_t>(127 + 24 - bias - m) << 23;
+    const auto least_normal = static_cast<uint32_t>(128 - bias) << 23;
+    const auto rebias = static_cast<uint32_t>(127 - bias) << m;
     // a: the magnitude; value: its rounded upper bits.
     h_.vpslld(a, value, 1);
     h_.vpsrld(a, a, 1);
     h_.vpsrld(b, value, 31);
-    h_.vpslld(b, b, static_cast<uint8_t>(31 - sign_shift_)); // the sign
+    h_.vpslld(b, b, static_cast<uint8_t>(format_.magnitude_bits())); // the sign
     h_.vpslld(value, a, static_cast<uint8_t>(31 - cut));
     h_.vpsrld(value, value, 31); // odd
     h_.vpaddd(value, value, a);
@@ -88,15 +66,15 @@ void jit_to_small_float_t<isa>::convert(
     h_.vaddps(c, a, h_.constant(magic));
     h_.vpsubd(c, c, h_.constant(magic));
     select(value, a, compare_t::less, least_normal, c, mask);
-    const Address above = h_.constant(above_);
-    select(value, value, compare_t::greater, largest_, above, mask);
-    if (infinity_ != 0)
+    const Address above = h_.constant(format_.overflow());
+    select(value, value, compare_t::greater, format_.largest(), above, mask);
+    if (format_.has_infinity())
         select(value, a, compare_t::greater, f32_infinity,
-                h_.constant(infinity_ + 3), mask);
-    if (no_negative_zero_)
+                h_.constant(format_.nan()), mask);
+    if (!format_.has_negative_zero())
         select(b, value, compare_t::equal, 0, h_.constant(0), mask);
     h_.vorps(value, value, b);
-    if (nan_is_zero_)
+    if (!format_.has_nan())
         select(value, a, compare_t::greater, f32_infinity, h_.constant(0),
                 mask);
 }

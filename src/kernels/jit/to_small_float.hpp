@@ -1,7 +1,7 @@
 #ifndef KERNELS_JIT_TO_SMALL_FLOAT_HPP
 #define KERNELS_JIT_TO_SMALL_FLOAT_HPP
 
-#include "base/data_type.hpp"
+#include "base/float_format.hpp"
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/registers.hpp"
 
@@ -33,10 +33,7 @@ private:
             uint32_t constant, const Xbyak::Operand &other, const vmm_t &mask);
 
     jit_generator_t &h_;
-    int significand_bits_, bias_, sign_shift_;
-    uint32_t largest_, above_; // codes
-    uint32_t infinity_ = 0;    // 0: none
-    bool no_negative_zero_ = false, nan_is_zero_ = false;
+    const float_format_t format_;
 };
 
 } // namespace dnnl_dequant
