@@ -66,7 +66,7 @@ dnnl_status_t dnnl_dequant_impl_info(
     if (is_ours(compiled_partition))
         if (const auto &executable
                 = as_compiled(compiled_partition)->executable)
-            *name = executable->lowered().implementation.name();
+            *name = executable->lowered().implementation.name.c_str();
     return dnnl_success;
 }
 

@@ -33,7 +33,6 @@ bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
 
 executable_t::executable_t(lowered_t lowered)
     : lowered_(std::move(lowered))
-    , bytes_(bytes_to_move(lowered_.problem))
     , empty_(dnnl_dequant::element_count(lowered_.problem) == 0) {}
 
 const logical_tensor_t *executable_t::find_tensor(size_t id) const {
@@ -44,30 +43,29 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
 }
 
 // By weights that are repacked, if they are or can be kept.
-result_t executable_t::run_product(
-        void **buffers, constant_store_t *constants) const {
-    const auto &product = lowered_.implementation.matmul;
-    const auto &repacked = lowered_.implementation.repacked;
-    if (!repacked || constants == nullptr) return run_matmul(*product, buffers);
-    const matmul_plan_t &plan = repacked->plan();
-    void **const of_weights = buffers + plan.src_operands;
+result_t executable_t::run(void **buffers, constant_store_t *constants) const {
+    const implementation_t &implementation = lowered_.implementation;
+    const auto &repacked = implementation.repacked;
+    if (!repacked || constants == nullptr)
+        return run_workload(implementation.workload, buffers);
+    void **const weights = buffers + repacked->first_operand;
     constant_store_t::addresses_t addresses {};
-    std::copy_n(of_weights, plan.weights_operands, addresses.begin());
-    const auto kept = constants->find_or_make(addresses,
-            static_cast<size_t>(plan.integers->repacked_bytes()),
-            [&](void *to) { run_repack(*plan.integers, of_weights, to); });
-    if (!kept) return run_matmul(*product, buffers);
+    std::copy_n(weights, repacked->operands, addresses.begin());
+    const auto kept = constants->find_or_make(
+            addresses, static_cast<size_t>(repacked->bytes), [&](void *to) {
+        // It calls nothing of oneDNN's, which might fail.
+        (void)run_stage(repacked->repack, {buffers, to, nullptr}, 0);
+    });
+    if (!kept) return run_workload(implementation.workload, buffers);
     // The product only reads them.
-    of_weights[0] = const_cast<void *>(kept.get());
-    return run_matmul(*repacked, buffers);
+    *weights = const_cast<void *>(kept.get());
+    return run_workload(repacked->workload, buffers);
 }
 
 result_t executable_t::execute(
         const buffer_list_t &given, constant_store_t *constants) const {
     std::array<void *, max_operands> buffers {};
-    // Whose parameters are written where x is empty too.
-    const bool finds_range = lowered_.implementation.dynamic
-                             || lowered_.implementation.spelled;
+    const bool runs = !empty_ || lowered_.implementation.runs_without_elements;
     for (size_t i = 0; i < lowered_.operands.size(); ++i) {
         const source_t &source = lowered_.operands[i];
         if (source.constant >= 0) {
@@ -88,35 +86,19 @@ result_t executable_t::execute(
         if (found->count >= 0 && found->count != expected)
             return refuse(text("has ", found->count, " elements; compiled for ",
                     expected));
-        const bool is_read = expected > 0 && (!empty_ || finds_range);
+        const bool is_read = expected > 0 && runs;
         if (found->data == nullptr && is_read)
             return refuse("has no data (a null handle)");
         buffers[i] = found->data;
     }
-    if (lowered_.implementation.dynamic) {
-        run_dynamic(*lowered_.implementation.dynamic, buffers.data(), bytes_);
-        return {};
-    }
-    if (lowered_.implementation.spelled) {
-        run_spelled(*lowered_.implementation.spelled, buffers.data(), bytes_);
-        return {};
-    }
-    if (empty_) return {};
+    if (!runs) return {};
     for (const logical_tensor_t &tensor : lowered_.must_be_zero)
         if (!holds_only_zeros(tensor, given.find(tensor.id)->data))
             return {status_t::invalid_arguments,
                     text("tensor ", tensor.id, ", a zero point of type ",
                             to_string(type_of(tensor)),
                             ", is not 0; expected 0")};
-    const implementation_t &implementation = lowered_.implementation;
-    if (implementation.kernel) {
-        run_parallel(*implementation.kernel, buffers.data(), bytes_);
-        return {};
-    }
-    if (implementation.matmul) return run_product(buffers.data(), constants);
-    const status_t status = implementation.primitive->execute(buffers.data());
-    if (status == status_t::success) return {};
-    return {status, "oneDNN's primitive failed"};
+    return run(buffers.data(), constants);
 }
 
 } // namespace dnnl_dequant

@@ -28,10 +28,9 @@ public:
             constant_store_t *constants) const;
 
 private:
-    result_t run_product(void **buffers, constant_store_t *constants) const;
+    result_t run(void **buffers, constant_store_t *constants) const;
 
     lowered_t lowered_;
-    dim_t bytes_ = 0;
     bool empty_ = false; // nothing to compute
 };
 

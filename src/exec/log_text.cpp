@@ -64,7 +64,7 @@ std::string make_log_text(
     return "cpu," + std::to_string(partition.id) + ","
            + to_string(partition.kind) + "," + names + ",," + tensors
            + ",fpm:" + fpmath_name(partition.fpmath_mode) + ","
-           + lowered.implementation.name() + ",dequant_backend";
+           + lowered.implementation.name + ",dequant_backend";
 }
 
 } // namespace dnnl_dequant

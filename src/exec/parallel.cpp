@@ -1,12 +1,9 @@
 #include "exec/parallel.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <limits>
 #include <memory>
 #include <new>
-#include <vector>
 
 #include <omp.h>
 
@@ -18,18 +15,15 @@ namespace dnnl_dequant {
 
 namespace {
 
-// A parallel region costs a few microseconds, in which one core moves about
-// this much within its caches.
-constexpr dim_t bytes_per_thread = 64 * 1024;
+constexpr dim_t scratch_alignment = 64;
+constexpr std::align_val_t scratch_align {scratch_alignment};
 
-// The same of multiplications.
-constexpr dim_t products_per_thread = 256 * 1024;
-
-constexpr size_t scratch_alignment = 64;
+// So much scratch memory is on the stack: it costs no call of malloc.
+constexpr dim_t stack_bytes = 1024;
 
 struct aligned_delete_t {
-    void operator()(float *floats) const {
-        ::operator delete[](floats, std::align_val_t(scratch_alignment));
+    void operator()(char *bytes) const {
+        ::operator delete[](bytes, scratch_align);
     }
 };
 
@@ -94,132 +88,49 @@ void take_units(int threads, dim_t amount, const share_t &share) {
     });
 }
 
-int useful_threads(dim_t most) {
-    return static_cast<int>(std::min<dim_t>(available_threads(), most));
+int useful_threads(const stage_t &stage) {
+    return static_cast<int>(
+            std::min<dim_t>(available_threads(), stage.most_threads));
 }
 
 } // namespace
 
-void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes) {
-    const dim_t amount = kernel.work_amount();
-    split_over(useful_threads(std::min(amount, bytes / bytes_per_thread)),
-            amount, [&](int, dim_t begin, dim_t end) {
-        kernel.run(buffers, begin, end);
-    });
-}
-
-void run_dynamic(
-        const dynamic_quantize_t &kernel, void *const *buffers, dim_t bytes) {
-    if (kernel.in_slabs()) {
-        run_parallel(kernel, buffers, bytes);
-        return;
-    }
-    const auto &whole = kernel.whole();
-    const auto groups = static_cast<size_t>(whole.parameters.count());
-    range_t few[dynamic_quantize_t::most_groups];
-    // Grown once a thread.
-    static thread_local std::vector<range_t> many;
-    range_t *ranges = few;
-    if (groups > dynamic_quantize_t::most_groups) {
-        many.resize(std::max(many.size(), groups));
-        ranges = many.data();
-    }
-    std::fill(ranges, ranges + groups, range_t());
-    void *const of_ranges[] = {buffers[0], ranges};
-    run_parallel(*whole.ranges, of_ranges, bytes);
-    kernel.finish(ranges, buffers);
-    run_parallel(*whole.quantize, buffers, bytes);
-}
-
-void run_spelled(
-        const spelled_quantize_t &kernel, void *const *buffers, dim_t bytes) {
-    range_t range;
-    void *const of_range[] = {buffers[0], &range};
-    if (kernel.bounds_hold_zero(buffers)) {
-        run_parallel(*kernel.ranges, of_range, bytes);
-    } else {
-        range.above = range.below = -std::numeric_limits<float>::infinity();
-        kernel.extremes->run(of_range, 0, kernel.extremes->work_amount());
-    }
-    auto parameters = kernel.parameters_of(range, buffers);
-    kernel.give(parameters, buffers);
-    void *const zero_point
-            = kernel.zero_point_is_u8
-                      ? static_cast<void *>(&parameters.zero_point)
-                      : &parameters.rounded;
-    void *const of_quantize[]
-            = {buffers[0], &parameters.scale, zero_point, buffers[kernel.dst]};
-    run_parallel(*kernel.quantize, of_quantize, bytes);
-}
-
-namespace {
-
-// The integers of src, and what their groups need.
-void lay_out_integers(const integer_product_t &product, void *const *buffers,
-        void *shared, int threads) {
-    const integer_plan_t &plan = product.plan();
-    if (plan.quantize) {
-        std::array<void *, max_operands> of_src {};
-        std::copy(buffers, buffers + plan.quantize_operands, of_src.begin());
-        of_src[plan.quantize_operands] = product.quantized(shared);
-        run_parallel(*plan.quantize, of_src.data(), plan.rows * plan.depth);
-    }
-    split_over(std::min(threads, useful_threads(plan.rows)), plan.rows,
-            [&](int, dim_t begin, dim_t end) {
-        product.lay_out(buffers, begin, end, shared);
-    });
-}
-
-} // namespace
-
-void run_repack(const integer_product_t &product, void *const *buffers,
-        void *to) noexcept {
-    const dim_t panels = product.repacked_panels();
-    const dim_t bytes = product.repacked_bytes();
-    split_over(useful_threads(std::min(panels, bytes / bytes_per_thread)),
-            panels, [&](int, dim_t begin, dim_t end) {
-        product.repack(buffers, begin, end, to);
-    });
-}
-
-result_t run_matmul(const matmul_t &matmul, void *const *buffers) {
-    const matmul_plan_t &plan = matmul.plan();
-    const dim_t shared = matmul.shared_floats();
-    const dim_t own = matmul.thread_floats();
-    const dim_t work = plan.rows * plan.depth * matmul.cols();
-    const int threads = useful_threads(
-            std::min(matmul.work_amount(), work / products_per_thread));
-    const std::unique_ptr<float[], aligned_delete_t> scratch(
-            new (std::align_val_t(scratch_alignment), std::nothrow) float
-                    [static_cast<size_t>(shared + own * std::max(threads, 1))]);
-    if (!scratch)
-        return {status_t::out_of_memory, "no memory for blocks of a product"};
-    if (plan.integers)
-        lay_out_integers(*plan.integers, buffers, scratch.get(), threads);
-    if (plan.src) {
-        std::array<void *, max_operands> of_src {};
-        std::copy(buffers, buffers + plan.src_operands, of_src.begin());
-        of_src[plan.src_operands] = matmul.rows_in(scratch.get());
-        run_parallel(*plan.src, of_src.data(),
-                bytes_of(plan.src_type(), plan.rows * plan.src_pitch));
-        matmul.arrange(scratch.get());
-    }
-    const dim_t parts = matmul.pack_amount();
-    split_over(std::min(threads, useful_threads(parts)), parts,
-            [&](int, dim_t begin, dim_t end) {
-        matmul.pack(buffers, begin, end, scratch.get());
-    });
+status_t run_stage(
+        const stage_t &stage, const stage_memory_t &memory, dim_t own_bytes) {
     std::atomic<status_t> failed {status_t::success};
-    const auto run = [&](int index, dim_t begin, dim_t end) {
-        const status_t status = matmul.run(buffers, begin, end, scratch.get(),
-                scratch.get() + shared + own * index);
+    const auto share = [&](int thread, dim_t begin, dim_t end) {
+        stage_memory_t of_thread = memory;
+        of_thread.own = static_cast<char *>(memory.own) + own_bytes * thread;
+        const status_t status = stage.run(of_thread, begin, end);
         if (status != status_t::success) failed = status;
     };
-    // What reads weights as a stream has a part of them for each thread.
-    if (matmul.is_stream()) split_over(threads, matmul.work_amount(), run);
-    else take_units(threads, matmul.work_amount(), run);
-    if (failed != status_t::success)
-        return {failed, "oneDNN's matmul primitive failed"};
+    const int threads = useful_threads(stage);
+    if (stage.takes_turns) take_units(threads, stage.amount, share);
+    else split_over(threads, stage.amount, share);
+    return failed;
+}
+
+result_t run_workload(const workload_t &workload, void *const *buffers) {
+    int threads = 1;
+    for (const stage_t &stage : workload.stages)
+        threads = std::max(threads, useful_threads(stage));
+    const dim_t shared = round_up(workload.scratch.shared, scratch_alignment);
+    const dim_t own = round_up(workload.scratch.own, scratch_alignment);
+    const dim_t bytes = shared + own * threads;
+    alignas(scratch_alignment) char few[stack_bytes];
+    std::unique_ptr<char[], aligned_delete_t> many;
+    if (bytes > stack_bytes) {
+        many.reset(new (
+                scratch_align, std::nothrow) char[static_cast<size_t>(bytes)]);
+        if (!many) return {status_t::out_of_memory, "no memory to work in"};
+    }
+    char *const scratch = many ? many.get() : few;
+    for (const stage_t &stage : workload.stages) {
+        const status_t status
+                = run_stage(stage, {buffers, scratch, scratch + shared}, own);
+        if (status != status_t::success)
+            return {status, "a primitive of oneDNN's failed"};
+    }
     return {};
 }
 

@@ -1,10 +1,7 @@
 #ifndef EXEC_PARALLEL_HPP
 #define EXEC_PARALLEL_HPP
 
-#include "kernels/kernel.hpp"
-#include "kernels/matmul/matmul.hpp"
-#include "kernels/quantize/dynamic_quantize.hpp"
-#include "kernels/quantize/spelled_quantize.hpp"
+#include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
 
@@ -12,27 +9,17 @@ namespace dnnl_dequant {
 /// parallel region.
 int available_threads();
 
-/// Runs all units of `kernel`, split evenly over threads. Serial where the
-/// problem moves so few bytes that starting threads costs more.
-/// @param bytes bytes_to_move() of the kernel's problem
-void run_parallel(const kernel_t &kernel, void *const *buffers, dim_t bytes);
+/// Runs all units of a stage on as many threads as are available and of use.
+/// @param own_bytes Each thread's own scratch memory; they follow each other
+///     from memory.own on.
+status_t run_stage(
+        const stage_t &stage, const stage_memory_t &memory, dim_t own_bytes);
 
-/// Runs a dynamic quantize: slab by slab, or one pass after the other.
-void run_dynamic(
-        const dynamic_quantize_t &kernel, void *const *buffers, dim_t bytes);
-
-/// Runs a dynamic quantize that ops spell out, one pass after the other.
-void run_spelled(
-        const spelled_quantize_t &kernel, void *const *buffers, dim_t bytes);
-
-/// Repacks the weights of a product, whose operands are `buffers`.
-void run_repack(const integer_product_t &product, void *const *buffers,
-        void *to) noexcept;
-
-/// Runs a product, in memory that it takes for the time.
+/// Runs the stages one after the other, in scratch memory that it takes for the
+/// time.
 /// @returns out_of_memory where there is none; then nothing is written. What
-///     oneDNN says, where its primitive multiplies and fails.
-result_t run_matmul(const matmul_t &matmul, void *const *buffers);
+///     oneDNN says where a primitive of its fails.
+result_t run_workload(const workload_t &workload, void *const *buffers);
 
 } // namespace dnnl_dequant
 

@@ -1,8 +1,10 @@
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/quantize/quantize.hpp"
+#include "kernels/stage.hpp"
 #include "lower/lower.hpp"
 #include "lower/not_taken.hpp"
+#include "primitives/reorder.hpp"
 
 namespace dnnl_dequant {
 
@@ -47,6 +49,15 @@ result_t choose(const problem_t &problem, isa_t isa,
     return last;
 }
 
+// oneDNN has threads of its own.
+stage_t stage_of(const std::shared_ptr<const reorder_t> &primitive) {
+    stage_t stage;
+    stage.run = [primitive](const stage_memory_t &memory, dim_t, dim_t) {
+        return primitive->execute(memory.buffers);
+    };
+    return stage;
+}
+
 } // namespace
 
 result_t choose_kernel(const problem_t &problem, isa_t isa,
@@ -59,11 +70,19 @@ result_t choose_implementation(
         const problem_t &problem, isa_t isa, implementation_t &implementation) {
     // oneDNN's primitive is better than plain C++ and no better than generated
     // code.
-    return choose(problem, isa, implementation.kernel, [&] {
-        result_t made = make_reorder(problem, implementation.primitive);
+    std::shared_ptr<const kernel_t> kernel;
+    std::shared_ptr<const reorder_t> primitive;
+    const result_t result = choose(problem, isa, kernel, [&] {
+        result_t made = make_reorder(problem, primitive);
         if (!made.ok()) log_not_taken(reorder_name, made.reason);
         return made;
     });
+    if (!result.ok()) return result;
+    implementation.name = primitive ? primitive->name() : kernel->name();
+    implementation.workload.stages
+            = {primitive ? stage_of(primitive)
+                         : make_stage(kernel, bytes_to_move(problem))};
+    return result;
 }
 
 } // namespace dnnl_dequant

@@ -8,6 +8,7 @@
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
+#include "kernels/quantize/dynamic_quantize.hpp"
 #include "lower/ports.hpp"
 #include "patterns/patterns.hpp"
 #include "problem/make_problem.hpp"
@@ -56,9 +57,11 @@ public:
             if (!result.ok()) return result;
             steps = slab_steps(at, size);
         }
-        lowered_.implementation.dynamic
-                = std::make_shared<const dynamic_quantize_t>(std::move(whole),
-                        std::move(rest), slabs, std::move(steps));
+        const auto kernel = std::make_shared<const dynamic_quantize_t>(
+                std::move(whole), std::move(rest), slabs, std::move(steps));
+        lowered_.implementation = {kernel->name(),
+                make_workload(kernel, bytes_to_move(lowered_.problem)), true,
+                nullptr};
         return {};
     }
 
@@ -126,10 +129,7 @@ private:
         if (result_t result = make_ranges(dims, part); !result.ok())
             return result;
         if (result_t result = make_quantize(dims); !result.ok()) return result;
-        implementation_t chosen;
-        result_t result = choose_implementation(problem_, isa_, chosen);
-        part.quantize = chosen.kernel;
-        return result;
+        return choose_kernel(problem_, isa_, part.quantize);
     }
 
     // A dimension that one group spans has a group even where it is empty.

@@ -127,12 +127,10 @@ result_t lower(const partition_t &partition,
     if (!result.ok()) return result;
     for (const size_t tensor : composition.must_be_zero)
         lowered.must_be_zero.push_back(*find_port(lowered.inputs, tensor));
-    if (composition.product) {
-        result = lower_matmul(partition, composition, isa, threads, lowered);
-        if (result.ok() && keeps_constants)
-            result = lower_repacked(composition, isa, threads, lowered);
-        return result;
-    }
+    if (composition.product)
+        return lower_matmul(partition, composition,
+                {isa, threads, partition.fpmath_mode}, keeps_constants,
+                lowered);
     return lower_chain(partition, composition, isa, lowered);
 }
 

@@ -2,40 +2,35 @@
 #define LOWER_LOWER_HPP
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/isa.hpp"
 #include "base/status.hpp"
-#include "kernels/kernel.hpp"
-#include "kernels/matmul/matmul.hpp"
-#include "kernels/quantize/dynamic_quantize.hpp"
-#include "kernels/quantize/spelled_quantize.hpp"
+#include "kernels/stage.hpp"
 #include "partition/partition.hpp"
-#include "primitives/reorder.hpp"
 
 namespace dnnl_dequant {
 
-/// What carries a problem out: one of our kernels, one that finds its
-/// parameters first (by an op's formula, or by one that ops spell out), a
-/// product whose elements the problem begins with, or a primitive of oneDNN's.
-/// Exactly one is set, but for what may be repacked.
-struct implementation_t {
-    std::shared_ptr<const kernel_t> kernel;
-    std::shared_ptr<const dynamic_quantize_t> dynamic;
-    std::shared_ptr<const spelled_quantize_t> spelled;
-    std::shared_ptr<const matmul_t> matmul;
-    std::shared_ptr<const reorder_t> primitive;
-    /// The product by weights that are repacked once, to the same bits, or
-    /// null; `matmul` serves where they cannot be kept.
-    std::shared_ptr<const matmul_t> repacked;
+/// A product by constant weights that are repacked once. The plain product
+/// serves, to the same bits, where they cannot be kept.
+struct repacked_t {
+    /// The operands that the weights are made of. Repacked ones take the place
+    /// of the first; the others are not read.
+    size_t first_operand = 0, operands = 0;
+    dim_t bytes = 0;
+    stage_t repack; // to the shared memory
+    workload_t workload;
+};
 
-    const char *name() const {
-        if (repacked) return repacked->name();
-        if (matmul) return matmul->name();
-        if (dynamic) return dynamic->name();
-        if (spelled) return spelled->name.c_str();
-        return kernel ? kernel->name() : primitive->name();
-    }
+/// What carries a problem out.
+struct implementation_t {
+    /// What impl_info and the log say: "jit_dequantize_avx512_core".
+    std::string name;
+    workload_t workload;
+    /// Outputs other than dst are written even where dst has no elements.
+    bool runs_without_elements = false;
+    std::shared_ptr<const repacked_t> repacked; // or null
 };
 
 /// A partition for given shapes, ready to execute.

@@ -39,7 +39,7 @@ public:
         , shape_(composition.product->shape)
         , rank_(shape_.size()) {}
 
-    result_t run() {
+    result_t run(std::shared_ptr<const matmul_t> &product) {
         note_operands();
         const dims_t &weights = weights_.chain.shape();
         plan_.depth = weights[weights.size() - 2];
@@ -70,8 +70,7 @@ public:
             if (result.ok()) result = make_result();
             if (!result.ok()) return result;
         }
-        lowered_.implementation.matmul
-                = std::make_shared<const matmul_t>(std::move(plan_));
+        product = std::make_shared<const matmul_t>(std::move(plan_));
         return {};
     }
 
@@ -361,22 +360,28 @@ private:
 
 } // namespace
 
-result_t lower_product(const composition_t &composition,
-        const product_target_t &target, lowered_t &lowered) {
-    return lowering_t(composition, target, lowered).run();
+result_t make_product(const composition_t &composition,
+        const product_target_t &target, lowered_t &lowered,
+        std::shared_ptr<const matmul_t> &product) {
+    return lowering_t(composition, target, lowered).run(product);
 }
 
 result_t lower_matmul(const partition_t &partition,
-        const composition_t &composition, isa_t isa, int threads,
-        lowered_t &lowered) {
+        const composition_t &composition, const product_target_t &target,
+        bool keeps_constants, lowered_t &lowered) {
     const chain_t &chain = composition.chain;
     logical_tensor_t &dst = lowered.outputs.front();
     result_t result = infer_output(
             partition, chain.shape(), dense_strides(chain.shape()), dst);
     if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
+    std::shared_ptr<const matmul_t> product;
+    if (result.ok())
+        result = make_product(composition, target, lowered, product);
     if (!result.ok()) return result;
-    return lower_product(
-            composition, {isa, threads, partition.fpmath_mode}, lowered);
+    lowered.implementation.name = product->name();
+    lowered.implementation.workload = make_workload(product);
+    if (!keeps_constants) return {};
+    return add_repacked(composition, target, product->plan(), lowered);
 }
 
 } // namespace dnnl_dequant

@@ -1,14 +1,10 @@
 #ifndef LOWER_MATMUL_HPP
 #define LOWER_MATMUL_HPP
 
+#include "kernels/matmul/matmul.hpp"
 #include "lower/lower.hpp"
 
 namespace dnnl_dequant {
-
-/// Lowers a partition that begins with a product. `lowered` has its ports.
-result_t lower_matmul(const partition_t &partition,
-        const composition_t &composition, isa_t isa, int threads,
-        lowered_t &lowered);
 
 /// What a product is lowered for.
 struct product_target_t {
@@ -19,15 +15,23 @@ struct product_target_t {
     bool repacks = false;
 };
 
-/// Makes lowered.implementation.matmul for the output that `lowered` has.
-result_t lower_product(const composition_t &composition,
-        const product_target_t &target, lowered_t &lowered);
+/// Lowers a partition that begins with a product. `lowered` has its ports.
+/// @param keeps_constants Weights that are constant may be repacked.
+result_t lower_matmul(const partition_t &partition,
+        const composition_t &composition, const product_target_t &target,
+        bool keeps_constants, lowered_t &lowered);
 
-/// Behind lower_matmul(): adds the product by weights that are repacked once,
-/// where integers are multiplied, by few rows, and all that the weights are
-/// made of is constant.
-result_t lower_repacked(const composition_t &composition, isa_t isa,
-        int threads, lowered_t &lowered);
+/// Makes a product for the output that `lowered` has, and notes its operands.
+result_t make_product(const composition_t &composition,
+        const product_target_t &target, lowered_t &lowered,
+        std::shared_ptr<const matmul_t> &product);
+
+/// Adds the product by weights that are repacked once to that of `product`,
+/// where it multiplies integers, by few rows, and all that the weights are made
+/// of is constant.
+result_t add_repacked(const composition_t &composition,
+        const product_target_t &target, const matmul_plan_t &product,
+        lowered_t &lowered);
 
 } // namespace dnnl_dequant
 

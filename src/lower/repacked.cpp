@@ -25,23 +25,30 @@ bool has_constant_weights(const lowered_t &lowered, const matmul_plan_t &plan) {
 
 } // namespace
 
-result_t lower_repacked(const composition_t &composition, isa_t isa,
-        int threads, lowered_t &lowered) {
-    implementation_t &implementation = lowered.implementation;
-    const matmul_plan_t &plan = implementation.matmul->plan();
+result_t add_repacked(const composition_t &composition,
+        const product_target_t &target, const matmul_plan_t &product,
+        lowered_t &lowered) {
     // Of others the sums would have other bits.
-    if (!plan.integers || !has(isa, isa_avx512_core_vnni)
-            || plan.rows > most_repacked_rows
-            || !has_constant_weights(lowered, plan))
+    if (!product.integers || !has(target.isa, isa_avx512_core_vnni)
+            || product.rows > most_repacked_rows
+            || !has_constant_weights(lowered, product))
         return {};
-    lowered_t repacked;
-    repacked.inputs = lowered.inputs;
-    repacked.outputs = lowered.outputs;
-    const result_t result = lower_product(composition,
-            {isa, threads, dnnl_fpmath_mode_strict, true}, repacked);
-    const auto &made = repacked.implementation.matmul;
-    if (result.ok() && made->plan().integers) implementation.repacked = made;
-    return result;
+    lowered_t same_ports;
+    same_ports.inputs = lowered.inputs;
+    same_ports.outputs = lowered.outputs;
+    product_target_t repacks = target;
+    repacks.repacks = true;
+    std::shared_ptr<const matmul_t> made;
+    const result_t result
+            = make_product(composition, repacks, same_ports, made);
+    if (!result.ok() || !made->plan().integers) return result;
+    const matmul_plan_t &plan = made->plan();
+    lowered.implementation.name = made->name();
+    lowered.implementation.repacked
+            = std::make_shared<const repacked_t>(repacked_t {plan.src_operands,
+                    plan.weights_operands, plan.integers->repacked_bytes(),
+                    make_repack_stage(made), make_workload(made)});
+    return {};
 }
 
 } // namespace dnnl_dequant

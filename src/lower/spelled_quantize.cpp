@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "graph/logical_tensor.hpp"
+#include "kernels/quantize/dynamic_quantize.hpp"
+#include "kernels/quantize/spelled_quantize.hpp"
 #include "lower/ports.hpp"
 #include "patterns/quantize_body.hpp"
 #include "problem/make_problem.hpp"
@@ -41,8 +43,10 @@ public:
         if (result.ok()) result = make_quantize();
         if (!result.ok()) return result;
         kernel_.name = dynamic_name_of(kernel_.quantize->name());
-        lowered_.implementation.spelled
-                = std::make_shared<const spelled_quantize_t>(kernel_);
+        const auto kernel = std::make_shared<const spelled_quantize_t>(kernel_);
+        lowered_.implementation = {kernel->name,
+                make_workload(kernel, bytes_to_move(lowered_.problem)), true,
+                nullptr};
         return {};
     }
 

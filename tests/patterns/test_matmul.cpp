@@ -126,7 +126,7 @@ TEST(matmul, broadcasts_either_batch) {
 std::string log_of_lowering(
         const pattern_graph_t &g, size_t op, std::string &kernel) {
     ::testing::internal::CaptureStdout();
-    kernel = g.lowered(op).implementation.name();
+    kernel = g.lowered(op).implementation.name;
     return ::testing::internal::GetCapturedStdout();
 }
 

@@ -52,7 +52,6 @@ void matmul_t::note_packed() {
 }
 
 void matmul_t::arrange(float *shared) const noexcept {
-    if (!plan_.gemv || plan_.gemv->src_unit() == 1) return;
     const dim_t row_bytes = bytes_of(plan_.src_type(), plan_.src_pitch);
     auto *row = reinterpret_cast<char *>(shared);
     for (dim_t r = 0; r < plan_.rows; ++r, row += row_bytes)

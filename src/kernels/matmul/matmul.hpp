@@ -8,6 +8,7 @@
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_product.hpp"
 #include "kernels/matmul/narrow_gemm.hpp"
+#include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
 
@@ -91,7 +92,8 @@ public:
     dim_t shared_floats() const;
     /// Where plan().src makes src's rows, in it.
     float *rows_in(float *shared) const { return shared + packed_floats_; }
-    /// Puts those rows in the order that is wanted.
+    /// Puts those rows in the order that is wanted, where there is one.
+    bool arranges() const { return plan_.gemv && plan_.gemv->src_unit() > 1; }
     void arrange(float *shared) const noexcept;
     /// Packs parts [begin, end) of pack_amount() of src's rows, made in shared
     /// memory or the user's; there are none where they are not packed.
@@ -138,6 +140,15 @@ private:
     dim_t packed_floats_ = 0, weights_floats_ = 0, parameters_floats_ = 0,
           sums_floats_ = 0, narrow_scratch_at_ = 0, thread_floats_ = 0;
 };
+
+/// The stages of a product: src's rows as they are multiplied, then the
+/// multiplication. Scratch memory is taken for the time of an execution, before
+/// anything is written.
+workload_t make_workload(const std::shared_ptr<const matmul_t> &matmul);
+
+/// Repacks the weights of such a product, whose plan().integers has repacked
+/// ones, to the shared memory.
+stage_t make_repack_stage(const std::shared_ptr<const matmul_t> &matmul);
 
 } // namespace dnnl_dequant
 

@@ -122,4 +122,29 @@ void dynamic_quantize_t::run(
     }
 }
 
+workload_t make_workload(
+        const std::shared_ptr<const dynamic_quantize_t> &kernel, dim_t bytes) {
+    if (kernel->in_slabs()) return {{}, {make_stage(kernel, bytes)}};
+    const auto &whole = kernel->whole();
+    const dim_t groups = whole.parameters.count();
+    const auto ranges_in = [](const stage_memory_t &memory) {
+        return static_cast<range_t *>(memory.shared);
+    };
+    const auto clear = [=](const stage_memory_t &memory) {
+        std::fill_n(ranges_in(memory), groups, range_t());
+    };
+    const auto of_ranges = [](const stage_memory_t &memory, void **buffers) {
+        buffers[0] = memory.buffers[0];
+        buffers[1] = memory.shared;
+    };
+    const auto finish = [=](const stage_memory_t &memory) {
+        kernel->finish(ranges_in(memory), memory.buffers);
+    };
+    return {{groups * static_cast<dim_t>(sizeof(range_t)), 0},
+            {make_serial_stage(clear),
+                    make_stage(whole.ranges, bytes, of_ranges),
+                    make_serial_stage(finish),
+                    make_stage(whole.quantize, bytes)}};
+}
+
 } // namespace dnnl_dequant

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/quantize/ranges.hpp"
+#include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,8 +36,8 @@ std::string dynamic_name_of(const std::string &kernel);
 /// Finds ranges, makes parameters of them, quantizes by those. Buffers: src,
 /// scales[, zps], dst. Where the groups lie in slabs that fit a core's cache,
 /// the second pass reads what the first left there, and a unit of work is a
-/// slab; else the two passes are kernels of their own, each over everything,
-/// and run() is not to be called.
+/// slab. Otherwise make_workload() makes the passes stages, each over
+/// everything, and run() is not to be called.
 class dynamic_quantize_t : public kernel_t {
 public:
     static constexpr dim_t most_groups = 2048; // of one slab
@@ -73,6 +74,10 @@ private:
     const std::vector<dim_t> slab_bytes_;
     const std::string name_;
 };
+
+/// @param bytes bytes_to_move() of the second pass over everything
+workload_t make_workload(
+        const std::shared_ptr<const dynamic_quantize_t> &kernel, dim_t bytes);
 
 } // namespace dnnl_dequant
 

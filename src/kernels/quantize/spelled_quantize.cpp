@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace dnnl_dequant {
 
@@ -50,6 +51,64 @@ void spelled_quantize_t::give(
     write(buffers, scale, parameters.scale);
     write(buffers, rounded, parameters.rounded);
     write(buffers, zero_point, parameters.zero_point);
+}
+
+namespace {
+
+// What the passes have in common.
+struct shared_t {
+    range_t range;
+    spelled_quantize_t::parameters_t parameters;
+};
+
+shared_t &shared_in(const stage_memory_t &memory) {
+    return *static_cast<shared_t *>(memory.shared);
+}
+
+// Over a range that does not hold 0 one thread finds the extremes.
+stage_t make_range_stage(
+        const std::shared_ptr<const spelled_quantize_t> &kernel, dim_t bytes) {
+    stage_t stage = make_stage(kernel->ranges, bytes);
+    stage.run = [kernel](const stage_memory_t &memory, dim_t begin, dim_t end) {
+        void *const buffers[] = {memory.buffers[0], &shared_in(memory).range};
+        if (kernel->bounds_hold_zero(memory.buffers))
+            kernel->ranges->run(buffers, begin, end);
+        else if (begin == 0)
+            kernel->extremes->run(buffers, 0, kernel->extremes->work_amount());
+        return status_t::success;
+    };
+    return stage;
+}
+
+} // namespace
+
+workload_t make_workload(
+        const std::shared_ptr<const spelled_quantize_t> &kernel, dim_t bytes) {
+    const auto begin = [kernel](const stage_memory_t &memory) {
+        range_t &range = shared_in(memory).range;
+        range = {};
+        if (!kernel->bounds_hold_zero(memory.buffers))
+            range.above = range.below = -std::numeric_limits<float>::infinity();
+    };
+    const auto finish = [kernel](const stage_memory_t &memory) {
+        shared_t &shared = shared_in(memory);
+        shared.parameters = kernel->parameters_of(shared.range, memory.buffers);
+        kernel->give(shared.parameters, memory.buffers);
+    };
+    const auto of_quantize
+            = [kernel](const stage_memory_t &memory, void **buffers) {
+        auto &parameters = shared_in(memory).parameters;
+        buffers[0] = memory.buffers[0];
+        buffers[1] = &parameters.scale;
+        buffers[2] = kernel->zero_point_is_u8
+                             ? static_cast<void *>(&parameters.zero_point)
+                             : &parameters.rounded;
+        buffers[3] = memory.buffers[kernel->dst];
+    };
+    return {{sizeof(shared_t), 0},
+            {make_serial_stage(begin), make_range_stage(kernel, bytes),
+                    make_serial_stage(finish),
+                    make_stage(kernel->quantize, bytes, of_quantize)}};
 }
 
 } // namespace dnnl_dequant

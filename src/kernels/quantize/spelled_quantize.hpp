@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/quantize/ranges.hpp"
+#include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
 
@@ -42,6 +43,10 @@ struct spelled_quantize_t {
     /// Writes those parameters that are wanted.
     void give(const parameters_t &parameters, void *const *buffers) const;
 };
+
+/// @param bytes bytes_to_move() of the second pass
+workload_t make_workload(
+        const std::shared_ptr<const spelled_quantize_t> &kernel, dim_t bytes);
 
 } // namespace dnnl_dequant
 
