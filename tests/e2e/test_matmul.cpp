@@ -298,6 +298,43 @@ std::vector<partition> partitions_of(const chain_graph_t &g,
     return built.get_partitions(policy);
 }
 
+// Groups whose sums are beyond f32's range before they are scaled.
+TEST(matmul, loses_no_finite_result_to_an_overflow) {
+    for (const t quantized : {t::u4, t::s8})
+        for (const bool transpose_b : {false, true})
+            for (const dim_t group : {0, 64})
+                for (const dim_t rows : {1, 3, 8, 40}) {
+                    matmul_case_t c;
+                    c.src = {rows, 512};
+                    c.weights = {512, 256};
+                    c.quantized = quantized;
+                    c.group = group;
+                    c.transpose_b = transpose_b;
+                    SCOPED_TRACE(to_string(c));
+                    const chain_graph_t g = graph_of(c);
+                    const auto values = exact_values(g, support::first_seed());
+                    const auto &inputs = g.nodes[0].inputs;
+                    const auto scale = [&](size_t tensor, float factor) {
+                        auto *floats
+                                = static_cast<float *>(values[tensor].data());
+                        const dim_t count = g.tensors[tensor].span();
+                        for (dim_t i = 0; i < count; ++i)
+                            floats[i] *= factor;
+                    };
+                    scale(inputs[1], 0x1p-20f);
+                    scale(g.nodes[1].inputs[0], 0x1p+122f);
+                    run(g, only_partition(g), values);
+                    compute(g, 0, values);
+                    for_each_product(g, 1, values, [&](const sum_t &sum) {
+                        const double got = support::float_at(
+                                t::f32, values.back().data(), sum.element);
+                        EXPECT_LE(std::fabs(got - sum.sum),
+                                sum.magnitude * std::exp2(-18));
+                    });
+                    if (HasFailure()) return;
+                }
+}
+
 TEST(matmul, is_not_fused_where_it_must_not_be) {
     const chain_graph_t product = graph_of(matmul_case_t());
     EXPECT_EQ(partitions_of(product, partition::policy::debug).size(), 2u);

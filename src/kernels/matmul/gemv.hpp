@@ -2,6 +2,7 @@
 #define KERNELS_MATMUL_GEMV_HPP
 
 #include <memory>
+#include <vector>
 
 #include "base/isa.hpp"
 #include "base/status.hpp"
@@ -60,6 +61,8 @@ public:
         float *scales, *zps;
     };
 
+    explicit gemv_t(const gemv_weights_t &weights)
+        : weights_(weights) {}
     virtual ~gemv_t() = default;
     virtual const char *name() const = 0;
     /// Columns that are done together; blocks are of whole panels.
@@ -82,6 +85,17 @@ public:
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
 
+    /// A group is summed before it is scaled, so that its sum may be infinite
+    /// where the product is not: activations of 1e37 by scales of 1e-4.
+    virtual bool scales_sums() const = 0;
+    /// Behind run(): computes those sums again that are not finite, by weights
+    /// that are scaled first. Slow, and so rare.
+    /// @param places Of each element of src's rows; null: in order
+    void redo_overflow(void *const *buffers, const block_t &block,
+            const dim_t *places) const noexcept;
+    /// Where arrange() puts the elements of an f32 row; empty: in order.
+    std::vector<dim_t> places_of_src() const;
+
 protected:
     /// Where a row of a block's src begins, or an element of it.
     const void *src_at(
@@ -92,6 +106,12 @@ protected:
     dim_t src_pitch_bytes(const block_t &block) const noexcept {
         return bytes_of(src_type(), block.a_pitch);
     }
+
+    const gemv_weights_t weights_;
+
+private:
+    float sum_of_scaled(void *const *buffers, const float *src,
+            const dim_t *places, dim_t column) const noexcept;
 };
 
 /// For up to `rows` rows at a time; unimplemented with a reason where no

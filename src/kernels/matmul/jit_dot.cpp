@@ -26,7 +26,7 @@ constexpr int cols_of(int rows) {
 class jit_dot_t : public gemv_t {
 public:
     explicit jit_dot_t(const gemv_weights_t &weights)
-        : weights_(weights)
+        : gemv_t(weights)
         , step_(dot_step_of(weights)) {}
 
     const char *name() const override {
@@ -43,6 +43,7 @@ public:
     void arrange(void *row) const noexcept override {
         arrange_for_nibbles(row, weights_, step_);
     }
+    bool scales_sums() const override { return false; }
     dim_t partial_floats() const override { return 0; }
 
     result_t make() {
@@ -63,7 +64,6 @@ private:
     void run_rows(void *const *buffers, const block_t &block, dim_t row,
             int rows) const noexcept;
 
-    const gemv_weights_t weights_;
     const nibble_step_t step_;
     std::array<std::unique_ptr<jit_dot_code_t>, most_code_rows + 1> code_;
 };

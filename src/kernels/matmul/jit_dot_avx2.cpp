@@ -25,7 +25,7 @@ constexpr dim_t longest_transposed_piece = transpose_avx2_rows / 2;
 class jit_dot_avx2_t : public gemv_t {
 public:
     explicit jit_dot_avx2_t(const gemv_weights_t &weights)
-        : weights_(weights)
+        : gemv_t(weights)
         , shape_(dot_avx2_shape_of(weights)) {}
 
     const char *name() const override {
@@ -38,6 +38,9 @@ public:
     bool parameters_by_column() const override { return weights_.by_column; }
     dim_t src_unit() const override { return shape_.step; }
     void arrange(void *row) const noexcept override;
+    bool scales_sums() const override {
+        return weights_.rounded == data_type_t::f32;
+    }
     dim_t partial_floats() const override { return dot_avx2_parts; }
 
     result_t make() {
@@ -80,7 +83,6 @@ private:
             jit_dot_avx2_args_t &args) const noexcept;
     void add_parts(const block_t &block) const noexcept;
 
-    const gemv_weights_t weights_;
     const jit_dot_avx2_shape_t shape_;
     std::unique_ptr<jit_transpose_nibbles_avx2_t> transpose_;
     std::array<std::unique_ptr<jit_dot_avx2_code_t>, most_dot_avx2_rows + 1>

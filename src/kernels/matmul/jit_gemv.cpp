@@ -28,7 +28,7 @@ class jit_gemv_t : public gemv_t {
 public:
     jit_gemv_t(const gemv_weights_t &weights, const jit_gemv_panel_t &panel,
             dim_t rows)
-        : weights_(weights)
+        : gemv_t(weights)
         , panel_(panel)
         , strip_rows_(strip_rows_of(rows)) {}
 
@@ -40,6 +40,9 @@ public:
     bool parameters_by_column() const override { return false; }
     dim_t src_unit() const override { return 1; }
     void arrange(void *) const noexcept override {}
+    bool scales_sums() const override {
+        return weights_.rounded == data_type_t::f32;
+    }
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
@@ -85,7 +88,6 @@ private:
     void arrange_parameters(const block_t &block) const noexcept;
     void put_right(const block_t &block) const noexcept;
 
-    const gemv_weights_t weights_;
     const jit_gemv_panel_t panel_;
     const dim_t strip_rows_;
     std::unique_ptr<jit_deinterleave_t> deinterleave_scales_, deinterleave_zps_;

@@ -18,7 +18,7 @@ namespace {
 class jit_transposed_t : public gemv_t {
 public:
     explicit jit_transposed_t(const gemv_weights_t &weights)
-        : weights_(weights) {}
+        : gemv_t(weights) {}
 
     const char *name() const override {
         return src_type() == data_type_t::bf16
@@ -32,6 +32,7 @@ public:
     void arrange(void *row) const noexcept override {
         arrange_for_nibbles(row, weights_, transposed_step_of(weights_));
     }
+    bool scales_sums() const override { return false; }
     dim_t partial_floats() const override { return transposed_parts; }
 
     result_t make(dim_t rows) {
@@ -52,7 +53,6 @@ private:
             const block_t &block, jit_transposed_args_t &args) const noexcept;
     void add_parts(const block_t &block) const noexcept;
 
-    const gemv_weights_t weights_;
     std::unique_ptr<jit_transpose_nibbles_t> transpose_;
     std::array<std::unique_ptr<jit_transposed_code_t>, most_transposed_rows + 1>
             code_;

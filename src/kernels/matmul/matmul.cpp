@@ -37,6 +37,7 @@ matmul_t::matmul_t(matmul_plan_t plan)
                         * (static_cast<dim_t>(plan_.cols_together) + partial)
               + parameters_floats_
                         * static_cast<dim_t>(plan_.parameters.size());
+    if (plan_.gemv) places_of_src_ = plan_.gemv->places_of_src();
     if (!plan_.narrow) return;
     narrow_scratch_at_ = whole_lines(thread_floats_);
     thread_floats_ = narrow_scratch_at_
@@ -229,6 +230,8 @@ void matmul_t::multiply_few(void *const *weights_buffers, size_t row_block,
     block.scales = at[0];
     block.zps = at[1];
     plan_.gemv->run(weights_buffers, block);
+    plan_.gemv->redo_overflow(weights_buffers, block,
+            places_of_src_.empty() ? nullptr : places_of_src_.data());
 }
 
 status_t matmul_t::run_unit(void *const *buffers, size_t row_block,

@@ -137,6 +137,7 @@ private:
     const matmul_plan_t plan_;
     /// Row blocks, no rows twice: of several batches they may be the same.
     std::vector<size_t> blocks_to_pack_;
+    std::vector<dim_t> places_of_src_; // plan_.gemv's
     dim_t packed_floats_ = 0, weights_floats_ = 0, parameters_floats_ = 0,
           sums_floats_ = 0, narrow_scratch_at_ = 0, thread_floats_ = 0;
 };
