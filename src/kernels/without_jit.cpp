@@ -1,5 +1,5 @@
-// What is compiled on machines other than x86-64 instead of generated code: each
-// factory refuses, and plain C++ serves.
+// What is compiled on machines other than x86-64 instead of generated code:
+// each factory refuses, and plain C++ serves.
 
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
@@ -21,10 +21,10 @@ result_t refuse_machine() {
 
 } // namespace
 
-#define REFUSE(factory) \
-    result_t factory( \
+#define REFUSE(factory)                                                    \
+    result_t factory(                                                      \
             const problem_t &, isa_t, std::shared_ptr<const kernel_t> &) { \
-        return refuse_machine(); \
+        return refuse_machine();                                           \
     }
 REFUSE(make_jit_dequantize_avx512_core)
 REFUSE(make_jit_dequantize_avx2)
