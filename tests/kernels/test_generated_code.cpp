@@ -1,6 +1,7 @@
 // The bytes of all generated code against those that were recorded. A change
 // that leaves them as they were cannot have changed a result or a speed; one
-// that does not has to be measured (./dev checkperf), and recorded.
+// that does not has to be measured (./dev checkperf), and recorded. Xbyak 6.68
+// and 7.24 encode all of it alike.
 
 #if defined(__x86_64__)
 
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iomanip>
-#include <sstream>
 
 #include "kernels/generated_code.hpp"
 #include "kernels/jit/generator.hpp"
@@ -46,13 +46,6 @@ void note_generated(code_hashes_t &hashes, const std::string &what,
 
 namespace {
 
-// Assemblers of other versions may encode the same instructions otherwise.
-std::string recorded_in(const char *folder) {
-    std::ostringstream name;
-    name << folder << "/xbyak_" << std::hex << Xbyak::VERSION << ".txt";
-    return name.str();
-}
-
 code_hashes_t read(const std::string &path) {
     code_hashes_t hashes;
     std::ifstream file(path);
@@ -76,12 +69,9 @@ TEST(generated_code, is_what_was_recorded) {
     hash_products(made);
     hash_integer_products(made);
     hash_rows(made);
-    const std::string path = recorded_in(DNNL_DEQUANT_CODE_HASHES);
+    const std::string path = DNNL_DEQUANT_CODE_HASHES;
     if (std::getenv("DNNL_DEQUANT_TEST_RECORD") != nullptr) write(path, made);
     const code_hashes_t recorded = read(path);
-    if (recorded.empty())
-        GTEST_SKIP() << "nothing was recorded with this version of Xbyak: "
-                     << path;
     int changed = 0;
     const auto compare = [&](const code_hashes_t &with, const char *how,
                                  const code_hashes_t &these) {
