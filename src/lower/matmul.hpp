@@ -21,16 +21,22 @@ result_t lower_matmul(const partition_t &partition,
         const composition_t &composition, const product_target_t &target,
         bool keeps_constants, lowered_t &lowered);
 
+/// A product; and its integers, if these are multiplied.
+struct made_product_t {
+    std::shared_ptr<const matmul_t> product;
+    std::shared_ptr<const integer_product_t> integers;
+};
+
 /// Makes a product for the output that `lowered` has, and notes its operands.
 result_t make_product(const composition_t &composition,
         const product_target_t &target, lowered_t &lowered,
-        std::shared_ptr<const matmul_t> &product);
+        made_product_t &made);
 
-/// Adds the product by weights that are repacked once to that of `product`,
-/// where it multiplies integers, by few rows, and all that the weights are made
-/// of is constant.
+/// Adds the product by weights that are repacked once to one of integers that
+/// is cut into `blocks`, where there are few rows, and all that the weights are
+/// made of is constant.
 result_t add_repacked(const composition_t &composition,
-        const product_target_t &target, const matmul_plan_t &product,
+        const product_target_t &target, const product_blocks_t &blocks,
         lowered_t &lowered);
 
 } // namespace dnnl_dequant

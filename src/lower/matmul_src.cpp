@@ -41,29 +41,31 @@ bool advance(const dims_t &shape, const dims_t &sizes, dims_t &at) {
 } // namespace
 
 result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
-        isa_t isa, matmul_plan_t &plan) {
+        isa_t isa, const product_blocks_t &blocks, src_rows_t &rows) {
+    const dim_t depth = blocks.depth;
     chain_t chain = src;
     chain.set_type(type);
     dims_t strides = dense_strides(chain.shape());
     problem_t problem;
-    plan.src_pitch = plan.depth;
+    rows.type = type;
+    rows.pitch = depth;
     result_t result = chain.finish(strides, problem);
-    if (!result.ok() || plan.depth == 0) return result;
+    if (!result.ok() || depth == 0) return result;
     const operand_t &from = problem.src();
     if (from.type == type && problem.steps.empty() && from.offset == 0
-            && unit == 1 && is_rows(problem, plan.depth)) {
-        if (problem.loops.size() == 2) plan.src_pitch = from.strides[0];
+            && unit == 1 && is_rows(problem, depth)) {
+        if (problem.loops.size() == 2) rows.pitch = from.strides[0];
         return {};
     }
-    plan.src_pitch = round_up(plan.depth, std::max(panel, unit)) + src_pad;
+    rows.pitch = round_up(depth, std::max(panel, unit)) + src_pad;
     for (size_t d = 0; d + 1 < strides.size(); ++d)
-        strides[d] = strides[d] / plan.depth * plan.src_pitch;
+        strides[d] = strides[d] / depth * rows.pitch;
     result = chain.finish(strides, problem);
-    return result.ok() ? choose_kernel(problem, isa, plan.src) : result;
+    return result.ok() ? choose_kernel(problem, isa, rows.kernel) : result;
 }
 
-std::vector<dims_t> note_row_blocks(
-        const product_t &product, const dims_t &sizes, matmul_plan_t &plan) {
+std::vector<dims_t> note_row_blocks(const product_t &product,
+        const dims_t &sizes, product_blocks_t &blocks) {
     const dims_t &shape = product.shape;
     const dims_t weights = aligned(product.weights.chain.shape(), shape.size());
     const dims_t src = aligned(product.src.chain.shape(), shape.size());
@@ -80,7 +82,7 @@ std::vector<dims_t> note_row_blocks(
                 outer = outer * weights[d] + at[d];
         }
         all.push_back(own);
-        plan.row_blocks.push_back({first, rows, static_cast<size_t>(outer)});
+        blocks.row_blocks.push_back({first, rows, static_cast<size_t>(outer)});
     } while (advance(shape, sizes, at));
     return all;
 }

@@ -7,22 +7,21 @@
 
 namespace dnnl_dequant {
 
-/// Says where the product's rows of src lie, by plan.src_pitch: in the user's
-/// memory, if they are of `type` and of one pitch there; else plan.src makes
-/// them.
-/// @param src [..., plan.depth], of f32.
+/// Says where the product's rows of src lie: in the user's memory, if they are
+/// of `type` and of one pitch there; else rows.kernel makes them.
+/// @param src [..., blocks.depth], of f32.
 /// @param type Of the rows that are multiplied.
 /// @param unit Elements that are read of a row at once; where that is more
 ///     than one the rows are made.
 result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
-        isa_t isa, matmul_plan_t &plan);
+        isa_t isa, const product_blocks_t &blocks, src_rows_t &rows);
 
-/// Notes every block of rows in plan.row_blocks, the last dimension the
+/// Notes every block of rows in blocks.row_blocks, the last dimension the
 /// innermost.
 /// @param sizes Of a block, one a dimension of the product but the columns.
 /// @returns each one's own sizes, which are smaller at the end of a dimension.
-std::vector<dims_t> note_row_blocks(
-        const product_t &product, const dims_t &sizes, matmul_plan_t &plan);
+std::vector<dims_t> note_row_blocks(const product_t &product,
+        const dims_t &sizes, product_blocks_t &blocks);
 
 } // namespace dnnl_dequant
 

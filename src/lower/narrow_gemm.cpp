@@ -105,24 +105,24 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     return {};
 }
 
-result_t make_narrow_gemm(data_type_t type, const matmul_plan_t &plan,
-        std::shared_ptr<const narrow_gemm_t> &gemm) {
+result_t make_narrow_gemm(data_type_t type, const product_blocks_t &blocks,
+        dim_t src_pitch, std::shared_ptr<const narrow_gemm_t> &gemm) {
     std::set<dim_t> rows;
-    for (const auto &block : plan.row_blocks)
+    for (const auto &block : blocks.row_blocks)
         rows.insert(block.rows);
     std::set<dim_t> cols;
-    for (const dim_t block : plan.col_blocks)
+    for (const dim_t block : blocks.col_blocks)
         cols.insert(multiplied_cols(block));
     auto made = std::make_shared<onednn_gemm_t>(type);
     // The first block of depth, and those that add to it.
     std::set<std::pair<dim_t, bool>> depths;
-    for (size_t k = 0; k < plan.depth_blocks.size(); ++k)
-        depths.insert({plan.depth_blocks[k], k > 0});
+    for (size_t k = 0; k < blocks.depth_blocks.size(); ++k)
+        depths.insert({blocks.depth_blocks[k], k > 0});
     for (const dim_t r : rows)
         for (const dim_t c : cols)
             for (const auto &[depth, accumulates] : depths) {
-                const result_t added = made->add({type, r, depth, c,
-                        plan.src_pitch, plan.pitch, plan.pitch, accumulates});
+                const result_t added = made->add({type, r, depth, c, src_pitch,
+                        blocks.pitch, blocks.pitch, accumulates});
                 if (!added.ok())
                     return refuse(type, added.reason, added.status);
             }

@@ -19,10 +19,11 @@ data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode);
 result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
         isa_t isa, dim_t rows, data_type_t &type);
 
-/// Makes oneDNN's matmul primitive for every shape that the plan's blocks have.
+/// Makes oneDNN's matmul primitive for every shape that the blocks have.
+/// @param src_pitch Of rows of src, in elements.
 /// @returns unimplemented with the reason where oneDNN has none, out_of_memory.
-result_t make_narrow_gemm(data_type_t type, const matmul_plan_t &plan,
-        std::shared_ptr<const narrow_gemm_t> &gemm);
+result_t make_narrow_gemm(data_type_t type, const product_blocks_t &blocks,
+        dim_t src_pitch, std::shared_ptr<const narrow_gemm_t> &gemm);
 
 } // namespace dnnl_dequant
 

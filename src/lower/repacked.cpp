@@ -11,11 +11,12 @@ namespace dnnl_dequant {
 namespace {
 
 // Every tensor that the weights are made of, if only of an attribute.
-bool has_constant_weights(const lowered_t &lowered, const matmul_plan_t &plan) {
+bool has_constant_weights(
+        const lowered_t &lowered, const product_blocks_t &blocks) {
     const auto first = lowered.operands.begin()
-                       + static_cast<std::ptrdiff_t>(plan.src_operands);
+                       + static_cast<std::ptrdiff_t>(blocks.src_operands);
     return std::all_of(first,
-            first + static_cast<std::ptrdiff_t>(plan.weights_operands),
+            first + static_cast<std::ptrdiff_t>(blocks.weights_operands),
             [&](const source_t &source) {
         return source.constant >= 0
                || find_port(lowered.inputs, source.tensor)->property
@@ -26,28 +27,29 @@ bool has_constant_weights(const lowered_t &lowered, const matmul_plan_t &plan) {
 } // namespace
 
 result_t add_repacked(const composition_t &composition,
-        const product_target_t &target, const matmul_plan_t &product,
+        const product_target_t &target, const product_blocks_t &blocks,
         lowered_t &lowered) {
-    // Of others the sums would have other bits.
-    if (!product.integers || !has(target.isa, isa_avx512_core_vnni)
-            || product.rows > most_repacked_rows
-            || !has_constant_weights(lowered, product))
+    // Other sums would have other bits.
+    if (!has(target.isa, isa_avx512_core_vnni)
+            || blocks.rows > most_repacked_rows
+            || !has_constant_weights(lowered, blocks))
         return {};
     lowered_t same_ports;
     same_ports.inputs = lowered.inputs;
     same_ports.outputs = lowered.outputs;
     product_target_t repacks = target;
     repacks.repacks = true;
-    std::shared_ptr<const matmul_t> made;
+    made_product_t made;
     const result_t result
             = make_product(composition, repacks, same_ports, made);
-    if (!result.ok() || !made->plan().integers) return result;
-    const matmul_plan_t &plan = made->plan();
-    lowered.implementation.name = made->name();
-    lowered.implementation.repacked
-            = std::make_shared<const repacked_t>(repacked_t {plan.src_operands,
-                    plan.weights_operands, plan.integers->repacked_bytes(),
-                    make_repack_stage(made), make_workload(made)});
+    if (result.status == status_t::unimplemented) return {};
+    if (!result.ok()) return result;
+    lowered.implementation.name = made.product->name();
+    lowered.implementation.repacked = std::make_shared<const repacked_t>(
+            repacked_t {blocks.src_operands, blocks.weights_operands,
+                    made.integers->repacked_bytes(),
+                    make_repack_stage(made.integers, blocks.src_operands),
+                    make_workload(made.product)});
     return {};
 }
 

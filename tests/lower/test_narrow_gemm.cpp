@@ -87,14 +87,16 @@ TEST(narrow_type, says_why_not) {
             "onednn_matmul_bf16: blocks have 3 rows; expected 16 or more");
 }
 
-matmul_plan_t plan_of(dim_t rows, const dims_t &depths, const dims_t &cols) {
-    matmul_plan_t plan;
-    plan.row_blocks = {{0, rows, 0}};
-    plan.depth_blocks = depths;
-    plan.col_blocks = cols;
-    plan.src_pitch = 100;
-    plan.pitch = 128;
-    return plan;
+constexpr dim_t src_pitch = 100;
+
+product_blocks_t blocks_of(
+        dim_t rows, const dims_t &depths, const dims_t &cols) {
+    product_blocks_t blocks;
+    blocks.row_blocks = {{0, rows, 0}};
+    blocks.depth_blocks = depths;
+    blocks.col_blocks = cols;
+    blocks.pitch = 128;
+    return blocks;
 }
 
 // Small integers: exact in bf16, and so are their sums in f32.
@@ -114,9 +116,9 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
     const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
     const unsigned needed = dnnl_cpu_isa_avx512_core;
     if ((isa & needed) != needed) GTEST_SKIP() << "this machine lacks AVX-512";
-    const matmul_plan_t plan = plan_of(19, {48, 48, 33}, {128, 67, 1});
+    const product_blocks_t blocks = blocks_of(19, {48, 48, 33}, {128, 67, 1});
     std::shared_ptr<const narrow_gemm_t> gemm;
-    const result_t made = make_narrow_gemm(t::bf16, plan, gemm);
+    const result_t made = make_narrow_gemm(t::bf16, blocks, src_pitch, gemm);
     ASSERT_TRUE(made.ok()) << made.reason;
     EXPECT_EQ(gemm->name(), std::string("onednn_matmul_bf16"));
     EXPECT_EQ(gemm->type(), t::bf16);
@@ -152,8 +154,8 @@ TEST(narrow_gemm, multiplies_and_accumulates) {
 
 TEST(narrow_gemm, says_why_there_is_none) {
     std::shared_ptr<const narrow_gemm_t> gemm;
-    const result_t made
-            = make_narrow_gemm(t::f16, plan_of(16, {64}, {64}), gemm);
+    const result_t made = make_narrow_gemm(
+            t::f16, blocks_of(16, {64}, {64}), src_pitch, gemm);
     if (made.ok()) { // this CPU multiplies f16
         EXPECT_EQ(gemm->name(), std::string("onednn_matmul_f16"));
         return;

@@ -1,0 +1,42 @@
+// What the ways to multiply have in common.
+
+#include "kernels/matmul/multiplier.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dnnl_dequant {
+
+dim_t product_blocks_t::cols() const {
+    return std::accumulate(col_blocks.begin(), col_blocks.end(), dim_t(0));
+}
+
+dim_t product_blocks_t::sums_floats() const {
+    dim_t most = 0;
+    for (const row_block_t &block : row_blocks)
+        most = std::max(most, block.rows);
+    return most * pitch;
+}
+
+void src_rows_t::add_stage(const product_blocks_t &blocks, dim_t offset,
+        std::vector<stage_t> &stages) const {
+    if (!kernel) return;
+    stages.push_back(make_stage(kernel, bytes(blocks.rows),
+            [offset, count = blocks.src_operands](
+                    const stage_memory_t &memory, void **buffers) {
+        std::copy_n(memory.buffers, count, buffers);
+        buffers[count] = static_cast<char *>(memory.shared) + offset;
+    }));
+}
+
+const void *src_rows_t::find(const stage_memory_t &memory, dim_t offset) const {
+    return kernel ? static_cast<const char *>(memory.shared) + offset
+                  : memory.buffers[0];
+}
+
+const void *src_rows_t::find(
+        const stage_memory_t &memory, dim_t offset, dim_t row) const {
+    return static_cast<const char *>(find(memory, offset)) + bytes(row);
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,142 @@
+#ifndef KERNELS_MATMUL_MULTIPLIER_HPP
+#define KERNELS_MATMUL_MULTIPLIER_HPP
+
+#include <array>
+
+#include "kernels/matmul/block_kernels.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/integer_product.hpp"
+#include "kernels/matmul/narrow_gemm.hpp"
+#include "kernels/stage.hpp"
+
+namespace dnnl_dequant {
+
+/// How a product is cut into blocks, whoever multiplies them.
+struct product_blocks_t {
+    /// Rows of src that are multiplied by the same weights.
+    struct row_block_t {
+        dim_t first, rows;
+        size_t outer; // index of the weights' outer axis
+    };
+
+    dim_t rows = 0, depth = 0;
+    /// How many of the buffers are src's; the weights' come after them, and
+    /// the rest is the result's.
+    size_t src_operands = 0, weights_operands = 0;
+    std::vector<row_block_t> row_blocks;
+    std::vector<dim_t> depth_blocks, col_blocks; // sizes
+    dim_t pitch = 0; // of a block's sums, and of its weights as floats
+
+    dim_t cols() const;
+    /// Room for the sums of a block.
+    dim_t sums_floats() const;
+    void *const *weights_of(void *const *buffers) const {
+        return buffers + src_operands;
+    }
+};
+
+/// A block of rows by the blocks of columns [begin, end).
+struct product_unit_t {
+    size_t row_block, begin, end;
+};
+
+/// One way to multiply. Its scratch memory's `own` is beside the sums.
+class multiplier_t : public std::enable_shared_from_this<multiplier_t> {
+public:
+    explicit multiplier_t(product_blocks_t blocks)
+        : blocks_(std::move(blocks))
+        , sums_floats_(blocks_.sums_floats()) {}
+    virtual ~multiplier_t() = default;
+
+    virtual const char *name() const = 0;
+    /// Reads weights once, for few rows: each thread has one part of them.
+    virtual bool is_stream() const { return false; }
+    /// Blocks of columns of a unit. They are multiplied in turns, block of
+    /// depth by block of depth, because their packed weights share pages.
+    virtual size_t cols_together() const { return 1; }
+    virtual scratch_size_t scratch() const = 0;
+    /// What comes before the multiplication: src's rows as they are multiplied,
+    /// in shared memory, by up to so many threads.
+    virtual std::vector<stage_t> prepare(dim_t threads) const = 0;
+
+    /// Computes the sums of a unit, block of columns after block of columns,
+    /// sums_floats() apart. Allocates nothing (oneDNN may, where its
+    /// primitive multiplies).
+    /// @returns what oneDNN's primitive does
+    virtual status_t run(const product_unit_t &unit,
+            const stage_memory_t &memory, float *sums) const noexcept
+            = 0;
+
+    const product_blocks_t &blocks() const { return blocks_; }
+    /// blocks().sums_floats()
+    dim_t sums_floats() const { return sums_floats_; }
+
+private:
+    const product_blocks_t blocks_;
+    const dim_t sums_floats_;
+};
+
+/// Rows of src as they are multiplied.
+struct src_rows_t {
+    /// Makes them; null where the user's memory has them already.
+    std::shared_ptr<const kernel_t> kernel;
+    data_type_t type = data_type_t::f32;
+    dim_t pitch = 0; // elements
+
+    dim_t bytes(dim_t rows) const { return bytes_of(type, rows * pitch); }
+    /// The stage that makes them, `offset` bytes into the shared memory.
+    void add_stage(const product_blocks_t &blocks, dim_t offset,
+            std::vector<stage_t> &stages) const;
+    /// Row 0.
+    const void *find(const stage_memory_t &memory, dim_t offset) const;
+    const void *find(
+            const stage_memory_t &memory, dim_t offset, dim_t row) const;
+};
+
+/// Blocks of weights become f32 in scratch memory and are multiplied by packed
+/// rows of src.
+struct float_blocks_t {
+    src_rows_t src;
+    std::shared_ptr<const gemm_t> gemm;
+    block_kernels_t weights; // outer, depth, columns
+    /// How the packed weights of a block lie, but for where they begin.
+    read_ahead_t packed_weights;
+    size_t cols_together = 1;
+};
+std::shared_ptr<const multiplier_t> make_multiplier(
+        product_blocks_t blocks, float_blocks_t plan);
+
+/// The same of bf16 or f16, where nothing is packed.
+struct narrow_blocks_t {
+    src_rows_t src;
+    std::shared_ptr<const narrow_gemm_t> gemm;
+    block_kernels_t weights;
+};
+std::shared_ptr<const multiplier_t> make_multiplier(
+        product_blocks_t blocks, narrow_blocks_t plan);
+
+/// A few rows, by weights that are numbers in registers only.
+struct few_rows_t {
+    /// Makes scales or zero points of a block of columns. Without operands
+    /// there are none.
+    struct parameters_t {
+        block_kernels_t kernels; // columns
+        size_t operand = 0;      // of the weights
+    };
+
+    src_rows_t src;
+    std::shared_ptr<const gemv_t> gemv;
+    std::array<parameters_t, 2> parameters; // scales, zero points
+    dim_t groups = 0;
+};
+std::shared_ptr<const multiplier_t> make_multiplier(
+        product_blocks_t blocks, few_rows_t plan);
+
+/// Integers, in which src and weights are.
+std::shared_ptr<const multiplier_t> make_multiplier(product_blocks_t blocks,
+        std::shared_ptr<const integer_product_t> product);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,148 @@
+// Blocks of weights as f32, by packed rows of src.
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/matmul/multiplier.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+class float_multiplier_t : public multiplier_t {
+public:
+    float_multiplier_t(product_blocks_t blocks, float_blocks_t plan)
+        : multiplier_t(std::move(blocks))
+        , plan_(std::move(plan)) {
+        for (const dim_t depth : this->blocks().depth_blocks)
+            weights_floats_ = std::max(weights_floats_, depth);
+        weights_floats_ *= this->blocks().pitch;
+        packed_bytes_ = round_up(
+                4 * this->blocks().rows * this->blocks().depth, dim_t(64));
+        std::set<dim_t> seen;
+        const auto &rows = this->blocks().row_blocks;
+        for (size_t b = 0; b < rows.size(); ++b)
+            if (seen.insert(rows[b].first).second) blocks_to_pack_.push_back(b);
+    }
+
+    const char *name() const override { return plan_.gemm->name(); }
+    size_t cols_together() const override { return plan_.cols_together; }
+    scratch_size_t scratch() const override {
+        const dim_t made
+                = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
+        return {packed_bytes_ + made, 4 * weights_floats_};
+    }
+
+    std::vector<stage_t> prepare(dim_t threads) const override {
+        std::vector<stage_t> stages;
+        plan_.src.add_stage(blocks(), packed_bytes_, stages);
+        const auto parts = static_cast<dim_t>(
+                blocks_to_pack_.size() * blocks().depth_blocks.size());
+        if (parts == 0) return stages;
+        const auto self = std::static_pointer_cast<const float_multiplier_t>(
+                shared_from_this());
+        stages.push_back({parts, std::min(threads, parts), false,
+                [self](const stage_memory_t &memory, dim_t begin, dim_t end) {
+            self->pack(memory, begin, end);
+            return status_t::success;
+        }});
+        return stages;
+    }
+
+    status_t run(const product_unit_t &unit, const stage_memory_t &memory,
+            float *sums) const noexcept override;
+
+private:
+    void pack(const stage_memory_t &memory, dim_t begin, dim_t end) const;
+    read_ahead_t weights_after(block_kernels_t::index_t block,
+            const product_unit_t &unit, void *const *weights) const noexcept;
+
+    const float_blocks_t plan_;
+    /// Row blocks, no rows twice: of several batches they may be the same.
+    std::vector<size_t> blocks_to_pack_;
+    dim_t packed_bytes_ = 0, weights_floats_ = 0;
+};
+
+// A part is a block of rows by one of depth; depth blocks of a row block follow
+// each other.
+void float_multiplier_t::pack(
+        const stage_memory_t &memory, dim_t begin, dim_t end) const {
+    const auto depth_blocks = static_cast<dim_t>(blocks().depth_blocks.size());
+    for (dim_t part = begin; part < end; ++part) {
+        const auto &rows
+                = blocks().row_blocks[blocks_to_pack_[static_cast<size_t>(
+                        part / depth_blocks)]];
+        const dim_t k = part % depth_blocks;
+        const dim_t depth = blocks().depth_blocks[static_cast<size_t>(k)];
+        const dim_t before = k * blocks().depth_blocks[0];
+        const auto *const src = static_cast<const float *>(
+                plan_.src.find(memory, packed_bytes_, rows.first));
+        pack_rows(src + before, plan_.src.pitch, rows.rows, depth,
+                plan_.gemm->strip(),
+                static_cast<float *>(memory.shared)
+                        + rows.first * blocks().depth + before * rows.rows);
+    }
+}
+
+// The block that becomes f32 next: it would come from memory a line at a time.
+read_ahead_t float_multiplier_t::weights_after(block_kernels_t::index_t block,
+        const product_unit_t &unit, void *const *weights) const noexcept {
+    auto &[outer, depth, col] = block;
+    if (++col == unit.end) {
+        col = unit.begin;
+        if (++depth == blocks().depth_blocks.size()) {
+            depth = 0;
+            col = unit.end;
+        }
+    }
+    if (col == blocks().col_blocks.size()) return {};
+    read_ahead_t ahead = plan_.packed_weights;
+    ahead.first = plan_.weights.address_of(block, 0, weights);
+    return ahead;
+}
+
+status_t float_multiplier_t::run(const product_unit_t &unit,
+        const stage_memory_t &memory, float *sums) const noexcept {
+    const auto &rows = blocks().row_blocks[unit.row_block];
+    const size_t count = blocks().weights_operands;
+    std::array<void *, max_operands> at {};
+    std::copy_n(blocks().weights_of(memory.buffers), count, at.begin());
+    at[count] = memory.own;
+
+    gemm_block_t block;
+    block.a = static_cast<const float *>(memory.shared)
+              + rows.first * blocks().depth;
+    block.b = static_cast<const float *>(memory.own);
+    block.ldb = block.ldc = blocks().pitch;
+    block.rows = rows.rows;
+    block.accumulates = false;
+    const dim_t panel = plan_.gemm->panel();
+    for (size_t k = 0; k < blocks().depth_blocks.size(); ++k) {
+        block.depth = blocks().depth_blocks[k];
+        block.c = sums;
+        for (size_t col = unit.begin; col < unit.end; ++col) {
+            const block_kernels_t::index_t index {rows.outer, k, col};
+            plan_.weights.run(index, at.data());
+            block.ahead = weights_after(index, unit, at.data());
+            block.cols = round_up(blocks().col_blocks[col], panel);
+            plan_.gemm->run(block);
+            block.c += sums_floats();
+        }
+        block.a += block.rows * block.depth;
+        block.accumulates = true;
+    }
+    if (blocks().depth_blocks.empty())
+        std::fill_n(sums,
+                static_cast<dim_t>(unit.end - unit.begin) * sums_floats(), 0.f);
+    return status_t::success;
+}
+
+} // namespace
+
+std::shared_ptr<const multiplier_t> make_multiplier(
+        product_blocks_t blocks, float_blocks_t plan) {
+    return std::make_shared<const float_multiplier_t>(
+            std::move(blocks), std::move(plan));
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,86 @@
+// A few rows of src, by weights that are read once and are numbers in registers
+// only.
+
+#include "kernels/matmul/multiplier.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+class few_rows_multiplier_t : public multiplier_t {
+public:
+    few_rows_multiplier_t(product_blocks_t blocks, few_rows_t plan)
+        : multiplier_t(std::move(blocks))
+        , plan_(std::move(plan))
+        , places_of_src_(plan_.gemv->places_of_src())
+        , partial_floats_(sums_floats() * plan_.gemv->partial_floats())
+        , parameters_floats_(
+                  plan_.groups
+                  * (this->blocks().pitch + gemv_t::columns_beyond)) {}
+
+    const char *name() const override { return plan_.gemv->name(); }
+    bool is_stream() const override { return true; }
+    scratch_size_t scratch() const override {
+        const dim_t made
+                = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
+        const auto parameters = static_cast<dim_t>(plan_.parameters.size());
+        return {made, 4 * (partial_floats_ + parameters * parameters_floats_)};
+    }
+
+    std::vector<stage_t> prepare(dim_t /*threads*/) const override {
+        std::vector<stage_t> stages;
+        plan_.src.add_stage(blocks(), 0, stages);
+        if (stages.empty() || plan_.gemv->src_unit() == 1) return stages;
+        stages.push_back(
+                make_serial_stage([gemv = plan_.gemv, rows = blocks().rows,
+                                          row_bytes = plan_.src.bytes(1)](
+                                          const stage_memory_t &memory) {
+            auto *row = static_cast<char *>(memory.shared);
+            for (dim_t r = 0; r < rows; ++r, row += row_bytes)
+                gemv->arrange(row);
+        }));
+        return stages;
+    }
+
+    // Own memory: partial sums, then the parameters.
+    status_t run(const product_unit_t &unit, const stage_memory_t &memory,
+            float *sums) const noexcept override {
+        const auto &rows = blocks().row_blocks[unit.row_block];
+        void *const *const weights = blocks().weights_of(memory.buffers);
+        auto *const own = static_cast<float *>(memory.own);
+        gemv_t::block_t block {plan_.src.find(memory, 0, rows.first), sums, own,
+                plan_.src.pitch, blocks().pitch, rows.rows,
+                static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
+                blocks().col_blocks[unit.begin], nullptr, nullptr};
+        std::array<float *, 2> at {};
+        for (size_t p = 0; p < plan_.parameters.size(); ++p) {
+            const auto &parameters = plan_.parameters[p];
+            at[p] = own + partial_floats_
+                    + static_cast<dim_t>(p) * parameters_floats_;
+            if (parameters.kernels.operand_count() == 0) continue;
+            void *const buffers[] = {weights[parameters.operand], at[p]};
+            parameters.kernels.run({unit.begin, 0, 0}, buffers);
+        }
+        block.scales = at[0];
+        block.zps = at[1];
+        plan_.gemv->run(weights, block);
+        plan_.gemv->redo_overflow(weights, block,
+                places_of_src_.empty() ? nullptr : places_of_src_.data());
+        return status_t::success;
+    }
+
+private:
+    const few_rows_t plan_;
+    const std::vector<dim_t> places_of_src_;
+    const dim_t partial_floats_, parameters_floats_;
+};
+
+} // namespace
+
+std::shared_ptr<const multiplier_t> make_multiplier(
+        product_blocks_t blocks, few_rows_t plan) {
+    return std::make_shared<const few_rows_multiplier_t>(
+            std::move(blocks), std::move(plan));
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,103 @@
+// Blocks of weights, made in scratch memory as f32, bf16 or f16.
+
+#include "lower/matmul_src.hpp"
+#include "lower/narrow_gemm.hpp"
+#include "lower/product_ways.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Blocks of weights that are made in scratch memory.
+product_blocks_t cut_weights(const product_cut_t &cut, block_sizes_t most) {
+    most.cols = std::min(most.cols, cut.thread_cols(panel));
+    product_blocks_t blocks = cut.cut_cols(most.cols, panel, panel,
+            [&](dim_t size) { return cut.cuts_cols_evenly(size); });
+    const size_t k = cut.weights().shape().size() - 2;
+    // Where columns cannot be cut there are more of them than wanted.
+    const dim_t most_depth
+            = std::max<dim_t>(most.depth * most.cols / blocks.pitch, 1);
+    const dim_t depth = pick_size(blocks.depth, most_depth, 16,
+            [&](dim_t size) { return cut.weights().cuts_evenly(k, size); });
+    for (dim_t at = 0; at < blocks.depth; at += depth)
+        blocks.depth_blocks.push_back(std::min(depth, blocks.depth - at));
+    return blocks;
+}
+
+// The weights of all blocks, as floats of a type.
+// @param packed How the first block's weights lie.
+result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
+        data_type_t type, block_kernels_t &kernels,
+        read_ahead_t *packed = nullptr) {
+    const auto &rows = blocks.depth_blocks;
+    if (rows.empty()) return {};
+    chain_t chain = cut.weights();
+    chain.set_type(type);
+    const size_t rank = chain.shape().size(), k = rank - 2;
+    const dims_t none(rank, 0);
+    const auto types = operand_types(chain, type);
+    auto outer = whole_axis(types.size());
+    for (size_t d = 0; d < k; ++d)
+        outer = combined_axis(outer, block_axis(chain, none, d, 1));
+    kernels = block_kernels_t(types,
+            {outer, block_axis(chain, none, k, rows[0]),
+                    block_axis(chain, none, k + 1, blocks.col_blocks[0])});
+    dims_t sizes(rank, 1), strides(rank, 0);
+    strides[k] = blocks.pitch;
+    strides[k + 1] = 1;
+    return make_kernels(kernels, cut.target.isa,
+            [&](size_t, size_t row, size_t col, problem_t &problem) {
+        sizes[k] = rows[row];
+        sizes[k + 1] = blocks.col_blocks[col];
+        const result_t result = chain.block(sizes).finish(strides, problem);
+        if (packed && result.ok() && row == 0 && col == 0)
+            *packed = rows_of(problem);
+        return result;
+    });
+}
+
+} // namespace
+
+// Blocks of 16 bits, where the CPU multiplies them.
+result_t make_narrow_blocks(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    if (cut.blocks.depth == 0) return refuse("");
+    data_type_t type = data_type_t::f32;
+    result_t result = choose_narrow_type(
+            cut.product, cut.target.mode, cut.target.isa, cut.block_rows, type);
+    if (!result.ok()) return result;
+    if (type == data_type_t::f32) return refuse("");
+    product_blocks_t blocks = cut_weights(cut, narrow_blocks);
+    narrow_blocks_t plan;
+    result = make_src_rows(
+            cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
+    if (result.ok())
+        result = make_narrow_gemm(type, blocks, plan.src.pitch, plan.gemm);
+    if (result.ok()) result = make_weights(cut, blocks, type, plan.weights);
+    if (result.ok())
+        multiplier = make_multiplier(std::move(blocks), std::move(plan));
+    return result;
+}
+
+result_t make_float_blocks(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    const bool by_columns = cut.weights().preferred_order().back() == 1;
+    product_blocks_t blocks = cut_weights(
+            cut, most_block_sizes(cut.block_rows, by_columns, cut.target.isa));
+    float_blocks_t plan;
+    result_t result = make_gemm(cut.target.isa, plan.gemm);
+    if (result.ok())
+        result = make_src_rows(cut.src(), data_type_t::f32, 1, cut.target.isa,
+                cut.blocks, plan.src);
+    if (result.ok() && !cut.is_empty)
+        result = make_weights(cut, blocks, data_type_t::f32, plan.weights,
+                &plan.packed_weights);
+    const auto count = static_cast<dim_t>(blocks.col_blocks.size());
+    plan.cols_together = static_cast<size_t>(std::clamp<dim_t>(
+            count / (cut.threads() * units_per_thread), 1, most_cols_together));
+    if (result.ok())
+        multiplier = make_multiplier(std::move(blocks), std::move(plan));
+    return result;
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,98 @@
+// A few rows, by weights that are numbers in registers only.
+
+#include "base/text.hpp"
+#include "lower/matmul_src.hpp"
+#include "lower/narrow_gemm.hpp"
+#include "lower/product_ways.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+result_t describe_few_rows(const product_cut_t &cut, gemv_weights_t &weights) {
+    const dims_t &shape = cut.weights().shape();
+    if (cut.batched) return refuse("weights differ from batch to batch");
+    if (cut.block_rows > gemv_t::most_rows)
+        return refuse(text("blocks have ", cut.block_rows, " rows; expected ",
+                gemv_t::most_rows, " at most"));
+    if (cut.blocks.depth == 0) return refuse("there is nothing to sum");
+    dims_t strides(shape.size(), 0);
+    strides[shape.size() - 2] = shape.back() + panel;
+    strides.back() = 1;
+    problem_t problem;
+    result_t result = cut.weights().finish(strides, problem);
+    if (result.ok())
+        result = describe_weights(
+                problem, cut.blocks.depth, shape.back(), weights);
+    // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
+    if (has(cut.target.isa, isa_avx512_core_bf16)
+            && narrow_type(cut.product, cut.target.mode) == data_type_t::bf16)
+        weights.multiplied = data_type_t::bf16;
+    return result;
+}
+
+product_blocks_t cut_few_rows(const product_cut_t &cut,
+        const gemv_weights_t &weights, const gemv_t &gemv) {
+    const dim_t most_sums
+            = gemv.partial_floats() > 1 ? most_transposed_sums : most_gemv_sums;
+    const dim_t most
+            = weights.by_column
+                      ? most_dot_cols
+                      : std::min(most_gemv_cols,
+                                most_sums / cut.block_rows / panel * panel);
+    return cut.cut_cols(std::min(most, cut.thread_cols(gemv.panel())), panel,
+            panel, [&](dim_t size) {
+        return size % gemv.panel() == 0 && cut.cuts_cols_evenly(size);
+    });
+}
+
+// The scales or zero points.
+result_t make_parameters(const product_cut_t &cut,
+        const gemv_parameters_t &place, const product_blocks_t &blocks,
+        few_rows_t &plan, size_t p) {
+    chain_t chain;
+    chain.begin(place.type, {cut.cols(), plan.groups},
+            {place.column_stride, place.group_stride});
+    chain.set_type(data_type_t::f32);
+    const dims_t strides = plan.gemv->parameters_by_column()
+                                   ? dims_t {plan.groups, 1}
+                                   : dims_t {1, blocks.pitch};
+    auto &[kernels, operand] = plan.parameters[p];
+    operand = place.operand;
+    kernels = block_kernels_t({place.type, data_type_t::f32},
+            {block_axis(chain, {0, 0}, 0, blocks.col_blocks[0]), whole_axis(2),
+                    whole_axis(2)});
+    return make_kernels(kernels, cut.target.isa,
+            [&](size_t block, size_t, size_t, problem_t &problem) {
+        return chain.block({blocks.col_blocks[block], plan.groups})
+                .finish(strides, problem);
+    });
+}
+
+} // namespace
+
+result_t make_few_rows(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    gemv_weights_t weights;
+    few_rows_t plan;
+    result_t result = describe_few_rows(cut, weights);
+    if (result.ok())
+        result = make_gemv(weights, cut.block_rows, cut.target.isa, plan.gemv);
+    if (!result.ok())
+        return {result.status, "jit_matmul_few_rows: " + result.reason};
+    product_blocks_t blocks = cut_few_rows(cut, weights, *plan.gemv);
+    plan.groups = weights.groups();
+    const gemv_parameters_t *const places[] = {&weights.scales, &weights.zps};
+    for (size_t p = 0; p < plan.parameters.size() && result.ok(); ++p)
+        if (places[p]->type != data_type_t::undef)
+            result = make_parameters(cut, *places[p], blocks, plan, p);
+    if (result.ok())
+        result = make_src_rows(cut.src(), plan.gemv->src_type(),
+                plan.gemv->src_unit(), cut.target.isa, cut.blocks, plan.src);
+    if (!result.ok()) return result;
+    multiplier = make_multiplier(std::move(blocks), std::move(plan));
+    cut.integers = nullptr;
+    return {};
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,58 @@
+// Products of integers: as a stream for few rows, in blocks for more.
+
+#include "lower/integer_product.hpp"
+#include "lower/product_ways.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+std::shared_ptr<const multiplier_t> multiplier_of(const product_cut_t &cut) {
+    const integer_plan_t &plan = cut.integers->plan();
+    const bool by_column = plan.format.depth_stride == 1;
+    dim_t most = plan.stream && !by_column
+                         ? most_gemv_cols
+                         : most_integer_cols(cut.block_rows, by_column);
+    if (cut.target.repacks) most = most_repacked_cols(cut.block_rows);
+    most = std::min(most, cut.thread_cols(integer_panel));
+    return make_multiplier(
+            cut.cut_cols(most, integer_panel, integer_stream_t::panel,
+                    [&](dim_t size) {
+        return size % integer_panel == 0 && cut.cuts_result_evenly(size);
+    }),
+            cut.integers);
+}
+
+} // namespace
+
+result_t make_repacked(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    if (cut.is_empty) return refuse("");
+    const result_t result = make_repacked_integers(
+            cut.product.src, cut.product.weights, cut.target.isa, cut.integers);
+    if (!result.ok()) return result;
+    return make_other_integers(cut, multiplier);
+}
+
+result_t make_preferred_integers(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    const result_t result = make_integers(cut.product.src, cut.product.weights,
+            cut.target.isa, {cut.block_rows, most_gemv_cols}, cut.integers);
+    if (!result.ok()) return result;
+    if (!cut.integers) return refuse("");
+    const integer_plan_t &plan = cut.integers->plan();
+    const bool by_column = plan.format.depth_stride == 1;
+    if (!plan.stream
+            && cut.block_rows <= few_quantized_rows(cut.target.isa, by_column))
+        return refuse("");
+    return make_other_integers(cut, multiplier);
+}
+
+result_t make_other_integers(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    if (!cut.integers) return refuse("");
+    multiplier = multiplier_of(cut);
+    return {};
+}
+
+} // namespace dnnl_dequant
