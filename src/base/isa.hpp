@@ -3,18 +3,21 @@
 
 namespace dnnl_dequant {
 
-/// What a kernel may use, as a set; a kernel is told, it never asks the CPU.
-/// The limit is oneDNN's effective ISA (ONEDNN_MAX_CPU_ISA), see
-/// upstream/mapping.hpp. Tiers are nested: avx512_core implies avx2.
+/// The instructions that a kernel may use, as a set; a kernel is told, it never
+/// asks the CPU. The limit is oneDNN's effective ISA (ONEDNN_MAX_CPU_ISA), see
+/// upstream/mapping.cpp. A feature's value has the features that no CPU has it
+/// without: AVX-512 comes with AVX2. Client CPUs have AVX-VNNI and no AVX-512.
 enum isa_t : unsigned {
     isa_none = 0,
     isa_avx2 = 1u << 0,                               // AVX2 with FMA and F16C
-    isa_avx512_core = isa_avx2 | 1u << 1,             // AVX-512 F, BW, VL, DQ
-    isa_avx512_core_vnni = isa_avx512_core | 1u << 2, // and VNNI
-    // and products of bf16 pairs: AVX512_BF16, on newer CPUs AMX too
-    isa_avx512_core_bf16 = isa_avx512_core_vnni | 1u << 3,
-    // and AMX with products of f16 pairs
-    isa_avx512_core_amx_fp16 = isa_avx512_core_bf16 | 1u << 4,
+    isa_avx_vnni = isa_avx2 | 1u << 1,                // vpdpbusd of 256 bits
+    isa_avx512_core = isa_avx2 | 1u << 2,             // AVX-512 F, BW, VL, DQ
+    isa_avx512_core_vnni = isa_avx512_core | 1u << 3, // vpdpbusd of 512 bits
+    // Products of pairs of bf16.
+    isa_avx512_core_bf16 = isa_avx512_core_vnni | 1u << 4,
+    // Tiles of bytes and of pairs of bf16; of f16.
+    isa_amx_int8 = isa_avx512_core_bf16 | isa_avx_vnni | 1u << 5,
+    isa_amx_fp16 = isa_amx_int8 | 1u << 6,
 };
 
 inline bool has(isa_t available, isa_t wanted) {

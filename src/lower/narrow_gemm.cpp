@@ -94,8 +94,7 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     type = t::f32;
     const t wanted = narrow_type(product, mode);
     if (wanted == t::f32) return {};
-    const isa_t needed = wanted == t::f16 ? isa_avx512_core_amx_fp16
-                                          : isa_avx512_core_bf16;
+    const isa_t needed = wanted == t::f16 ? isa_amx_fp16 : isa_avx512_core_bf16;
     if (!has(isa, needed))
         return refuse(wanted, "its instructions are not available");
     if (rows < least_narrow_rows)

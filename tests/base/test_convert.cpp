@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-#include "support/f16c.hpp"
+#include "support/cpu.hpp"
 #include "support/numbers.hpp"
 #include "support/random.hpp"
 

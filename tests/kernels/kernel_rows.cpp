@@ -7,7 +7,7 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "problem/make_problem.hpp"
-#include "support/f16c.hpp"
+#include "support/cpu.hpp"
 
 namespace dnnl_dequant {
 
@@ -38,14 +38,19 @@ isa_t isa_of_machine() {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")
             || !support::has_f16c())
         return isa_none;
+    unsigned isa = isa_avx2;
+    if (support::has_avx_vnni()) isa |= isa_avx_vnni;
     const bool avx512_core = __builtin_cpu_supports("avx512f")
                              && __builtin_cpu_supports("avx512bw")
                              && __builtin_cpu_supports("avx512vl")
                              && __builtin_cpu_supports("avx512dq");
-    if (!avx512_core) return isa_avx2;
-    if (!__builtin_cpu_supports("avx512vnni")) return isa_avx512_core;
-    return __builtin_cpu_supports("avx512bf16") ? isa_avx512_core_bf16
-                                                : isa_avx512_core_vnni;
+    if (avx512_core) isa |= isa_avx512_core;
+    if (avx512_core && __builtin_cpu_supports("avx512vnni"))
+        isa |= isa_avx512_core_vnni;
+    if (has(static_cast<isa_t>(isa), isa_avx512_core_vnni)
+            && __builtin_cpu_supports("avx512bf16"))
+        isa |= isa_avx512_core_bf16;
+    return static_cast<isa_t>(isa);
 #else
     return isa_none;
 #endif

@@ -53,14 +53,14 @@ constexpr choice_t choices[] = {
 TEST(narrow_type, rounds_no_more_than_the_graph) {
     for (const choice_t &choice : choices)
         for (const isa_t isa : {isa_none, isa_avx512_core_vnni,
-                     isa_avx512_core_bf16, isa_avx512_core_amx_fp16})
+                     isa_avx512_core_bf16, isa_amx_fp16})
             for (const dim_t rows : {15, 16}) {
                 t type = t::undef;
                 const result_t result = choose_narrow_type(
                         product_of(choice.src, choice.weights), choice.mode,
                         isa, rows, type);
                 const bool can = has(isa, choice.type == t::f16
-                                                  ? isa_avx512_core_amx_fp16
+                                                  ? isa_amx_fp16
                                                   : isa_avx512_core_bf16);
                 SCOPED_TRACE(testing::Message()
                              << to_string(choice.src) << " by "

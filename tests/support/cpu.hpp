@@ -1,0 +1,32 @@
+#ifndef SUPPORT_CPU_HPP
+#define SUPPORT_CPU_HPP
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+
+namespace dnnl_dequant {
+namespace support {
+
+// What clang 14's __builtin_cpu_supports() has no name for.
+
+/// Whether the CPU converts f16.
+inline bool has_f16c() {
+    unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+/// Whether it has vpdpbusd of 256 bits without AVX-512.
+inline bool has_avx_vnni() {
+    constexpr unsigned int avx_vnni = 1u << 4;
+    unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0
+           && (eax & avx_vnni) != 0;
+}
+
+} // namespace support
+} // namespace dnnl_dequant
+
+#endif
+
+#endif
