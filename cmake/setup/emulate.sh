@@ -1,7 +1,8 @@
 # shellcheck shell=sh
-# Sourced by ./dev. Tests on an emulated CPU with AVX-512, VNNI and bf16: Bochs,
-# which has them where QEMU has none, boots a Linux of nothing but the tests
-# (tests/emulated). All of it is unpacked in build, none of it installed.
+# Sourced by ./dev. Tests on an emulated CPU with AVX-512, AVX-VNNI, VNNI and
+# bf16: Bochs, which has them where QEMU has none, boots a Linux of nothing but
+# the tests (tests/emulated). All of it is unpacked in build, none of it
+# installed.
 # shellcheck disable=SC2154 # ./dev says how many jobs
 
 emulator=$PWD/build/emulator

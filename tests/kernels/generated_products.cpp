@@ -19,6 +19,7 @@ constexpr t scale_types[] = {t::f32, t::bf16, t::f16};
 const char *name_of(isa_t isa) {
     switch (isa) {
     case isa_avx2: return "avx2";
+    case isa_avx_vnni: return "avx_vnni";
     case isa_avx512_core: return "avx512_core";
     case isa_avx512_core_vnni: return "avx512_core_vnni";
     default: return "avx512_core_bf16";
@@ -141,7 +142,7 @@ void hash_products(code_hashes_t &hashes) {
 }
 
 void hash_integer_products(code_hashes_t &hashes) {
-    for (const isa_t isa : {isa_avx2, isa_avx512_core_vnni})
+    for (const isa_t isa : {isa_avx2, isa_avx_vnni, isa_avx512_core_vnni})
         for (const t weights : weight_types)
             for (const t zps : {t::undef, t::u8, t::s8, t::u4, t::s4})
                 for (const bool by_column : {false, true}) {

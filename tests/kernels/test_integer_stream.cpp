@@ -267,6 +267,12 @@ TEST(integer_stream, is_exact_on_avx2) {
     check_cases(isa_avx2);
 }
 
+TEST(integer_stream, is_exact_on_avx_vnni) {
+    if (!has(isa_of_machine(), isa_avx_vnni))
+        GTEST_SKIP() << "this machine lacks AVX-VNNI";
+    check_cases(isa_avx_vnni);
+}
+
 TEST(integer_stream, says_what_it_does_not_take) {
     integer_stream_weights_t weights;
     weights.format.weights = t::u4;

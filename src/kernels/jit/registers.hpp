@@ -26,6 +26,12 @@ struct jit_isa_t<isa_avx2> {
     static constexpr int vmm_count = 16;
 };
 
+template <>
+struct jit_isa_t<isa_avx512_core_vnni> : jit_isa_t<isa_avx512_core> {};
+
+template <>
+struct jit_isa_t<isa_avx_vnni> : jit_isa_t<isa_avx2> {};
+
 } // namespace dnnl_dequant
 
 #endif

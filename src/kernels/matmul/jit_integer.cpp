@@ -1,4 +1,5 @@
-// Products of integers by generated code, for AVX-512 with VNNI or for AVX2.
+// Products of integers by generated code, for AVX-512 with VNNI, for AVX2 with
+// AVX-VNNI or for AVX2.
 
 #include "kernels/matmul/integer_kernel.hpp"
 
@@ -26,6 +27,7 @@ public:
     jit_integer_t(const integer_format_t &format, isa_t isa)
         : format_(format)
         , has_vnni_(has(isa, isa_avx512_core_vnni))
+        , has_avx_vnni_(has(isa, isa_avx_vnni))
         , parameters_(format) {}
 
     result_t make() {
@@ -36,7 +38,9 @@ public:
     }
 
     const char *name() const override {
-        if (!has_vnni_) return "jit_integer_matmul_avx2";
+        if (!has_vnni_)
+            return has_avx_vnni_ ? "jit_integer_matmul_avx_vnni"
+                                 : "jit_integer_matmul_avx2";
         return format_.is_packed ? "jit_integer_matmul_packed_avx512_core_vnni"
                                  : "jit_integer_matmul_avx512_core_vnni";
     }
@@ -79,7 +83,10 @@ public:
 private:
     result_t make_multiply() {
         if (!has_vnni_)
-            return make_jit_integer_multiply_avx2(format_, multiply_);
+            return has_avx_vnni_
+                           ? make_jit_integer_multiply_avx_vnni(
+                                     format_, multiply_)
+                           : make_jit_integer_multiply_avx2(format_, multiply_);
         return format_.is_packed
                        ? make_jit_integer_packed(format_, multiply_)
                        : make_jit_integer_multiply(format_, multiply_);
@@ -205,7 +212,7 @@ private:
     }
 
     const integer_format_t format_;
-    const bool has_vnni_;
+    const bool has_vnni_, has_avx_vnni_; // of AVX-512, of AVX2
     const jit_integer_parameters_t parameters_;
     std::unique_ptr<jit_integer_multiply_t> multiply_;
     std::unique_ptr<jit_integer_rows_t> rows_;

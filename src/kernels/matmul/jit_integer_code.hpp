@@ -31,7 +31,9 @@ result_t make_jit_integer_multiply(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);
 result_t make_jit_integer_packed(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);
-/// Of bytes, without VNNI.
+/// Of bytes, by AVX-VNNI; and on AVX2 without it.
+result_t make_jit_integer_multiply_avx_vnni(const integer_format_t &format,
+        std::unique_ptr<jit_integer_multiply_t> &code);
 result_t make_jit_integer_multiply_avx2(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code);
 

@@ -37,14 +37,16 @@ public:
         for (int rows = 1; rows <= most_rows_ && result.ok(); ++rows) {
             auto &code = code_[static_cast<size_t>(rows)];
             result = has_vnni() ? make_jit_integer_dot(w_, rows, code)
-                                : make_jit_integer_dot_avx2(w_, rows, code);
+                                : make_jit_integer_dot_avx2(
+                                          w_, rows, has_avx_vnni(), code);
         }
         return result;
     }
 
     const char *name() const override {
-        return has_vnni() ? "jit_integer_matmul_dot_avx512_core_vnni"
-                          : "jit_integer_matmul_dot_avx2";
+        if (has_vnni()) return "jit_integer_matmul_dot_avx512_core_vnni";
+        return has_avx_vnni() ? "jit_integer_matmul_dot_avx_vnni"
+                              : "jit_integer_matmul_dot_avx2";
     }
 
     // Of nibbles a line has as many even ones and odd ones.
@@ -71,6 +73,7 @@ public:
 
 private:
     bool has_vnni() const { return has(isa_, isa_avx512_core_vnni); }
+    bool has_avx_vnni() const { return has(isa_, isa_avx_vnni); }
     dim_t staged_floats() const { return cols_at_once * groups_ + beyond; }
     dim_t scaled_floats() const {
         return most_rows_ * jit_integer_dot_pitch(groups_) * cols_at_once;

@@ -7,13 +7,15 @@ namespace dnnl_dequant {
 using namespace Xbyak;
 
 jit_integer_dot_avx2_base_t::jit_integer_dot_avx2_base_t(
-        const integer_stream_weights_t &weights, int rows)
+        const integer_stream_weights_t &weights, int rows, bool has_vnni)
     : jit_integer_dot_frame_t("jit_integer_dot_avx2", weights,
-              integer_bias(weights.format), simd_w, rows) {}
+              has_vnni ? weights.vnni_bias() : integer_bias(weights.format),
+              simd_w, rows)
+    , has_vnni_(has_vnni) {}
 
 void jit_integer_dot_avx2_base_t::load_constants() {
     vmovups(mask_, constant(0x0f0f0f0fu));
-    vmovups(ones_, constant(0x00010001u));
+    vmovups(ones_, constant(has_vnni_ ? 0x01010101u : 0x00010001u));
     vmovups(flipped_, constant(flipped_bits()));
     vpxor(zero_, zero_, zero_);
 }

@@ -5,15 +5,15 @@
 
 namespace dnnl_dequant {
 
-/// What reads weights by column on AVX2, where they are biased so that they
-/// have no sign, whatever src has; and transposes what is scaled.
+/// What reads weights by column on AVX2, and transposes what is scaled. Without
+/// AVX-VNNI weights are biased so that they have no sign, whatever src has.
 class jit_integer_dot_avx2_base_t : public jit_integer_dot_frame_t {
 protected:
     static constexpr int simd_w = 8;
     static constexpr dim_t vector_bytes = 32;
 
     jit_integer_dot_avx2_base_t(
-            const integer_stream_weights_t &weights, int rows);
+            const integer_stream_weights_t &weights, int rows, bool has_vnni);
 
     /// Into the vectors that hold them, the last four.
     void load_constants();
@@ -27,6 +27,8 @@ protected:
     /// The first eight vectors, of eight dwords each, become the last.
     void transpose_eights();
 
+    const bool has_vnni_;
+    // One in each byte or, without VNNI, in each pair.
     const Xbyak::Ymm mask_ {12}, ones_ {13}, flipped_ {14}, zero_ {15};
 
 private:

@@ -2,7 +2,8 @@
 // parted into nibbles without a sign. Two of their products with src, side by
 // side, fit 16 bits, and so do four such pairs with each other; pairs of those
 // make sums of 32 bits. A byte is parted too: the sums of its upper half count
-// for sixteen.
+// for sixteen. AVX-VNNI sums four products of bytes at once, in 32 bits, and
+// parts nibbles only.
 //
 // Sums of the lanes are those of a tree: of the 4 or 8 lanes that a group has
 // of a vector, as many vectors are added up to one. Until then they are on the
@@ -25,8 +26,9 @@ namespace {
 
 class generator_t : public jit_integer_dot_avx2_base_t {
 public:
-    generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_dot_avx2_base_t(weights, rows)
+    generator_t(
+            const integer_stream_weights_t &weights, int rows, bool has_vnni)
+        : jit_integer_dot_avx2_base_t(weights, rows, has_vnni)
         , groups_of_leaf_(groups_ > 1 && group_bytes_ < vector_bytes ? 2 : 1) {}
 
 private:
@@ -117,12 +119,47 @@ private:
             prefetcht0(ptr[rax + static_cast<size_t>(offset_) + bytes_ahead]);
         for (int v = 0; v < vectors; ++v) {
             load(v, bytes - v * vector_bytes);
+            if (has_vnni_ && !is_nibble()) continue;
             if (has_src_zps() && !is_nibble()) add_bytes(v, begins && v == 0);
             part(low(v), high(v));
+        }
+        if (has_vnni_) {
+            add_dots(vectors, begins);
+            return;
         }
         for (int r = 0; r < rows_; ++r)
             add_row(r, vectors, begins);
         if (has_src_zps() && is_nibble()) add_nibbles(vectors, begins);
+    }
+
+    // By vpdpbusd, which adds to the sums itself. Those of bytes or of lower
+    // nibbles, and those of upper ones by way of a second register where a
+    // group is long, so that no chain of sums is longer than loads take.
+    void add_dots(int vectors, bool begins) {
+        const Ymm second = scratch(0);
+        for (int set = 0; set < sets(); ++set) {
+            const Ymm of_high = begins ? sum(set) : second;
+            if (begins || is_nibble()) vpxor(of_high, of_high, of_high);
+            for (int v = 0; v < vectors; ++v) {
+                dot(sum(set), low(v), set, place_of_a(v));
+                if (is_nibble())
+                    dot(of_high, high(v), set, place_of_a(v) + line);
+            }
+            if (!begins && is_nibble()) vpaddd(sum(set), sum(set), second);
+        }
+    }
+
+    // A row of src's bytes, or ones, by the weights: those of both that have no
+    // sign first.
+    void dot(const Ymm &sums, const Ymm &weights, int set, size_t place) {
+        if (set < rows_ && w_.is_src_signed) {
+            vpdpbusd(sums, weights, ptr[row_of_a(set) + place], VexEncoding);
+            return;
+        }
+        if (set < rows_) vmovdqu(scratch(1), ptr[row_of_a(set) + place]);
+        const Ymm &src = set < rows_ ? scratch(1) : ones_;
+        if (w_.is_src_signed) vpdpbusd(sums, weights, src, VexEncoding);
+        else vpdpbusd(sums, src, weights, VexEncoding);
     }
 
     void load(int v, dim_t bytes) {
@@ -198,7 +235,7 @@ private:
         } else {
             reduce(set, leaves, to, first, count / 2);
             reduce(set, leaves, to + 1, first + count / 2, count / 2);
-            combine(a, b, x, count, set == rows_);
+            combine(a, b, x, count, set == rows_ && !has_vnni_);
         }
         if (count == all && groups_of_leaf_ == 2) {
             const lanes_t order {0, 4, 1, 5, 2, 6, 3, 7};
@@ -207,18 +244,19 @@ private:
         }
     }
 
-    // Of the weights every other lane is zero to begin with.
+    // Where `has_gaps`, every other lane is zero to begin with: vpsadbw sums
+    // eight bytes.
     void combine(const Ymm &a, const Ymm &b, const Ymm &x, int count,
-            bool is_weights) {
+            bool has_gaps) {
         constexpr uint8_t even = 0x88, odd = 0xdd;
         if (count == simd_w) {
             vperm2i128(x, a, b, 0x31);
             vinserti128(a, a, Xmm(b.getIdx()), 1);
         } else {
-            if (count > 2 || !is_weights) vshufps(x, a, b, odd);
+            if (count > 2 || !has_gaps) vshufps(x, a, b, odd);
             vshufps(a, a, b, even);
         }
-        if (count > 2 || !is_weights) vpaddd(a, a, x);
+        if (count > 2 || !has_gaps) vpaddd(a, a, x);
     }
 
     void scale(int leaves) {
@@ -258,8 +296,8 @@ private:
 } // namespace
 
 result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
-        int rows, std::unique_ptr<jit_integer_dot_t> &code) {
-    return make_jit_as<generator_t>(code, weights, rows);
+        int rows, bool has_vnni, std::unique_ptr<jit_integer_dot_t> &code) {
+    return make_jit_as<generator_t>(code, weights, rows, has_vnni);
 }
 
 } // namespace dnnl_dequant

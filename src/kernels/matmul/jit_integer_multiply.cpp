@@ -1,6 +1,7 @@
 // Bytes times bytes by vpdpbusd, which sums four products a lane: a tile of six
-// rows by four vectors stays in registers down a group, then is made f32 and
-// added to c; group after group.
+// rows by some vectors stays in registers down a group, then is made f32 and
+// added to c; group after group. Four vectors of AVX-512 are a whole panel. Of
+// AVX-VNNI there are registers for two, four times for a panel.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 // where sums fit 16 bits, one vpmaddwd makes the corrections.
@@ -8,8 +9,10 @@
 // Registers: as jit_integer_tile_t says; rax rbx a of three rows each; rcx
 // quads of b; r11 c and r14 parameters of the second three rows; rsi r9 the
 // pitches of a and c; r10 quads to go, in between the group's columns. The
-// first 24 vectors are sums, four more a's broadcast, the last b.
+// first vectors are sums, six rows of them; the last are b, and those in
+// between a's broadcast.
 
+#include "kernels/jit/registers.hpp"
 #include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
@@ -18,33 +21,57 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int rows_at_once = 6, vectors = 4, unroll = 4;
+constexpr int rows_at_once = 6, unroll = 4;
+constexpr size_t line = 64;
 constexpr uint32_t quad_bytes = integer_panel * 4;
-// Bytes of so many vectors.
-constexpr size_t bytes(int count) {
-    return static_cast<size_t>(count) * 64;
-}
-
 // What is asked for of b, which is in a core's second cache where groups are
 // long.
 constexpr size_t bytes_ahead = 8 * quad_bytes;
 
+template <isa_t isa>
 class generator_t : public jit_integer_tile_t {
 public:
     explicit generator_t(const integer_format_t &format)
         : jit_integer_tile_t("jit_integer_multiply", format) {}
 
     dim_t most_rows() const override { return rows_at_once; }
-    dim_t pieces(dim_t quads) const override { return quads / unroll; }
+    dim_t pieces(dim_t quads) const override { return quads / unroll * slices; }
 
 private:
+    using Vmm = typename jit_isa_t<isa>::vmm_t;
+    static constexpr bool is_avx512 = isa == isa_avx512_core_vnni;
+    static constexpr size_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
+    static constexpr int vectors = is_avx512 ? 4 : 2;
+    static constexpr int slices
+            = static_cast<int>(quad_bytes / (vectors * vector_bytes));
+    static constexpr int first_a = rows_at_once * vectors,
+                         first_b = jit_isa_t<isa>::vmm_count - vectors;
+
+    // Where a vector of the slice lies in a panel's quad, or in its columns.
+    size_t place(int v) const {
+        return static_cast<size_t>(slice_ * vectors + v) * vector_bytes;
+    }
+    bool begins_line(int v) const { return place(v) % line == 0; }
+
+    void clear(const Vmm &x) {
+        if constexpr (is_avx512) vpxord(x, x, x);
+        else vpxor(x, x, x);
+    }
+    void load(const Vmm &x, const Address &from) {
+        if constexpr (is_avx512) vmovdqu32(x, from);
+        else vmovdqu(x, from);
+    }
+    void dot(const Vmm &sums, const Vmm &u8, const Vmm &s8) {
+        vpdpbusd(sums, u8, s8, is_avx512 ? EvexEncoding : VexEncoding);
+    }
+
     // One row or two have sums of even and of odd quads: more in flight.
     static int sets(int rows) { return rows <= 2 ? 2 : 1; }
-    Zmm sum(int row, int v, int set = 0) const {
-        return Zmm((set * 2 + row) * vectors + v);
+    Vmm sum(int row, int v, int set = 0) const {
+        return Vmm((set * 2 + row) * vectors + v);
     }
-    Zmm vmm_a(int i) const { return Zmm(24 + i % 4); }
-    Zmm vmm_b(int v) const { return Zmm(28 + v); }
+    Vmm vmm_a(int i) const { return Vmm(first_a + i % (first_b - first_a)); }
+    Vmm vmm_b(int v) const { return Vmm(first_b + v); }
 
     RegExp row_of(const Reg64 &low, const Reg64 &high, const Reg64 &pitch,
             int row) const {
@@ -68,19 +95,21 @@ private:
     }
 
     void clear_c(int rows) override {
-        vpxord(vmm_a(0), vmm_a(0), vmm_a(0));
+        clear(vmm_a(0));
         for (int r = 0; r < rows; ++r)
-            for (int v = 0; v < vectors; ++v)
-                vmovups(ptr[row_of_c(r) + bytes(v)], vmm_a(0));
+            for (size_t at = 0; at < quad_bytes; at += vector_bytes)
+                vmovups(ptr[row_of_c(r) + at], vmm_a(0));
     }
 
     void all_groups(int rows) override {
         Label l_group;
         L(l_group);
-        begin_group(rows);
-        all_quads(rows);
-        correct(rows);
-        add_to_c(rows);
+        for (slice_ = 0; slice_ < slices; ++slice_) {
+            begin_group(rows);
+            all_quads(rows);
+            correct(rows);
+            add_to_c(rows);
+        }
         add(r8, sizeof(integer_group_t));
         add(r12, sizeof(row_group_t));
         add(r14, sizeof(row_group_t));
@@ -93,7 +122,7 @@ private:
         mov(rax, arg(offsetof(integer_tile_t, a)));
         add(rax, ptr[r8 + offsetof(integer_group_t, place)]);
         base_of_high(rbx, rax, rsi);
-        call_for_next_rows(rows);
+        if (slice_ == 0) call_for_next_rows(rows);
         begin_sums(rows);
     }
 
@@ -111,9 +140,9 @@ private:
             vpbroadcastd(vmm_a(row),
                     ptr[parameters_of(row) + offsetof(row_group_t, short_zp)]);
         for (int v = 0; v < vectors; ++v) {
-            const Zmm at = sum(row, v, set);
-            if (corrects) vpmaddwd(at, vmm_a(row), vmm_b(v));
-            else vpxord(at, at, at);
+            const Vmm x = sum(row, v, set);
+            if (corrects) vpmaddwd(x, vmm_a(row), vmm_b(v));
+            else clear(x);
         }
     }
 
@@ -124,14 +153,14 @@ private:
         add(r10, rax);
         for (int r = 0; r < rows; ++r) {
             for (size_t i = 0; i < most_lines; ++i)
-                prefetcht0(ptr[r10 + i * 64]);
+                prefetcht0(ptr[r10 + i * line]);
             add(r10, rsi);
         }
         imul(r10, r9, rows);
         add(r10, rdx);
         for (int r = 0; r < rows; ++r) {
-            for (int v = 0; v < vectors; ++v)
-                prefetcht0(ptr[r10 + bytes(v)]);
+            for (size_t at = 0; at < quad_bytes; at += line)
+                prefetcht0(ptr[r10 + at]);
             add(r10, r9);
         }
     }
@@ -164,17 +193,17 @@ private:
         if (count == unroll && format_.depth_stride == 1)
             ask_for_piece(*this, rbp);
         for (int i = 0; i < count; ++i) {
-            const auto at = rcx + static_cast<size_t>(i) * quad_bytes;
+            const auto quad = rcx + static_cast<size_t>(i) * quad_bytes;
             for (int v = 0; v < vectors; ++v) {
-                vmovdqu32(vmm_b(v), ptr[at + bytes(v)]);
-                if (!format_.has_short_sums)
-                    prefetcht0(ptr[at + bytes(v) + bytes_ahead]);
+                load(vmm_b(v), ptr[quad + place(v)]);
+                if (!format_.has_short_sums && begins_line(v))
+                    prefetcht0(ptr[quad + place(v) + bytes_ahead]);
             }
             for (int r = 0; r < rows; ++r) {
                 vpbroadcastd(vmm_a(r),
                         ptr[row_of_a(r) + static_cast<size_t>(i) * 4]);
                 for (int v = 0; v < vectors; ++v)
-                    vpdpbusd(sum(r, v, i % sets(rows)), vmm_b(v), vmm_a(r));
+                    dot(sum(r, v, i % sets(rows)), vmm_b(v), vmm_a(r));
             }
         }
         add(rcx, static_cast<uint32_t>(count) * quad_bytes);
@@ -194,16 +223,25 @@ private:
     void load_columns(size_t offset) {
         mov(r10, ptr[r8 + offsetof(integer_group_t, columns)]);
         for (int v = 0; v < vectors; ++v)
-            vmovups(vmm_b(v), ptr[r10 + offset + bytes(v)]);
+            vmovups(vmm_b(v), ptr[r10 + offset + place(v)]);
     }
 
     void subtract(int rows, size_t of_columns, size_t of_row) {
         load_columns(of_columns);
         for (int r = 0; r < rows; ++r)
             for (int v = 0; v < vectors; ++v) {
-                vpmulld(vmm_a(v), vmm_b(v), ptr_b[parameters_of(r) + of_row]);
+                multiply(vmm_a(v), vmm_b(v), parameters_of(r) + of_row);
                 vpsubd(sum(r, v), sum(r, v), vmm_a(v));
             }
+    }
+
+    void multiply(const Vmm &to, const Vmm &by, const RegExp &one) {
+        if constexpr (is_avx512) {
+            vpmulld(to, by, ptr_b[one]);
+            return;
+        }
+        vpbroadcastd(to, ptr[one]);
+        vpmulld(to, to, by);
     }
 
     void add_to_c(int rows) {
@@ -212,7 +250,7 @@ private:
             vbroadcastss(vmm_a(r),
                     ptr[parameters_of(r) + offsetof(row_group_t, scale)]);
             for (int v = 0; v < vectors; ++v) {
-                const Address c = ptr[row_of_c(r) + bytes(v)];
+                const Address c = ptr[row_of_c(r) + place(v)];
                 vcvtdq2ps(sum(r, v), sum(r, v));
                 vmulps(sum(r, v), sum(r, v), vmm_b(v));
                 vfmadd213ps(sum(r, v), vmm_a(r), c);
@@ -220,6 +258,8 @@ private:
             }
         }
     }
+
+    int slice_ = 0; // of the panel's columns
 };
 
 } // namespace
@@ -247,10 +287,12 @@ void ask_for_piece(jit_generator_t &code, const Reg64 &at) {
 
 result_t make_jit_integer_multiply(const integer_format_t &format,
         std::unique_ptr<jit_integer_multiply_t> &code) {
-    std::unique_ptr<generator_t> made;
-    result_t result = make_jit(made, format);
-    if (result.ok()) code = std::move(made);
-    return result;
+    return make_jit_as<generator_t<isa_avx512_core_vnni>>(code, format);
+}
+
+result_t make_jit_integer_multiply_avx_vnni(const integer_format_t &format,
+        std::unique_ptr<jit_integer_multiply_t> &code) {
+    return make_jit_as<generator_t<isa_avx_vnni>>(code, format);
 }
 
 } // namespace dnnl_dequant

@@ -111,8 +111,9 @@ public:
 
 result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
         std::unique_ptr<jit_integer_dot_t> &code);
+/// has_vnni  AVX-VNNI
 result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
-        int rows, std::unique_ptr<jit_integer_dot_t> &code);
+        int rows, bool has_vnni, std::unique_ptr<jit_integer_dot_t> &code);
 
 } // namespace dnnl_dequant
 
