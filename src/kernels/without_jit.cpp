@@ -41,8 +41,8 @@ result_t make_jit_gemm(isa_t, std::shared_ptr<const gemm_t> &) {
     return refuse_machine();
 }
 
-result_t make_gemv(
-        const gemv_weights_t &, dim_t, isa_t, std::shared_ptr<const gemv_t> &) {
+result_t make_gemv(const gemv_weights_t &, dim_t, isa_t,
+        std::shared_ptr<const gemv_t> &, const gemv_refusal_t &) {
     return refuse_machine();
 }
 

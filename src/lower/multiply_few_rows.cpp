@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "lower/matmul_src.hpp"
 #include "lower/narrow_gemm.hpp"
+#include "lower/not_taken.hpp"
 #include "lower/product_ways.hpp"
 
 namespace dnnl_dequant {
@@ -77,9 +78,11 @@ result_t make_few_rows(
     few_rows_t plan;
     result_t result = describe_few_rows(cut, weights);
     if (result.ok())
-        result = make_gemv(weights, cut.block_rows, cut.target.isa, plan.gemv);
-    if (!result.ok())
-        return {result.status, "jit_matmul_few_rows: " + result.reason};
+        result = make_gemv(weights, cut.block_rows, cut.target.isa, plan.gemv,
+                log_not_taken);
+    if (!result.ok() && !result.reason.empty())
+        result.reason = "jit_matmul_few_rows: " + result.reason;
+    if (!result.ok()) return result;
     product_blocks_t blocks = cut_few_rows(cut, weights, *plan.gemv);
     plan.groups = weights.groups();
     const gemv_parameters_t *const places[] = {&weights.scales, &weights.zps};

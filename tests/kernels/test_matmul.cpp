@@ -103,57 +103,6 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
         check(true, 2080, 3, group);
 }
 
-// What it is that takes weights of 128 x 128 on AVX2, or why nothing does.
-std::string taker_on_avx2(const gemv_weights_t &weights, dim_t rows) {
-    std::shared_ptr<const gemv_t> made;
-    const result_t result = make_gemv(weights, rows, isa_avx2, made);
-    return result.ok() ? made->name() : result.reason;
-}
-
-#if defined(__x86_64__)
-TEST(gemv_of_avx2, leaves_the_rest_to_blocks) {
-    const std::string by_row = "jit_matmul_few_rows_avx2",
-                      transposed = "jit_matmul_transposed_avx2",
-                      by_column = "jit_matmul_dot_avx2";
-    const std::string too_many = "there are too many rows",
-                      no_tiles = "weights are not in whole tiles of nibbles";
-    gemv_weights_t w;
-    w.type = t::u4;
-    w.depth = w.cols = w.pitch = w.group = 128;
-    w.scales.type = t::f32;
-    EXPECT_EQ(taker_on_avx2(w, 3), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 8), transposed);
-    EXPECT_EQ(taker_on_avx2(w, 9), too_many);
-    w.rounded = t::bf16;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2), transposed);
-    w.cols = w.pitch = 96;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2), no_tiles);
-    w.by_column = true;
-    w.pitch = 128;
-    EXPECT_EQ(taker_on_avx2(w, 8), by_column);
-    EXPECT_EQ(taker_on_avx2(w, 9), too_many);
-    w.rounded = t::f16;
-    EXPECT_EQ(taker_on_avx2(w, 4), by_column);
-    EXPECT_EQ(taker_on_avx2(w, 5), too_many);
-    w.depth = 192;
-    w.group = 48;
-    EXPECT_EQ(taker_on_avx2(w, 1), "groups are not in whole vectors");
-    w.by_column = false;
-    w.cols = w.pitch = 128;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    w.by_column = true;
-    w.pitch = 192;
-    w.cols = 96;
-    w.type = t::s8;
-    EXPECT_EQ(taker_on_avx2(w, 8), by_column);
-    w.by_column = false;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2), no_tiles);
-}
-#endif
-
 TEST_P(gemv, multiplies_short_groups_of_bytes) {
     if (bits_of(type()) == 4) return;
     for (const dim_t depth : {48, 50, 130})

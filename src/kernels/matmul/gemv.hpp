@@ -1,6 +1,7 @@
 #ifndef KERNELS_MATMUL_GEMV_HPP
 #define KERNELS_MATMUL_GEMV_HPP
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -114,24 +115,42 @@ private:
             const dim_t *places, dim_t column) const noexcept;
 };
 
-/// For up to `rows` rows at a time; unimplemented with a reason where no
-/// generated code takes the weights. The first of those below that does.
+/// How weights lie: a row's columns side by side, or a column's depth.
+enum class gemv_order_t { kn, nk };
+
+/// A row of kernels.def, which says what its columns are.
+struct gemv_kernel_t {
+    enum : unsigned { exact = 1, to_bf16 = 2, to_f16 = 4 };
+
+    const char *name;
+    isa_t isa;
+    gemv_order_t order;
+    unsigned bits, rounded; // sets
+    data_type_t multiplied;
+    dim_t rows, cols, depth, group_bytes;
+    result_t (*make)(const gemv_weights_t &weights, dim_t rows,
+            std::shared_ptr<const gemv_t> &gemv);
+};
+const std::vector<gemv_kernel_t> &gemv_kernels();
+
+/// Hears which kernel does not take the weights, and why.
+using gemv_refusal_t
+        = std::function<void(const char *name, const std::string &reason)>;
+
+/// For up to `rows` rows at a time, the first of gemv_kernels() that takes the
+/// weights; unimplemented where none does, with a reason where none could.
 result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
+        std::shared_ptr<const gemv_t> &gemv,
+        const gemv_refusal_t &refused = nullptr);
+
+result_t make_gemv_avx512(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
-
-/// Of weights by row, whose columns are in whole panels.
-result_t make_gemv_by_row(const gemv_weights_t &weights, dim_t rows, isa_t isa,
+result_t make_gemv_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
-
-/// Of weights by column, on AVX-512.
-result_t make_dot(
-        const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv);
-
-/// Of weights by column on AVX2, and of those of 4 bits by row in whole tiles.
+result_t make_dot(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
-
-/// Of weights of 4 bits by row in whole tiles, on AVX-512.
 result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 

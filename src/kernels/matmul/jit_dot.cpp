@@ -103,10 +103,8 @@ void jit_dot_t::run(void *const *buffers, const block_t &block) const noexcept {
 
 } // namespace
 
-result_t make_dot(
-        const gemv_weights_t &weights, std::shared_ptr<const gemv_t> &gemv) {
-    if (dot_step_of(weights).vectors == 0)
-        return {status_t::unimplemented, "groups are not in whole vectors"};
+result_t make_dot(const gemv_weights_t &weights, dim_t,
+        std::shared_ptr<const gemv_t> &gemv) {
     auto made = std::make_shared<jit_dot_t>(weights);
     const result_t result = made->make();
     if (result.ok()) gemv = std::move(made);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/text.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
 #include "kernels/matmul/jit_transpose_nibbles_avx2.hpp"
@@ -243,21 +244,12 @@ void jit_dot_avx2_t::add_parts(const block_t &block) const noexcept {
 
 } // namespace
 
-result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
+result_t make_dot_avx2(const gemv_weights_t &weights, dim_t,
         std::shared_ptr<const gemv_t> &gemv) {
-    const jit_dot_avx2_shape_t shape = dot_avx2_shape_of(weights);
-    if (shape.step == 0) return refuse("groups are not in whole vectors");
-    // By blocks 4096 x 4096 u4 took 12.7 ms of eight rows and 15 of twelve, by
-    // this 11.9 and 17.8; to f16 14 of four and 17 of eight, by this 11 and 21
-    // (one thread of a Cascade Lake held to AVX2).
-    if (rows > (shape.planes > 2 ? 4 : 8))
-        return refuse("there are too many rows");
-    if (!weights.by_column
-            && (bits_of(weights.type) != 4
-                    || weights.cols % transpose_avx2_cols != 0
-                    || weights.depth % transpose_avx2_step != 0
-                    || shape.piece > longest_transposed_piece))
-        return refuse("weights are not in whole tiles of nibbles");
+    const dim_t piece = dot_avx2_shape_of(weights).piece;
+    if (!weights.by_column && piece > longest_transposed_piece)
+        return refuse(text("group ", piece, "; expected ",
+                longest_transposed_piece, " at most, or one group"));
     auto made = std::make_shared<jit_dot_avx2_t>(weights);
     const result_t result = made->make();
     if (result.ok()) gemv = std::move(made);

@@ -10,7 +10,6 @@ jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights) {
     const bool one_group = weights.group >= weights.depth;
     jit_dot_avx2_shape_t shape;
     shape.step = is_nibble ? 32 : 16;
-    if (!one_group && weights.group % shape.step != 0) return {};
     shape.piece = one_group ? longest_part : weights.group;
     shape.pieces = weights.depth / shape.piece;
     shape.rest = weights.depth % shape.piece;

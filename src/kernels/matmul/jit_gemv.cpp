@@ -193,19 +193,24 @@ void jit_gemv_t::put_right(const block_t &block) const noexcept {
         join(block.c + r * block.c_pitch, block.cols / panel_.cols());
 }
 
-} // namespace
-
-result_t make_gemv_by_row(const gemv_weights_t &weights, dim_t rows, isa_t isa,
-        std::shared_ptr<const gemv_t> &gemv) {
-    const jit_gemv_panel_t panel = has(isa, isa_avx512_core)
-                                           ? gemv_panel_of(weights, rows)
-                                           : gemv_panel_of_avx2(weights, rows);
-    if (panel.vectors == 0)
-        return refuse("columns are not in whole panels, or rows are too many");
+result_t make(const gemv_weights_t &weights, const jit_gemv_panel_t &panel,
+        dim_t rows, std::shared_ptr<const gemv_t> &gemv) {
     auto made = std::make_shared<jit_gemv_t>(weights, panel, rows);
     const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);
     return result;
+}
+
+} // namespace
+
+result_t make_gemv_avx512(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    return make(weights, gemv_panel_of(weights, rows), rows, gemv);
+}
+
+result_t make_gemv_avx2(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    return make(weights, gemv_panel_of_avx2(weights, rows), rows, gemv);
 }
 
 } // namespace dnnl_dequant

@@ -134,8 +134,6 @@ private:
 } // namespace
 
 jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows) {
-    const bool rounds = weights.rounded != data_type_t::f32;
-    if (rows > (rounds ? 1 : most_gemv_avx2_rows)) return {};
     constexpr int simd_w = generator_t::simd_w;
     for (int vectors = 8; vectors >= 4; vectors /= 2)
         if (rows * vectors <= most_sums

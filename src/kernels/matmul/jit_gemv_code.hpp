@@ -31,11 +31,8 @@ struct jit_gemv_panel_t {
     dim_t cols() const { return vectors * lanes; }
 };
 
-/// On AVX2.
-constexpr dim_t most_gemv_avx2_rows = 3;
-
-/// The widest that leaves registers for `rows` of sums, on AVX-512 and on AVX2;
-/// 0 vectors where none divides the columns or there are too many rows.
+/// The widest that leaves registers for `rows` of sums and divides the columns,
+/// which kernels.def says there is, on AVX-512 and on AVX2.
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows);
 jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows);
 
@@ -53,8 +50,7 @@ result_t make_jit_gemv_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code);
 
-/// The same on AVX2: up to most_gemv_avx2_rows, one if the graph rounds
-/// weights.
+/// The same on AVX2: of weights that the graph rounds, one row.
 result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows,
         std::unique_ptr<jit_gemv_code_t> &code);

@@ -127,16 +127,6 @@ void jit_transposed_t::add_parts(const block_t &block) const noexcept {
 
 result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
-    // 4096 x 4096 u4 to bf16, one thread of a Cascade Lake: four rows 6.1 ms,
-    // eight 14; without transposing 8.7 and 11. Pairs of bf16 are half as many
-    // multiplications, and no weight is rounded by itself (not measured).
-    if (rows > most_transposed_rows && weights.multiplied != data_type_t::bf16)
-        return {status_t::unimplemented, "there are too many rows"};
-    const bool one_group = weights.group >= weights.depth;
-    if (bits_of(weights.type) != 4 || weights.cols % transposed_tile != 0
-            || weights.depth % transposed_tile != 0
-            || (weights.group % transposed_tile != 0 && !one_group))
-        return {status_t::unimplemented, "weights are not in whole tiles"};
     auto made = std::make_shared<jit_transposed_t>(weights);
     const result_t result = made->make(rows);
     if (result.ok()) gemv = std::move(made);

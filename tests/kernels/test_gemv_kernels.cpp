@@ -1,0 +1,114 @@
+// Which kernel takes the weights of a few rows, and what the others say.
+
+#if defined(__x86_64__)
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "kernels/matmul/gemv.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using t = data_type_t;
+
+// What it is that takes weights of 128 x 128 on AVX2, or else what `asked` says
+// why it does not.
+std::string taker_on_avx2(const gemv_weights_t &weights, dim_t rows,
+        const std::string &asked = "") {
+    std::shared_ptr<const gemv_t> made;
+    std::string reason;
+    const result_t result = make_gemv(weights, rows, isa_avx2, made,
+            [&](const std::string &name, const std::string &why) {
+        if (name == asked) reason += why + ". ";
+    });
+    return result.ok() ? made->name() : reason;
+}
+
+TEST(gemv_kernels, of_avx2_leave_the_rest_to_blocks) {
+    const std::string by_row = "jit_matmul_few_rows_avx2",
+                      transposed = "jit_matmul_transposed_avx2",
+                      by_column = "jit_matmul_dot_avx2";
+    gemv_weights_t w;
+    w.type = t::u4;
+    w.depth = w.cols = w.pitch = w.group = 128;
+    w.scales.type = t::f32;
+    EXPECT_EQ(taker_on_avx2(w, 3), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 8), transposed);
+    EXPECT_EQ(taker_on_avx2(w, 9, transposed),
+            "found 9 rows; expected 8 at most. weights are not rounded. ");
+    w.rounded = t::bf16;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2), transposed);
+    w.cols = w.pitch = 96;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2, transposed),
+            "columns 96; expected a multiple of 64. weights are rounded to "
+            "bf16. ");
+    w.by_column = true;
+    w.pitch = 128;
+    EXPECT_EQ(taker_on_avx2(w, 8), by_column);
+    EXPECT_NE(taker_on_avx2(w, 9, by_column).find("expected 8 at most"),
+            std::string::npos);
+    w.rounded = t::f16;
+    EXPECT_EQ(taker_on_avx2(w, 4), by_column);
+    EXPECT_NE(taker_on_avx2(w, 5, by_column).find("expected 4 at most"),
+            std::string::npos);
+    w.depth = 192;
+    w.group = 48;
+    EXPECT_NE(taker_on_avx2(w, 1, by_column)
+                      .find("group 48; expected a multiple of 32"),
+            std::string::npos);
+    w.by_column = false;
+    w.cols = w.pitch = 128;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    w.by_column = true;
+    w.pitch = 192;
+    w.cols = 96;
+    w.type = t::s8;
+    EXPECT_EQ(taker_on_avx2(w, 8), by_column);
+    w.by_column = false;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2, transposed),
+            "weights have 8 bits. weights have 8 bits. ");
+}
+
+// A line a kernel, as the folder's README has them.
+std::string table_of_kernels() {
+    std::string lines
+            = "| kernel | weights | bits | rounded | rows | columns, depth, "
+              "groups in units of |\n|---|---|---|---|---|---|\n";
+    for (const gemv_kernel_t &kernel : gemv_kernels()) {
+        std::string bits, rounded;
+        for (const unsigned b : {4u, 8u})
+            if (kernel.bits & b) bits += (bits.empty() ? "" : ", ") + text(b);
+        const std::pair<unsigned, const char *> roundings[] = {
+                {gemv_kernel_t::exact, "no"}, {gemv_kernel_t::to_bf16, "bf16"},
+                {gemv_kernel_t::to_f16, "f16"}};
+        for (const auto &[is, word] : roundings)
+            if (kernel.rounded & is)
+                rounded += (rounded.empty() ? "" : ", ") + std::string(word);
+        lines += text("| `", kernel.name, "` | ",
+                kernel.order == gemv_order_t::nk ? "[N,K]" : "[K,N]", " | ",
+                bits, " | ", rounded, " | ", kernel.rows, " | ", kernel.cols,
+                ", ", kernel.depth, ", ", kernel.group_bytes, " bytes |\n");
+    }
+    return lines;
+}
+
+TEST(gemv_kernels, are_the_readmes) {
+    std::ifstream file(DNNL_DEQUANT_MATMUL_README);
+    const std::string readme {std::istreambuf_iterator<char>(file), {}};
+    EXPECT_NE(readme.find(table_of_kernels()), std::string::npos)
+            << "expected in " << DNNL_DEQUANT_MATMUL_README << ":\n"
+            << table_of_kernels();
+}
+
+} // namespace
+} // namespace dnnl_dequant
+
+#endif
