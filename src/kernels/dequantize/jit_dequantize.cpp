@@ -98,7 +98,6 @@ result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
     if (result.ok()) result = made->make_row_kernels();
     if (result.ok()) made->make_group_table();
     if (result.ok()) kernel = std::move(made);
-    else result.reason = std::string(name) + ": " + result.reason;
     return result;
 }
 

@@ -266,8 +266,7 @@ result_t make(const problem_t &problem, isa_t isa, isa_t least,
         const char *name, std::shared_ptr<const kernel_t> &kernel) {
     result_t result = check(problem);
     if (!has(isa, least)) result = refuse("the instruction set is less");
-    if (!result.ok())
-        return {result.status, std::string(name) + ": " + result.reason};
+    if (!result.ok()) return result;
     kernel = std::make_shared<copy_t>(problem, least, name);
     return {};
 }

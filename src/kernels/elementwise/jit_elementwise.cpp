@@ -25,7 +25,6 @@ result_t jit_elementwise_t::make(const problem_t &problem, isa_t isa,
         result = make_chain_kernel(desc, isa, name, made->streaming_kernel_);
     }
     if (result.ok()) kernel = std::move(made);
-    else result.reason = std::string(name) + ": " + result.reason;
     return result;
 }
 

@@ -164,8 +164,7 @@ result_t make_portable_elementwise(const problem_t &problem, isa_t isa,
     (void)isa;
     result_t result = check_elementwise(problem);
     if (result.ok()) result = portable_nest_t::check(problem);
-    if (!result.ok())
-        return {result.status, "portable_elementwise: " + result.reason};
+    if (!result.ok()) return result;
     kernel = std::make_shared<portable_elementwise_t>(problem);
     return {};
 }

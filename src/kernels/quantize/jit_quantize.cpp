@@ -68,7 +68,6 @@ public:
         result_t result = made->prepare();
         if (result.ok()) result = made->make_row_kernels();
         if (result.ok()) kernel = std::move(made);
-        else result.reason = std::string(name) + ": " + result.reason;
         return result;
     }
 
