@@ -1,6 +1,7 @@
 #ifndef KERNELS_MATMUL_GEMV_HPP
 #define KERNELS_MATMUL_GEMV_HPP
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -131,7 +132,13 @@ struct gemv_kernel_t {
     result_t (*make)(const gemv_weights_t &weights, dim_t rows,
             std::shared_ptr<const gemv_t> &gemv);
 };
-const std::vector<gemv_kernel_t> &gemv_kernels();
+constexpr size_t gemv_kernel_count = 0
+#define X(...) +1
+#include "kernels/matmul/kernels.def"
+#undef X
+        ;
+using gemv_kernels_t = std::array<gemv_kernel_t, gemv_kernel_count>;
+const gemv_kernels_t &gemv_kernels();
 
 /// Hears which kernel does not take the weights, and why.
 using gemv_refusal_t

@@ -52,15 +52,15 @@ std::string misfit(const gemv_kernel_t &row, const gemv_weights_t &weights,
 
 } // namespace
 
-const std::vector<gemv_kernel_t> &gemv_kernels() {
-    static const std::vector<gemv_kernel_t> kernels {
+const gemv_kernels_t &gemv_kernels() {
+    static constexpr gemv_kernels_t kernels {{
 #define X(name, isa, order, bits, rounded, multiplied, rows, cols, depth,    \
         group, factory)                                                      \
     {#name, isa, order, bits, rounded, multiplied, rows, cols, depth, group, \
             factory},
 #include "kernels/matmul/kernels.def"
 #undef X
-    };
+    }};
     return kernels;
 }
 
