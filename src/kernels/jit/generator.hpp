@@ -90,6 +90,34 @@ result_t make_jit(
     }
 }
 
+/// Generated code as those know it who only call it: what it takes. Empty until
+/// make_jit_as() has made it.
+template <typename args_t>
+class jit_function_t {
+public:
+    jit_function_t() = default;
+    explicit jit_function_t(std::unique_ptr<const jit_generator_t> generator)
+        : generator_(std::move(generator))
+        , code_(generator_->getCode<void (*)(args_t *)>()) {}
+
+    explicit operator bool() const { return code_ != nullptr; }
+    void operator()(args_t &args) const { code_(&args); }
+
+private:
+    std::unique_ptr<const jit_generator_t> generator_;
+    void (*code_)(args_t *) = nullptr;
+};
+
+template <typename generator_t, typename function_args_t, typename... args_t>
+result_t make_jit_as(
+        jit_function_t<function_args_t> &function, const args_t &...args) {
+    std::unique_ptr<generator_t> made;
+    result_t result = make_jit(made, args...);
+    if (result.ok())
+        function = jit_function_t<function_args_t>(std::move(made));
+    return result;
+}
+
 /// The same, for those who know only what the code does.
 template <typename generator_t, typename code_t, typename... args_t>
 result_t make_jit_as(std::unique_ptr<code_t> &code, const args_t &...args) {

@@ -24,20 +24,9 @@ using namespace Xbyak;
 
 namespace {
 
-struct arguments_t {
-    float *at;
-    dim_t panels;
-};
-
 // The way over panels, and the biases.
 template <isa_t isa>
-class base_t : public jit_generator_t, public jit_deinterleave_t {
-public:
-    void operator()(float *at, dim_t panels) const override {
-        const arguments_t args {at, panels};
-        if (panels > 0) getCode<void (*)(const arguments_t *)>()(&args);
-    }
-
+class base_t : public jit_generator_t {
 protected:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr uint32_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
@@ -69,8 +58,8 @@ protected:
 private:
     void generate() override {
         preamble();
-        mov(rsi, qword[rdi + offsetof(arguments_t, at)]);
-        mov(rdx, qword[rdi + offsetof(arguments_t, panels)]);
+        mov(rsi, qword[rdi + offsetof(jit_deinterleave_args_t, at)]);
+        mov(rdx, qword[rdi + offsetof(jit_deinterleave_args_t, panels)]);
         load_constants();
         Label l_panel;
         L(l_panel);
@@ -167,14 +156,13 @@ private:
 } // namespace
 
 result_t make_jit_deinterleave(int vectors, const std::vector<float> &biases,
-        std::unique_ptr<jit_deinterleave_t> &deinterleave) {
+        jit_deinterleave_t &deinterleave) {
     return make_jit_as<jit_deinterleave_generator_t>(
             deinterleave, vectors, biases);
 }
 
 result_t make_jit_deinterleave_words(int vectors,
-        const std::vector<float> &biases,
-        std::unique_ptr<jit_deinterleave_t> &deinterleave) {
+        const std::vector<float> &biases, jit_deinterleave_t &deinterleave) {
     return make_jit_as<jit_deinterleave_words_t>(deinterleave, vectors, biases);
 }
 

@@ -65,12 +65,12 @@ private:
             int rows) const noexcept;
 
     const nibble_step_t step_;
-    std::array<std::unique_ptr<jit_dot_code_t>, most_code_rows + 1> code_;
+    std::array<jit_dot_code_t, most_code_rows + 1> code_;
 };
 
 void jit_dot_t::run_rows(void *const *buffers, const block_t &block, dim_t row,
         int rows) const noexcept {
-    const jit_dot_code_t &code = *code_[static_cast<size_t>(rows)];
+    const jit_dot_code_t &code = code_[static_cast<size_t>(rows)];
     const dim_t cols = cols_of(rows), groups = weights_.groups();
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     float sums[most_code_rows * most_dot_cols];

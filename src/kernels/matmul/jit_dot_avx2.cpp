@@ -85,9 +85,8 @@ private:
     void add_parts(const block_t &block) const noexcept;
 
     const jit_dot_avx2_shape_t shape_;
-    std::unique_ptr<jit_transpose_nibbles_avx2_t> transpose_;
-    std::array<std::unique_ptr<jit_dot_avx2_code_t>, most_dot_avx2_rows + 1>
-            code_;
+    jit_transpose_nibbles_avx2_t transpose_;
+    std::array<jit_dot_avx2_code_t, most_dot_avx2_rows + 1> code_;
 };
 
 // Nibbles as they come apart: the even ones of each byte in the lower lanes,
@@ -162,7 +161,7 @@ void jit_dot_avx2_t::run_transposed(const char *weights, const block_t &block,
         args.ahead = bytes_ahead;
         if (at + bytes_ahead >= block_bytes)
             args.ahead += depth * args.pitch - block_bytes;
-        (*transpose_)(args);
+        transpose_(args);
         run_rows({tile, transpose_avx2_pitch, n, transpose_avx2_cols}, block,
                 span);
     }
@@ -186,7 +185,7 @@ void jit_dot_avx2_t::run_rows(const columns_t &columns, const block_t &block,
 void jit_dot_avx2_t::run_code(const columns_t &columns, const block_t &block,
         const span_t &span, dim_t rows,
         jit_dot_avx2_args_t &args) const noexcept {
-    const jit_dot_avx2_code_t &code = *code_[static_cast<size_t>(rows)];
+    const jit_dot_avx2_code_t &code = code_[static_cast<size_t>(rows)];
     const dim_t cols = shape_.cols(static_cast<int>(rows));
     const dim_t column_stride = weights_.by_column ? weights_.groups() : 1;
     const dim_t group_stride = is_one_group()       ? 0

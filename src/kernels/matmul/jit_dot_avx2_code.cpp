@@ -31,17 +31,13 @@ namespace {
 
 constexpr int most_unroll = 4;
 
-class generator_t : public jit_dot_avx2_frame_t, public jit_dot_avx2_code_t {
+class generator_t : public jit_dot_avx2_frame_t {
 public:
     using args_t = jit_dot_avx2_args_t;
 
     generator_t(const gemv_weights_t &weights, int rows)
         : jit_dot_avx2_frame_t(weights, rows)
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
-
-    void operator()(args_t &args) const override {
-        getCode<void (*)(args_t *)>()(&args);
-    }
 
 private:
     void generate() override {
@@ -337,8 +333,8 @@ private:
 
 } // namespace
 
-result_t make_jit_dot_avx2_code(const gemv_weights_t &weights, int rows,
-        std::unique_ptr<jit_dot_avx2_code_t> &code) {
+result_t make_jit_dot_avx2_code(
+        const gemv_weights_t &weights, int rows, jit_dot_avx2_code_t &code) {
     return make_jit_as<generator_t>(code, weights, rows);
 }
 

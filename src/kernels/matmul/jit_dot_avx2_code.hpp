@@ -1,6 +1,7 @@
 #ifndef KERNELS_MATMUL_JIT_DOT_AVX2_CODE_HPP
 #define KERNELS_MATMUL_JIT_DOT_AVX2_CODE_HPP
 
+#include "kernels/jit/generator.hpp"
 #include "kernels/matmul/gemv.hpp"
 
 namespace dnnl_dequant {
@@ -47,15 +48,11 @@ struct jit_dot_avx2_args_t {
 };
 
 /// Adds to the sums.
-class jit_dot_avx2_code_t {
-public:
-    virtual ~jit_dot_avx2_code_t() = default;
-    virtual void operator()(jit_dot_avx2_args_t &args) const = 0;
-};
+using jit_dot_avx2_code_t = jit_function_t<jit_dot_avx2_args_t>;
 
 /// Parameters of columns lie one after the other, by column groups() apart.
-result_t make_jit_dot_avx2_code(const gemv_weights_t &weights, int rows,
-        std::unique_ptr<jit_dot_avx2_code_t> &code);
+result_t make_jit_dot_avx2_code(
+        const gemv_weights_t &weights, int rows, jit_dot_avx2_code_t &code);
 
 } // namespace dnnl_dequant
 

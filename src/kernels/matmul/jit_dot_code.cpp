@@ -31,7 +31,7 @@ namespace {
 
 constexpr int sum_lanes = 16;
 
-class jit_dot_generator_t : public jit_generator_t, public jit_dot_code_t {
+class jit_dot_generator_t : public jit_generator_t {
 public:
     jit_dot_generator_t(const gemv_weights_t &weights, int rows, int cols)
         : jit_generator_t("jit_dot")
@@ -42,10 +42,6 @@ public:
         , lookup_(*this, w_)
         , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
                   data_type_t::undef) {}
-
-    void operator()(const jit_dot_args_t &args) const override {
-        getCode<void (*)(const jit_dot_args_t *)>()(&args);
-    }
 
 private:
     bool is_nibble() const { return bits_of(w_.type) == 4; }
@@ -322,7 +318,7 @@ nibble_step_t dot_step_of(const gemv_weights_t &weights) {
 }
 
 result_t make_jit_dot_code(const gemv_weights_t &weights, int rows, int cols,
-        std::unique_ptr<jit_dot_code_t> &code) {
+        jit_dot_code_t &code) {
     return make_jit_as<jit_dot_generator_t>(code, weights, rows, cols);
 }
 

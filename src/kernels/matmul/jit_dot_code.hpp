@@ -1,6 +1,7 @@
 #ifndef KERNELS_MATMUL_JIT_DOT_CODE_HPP
 #define KERNELS_MATMUL_JIT_DOT_CODE_HPP
 
+#include "kernels/jit/generator.hpp"
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/nibble_step.hpp"
 
@@ -23,14 +24,10 @@ struct jit_dot_args_t {
 /// none does. Weights of 8 bits are in order instead.
 nibble_step_t dot_step_of(const gemv_weights_t &weights);
 
-class jit_dot_code_t {
-public:
-    virtual ~jit_dot_code_t() = default;
-    virtual void operator()(const jit_dot_args_t &args) const = 0;
-};
+using jit_dot_code_t = jit_function_t<const jit_dot_args_t>;
 
 result_t make_jit_dot_code(const gemv_weights_t &weights, int rows, int cols,
-        std::unique_ptr<jit_dot_code_t> &code);
+        jit_dot_code_t &code);
 
 } // namespace dnnl_dequant
 

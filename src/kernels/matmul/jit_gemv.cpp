@@ -90,8 +90,8 @@ private:
 
     const jit_gemv_panel_t panel_;
     const dim_t strip_rows_;
-    std::unique_ptr<jit_deinterleave_t> deinterleave_scales_, deinterleave_zps_;
-    std::array<std::unique_ptr<jit_gemv_code_t>, most_rows + 1> code_;
+    jit_deinterleave_t deinterleave_scales_, deinterleave_zps_;
+    std::array<jit_gemv_code_t, most_rows + 1> code_;
 };
 
 // A loop that the compiler makes vectors of.
@@ -111,10 +111,11 @@ void jit_gemv_t::arrange_parameters(const block_t &block) const noexcept {
             add_bias(zps, block.cols);
             continue;
         }
-        (*deinterleave_zps_)(zps, block.cols / unit);
+        const dim_t panels = block.cols / unit;
+        if (panels == 0) continue;
+        deinterleave_zps_({zps, panels});
         if (panel_.deinterleaved)
-            (*deinterleave_scales_)(
-                    block.scales + g * block.c_pitch, block.cols / unit);
+            deinterleave_scales_({block.scales + g * block.c_pitch, panels});
     }
 }
 
@@ -135,7 +136,7 @@ void jit_gemv_t::run(
                       - bytes_of(weights_.type, block.cols);
     args.c = block.c;
     args.partial = block.partial;
-    const jit_gemv_code_t &code = *code_[static_cast<size_t>(block.rows)];
+    const jit_gemv_code_t &code = code_[static_cast<size_t>(block.rows)];
     for (dim_t k = 0; k < weights_.depth; k += args.depth) {
         const dim_t group = k / weights_.group, within = k % weights_.group;
         const dim_t left

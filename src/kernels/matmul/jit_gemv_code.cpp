@@ -159,8 +159,7 @@ float gemv_zp_bias(const gemv_weights_t &weights, int vector) {
 }
 
 result_t make_jit_gemv_code(const gemv_weights_t &weights,
-        const jit_gemv_panel_t &panel, int rows,
-        std::unique_ptr<jit_gemv_code_t> &code) {
+        const jit_gemv_panel_t &panel, int rows, jit_gemv_code_t &code) {
     return make_jit_as<jit_gemv_generator_t>(code, weights, panel, rows);
 }
 

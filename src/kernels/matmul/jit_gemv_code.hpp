@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "kernels/jit/generator.hpp"
 #include "kernels/matmul/gemv.hpp"
 
 namespace dnnl_dequant {
@@ -40,20 +41,14 @@ jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows);
 float gemv_zp_bias(const gemv_weights_t &weights, int vector);
 float gemv_zp_bias_avx2(const gemv_weights_t &weights, int vector);
 
-class jit_gemv_code_t {
-public:
-    virtual ~jit_gemv_code_t() = default;
-    virtual void operator()(const jit_gemv_args_t &args) const = 0;
-};
+using jit_gemv_code_t = jit_function_t<const jit_gemv_args_t>;
 
 result_t make_jit_gemv_code(const gemv_weights_t &weights,
-        const jit_gemv_panel_t &panel, int rows,
-        std::unique_ptr<jit_gemv_code_t> &code);
+        const jit_gemv_panel_t &panel, int rows, jit_gemv_code_t &code);
 
 /// The same on AVX2: of weights that the graph rounds, one row.
 result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
-        const jit_gemv_panel_t &panel, int rows,
-        std::unique_ptr<jit_gemv_code_t> &code);
+        const jit_gemv_panel_t &panel, int rows, jit_gemv_code_t &code);
 
 } // namespace dnnl_dequant
 

@@ -21,15 +21,11 @@ namespace dnnl_dequant {
 /// points and scales; r14 panels to go; r15 partial sums. The first vectors are
 /// sums.
 template <isa_t isa>
-class jit_gemv_frame_t : public jit_generator_t, public jit_gemv_code_t {
+class jit_gemv_frame_t : public jit_generator_t {
 public:
     using args_t = jit_gemv_args_t;
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
 
 protected:
     /// first_rounding  the vector from which on rounding keeps its constants

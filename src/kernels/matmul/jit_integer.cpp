@@ -60,13 +60,14 @@ public:
 
     void multiply(const integer_tile_t &tile) const noexcept override {
         // Rows in even parts.
-        const dim_t most = multiply_->most_rows();
+        const dim_t most = multiply_.most_rows;
         const dim_t parts = div_up(tile.rows, most);
         const bool notes = format_.has_short_sums && !format_.is_packed;
         for (dim_t g = 0; notes && g < tile.group_count; ++g)
             note_shorts(*tile.groups[g].columns);
         integer_tile_t part = tile;
-        const dim_t pieces = multiply_->pieces(quads_of(tile));
+        const dim_t pieces
+                = quads_of(tile) / multiply_.quads * multiply_.pieces;
         dim_t row = 0;
         for (dim_t p = 0; p < parts; ++p) {
             if (part.asked.count <= 0) part.asked = nothing_asked(tile);
@@ -75,7 +76,7 @@ public:
             part.a = tile.a + row * tile.a_pitch;
             part.row_groups = tile.row_groups + row * tile.row_groups_pitch;
             part.c = tile.c + row * tile.c_pitch;
-            (*multiply_)(part);
+            multiply_.code(part);
             row += part.rows;
         }
     }
@@ -93,7 +94,7 @@ private:
     }
 
     template <typename code_t>
-    result_t make_unpack(std::unique_ptr<code_t> &code) {
+    result_t make_unpack(code_t &code) {
         return has_vnni_ ? make_jit_integer_unpack(format_, code)
                          : make_jit_integer_unpack_avx2(format_, code);
     }
@@ -133,7 +134,7 @@ private:
         args.quad_count = weights.cols == integer_panel
                                   ? weights.depth / rows_of_quad
                                   : 0;
-        if (args.quad_count > 0) (*rows_)(args);
+        if (args.quad_count > 0) rows_(args);
         for (dim_t k = args.quad_count * rows_of_quad; k < weights.depth;
                 k += rows_of_quad)
             unpack_part(weights, k, group);
@@ -149,7 +150,7 @@ private:
         for (dim_t r = 0; r < std::min(rows_of_quad, weights.depth - k); ++r)
             std::memcpy(rows[r], at(weights, (k + r) * format_.depth_stride),
                     bytes);
-        (*rows_)({rows, group.quads + bytes_in_quads(k * integer_panel),
+        rows_({rows, group.quads + bytes_in_quads(k * integer_panel),
                 group.columns->sums, integer_panel, 1, 0});
     }
 
@@ -162,7 +163,7 @@ private:
         args.pitch = bytes_of(format_.weights, format_.col_stride);
         args.bytes = bytes_of(format_.weights, weights.depth);
         args.slices = weights.cols / args.cols;
-        if (args.slices > 0) (*columns_)(args);
+        if (args.slices > 0) columns_(args);
         if (weights.cols % args.cols != 0) unpack_slice(args, weights.cols);
         if (bits_of(format_.weights) == 4 && weights.depth % 2 != 0)
             clear_row(weights.depth, group);
@@ -186,7 +187,7 @@ private:
                 std::memcpy(lines + n * line, from + n * pitch + at,
                         static_cast<size_t>(args.bytes));
             args.slices = 1;
-            (*columns_)(args);
+            columns_(args);
             args.quads += bytes_in_quads(
                     args.bytes * 8 / bits_of(format_.weights) * integer_panel);
         }
@@ -214,9 +215,9 @@ private:
     const integer_format_t format_;
     const bool has_vnni_, has_avx_vnni_; // of AVX-512, of AVX2
     const jit_integer_parameters_t parameters_;
-    std::unique_ptr<jit_integer_multiply_t> multiply_;
-    std::unique_ptr<jit_integer_rows_t> rows_;
-    std::unique_ptr<jit_integer_columns_t> columns_;
+    jit_integer_multiply_t multiply_;
+    jit_integer_rows_t rows_;
+    jit_integer_columns_t columns_;
 };
 
 } // namespace

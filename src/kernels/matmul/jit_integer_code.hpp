@@ -6,15 +6,12 @@
 
 namespace dnnl_dequant {
 
-/// A tile of up to most_rows() rows by one panel: integer_kernel_t::multiply().
-class jit_integer_multiply_t {
-public:
-    virtual ~jit_integer_multiply_t() = default;
-    virtual dim_t most_rows() const = 0;
-    /// How many pieces of weights a tile of so many quads of depth asks for.
-    virtual dim_t pieces(dim_t quads) const = 0;
-    /// Steps on what is asked for, too.
-    virtual void operator()(integer_tile_t &tile) const = 0;
+/// A tile of up to `most_rows` rows by one panel: integer_kernel_t::multiply().
+struct jit_integer_multiply_t {
+    jit_function_t<integer_tile_t> code; // steps on what is asked for, too
+    dim_t most_rows = 0;
+    /// With so many quads of depth, how many pieces of weights it asks for.
+    dim_t quads = 1, pieces = 0;
 };
 
 /// Emits: asks for a piece of weights and steps to the next. `at`: where it is;
@@ -27,15 +24,15 @@ void load_interleaving(jit_generator_t &code, const Xbyak::Zmm &first,
         const Xbyak::Zmm &second);
 
 /// Of bytes, and of what is packed.
-result_t make_jit_integer_multiply(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code);
-result_t make_jit_integer_packed(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code);
+result_t make_jit_integer_multiply(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
+result_t make_jit_integer_packed(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
 /// Of bytes, by AVX-VNNI; and on AVX2 without it.
-result_t make_jit_integer_multiply_avx_vnni(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code);
-result_t make_jit_integer_multiply_avx2(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code);
+result_t make_jit_integer_multiply_avx_vnni(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
+result_t make_jit_integer_multiply_avx2(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
 
 /// Weights whose columns lie side by side, four rows at a time: `quads` times
 /// four rows of a whole panel become bytes, biased.
@@ -60,23 +57,17 @@ struct jit_integer_columns_args_t {
     dim_t slices;
 };
 
-template <typename args_t>
-class jit_integer_unpack_t {
-public:
-    virtual ~jit_integer_unpack_t() = default;
-    virtual void operator()(const args_t &args) const = 0;
-};
-using jit_integer_rows_t = jit_integer_unpack_t<jit_integer_rows_args_t>;
-using jit_integer_columns_t = jit_integer_unpack_t<jit_integer_columns_args_t>;
+using jit_integer_rows_t = jit_function_t<const jit_integer_rows_args_t>;
+using jit_integer_columns_t = jit_function_t<const jit_integer_columns_args_t>;
 
-result_t make_jit_integer_unpack(const integer_format_t &format,
-        std::unique_ptr<jit_integer_rows_t> &code);
-result_t make_jit_integer_unpack(const integer_format_t &format,
-        std::unique_ptr<jit_integer_columns_t> &code);
-result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
-        std::unique_ptr<jit_integer_rows_t> &code);
-result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
-        std::unique_ptr<jit_integer_columns_t> &code);
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, jit_integer_rows_t &code);
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, jit_integer_columns_t &code);
+result_t make_jit_integer_unpack_avx2(
+        const integer_format_t &format, jit_integer_rows_t &code);
+result_t make_jit_integer_unpack_avx2(
+        const integer_format_t &format, jit_integer_columns_t &code);
 
 /// The bits of stored weights that are flipped, which adds the bias: of a
 /// byte, or of both its nibbles.

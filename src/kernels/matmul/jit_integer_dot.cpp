@@ -111,7 +111,7 @@ private:
     const int most_rows_;
     const dim_t groups_;
     const stage_t stage_scales_, stage_zps_;
-    std::array<std::unique_ptr<jit_integer_dot_t>, most_rows_of_any + 1> code_;
+    std::array<jit_integer_dot_t, most_rows_of_any + 1> code_;
 };
 
 // Sums and zero points side by side from group to group.
@@ -140,7 +140,7 @@ void jit_integer_dot_stream_t::run_rows(jit_integer_dot_args_t args,
         args.of_rows = of_rows + 2 * row * jit_integer_dot_pitch(groups_);
         args.row_groups = block.row_groups + row * block.row_groups_pitch;
         args.c = block.c + row * block.c_pitch + col;
-        (*code_[static_cast<size_t>(rows)])(args);
+        code_[static_cast<size_t>(rows)](args);
         row += rows;
     }
 }

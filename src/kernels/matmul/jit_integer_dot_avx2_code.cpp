@@ -296,7 +296,7 @@ private:
 } // namespace
 
 result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
-        int rows, bool has_vnni, std::unique_ptr<jit_integer_dot_t> &code) {
+        int rows, bool has_vnni, jit_integer_dot_t &code) {
     return make_jit_as<generator_t>(code, weights, rows, has_vnni);
 }
 

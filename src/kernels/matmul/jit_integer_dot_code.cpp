@@ -229,7 +229,7 @@ private:
 } // namespace
 
 result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
-        std::unique_ptr<jit_integer_dot_t> &code) {
+        jit_integer_dot_t &code) {
     return make_jit_as<generator_t>(code, weights, rows);
 }
 

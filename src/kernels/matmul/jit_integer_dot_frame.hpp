@@ -20,14 +20,9 @@ namespace dnnl_dequant {
 /// rdx r14 scaled; r10 columns to go; r11 chunks to go. In the end rax scaled,
 /// rbx its rows' scales, rcx c; r8 rdx where a row's begin; r10 rows and r11
 /// chunks to go: add_groups() leaves all of these as they are.
-class jit_integer_dot_frame_t : public jit_integer_stream_base_t,
-                                public jit_integer_dot_t {
+class jit_integer_dot_frame_t : public jit_integer_stream_base_t {
 public:
     using args_t = jit_integer_dot_args_t;
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
 
 protected:
     static constexpr dim_t line = 64;

@@ -108,7 +108,7 @@ private:
     const isa_t isa_;
     const dim_t panel_cols_, weights_sets_, strip_rows_, bytes_ahead_;
     const stage_t stage_scales_, stage_zps_;
-    std::array<std::unique_ptr<jit_integer_gemv_t>, most_sets + 1> code_;
+    std::array<jit_integer_gemv_t, most_sets + 1> code_;
 };
 
 void jit_integer_gemv_stream_t::stage(const void *scales, const void *zps,
@@ -153,7 +153,7 @@ void jit_integer_gemv_stream_t::run_rows(jit_integer_gemv_args_t args,
         args.row_groups
                 = block.row_groups + row * block.row_groups_pitch + strip.group;
         args.c = block.c + row * block.c_pitch + first_col;
-        (*code_[static_cast<size_t>(rows)])(args);
+        code_[static_cast<size_t>(rows)](args);
         row += rows;
     }
 }

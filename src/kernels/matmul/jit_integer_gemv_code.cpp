@@ -189,7 +189,7 @@ private:
 } // namespace
 
 result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
-        int rows, std::unique_ptr<jit_integer_gemv_t> &code) {
+        int rows, jit_integer_gemv_t &code) {
     return make_jit_as<generator_t>(code, weights, rows);
 }
 

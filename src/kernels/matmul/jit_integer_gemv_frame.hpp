@@ -18,14 +18,9 @@ namespace dnnl_dequant {
 /// three pitches of weights; r13 the pitch of a; r8 partial sums; r9 how far
 /// ahead weights are asked for; r11 r12 scales and zero points; r15 c; where a
 /// group ends rax rbp c and the parameters of a row.
-class jit_integer_gemv_frame_t : public jit_integer_stream_base_t,
-                                 public jit_integer_gemv_t {
+class jit_integer_gemv_frame_t : public jit_integer_stream_base_t {
 public:
     using args_t = jit_integer_gemv_args_t;
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
 
 protected:
     static constexpr int rows_of_quad = 4, line = 64;

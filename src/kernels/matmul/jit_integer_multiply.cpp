@@ -30,20 +30,20 @@ constexpr size_t bytes_ahead = 8 * quad_bytes;
 
 template <isa_t isa>
 class generator_t : public jit_integer_tile_t {
-public:
-    explicit generator_t(const integer_format_t &format)
-        : jit_integer_tile_t("jit_integer_multiply", format) {}
-
-    dim_t most_rows() const override { return rows_at_once; }
-    dim_t pieces(dim_t quads) const override { return quads / unroll * slices; }
-
-private:
-    using Vmm = typename jit_isa_t<isa>::vmm_t;
     static constexpr bool is_avx512 = isa == isa_avx512_core_vnni;
     static constexpr size_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
     static constexpr int vectors = is_avx512 ? 4 : 2;
+
+public:
+    /// Of a panel's columns.
     static constexpr int slices
             = static_cast<int>(quad_bytes / (vectors * vector_bytes));
+
+    explicit generator_t(const integer_format_t &format)
+        : jit_integer_tile_t("jit_integer_multiply", format, rows_at_once) {}
+
+private:
+    using Vmm = typename jit_isa_t<isa>::vmm_t;
     static constexpr int first_a = rows_at_once * vectors,
                          first_b = jit_isa_t<isa>::vmm_count - vectors;
 
@@ -262,6 +262,15 @@ private:
     int slice_ = 0; // of the panel's columns
 };
 
+template <isa_t isa>
+result_t make(
+        const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.most_rows = rows_at_once;
+    multiply.quads = unroll;
+    multiply.pieces = generator_t<isa>::slices;
+    return make_jit_as<generator_t<isa>>(multiply.code, format);
+}
+
 } // namespace
 
 void ask_for_piece(jit_generator_t &code, const Reg64 &at) {
@@ -285,14 +294,14 @@ void ask_for_piece(jit_generator_t &code, const Reg64 &at) {
     code.L(l_within);
 }
 
-result_t make_jit_integer_multiply(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code) {
-    return make_jit_as<generator_t<isa_avx512_core_vnni>>(code, format);
+result_t make_jit_integer_multiply(
+        const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    return make<isa_avx512_core_vnni>(format, multiply);
 }
 
-result_t make_jit_integer_multiply_avx_vnni(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code) {
-    return make_jit_as<generator_t<isa_avx_vnni>>(code, format);
+result_t make_jit_integer_multiply_avx_vnni(
+        const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    return make<isa_avx_vnni>(format, multiply);
 }
 
 } // namespace dnnl_dequant

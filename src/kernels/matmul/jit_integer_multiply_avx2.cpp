@@ -30,13 +30,8 @@ constexpr uint32_t chunks[] = {8, 4, 1};
 class generator_t : public jit_integer_tile_t {
 public:
     explicit generator_t(const integer_format_t &format)
-        : jit_integer_tile_t("jit_integer_multiply_avx2", format) {}
-
-    dim_t most_rows() const override { return rows_at_once; }
-    dim_t pieces(dim_t quads) const override {
-        constexpr dim_t tiles = quad_bytes / tile_bytes;
-        return quads / chunks[0] * tiles;
-    }
+        : jit_integer_tile_t(
+                  "jit_integer_multiply_avx2", format, rows_at_once) {}
 
 private:
     static constexpr uint32_t sums_bytes
@@ -242,9 +237,12 @@ private:
 
 } // namespace
 
-result_t make_jit_integer_multiply_avx2(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code) {
-    return make_jit_as<generator_t>(code, format);
+result_t make_jit_integer_multiply_avx2(
+        const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.most_rows = rows_at_once;
+    multiply.quads = chunks[0];
+    multiply.pieces = quad_bytes / tile_bytes;
+    return make_jit_as<generator_t>(multiply.code, format);
 }
 
 } // namespace dnnl_dequant

@@ -31,12 +31,9 @@ constexpr uint32_t line = 64, slice_cols = 32;
 class generator_t : public jit_integer_tile_t {
 public:
     explicit generator_t(const integer_format_t &format)
-        : jit_integer_tile_t("jit_integer_packed", format)
+        : jit_integer_tile_t("jit_integer_packed", format, rows_at_once)
         , is_nibble_(bits_of(format.weights) == 4)
         , by_column_(format.depth_stride == 1) {}
-
-    dim_t most_rows() const override { return rows_at_once; }
-    dim_t pieces(dim_t quads) const override { return quads / 2; }
 
 private:
     Zmm sum(int row, int v) const { return Zmm(row * vectors + v); }
@@ -252,9 +249,12 @@ void load_interleaving(
     code.vmovups(second, code.constant(of_second));
 }
 
-result_t make_jit_integer_packed(const integer_format_t &format,
-        std::unique_ptr<jit_integer_multiply_t> &code) {
-    return make_jit_as<generator_t>(code, format);
+result_t make_jit_integer_packed(
+        const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.most_rows = rows_at_once;
+    multiply.quads = 2;
+    multiply.pieces = 1;
+    return make_jit_as<generator_t>(multiply.code, format);
 }
 
 } // namespace dnnl_dequant

@@ -68,16 +68,12 @@ struct jit_integer_gemv_args_t {
     dim_t continues, ends; // a group's sums: begun before, scaled here
 };
 
-class jit_integer_gemv_t {
-public:
-    virtual ~jit_integer_gemv_t() = default;
-    virtual void operator()(const jit_integer_gemv_args_t &args) const = 0;
-};
+using jit_integer_gemv_t = jit_function_t<const jit_integer_gemv_args_t>;
 
 result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
-        int rows, std::unique_ptr<jit_integer_gemv_t> &code);
+        int rows, jit_integer_gemv_t &code);
 result_t make_jit_integer_gemv_avx2(const integer_stream_weights_t &weights,
-        int rows, std::unique_ptr<jit_integer_gemv_t> &code);
+        int rows, jit_integer_gemv_t &code);
 
 /// Some rows by up to sixteen columns, down their whole depth.
 struct jit_integer_dot_args_t {
@@ -103,17 +99,13 @@ constexpr dim_t jit_integer_dot_pitch(dim_t groups) {
     return round_up(groups, 16);
 }
 
-class jit_integer_dot_t {
-public:
-    virtual ~jit_integer_dot_t() = default;
-    virtual void operator()(const jit_integer_dot_args_t &args) const = 0;
-};
+using jit_integer_dot_t = jit_function_t<const jit_integer_dot_args_t>;
 
 result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
-        std::unique_ptr<jit_integer_dot_t> &code);
+        jit_integer_dot_t &code);
 /// has_vnni  AVX-VNNI
 result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
-        int rows, bool has_vnni, std::unique_ptr<jit_integer_dot_t> &code);
+        int rows, bool has_vnni, jit_integer_dot_t &code);
 
 } // namespace dnnl_dequant
 

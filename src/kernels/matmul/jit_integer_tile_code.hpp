@@ -13,18 +13,14 @@ namespace dnnl_dequant {
 ///
 /// Registers: rdi the tile; r8 the group; r15 groups to go; r12 r13 parameters
 /// of rows, and their pitch; rdx c; rbp what is asked for.
-class jit_integer_tile_t : public jit_generator_t,
-                           public jit_integer_multiply_t {
-public:
-    jit_integer_tile_t(const char *name, const integer_format_t &format)
-        : jit_generator_t(name)
-        , format_(format) {}
-
-    void operator()(integer_tile_t &tile) const final {
-        getCode<void (*)(integer_tile_t *)>()(&tile);
-    }
-
+class jit_integer_tile_t : public jit_generator_t {
 protected:
+    jit_integer_tile_t(
+            const char *name, const integer_format_t &format, int most_rows)
+        : jit_generator_t(name)
+        , format_(format)
+        , most_rows_(most_rows) {}
+
     /// What else it wants in registers.
     virtual void load_arguments() = 0;
     virtual void clear_c(int rows) = 0;
@@ -43,7 +39,7 @@ protected:
         mov(rdx, arg(offsetof(integer_tile_t, c)));
         load_arguments();
         Xbyak::Label l_end;
-        for (auto rows = static_cast<int>(most_rows()); rows > 0; --rows) {
+        for (int rows = most_rows_; rows > 0; --rows) {
             Xbyak::Label l_next;
             cmp(arg(offsetof(integer_tile_t, rows)),
                     static_cast<uint32_t>(rows));
@@ -60,6 +56,7 @@ protected:
     const integer_format_t format_;
 
 private:
+    const int most_rows_;
     static constexpr size_t asked_at
             = offsetof(integer_tile_t, asked) + offsetof(integer_asked_t, at);
 

@@ -62,14 +62,10 @@ protected:
 
 // Registers beside the base's: r10 sums. The first four vectors are sums, the
 // next what was loaded.
-class rows_generator_t : public base_t, public jit_integer_rows_t {
+class rows_generator_t : public base_t {
 public:
     explicit rows_generator_t(const integer_format_t &format)
         : base_t("jit_integer_rows", format) {}
-
-    void operator()(const jit_integer_rows_args_t &args) const override {
-        getCode<void (*)(const jit_integer_rows_args_t *)>()(&args);
-    }
 
 private:
     using args_t = jit_integer_rows_args_t;
@@ -177,14 +173,10 @@ private:
 // Registers beside the base's: rax a column; rcx quads; r8 bytes to go; rbx
 // what was done of the columns, rbp of a quad. Sixteen vectors and the sixteen
 // others take turns.
-class columns_generator_t : public base_t, public jit_integer_columns_t {
+class columns_generator_t : public base_t {
 public:
     explicit columns_generator_t(const integer_format_t &format)
         : base_t("jit_integer_columns", format) {}
-
-    void operator()(const jit_integer_columns_args_t &args) const override {
-        getCode<void (*)(const jit_integer_columns_args_t *)>()(&args);
-    }
 
 private:
     using args_t = jit_integer_columns_args_t;
@@ -306,13 +298,13 @@ uint8_t flipped_bits(const integer_format_t &format) {
     }
 }
 
-result_t make_jit_integer_unpack(const integer_format_t &format,
-        std::unique_ptr<jit_integer_rows_t> &code) {
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, jit_integer_rows_t &code) {
     return make_jit_as<rows_generator_t>(code, format);
 }
 
-result_t make_jit_integer_unpack(const integer_format_t &format,
-        std::unique_ptr<jit_integer_columns_t> &code) {
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, jit_integer_columns_t &code) {
     return make_jit_as<columns_generator_t>(code, format);
 }
 

@@ -45,14 +45,10 @@ protected:
 
 // Registers beside the base's: r11 quads to go in this round; r10 sums. The
 // first eight vectors are sums, of bytes or of 16 bits.
-class rows_generator_t : public base_t, public jit_integer_rows_t {
+class rows_generator_t : public base_t {
 public:
     explicit rows_generator_t(const integer_format_t &format)
         : base_t("jit_integer_rows_avx2", format) {}
-
-    void operator()(const jit_integer_rows_args_t &args) const override {
-        getCode<void (*)(const jit_integer_rows_args_t *)>()(&args);
-    }
 
 private:
     using args_t = jit_integer_rows_args_t;
@@ -177,14 +173,10 @@ private:
 // columns each are read; rcx quads, rbp the first; r8 bytes to go; r12 r13 r14
 // a dword to be made of bytes. The first eight vectors are what was loaded, the
 // last the sum.
-class columns_generator_t : public base_t, public jit_integer_columns_t {
+class columns_generator_t : public base_t {
 public:
     explicit columns_generator_t(const integer_format_t &format)
         : base_t("jit_integer_columns_avx2", format) {}
-
-    void operator()(const jit_integer_columns_args_t &args) const override {
-        getCode<void (*)(const jit_integer_columns_args_t *)>()(&args);
-    }
 
 private:
     using args_t = jit_integer_columns_args_t;
@@ -331,13 +323,13 @@ private:
 
 } // namespace
 
-result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
-        std::unique_ptr<jit_integer_rows_t> &code) {
+result_t make_jit_integer_unpack_avx2(
+        const integer_format_t &format, jit_integer_rows_t &code) {
     return make_jit_as<rows_generator_t>(code, format);
 }
 
-result_t make_jit_integer_unpack_avx2(const integer_format_t &format,
-        std::unique_ptr<jit_integer_columns_t> &code) {
+result_t make_jit_integer_unpack_avx2(
+        const integer_format_t &format, jit_integer_columns_t &code) {
     return make_jit_as<columns_generator_t>(code, format);
 }
 

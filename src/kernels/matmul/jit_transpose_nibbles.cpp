@@ -22,29 +22,17 @@ namespace {
 constexpr int vectors = 16, rounds = 4;
 constexpr int rows_at_once = 2 * vectors;
 
-struct arguments_t {
-    const void *from;
-    dim_t pitch;
-    void *to;
-};
-
-class jit_transpose_nibbles_generator_t : public jit_transpose_rows_t,
-                                          public jit_transpose_nibbles_t {
+class jit_transpose_nibbles_generator_t : public jit_transpose_rows_t {
 public:
     jit_transpose_nibbles_generator_t()
         : jit_transpose_rows_t("jit_transpose_nibbles") {}
 
-    void operator()(const void *from, dim_t pitch, void *to) const override {
-        const arguments_t args {from, pitch, to};
-        getCode<void (*)(const arguments_t *)>()(&args);
-    }
-
 private:
     void generate() override {
         preamble();
-        mov(rax, qword[rdi + offsetof(arguments_t, from)]);
-        mov(rsi, qword[rdi + offsetof(arguments_t, pitch)]);
-        mov(rdx, qword[rdi + offsetof(arguments_t, to)]);
+        mov(rax, qword[rdi + offsetof(jit_transpose_nibbles_args_t, from)]);
+        mov(rsi, qword[rdi + offsetof(jit_transpose_nibbles_args_t, pitch)]);
+        mov(rdx, qword[rdi + offsetof(jit_transpose_nibbles_args_t, to)]);
         multiply_pitch();
         mov(ecx, static_cast<uint32_t>(transposed_tile / rows_at_once));
         Label l_rows;
@@ -89,8 +77,7 @@ private:
 
 } // namespace
 
-result_t make_jit_transpose_nibbles(
-        std::unique_ptr<jit_transpose_nibbles_t> &transpose) {
+result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose) {
     return make_jit_as<jit_transpose_nibbles_generator_t>(transpose);
 }
 

@@ -1,10 +1,9 @@
 #ifndef KERNELS_MATMUL_JIT_TRANSPOSE_NIBBLES_HPP
 #define KERNELS_MATMUL_JIT_TRANSPOSE_NIBBLES_HPP
 
-#include <memory>
-
 #include "base/status.hpp"
 #include "base/types.hpp"
+#include "kernels/jit/generator.hpp"
 
 namespace dnnl_dequant {
 
@@ -15,17 +14,18 @@ constexpr dim_t transposed_bytes = transposed_tile * transposed_tile / 2;
 /// quarter each.
 constexpr dim_t transposed_part_bytes = transposed_bytes / 4;
 
-/// Transposes a tile of nibbles, whose columns lie side by side, by parts.
-class jit_transpose_nibbles_t {
-public:
-    virtual ~jit_transpose_nibbles_t() = default;
-    /// pitch  bytes from row to row of `from`
-    virtual void operator()(const void *from, dim_t pitch, void *to) const = 0;
+struct jit_transpose_nibbles_args_t {
+    const void *from;
+    dim_t pitch; // bytes from row to row of `from`
+    void *to;
 };
 
+/// Transposes a tile of nibbles, whose columns lie side by side, by parts.
+using jit_transpose_nibbles_t
+        = jit_function_t<const jit_transpose_nibbles_args_t>;
+
 /// AVX-512.
-result_t make_jit_transpose_nibbles(
-        std::unique_ptr<jit_transpose_nibbles_t> &transpose);
+result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose);
 
 } // namespace dnnl_dequant
 

@@ -26,17 +26,12 @@ constexpr uint32_t vector_bytes = 32;
 // Of vectors that wait, and of rows.
 constexpr uint32_t room = (half + transpose_avx2_step) * vector_bytes;
 
-class generator_t : public jit_transpose_rows_t,
-                    public jit_transpose_nibbles_avx2_t {
+class generator_t : public jit_transpose_rows_t {
 public:
     using args_t = jit_transpose_nibbles_avx2_args_t;
 
     generator_t()
         : jit_transpose_rows_t("jit_transpose_nibbles_avx2") {}
-
-    void operator()(const args_t &args) const override {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
 
 private:
     Address arg(size_t offset) { return qword[rdi + offset]; }
@@ -143,7 +138,7 @@ private:
 } // namespace
 
 result_t make_jit_transpose_nibbles_avx2(
-        std::unique_ptr<jit_transpose_nibbles_avx2_t> &transpose) {
+        jit_transpose_nibbles_avx2_t &transpose) {
     return make_jit_as<generator_t>(transpose);
 }
 

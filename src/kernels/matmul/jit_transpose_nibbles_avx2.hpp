@@ -1,10 +1,9 @@
 #ifndef KERNELS_MATMUL_JIT_TRANSPOSE_NIBBLES_AVX2_HPP
 #define KERNELS_MATMUL_JIT_TRANSPOSE_NIBBLES_AVX2_HPP
 
-#include <memory>
-
 #include "base/status.hpp"
 #include "base/types.hpp"
+#include "kernels/jit/generator.hpp"
 
 namespace dnnl_dequant {
 
@@ -23,15 +22,11 @@ struct jit_transpose_nibbles_avx2_args_t {
     dim_t ahead; // bytes from a row to what is asked for meanwhile
 };
 
-class jit_transpose_nibbles_avx2_t {
-public:
-    virtual ~jit_transpose_nibbles_avx2_t() = default;
-    virtual void operator()(const jit_transpose_nibbles_avx2_args_t &args) const
-            = 0;
-};
+using jit_transpose_nibbles_avx2_t
+        = jit_function_t<const jit_transpose_nibbles_avx2_args_t>;
 
 result_t make_jit_transpose_nibbles_avx2(
-        std::unique_ptr<jit_transpose_nibbles_avx2_t> &transpose);
+        jit_transpose_nibbles_avx2_t &transpose);
 
 } // namespace dnnl_dequant
 

@@ -53,9 +53,8 @@ private:
             const block_t &block, jit_transposed_args_t &args) const noexcept;
     void add_parts(const block_t &block) const noexcept;
 
-    std::unique_ptr<jit_transpose_nibbles_t> transpose_;
-    std::array<std::unique_ptr<jit_transposed_code_t>, most_transposed_rows + 1>
-            code_;
+    jit_transpose_nibbles_t transpose_;
+    std::array<jit_transposed_code_t, most_transposed_rows + 1> code_;
 };
 
 void jit_transposed_t::run(
@@ -82,7 +81,7 @@ void jit_transposed_t::run(
         args.ahead_end = args.ahead + block_bytes;
         for (dim_t n = 0; n < block.cols; n += transposed_tile) {
             const char *const from = strip + bytes_of(weights_.type, n);
-            (*transpose_)(from, pitch, tile);
+            transpose_({from, pitch, tile});
             args.a = src_at(block, 0, k);
             args.scales = block.scales + parameters + n;
             args.zps = block.zps + parameters + n;
@@ -103,7 +102,7 @@ void jit_transposed_t::run_tile(
         jit_transposed_args_t strip = begin;
         strip.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
         strip.sums = begin.sums + row * begin.sums_pitch / 4;
-        (*code_[static_cast<size_t>(rows)])(strip);
+        code_[static_cast<size_t>(rows)](strip);
         if (row == 0) args = strip;
     });
 }

@@ -29,8 +29,7 @@ constexpr int quarters = 4;
 constexpr int quarter_cols = transposed_tile / quarters;
 constexpr int vector_bytes = 64;
 
-class jit_transposed_generator_t : public jit_generator_t,
-                                   public jit_transposed_code_t {
+class jit_transposed_generator_t : public jit_generator_t {
 public:
     jit_transposed_generator_t(const gemv_weights_t &weights, int rows)
         : jit_generator_t("jit_transposed")
@@ -39,10 +38,6 @@ public:
         , vectors_(transposed_step_of(weights).vectors)
         , lookup_(*this, w_)
         , lanes_(*this, scratch().getIdx() + 1, data_type_t::undef) {}
-
-    void operator()(jit_transposed_args_t &args) const override {
-        getCode<void (*)(jit_transposed_args_t *)>()(&args);
-    }
 
 private:
     bool has_zps() const { return lookup_.has_zps(); }
@@ -194,8 +189,8 @@ nibble_step_t transposed_step_of(const gemv_weights_t &weights) {
     return {8, 16};
 }
 
-result_t make_jit_transposed_code(const gemv_weights_t &weights, int rows,
-        std::unique_ptr<jit_transposed_code_t> &code) {
+result_t make_jit_transposed_code(
+        const gemv_weights_t &weights, int rows, jit_transposed_code_t &code) {
     return make_jit_as<jit_transposed_generator_t>(code, weights, rows);
 }
 

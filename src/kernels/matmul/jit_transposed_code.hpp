@@ -1,6 +1,7 @@
 #ifndef KERNELS_MATMUL_JIT_TRANSPOSED_CODE_HPP
 #define KERNELS_MATMUL_JIT_TRANSPOSED_CODE_HPP
 
+#include "kernels/jit/generator.hpp"
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/nibble_step.hpp"
 
@@ -11,7 +12,7 @@ constexpr int most_transposed_rows = 4;
 /// Each sum is so many partial ones, side by side.
 constexpr dim_t transposed_parts = 16;
 
-/// Some rows by a tile of weights, as jit_transpose_nibbles_t leaves it.
+/// Some rows by a tile of weights, as make_jit_transpose_nibbles() leaves it.
 struct jit_transposed_args_t {
     const void *tile;
     const void *a;             // arranged
@@ -25,18 +26,14 @@ struct jit_transposed_args_t {
     dim_t ahead_pitch;
 };
 
-class jit_transposed_code_t {
-public:
-    virtual ~jit_transposed_code_t() = default;
-    virtual void operator()(jit_transposed_args_t &args) const = 0;
-};
+using jit_transposed_code_t = jit_function_t<jit_transposed_args_t>;
 
 /// What a vector of a tile's nibbles becomes.
 nibble_step_t transposed_step_of(const gemv_weights_t &weights);
 
 /// AVX-512; up to most_transposed_rows.
-result_t make_jit_transposed_code(const gemv_weights_t &weights, int rows,
-        std::unique_ptr<jit_transposed_code_t> &code);
+result_t make_jit_transposed_code(
+        const gemv_weights_t &weights, int rows, jit_transposed_code_t &code);
 
 } // namespace dnnl_dequant
 
