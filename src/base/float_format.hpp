@@ -5,9 +5,9 @@
 
 namespace dnnl_dequant {
 
-/// What sets one floating type apart from another. A code is an element's bits:
-/// the sign, the exponent, the significand. A magnitude is a code without its
-/// sign.
+/// These fields set one floating type apart from another. A code is an
+/// element's bits: the sign, the exponent, the significand. A magnitude is a
+/// code without its sign.
 struct float_format_t {
     enum class special_t {
         none,              // every code is a number
@@ -36,7 +36,7 @@ struct float_format_t {
         if (has_infinity()) return infinity() - 1u;
         return sign() - (special == special_t::all_ones_nan ? 2u : 1u);
     }
-    /// What numbers beyond the largest become: infinity, NaN where the type has
+    /// A number beyond the largest becomes infinity, NaN where the type has
     /// none, the largest number where it has neither.
     unsigned overflow() const {
         if (has_infinity()) return infinity();

@@ -15,7 +15,8 @@
 
 namespace dnnl_dequant {
 
-/// What sees the bytes of every function, on the thread that generates it.
+/// An observer sees the bytes of every function, on the thread that generates
+/// it.
 using code_observer_t
         = void (*)(const char *name, const uint8_t *code, size_t bytes);
 

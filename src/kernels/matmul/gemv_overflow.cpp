@@ -54,7 +54,7 @@ void gemv_t::redo_overflow(void *const *buffers, const block_t &block,
     for (dim_t r = 0; r < block.rows; ++r) {
         float *const c = block.c + r * block.c_pitch;
         if (are_finite(c, block.cols)) continue;
-        // Of what is not finite itself no sum is.
+        // Where src is not finite no sum is either, however it is computed.
         const auto *src = static_cast<const float *>(src_at(block, r));
         if (!are_finite(src, weights_.depth)) continue;
         for (dim_t n = 0; n < block.cols; ++n)

@@ -28,7 +28,7 @@ result_t make_jit_integer_multiply(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
-/// Of bytes, by AVX-VNNI; and on AVX2 without it.
+/// These take weights that are bytes: by AVX-VNNI, and on AVX2 without it.
 result_t make_jit_integer_multiply_avx_vnni(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
 result_t make_jit_integer_multiply_avx2(

@@ -5,8 +5,9 @@
 
 namespace dnnl_dequant {
 
-/// What reads weights by column on AVX2, and transposes what is scaled. Without
-/// AVX-VNNI weights are biased so that they have no sign, whatever src has.
+/// The base reads weights by column on AVX2, and transposes what is scaled.
+/// Without AVX-VNNI weights are biased so that they have no sign, whatever src
+/// has.
 class jit_integer_dot_avx2_base_t : public jit_integer_dot_frame_t {
 protected:
     static constexpr int simd_w = 8;

@@ -132,9 +132,8 @@ private:
         if (has_src_zps() && is_nibble()) add_nibbles(vectors, begins);
     }
 
-    // By vpdpbusd, which adds to the sums itself. Those of bytes or of lower
-    // nibbles, and those of upper ones by way of a second register where a
-    // group is long, so that no chain of sums is longer than loads take.
+    // vpdpbusd adds to the sums itself. Upper nibbles of a long group have a
+    // register of their own for it, so that adding takes no longer than loads.
     void add_dots(int vectors, bool begins) {
         const Ymm second = scratch(0);
         for (int set = 0; set < sets(); ++set) {

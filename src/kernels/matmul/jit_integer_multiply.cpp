@@ -35,7 +35,7 @@ class generator_t : public jit_integer_tile_t {
     static constexpr int vectors = is_avx512 ? 4 : 2;
 
 public:
-    /// Of a panel's columns.
+    /// A panel's columns are done in so many turns.
     static constexpr int slices
             = static_cast<int>(quad_bytes / (vectors * vector_bytes));
 

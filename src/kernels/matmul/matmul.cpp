@@ -9,7 +9,7 @@ namespace {
 
 constexpr dim_t line = 64; // bytes
 
-// What one core multiplies in the time that a parallel region takes.
+// One core multiplies as much in the time that a parallel region takes.
 constexpr dim_t products_per_thread = 256 * 1024;
 
 } // namespace

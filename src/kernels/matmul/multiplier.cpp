@@ -1,4 +1,4 @@
-// What the ways to multiply have in common.
+// All ways to multiply share these parts.
 
 #include "kernels/matmul/multiplier.hpp"
 
