@@ -12,6 +12,7 @@
 
 #include "base/isa.hpp"
 #include "base/status.hpp"
+#include "kernels/jit/registers.hpp"
 
 namespace dnnl_dequant {
 
@@ -86,6 +87,8 @@ result_t make_jit(
     } catch (const Xbyak::Error &error) {
         return {status_t::unimplemented,
                 std::string("no executable memory or code: ") + error.what()};
+    } catch (const register_error_t &error) {
+        return {status_t::runtime_error, error.what()};
     } catch (const std::bad_alloc &) {
         return {status_t::out_of_memory, "no memory for generated code"};
     }

@@ -5,14 +5,7 @@
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 // where sums fit 16 bits, one vpmaddwd makes the corrections.
-//
-// Registers: as jit_integer_tile_t says; rax rbx a of three rows each; rcx
-// quads of b; r11 c and r14 parameters of the second three rows; rsi r9 the
-// pitches of a and c; r10 quads to go, in between the group's columns. The
-// first vectors are sums, six rows of them; the last are b, and those in
-// between a's broadcast.
 
-#include "kernels/jit/registers.hpp"
 #include "kernels/matmul/jit_integer_tile_code.hpp"
 
 namespace dnnl_dequant {
@@ -32,7 +25,8 @@ template <isa_t isa>
 class generator_t : public jit_integer_tile_t {
     static constexpr bool is_avx512 = isa == isa_avx512_core_vnni;
     static constexpr size_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
-    static constexpr int vectors = is_avx512 ? 4 : 2;
+    static constexpr int vectors = is_avx512 ? 4 : 2,
+                         sum_count = rows_at_once * vectors;
 
 public:
     /// A panel's columns are done in so many turns.
@@ -43,9 +37,24 @@ public:
         : jit_integer_tile_t("jit_integer_multiply", format, rows_at_once) {}
 
 private:
-    using Vmm = typename jit_isa_t<isa>::vmm_t;
-    static constexpr int first_a = rows_at_once * vectors,
-                         first_b = jit_isa_t<isa>::vmm_count - vectors;
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using vmms_t = vmm_range_t<vmm_t>;
+
+    const Reg64 a_ = general_.take("a of three rows", rax),
+                a_high_ = general_.take("a of the other rows", rbx),
+                a_pitch_ = general_.take("pitch of a", rsi),
+                b_ = general_.take("quads of b", rcx),
+                c_high_ = general_.take("c of the other rows", r11),
+                c_pitch_ = general_.take("pitch of c", r9),
+                parameters_high_
+                = general_.take("parameters of the other rows", r14),
+                quads_ = general_.take("quads to go", r10);
+    // Free outside the loop of quads.
+    const Reg64 &at_ = quads_;
+    vector_registers_t<isa> vectors_;
+    const vmms_t sums_ = vectors_.take("sums", sum_count),
+                 vmms_b_ = vectors_.take_last("b", vectors),
+                 vmms_a_ = vectors_.take("a", vectors_.free_count());
 
     // Where a vector of the slice lies in a panel's quad, or in its columns.
     size_t place(int v) const {
@@ -53,45 +62,40 @@ private:
     }
     bool begins_line(int v) const { return place(v) % line == 0; }
 
-    void clear(const Vmm &x) {
-        if constexpr (is_avx512) vpxord(x, x, x);
-        else vpxor(x, x, x);
-    }
-    void load(const Vmm &x, const Address &from) {
-        if constexpr (is_avx512) vmovdqu32(x, from);
-        else vmovdqu(x, from);
-    }
-    void dot(const Vmm &sums, const Vmm &u8, const Vmm &s8) {
-        vpdpbusd(sums, u8, s8, is_avx512 ? EvexEncoding : VexEncoding);
-    }
-
     // One row or two have sums of even and of odd quads: more in flight.
     static int sets(int rows) { return rows <= 2 ? 2 : 1; }
-    Vmm sum(int row, int v, int set = 0) const {
-        return Vmm((set * 2 + row) * vectors + v);
+    vmm_t sum(int row, int v, int set = 0) const {
+        return sums_[(set * 2 + row) * vectors + v];
     }
-    Vmm vmm_a(int i) const { return Vmm(first_a + i % (first_b - first_a)); }
-    Vmm vmm_b(int v) const { return Vmm(first_b + v); }
+    // a's broadcast in turns.
+    vmm_t vmm_a(int i) const { return vmms_a_[i % vmms_a_.count()]; }
+    vmm_t vmm_b(int v) const { return vmms_b_[v]; }
 
     RegExp row_of(const Reg64 &low, const Reg64 &high, const Reg64 &pitch,
             int row) const {
         const RegExp base(row < 3 ? low : high);
         return row % 3 == 0 ? base : base + pitch * (row % 3);
     }
-    RegExp row_of_a(int row) const { return row_of(rax, rbx, rsi, row); }
-    RegExp row_of_c(int row) const { return row_of(rdx, r11, r9, row); }
-    RegExp parameters_of(int row) const { return row_of(r12, r14, r13, row); }
+    RegExp row_of_a(int row) const {
+        return row_of(a_, a_high_, a_pitch_, row);
+    }
+    RegExp row_of_c(int row) const {
+        return row_of(c_, c_high_, c_pitch_, row);
+    }
+    RegExp parameters_of(int row) const {
+        return row_of(parameters_, parameters_high_, parameters_pitch_, row);
+    }
     void base_of_high(const Reg64 &high, const Reg64 &low, const Reg64 &pitch) {
         lea(high, ptr[pitch + pitch * 2]);
         add(high, low);
     }
 
     void load_arguments() override {
-        mov(rsi, arg(offsetof(integer_tile_t, a_pitch)));
-        base_of_high(r14, r12, r13);
-        mov(r9, arg(offsetof(integer_tile_t, c_pitch)));
-        shl(r9, 2);
-        base_of_high(r11, rdx, r9);
+        mov(a_pitch_, arg(offsetof(integer_tile_t, a_pitch)));
+        base_of_high(parameters_high_, parameters_, parameters_pitch_);
+        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(c_pitch_, 2);
+        base_of_high(c_high_, c_, c_pitch_);
     }
 
     void clear_c(int rows) override {
@@ -110,18 +114,18 @@ private:
             correct(rows);
             add_to_c(rows);
         }
-        add(r8, sizeof(integer_group_t));
-        add(r12, sizeof(row_group_t));
-        add(r14, sizeof(row_group_t));
-        dec(r15);
+        add(group_, sizeof(integer_group_t));
+        add(parameters_, sizeof(row_group_t));
+        add(parameters_high_, sizeof(row_group_t));
+        dec(groups_);
         jnz(l_group, T_NEAR);
     }
 
     void begin_group(int rows) {
-        mov(rcx, ptr[r8 + offsetof(integer_group_t, quads)]);
-        mov(rax, arg(offsetof(integer_tile_t, a)));
-        add(rax, ptr[r8 + offsetof(integer_group_t, place)]);
-        base_of_high(rbx, rax, rsi);
+        mov(b_, ptr[group_ + offsetof(integer_group_t, quads)]);
+        mov(a_, arg(offsetof(integer_tile_t, a)));
+        add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
+        base_of_high(a_high_, a_, a_pitch_);
         if (slice_ == 0) call_for_next_rows(rows);
         begin_sums(rows);
     }
@@ -140,7 +144,7 @@ private:
             vpbroadcastd(vmm_a(row),
                     ptr[parameters_of(row) + offsetof(row_group_t, short_zp)]);
         for (int v = 0; v < vectors; ++v) {
-            const Vmm x = sum(row, v, set);
+            const vmm_t x = sum(row, v, set);
             if (corrects) vpmaddwd(x, vmm_a(row), vmm_b(v));
             else clear(x);
         }
@@ -149,38 +153,38 @@ private:
     // What the next tile takes of a and c is in a core's second cache.
     void call_for_next_rows(int rows) {
         constexpr size_t most_lines = 2;
-        imul(r10, rsi, rows);
-        add(r10, rax);
+        imul(at_, a_pitch_, rows);
+        add(at_, a_);
         for (int r = 0; r < rows; ++r) {
             for (size_t i = 0; i < most_lines; ++i)
-                prefetcht0(ptr[r10 + i * line]);
-            add(r10, rsi);
+                prefetcht0(ptr[at_ + i * line]);
+            add(at_, a_pitch_);
         }
-        imul(r10, r9, rows);
-        add(r10, rdx);
+        imul(at_, c_pitch_, rows);
+        add(at_, c_);
         for (int r = 0; r < rows; ++r) {
             for (size_t at = 0; at < quad_bytes; at += line)
-                prefetcht0(ptr[r10 + at]);
-            add(r10, r9);
+                prefetcht0(ptr[at_ + at]);
+            add(at_, c_pitch_);
         }
     }
 
     void all_quads(int rows) {
         Label l_loop, l_rest, l_single, l_end;
-        mov(r10, ptr[r8 + offsetof(integer_group_t, quad_count)]);
-        sub(r10, unroll);
+        mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
+        sub(quads_, unroll);
         jl(l_rest, T_NEAR);
         align(32);
         L(l_loop);
         quads(rows, unroll);
-        sub(r10, unroll);
+        sub(quads_, unroll);
         jge(l_loop, T_NEAR);
         L(l_rest);
-        add(r10, unroll);
+        add(quads_, unroll);
         jz(l_end, T_NEAR);
         L(l_single);
         quads(rows, 1);
-        dec(r10);
+        dec(quads_);
         jnz(l_single, T_NEAR);
         L(l_end);
         if (sets(rows) == 1) return;
@@ -191,9 +195,9 @@ private:
 
     void quads(int rows, int count) {
         if (count == unroll && format_.depth_stride == 1)
-            ask_for_piece(*this, rbp);
+            ask_for_piece(*this, asked_);
         for (int i = 0; i < count; ++i) {
-            const auto quad = rcx + static_cast<size_t>(i) * quad_bytes;
+            const auto quad = b_ + static_cast<size_t>(i) * quad_bytes;
             for (int v = 0; v < vectors; ++v) {
                 load(vmm_b(v), ptr[quad + place(v)]);
                 if (!format_.has_short_sums && begins_line(v))
@@ -203,12 +207,12 @@ private:
                 vpbroadcastd(vmm_a(r),
                         ptr[row_of_a(r) + static_cast<size_t>(i) * 4]);
                 for (int v = 0; v < vectors; ++v)
-                    dot(sum(r, v, i % sets(rows)), vmm_b(v), vmm_a(r));
+                    dot4(sum(r, v, i % sets(rows)), vmm_b(v), vmm_a(r));
             }
         }
-        add(rcx, static_cast<uint32_t>(count) * quad_bytes);
-        add(rax, static_cast<uint32_t>(count) * 4);
-        if (rows > 3) add(rbx, static_cast<uint32_t>(count) * 4);
+        add(b_, static_cast<uint32_t>(count) * quad_bytes);
+        add(a_, static_cast<uint32_t>(count) * 4);
+        if (rows > 3) add(a_high_, static_cast<uint32_t>(count) * 4);
     }
 
     void correct(int rows) {
@@ -221,27 +225,18 @@ private:
     }
 
     void load_columns(size_t offset) {
-        mov(r10, ptr[r8 + offsetof(integer_group_t, columns)]);
+        mov(at_, ptr[group_ + offsetof(integer_group_t, columns)]);
         for (int v = 0; v < vectors; ++v)
-            vmovups(vmm_b(v), ptr[r10 + offset + place(v)]);
+            vmovups(vmm_b(v), ptr[at_ + offset + place(v)]);
     }
 
     void subtract(int rows, size_t of_columns, size_t of_row) {
         load_columns(of_columns);
         for (int r = 0; r < rows; ++r)
             for (int v = 0; v < vectors; ++v) {
-                multiply(vmm_a(v), vmm_b(v), parameters_of(r) + of_row);
+                multiply_low(vmm_a(v), vmm_b(v), parameters_of(r) + of_row);
                 vpsubd(sum(r, v), sum(r, v), vmm_a(v));
             }
-    }
-
-    void multiply(const Vmm &to, const Vmm &by, const RegExp &one) {
-        if constexpr (is_avx512) {
-            vpmulld(to, by, ptr_b[one]);
-            return;
-        }
-        vpbroadcastd(to, ptr[one]);
-        vpmulld(to, to, by);
     }
 
     void add_to_c(int rows) {

@@ -3,21 +3,18 @@
 
 #include <cstddef>
 
-#include "kernels/jit/generator.hpp"
+#include "kernels/jit/simd.hpp"
 #include "kernels/matmul/jit_integer_code.hpp"
 
 namespace dnnl_dequant {
 
 /// What generated code of a tile of integers is, whatever its weights are: the
 /// arguments, and code of its own for each number of rows.
-///
-/// Registers: rdi the tile; r8 the group; r15 groups to go; r12 r13 parameters
-/// of rows, and their pitch; rdx c; rbp what is asked for.
-class jit_integer_tile_t : public jit_generator_t {
+class jit_integer_tile_t : public jit_simd_t {
 protected:
     jit_integer_tile_t(
             const char *name, const integer_format_t &format, int most_rows)
-        : jit_generator_t(name)
+        : jit_simd_t(name)
         , format_(format)
         , most_rows_(most_rows) {}
 
@@ -30,13 +27,13 @@ protected:
 
     void generate() final {
         preamble();
-        mov(r12, arg(offsetof(integer_tile_t, row_groups)));
-        imul(r13, arg(offsetof(integer_tile_t, row_groups_pitch)),
+        mov(parameters_, arg(offsetof(integer_tile_t, row_groups)));
+        imul(parameters_pitch_, arg(offsetof(integer_tile_t, row_groups_pitch)),
                 sizeof(row_group_t));
-        mov(r8, arg(offsetof(integer_tile_t, groups)));
-        mov(r15, arg(offsetof(integer_tile_t, group_count)));
-        mov(rbp, arg(asked_at));
-        mov(rdx, arg(offsetof(integer_tile_t, c)));
+        mov(group_, arg(offsetof(integer_tile_t, groups)));
+        mov(groups_, arg(offsetof(integer_tile_t, group_count)));
+        mov(asked_, arg(asked_at));
+        mov(c_, arg(offsetof(integer_tile_t, c)));
         load_arguments();
         Xbyak::Label l_end;
         for (int rows = most_rows_; rows > 0; --rows) {
@@ -49,11 +46,18 @@ protected:
             L(l_next);
         }
         L(l_end);
-        mov(arg(asked_at), rbp);
+        mov(arg(asked_at), asked_);
         postamble();
     }
 
     const integer_format_t format_;
+    const Xbyak::Reg64 group_ = general_.take("group", r8),
+                       groups_ = general_.take("groups to go", r15),
+                       parameters_ = general_.take("parameters of rows", r12),
+                       parameters_pitch_
+                       = general_.take("pitch of parameters", r13),
+                       c_ = general_.take("c", rdx),
+                       asked_ = general_.take("weights asked for", rbp);
 
 private:
     const int most_rows_;

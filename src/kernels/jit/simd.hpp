@@ -1,0 +1,63 @@
+#ifndef KERNELS_JIT_SIMD_HPP
+#define KERNELS_JIT_SIMD_HPP
+
+#include "kernels/jit/generator.hpp"
+
+namespace dnnl_dequant {
+
+/// The operations whose instructions differ from one instruction set to the
+/// next, so that a generator for several need not ask which one it is for: Zmm
+/// are encoded for AVX-512, Ymm and Xmm for AVX2.
+class jit_simd_t : public jit_generator_t {
+protected:
+    using Vmm = Xbyak::Xmm; // of any width
+
+    explicit jit_simd_t(const char *name)
+        : jit_generator_t(name) {}
+
+    /// All bits 0.
+    void clear(const Vmm &x) { bit_xor(x, x, x); }
+    /// Integers, from an address of any alignment.
+    void load(const Vmm &to, const Xbyak::Address &from) {
+        if (to.isZMM()) vmovdqu32(to, from);
+        else vmovdqu(to, from);
+    }
+    void copy(const Vmm &to, const Vmm &from) {
+        if (to.isZMM()) vmovdqa32(to, from);
+        else vmovdqa(to, from);
+    }
+    void bit_and(const Vmm &to, const Vmm &x, const Xbyak::Operand &y) {
+        if (to.isZMM()) vpandd(to, x, y);
+        else vpand(to, x, y);
+    }
+    void bit_or(const Vmm &to, const Vmm &x, const Xbyak::Operand &y) {
+        if (to.isZMM()) vpord(to, x, y);
+        else vpor(to, x, y);
+    }
+    void bit_xor(const Vmm &to, const Vmm &x, const Xbyak::Operand &y) {
+        if (to.isZMM()) vpxord(to, x, y);
+        else vpxor(to, x, y);
+    }
+    /// Each lane by the 32 bits at `one`, modulo 2^32. `to` is not `x`.
+    void multiply_low(const Vmm &to, const Vmm &x, const Xbyak::RegExp &one) {
+        if (to.isZMM()) {
+            vpmulld(to, x, ptr_b[one]);
+            return;
+        }
+        vpbroadcastd(to, ptr[one]);
+        vpmulld(to, to, x);
+    }
+    /// sums += four products of bytes a lane, modulo 2^32: VNNI, of 256 bits
+    /// AVX-VNNI.
+    void dot4(const Vmm &sums, const Vmm &u8, const Xbyak::Operand &s8) {
+        vpdpbusd(sums, u8, s8,
+                sums.isZMM() ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
+    }
+
+    /// What the general registers are for.
+    general_registers_t general_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
