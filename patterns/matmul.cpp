@@ -4,19 +4,16 @@
 //
 // What follows goes on with the product as the value.
 
+#include "patterns/product.hpp"
+
 #include "base/convert.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
-#include "patterns/patterns.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-bool flag(const op_record_t &op, int name) {
-    const auto *value = find_attribute<std::vector<uint8_t>>(op, name);
-    return value != nullptr && !value->empty() && value->front() != 0;
-}
 
 // Swaps the last two dimensions.
 void transpose(chain_t &chain) {
@@ -27,7 +24,6 @@ void transpose(chain_t &chain) {
     chain.transpose(order);
 }
 
-// A value of the op's, its last two dimensions as the product has them.
 result_t compose_factor(const scope_t &scope, const op_record_t &op,
         size_t index, composition_t &factor) {
     const bool dequantized = compose_dequantized(scope, op, index, factor);
@@ -39,6 +35,18 @@ result_t compose_factor(const scope_t &scope, const op_record_t &op,
     }
     if (index == 1 && !factor.dequantizes)
         return refuse(op, "its weights are a product themselves");
+    return finish_factor(op, index, factor);
+}
+
+} // namespace
+
+bool has_flag(const op_record_t &op, int name) {
+    const auto *value = find_attribute<std::vector<uint8_t>>(op, name);
+    return value != nullptr && !value->empty() && value->front() != 0;
+}
+
+result_t finish_factor(
+        const op_record_t &op, size_t index, composition_t &factor) {
     chain_t &chain = factor.chain;
     const char *const name = index == 0 ? "src" : "weights";
     if (!chain.has_shape())
@@ -49,8 +57,8 @@ result_t compose_factor(const scope_t &scope, const op_record_t &op,
     if (!is_result_type(chain.type()))
         return refuse(op, text(name, " is of type ", to_string(chain.type()),
                                   "; expected f32, bf16 or f16"));
-    if (flag(op, index == 0 ? dnnl_graph_op_attr_transpose_a
-                            : dnnl_graph_op_attr_transpose_b))
+    if (has_flag(op, index == 0 ? dnnl_graph_op_attr_transpose_a
+                                : dnnl_graph_op_attr_transpose_b))
         transpose(chain);
     // What is multiplied is f32, of what the graph has rounded.
     chain.set_type(data_type_t::f32);
@@ -83,30 +91,16 @@ result_t product_shape(const op_record_t &op, const dims_t &src,
     return {};
 }
 
-} // namespace
-
-result_t compose_matmul(const scope_t &scope, const op_record_t &op,
-        composition_t &composition) {
-    auto product = std::make_shared<product_t>();
-    product->src.depth = product->weights.depth = composition.depth;
-    result_t result = compose_factor(scope, op, 1, product->weights);
-    if (result.ok()) result = compose_factor(scope, op, 0, product->src);
-    dims_t shape;
-    if (result.ok())
-        result = product_shape(op, product->src.chain.shape(),
-                product->weights.chain.shape(), shape);
-    if (!result.ok()) return result;
-
-    composition.chain.begin(data_type_t::f32, shape, dense_strides(shape));
+result_t begin_product(const scope_t &scope, const op_record_t &op,
+        std::shared_ptr<product_t> product, composition_t &composition) {
+    composition.chain.begin(
+            data_type_t::f32, product->shape, dense_strides(product->shape));
     composition.sources = {source_t()};
-    append_ops(composition, product->src);
-    append_ops(composition, product->weights);
     composition.dequantizes = true;
-    product->shape = shape;
     composition.product = std::move(product);
     if (op.inputs.size() > 2) {
         chain_t::view_t view;
-        result = broadcast_view(
+        result_t result = broadcast_view(
                 op, 2, scope.known(op.inputs[2]), composition.chain, view);
         if (result.ok())
             result = apply_input(step_kind_t::add, op, 2, view, composition);
@@ -114,6 +108,31 @@ result_t compose_matmul(const scope_t &scope, const op_record_t &op,
     }
     composition.chain.set_type(type_of(op.outputs[0]));
     return finish_op(scope, op, composition);
+}
+
+result_t compose_matmul(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    composition_t attention;
+    attention.depth = composition.depth;
+    const result_t attends = compose_attention(scope, op, attention);
+    if (attends.ok()) {
+        composition = std::move(attention);
+        return attends;
+    }
+    // Its second product may be ours all the same.
+    if (!attends.reason.empty())
+        log_refusal(log_dispatch, "fuse", attends.reason);
+    auto product = std::make_shared<product_t>();
+    product->src.depth = product->weights.depth = composition.depth;
+    result_t result = compose_factor(scope, op, 1, product->weights);
+    if (result.ok()) result = compose_factor(scope, op, 0, product->src);
+    if (result.ok())
+        result = product_shape(op, product->src.chain.shape(),
+                product->weights.chain.shape(), product->shape);
+    if (!result.ok()) return result;
+    append_ops(composition, product->src);
+    append_ops(composition, product->weights);
+    return begin_product(scope, op, std::move(product), composition);
 }
 
 } // namespace dnnl_dequant

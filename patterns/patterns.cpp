@@ -42,6 +42,12 @@ result_t check_problem(const op_record_t &root, const chain_t &chain) {
     return result.ok() ? result : refuse(root, result.reason, result.status);
 }
 
+partition_kind_t kind_of(const composition_t &composition) {
+    if (!composition.product) return partition_kind_t::chain;
+    return composition.product->attention ? partition_kind_t::attention
+                                          : partition_kind_t::matmul;
+}
+
 bool takes_in_others(const composition_t &composition, const op_record_t &op) {
     return std::any_of(composition.ops.begin(), composition.ops.end(),
             [&](const op_record_t *other) { return other != &op; });
@@ -103,9 +109,8 @@ result_t match_at(
     result_t composed = compose(scope, root, composition);
     if (composed.ok()) composed = check_problem(root, composition.chain);
     if (composed.ok() && composition.ops.size() > 1) {
-        match = {composition.product ? partition_kind_t::matmul
-                                     : partition_kind_t::chain,
-                composition.ops, composition.dequantizes};
+        match = {
+                kind_of(composition), composition.ops, composition.dequantizes};
         return {};
     }
     const bool quantizes = is_quantize(root) || is_range_quantize(root);

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
+#include "lower/attention.hpp"
 #include "lower/dynamic_quantize.hpp"
 #include "lower/matmul.hpp"
 #include "lower/ports.hpp"
@@ -127,6 +128,8 @@ result_t lower(const partition_t &partition,
     if (!result.ok()) return result;
     for (const size_t tensor : composition.must_be_zero)
         lowered.must_be_zero.push_back(*find_port(lowered.inputs, tensor));
+    if (composition.product && composition.product->attention)
+        return lower_attention(partition, composition, isa, lowered);
     if (composition.product)
         return lower_matmul(partition, composition,
                 {isa, threads, partition.fpmath_mode}, keeps_constants,

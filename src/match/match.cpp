@@ -12,6 +12,7 @@ const char *to_string(partition_kind_t kind) {
     case partition_kind_t::quantize: return "quantize";
     case partition_kind_t::chain: return "chain";
     case partition_kind_t::matmul: return "matmul";
+    case partition_kind_t::attention: return "attention";
     }
     return "unknown";
 }
@@ -26,12 +27,27 @@ dims_t strides_or_dense(const logical_tensor_t &tensor) {
                                : dense_strides(dims_of(tensor));
 }
 
+namespace {
+
+size_t tensor_count(const attention_t &attention) {
+    size_t count = tensor_count(attention.query) + tensor_count(attention.keys);
+    for (const score_part_t &part : attention.parts) {
+        count += part.steps.sources.size() - 1;
+        if (part.mask.kind == score_mask_t::kind_t::tensor) ++count;
+        if (part.mask.kind != score_mask_t::kind_t::none)
+            count += 1 + part.mask.offsets.size();
+    }
+    return count;
+}
+
+} // namespace
+
 size_t tensor_count(const composition_t &composition) {
     size_t count = composition.sources.size();
-    if (composition.product)
-        count += tensor_count(composition.product->src)
-                 + tensor_count(composition.product->weights);
-    return count;
+    if (!composition.product) return count;
+    const product_t &product = *composition.product;
+    if (product.attention) count += tensor_count(*product.attention);
+    return count + tensor_count(product.src) + tensor_count(product.weights);
 }
 
 void append_ops(composition_t &composition, const composition_t &other) {
@@ -78,7 +94,11 @@ result_t finish_op(const scope_t &scope, const op_record_t &op,
         composition_t &composition) {
     const logical_tensor_t output = scope.known(op.outputs[0]);
     chain_t &chain = composition.chain;
-    if (tensor_count(composition) > max_chain_operands)
+    const bool is_attention
+            = composition.product && composition.product->attention;
+    // No kernel of attention takes all of them.
+    if (tensor_count(composition)
+            > (is_attention ? max_operands : max_chain_operands))
         return refuse(op, "too many tensors for one kernel");
     if (type_of(output) != chain.type()) {
         if (!is_result_type(type_of(output)))

@@ -16,6 +16,7 @@ enum class partition_kind_t {
     quantize,   // one quantize op
     chain,      // a dequantize and ops around it, or a copy
     matmul,     // a product with dequantized weights, and ops behind it
+    attention,  // over dequantized keys or values, and ops behind it
 };
 
 const char *to_string(partition_kind_t kind);
@@ -76,11 +77,54 @@ struct composition_t {
     std::shared_ptr<const product_t> product;
 };
 
+struct attention_t;
+
 /// The rows of src, [..., rows, depth], times weights, [..., depth, columns],
 /// in f32. Dimensions before the last two are alike, or 1 or missing in one.
 struct product_t {
     composition_t src, weights;
     dims_t shape;
+    /// Where src is the SoftMax of scores: these, and src is empty.
+    std::shared_ptr<const attention_t> attention;
+};
+
+/// Which scores count; the others are replaced by one value.
+struct score_mask_t {
+    enum class kind_t {
+        none,
+        tensor, // those where a boolean tensor is true, or is false
+        causal, // those whose token is no later than their row, plus offsets
+    };
+    /// An s32 of one element that is added, or subtracted.
+    struct offset_t {
+        size_t tensor;
+        bool is_subtracted;
+    };
+
+    kind_t kind = kind_t::none;
+    size_t condition = 0; // the boolean tensor, a byte an element
+    dims_t strides;       // its own, over the scores' dimensions
+    bool keeps_where_true = true;
+    std::vector<offset_t> offsets;
+    size_t fill = 0; // a tensor of one element
+    data_type_t fill_type = data_type_t::f32;
+};
+
+/// The scores, as far as steps of a chain go, which are a value of f32; then
+/// those that do not count are replaced.
+struct score_part_t {
+    composition_t steps; // operand 0 is the scores before, of no tensor
+    score_mask_t mask;
+};
+
+/// SoftMax(parts(query * keys)) along the tokens: query [..., rows, head], keys
+/// [..., head, tokens].
+struct attention_t {
+    composition_t query, keys;
+    dims_t scores; // shape
+    std::vector<score_part_t> parts;
+    /// A row all of whose scores are -infinity has weights of 0, not NaN.
+    bool masked_rows_are_zero = false;
 };
 
 /// Tensors that a value is made of, those of its product among them.

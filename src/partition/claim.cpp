@@ -154,7 +154,9 @@ private:
                             + ": oneDNN multiplies its integers as such");
             return false;
         }
-        return homes.size() > 1 || ops == 1;
+        // oneDNN's own keeps all scores in memory, and runs reference code.
+        return homes.size() > 1 || ops == 1
+               || match.kind == partition_kind_t::attention;
     }
 
     // oneDNN's product of two statically quantized tensors.

@@ -1,0 +1,130 @@
+#ifndef KERNELS_ATTENTION_ATTENTION_HPP
+#define KERNELS_ATTENTION_ATTENTION_HPP
+
+#include <vector>
+
+#include "kernels/matmul/block_kernels.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/stage.hpp"
+
+namespace dnnl_dequant {
+
+/// Where the operands of a part of attention stand among the partition's.
+struct operand_range_t {
+    size_t first = 0, count = 0;
+};
+
+/// Which scores of a tile count; the others become one value.
+struct attention_mask_t {
+    enum class kind_t { none, tensor, causal } kind = kind_t::none;
+    bool keeps_where_true = true;
+    /// tensor: the operand, bytes; its strides over the scores' dimensions.
+    size_t condition = 0;
+    dims_t strides;
+    /// causal: operands of s32, added to a row's index or subtracted. A token
+    /// counts whose index is no larger.
+    struct offset_t {
+        size_t operand;
+        bool is_subtracted;
+    };
+    std::vector<offset_t> offsets;
+    size_t fill = 0; // operand, one element
+    data_type_t fill_type = data_type_t::f32;
+};
+
+/// A part of what becomes of the scores: steps in place, then a mask.
+struct attention_part_t {
+    /// Row block, token block; operand 0 and dst are the tile. No operands
+    /// where there are no steps.
+    block_kernels_t steps;
+    operand_range_t operands; // but for the tile
+    attention_mask_t mask;
+};
+
+/// Attention, cut into blocks of rows that share keys and values, and into
+/// blocks of tokens.
+struct attention_plan_t {
+    struct row_block_t {
+        dim_t first, rows;
+        size_t keys, values; // indices of their outer axes
+    };
+
+    dims_t scores; // shape: batches, rows, tokens
+    dim_t head = 0, cols = 0;
+    std::vector<row_block_t> row_blocks;
+    std::vector<dim_t> token_blocks; // sizes
+    /// So many blocks of tokens each are done by themselves, and then joined:
+    /// where there are too few blocks of rows to give every thread some.
+    size_t blocks_a_split = 0;
+    /// Floats from row to row of scores, and of the result.
+    dim_t tile_pitch = 0, cols_pitch = 0;
+    bool masked_rows_are_zero = false;
+
+    std::shared_ptr<const gemm_t> gemm;
+    block_kernels_t query;  // row block; to rows of floats
+    block_kernels_t keys;   // outer, whole, token block; [head, tokens]
+    block_kernels_t values; // outer, token block, whole; [tokens, columns]
+    std::vector<attention_part_t> parts;
+    /// e^(score + operand 1's row), in place: row block, token block.
+    block_kernels_t exp;
+    block_kernels_t result; // row block; operand 0 is the sums
+
+    operand_range_t query_operands, keys_operands, values_operands,
+            result_operands; // of the result: but for the sums
+};
+
+/// dst = steps(SoftMax(parts(query * keys)) * values) in one pass over keys and
+/// values: of each block of tokens the scores, their maxima and sums and the
+/// weighted values so far are kept, never all scores.
+///
+/// Scores and sums are f32. The weights are not rounded to the types that the
+/// graph gives them in between, which is closer to what they stand for.
+class attention_kernel_t {
+public:
+    explicit attention_kernel_t(attention_plan_t plan);
+
+    /// "attention_" and what multiplies.
+    const char *name() const { return name_.c_str(); }
+
+    friend workload_t make_workload(
+            const std::shared_ptr<const attention_kernel_t> &attention);
+
+private:
+    // Floats of a thread's own memory, one behind the other.
+    struct places_t {
+        dim_t query, packed, tile, keys, values, sums, maxima, totals, shifts,
+                end;
+    };
+    struct memory_t;
+
+    dim_t splits() const;
+    dim_t partial_floats() const;
+    void run_unit(const stage_memory_t &memory, dim_t unit) const noexcept;
+    void join_splits(const stage_memory_t &memory, dim_t block) const noexcept;
+    void attend(const stage_memory_t &memory, size_t row_block, size_t begin,
+            size_t end, const memory_t &own) const noexcept;
+    void load_query(const stage_memory_t &memory, size_t row_block,
+            const memory_t &own) const noexcept;
+    void compute_scores(const stage_memory_t &memory, size_t row_block,
+            size_t token_block, const memory_t &own) const noexcept;
+    void apply_mask(const stage_memory_t &memory, const attention_mask_t &mask,
+            size_t row_block, size_t token_block, float *tile) const noexcept;
+    void weigh(size_t row_block, size_t token_block, bool is_first,
+            const memory_t &own) const noexcept;
+    bool counts_for_nothing(const stage_memory_t &memory, size_t row_block,
+            size_t token_block, const memory_t &own) const noexcept;
+    void store(const stage_memory_t &memory, size_t row_block,
+            const memory_t &own) const noexcept;
+    dim_t last_token(const stage_memory_t &memory, const attention_mask_t &mask,
+            dim_t row) const noexcept;
+
+    const attention_plan_t plan_;
+    const std::string name_;
+    places_t places_;
+    dim_t most_rows_ = 0;
+    std::vector<dim_t> first_tokens_; // of each block
+};
+
+} // namespace dnnl_dequant
+
+#endif

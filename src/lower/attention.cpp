@@ -1,0 +1,409 @@
+// dst = steps(SoftMax(parts(query * keys)) * values): how rows and tokens are
+// cut into blocks, and the kernels that make each block. What a block of the
+// query is, of keys, values, scores or dst, is a problem like any other.
+
+#include "lower/attention.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
+#include "kernels/attention/attention.hpp"
+#include "lower/blocks.hpp"
+#include "lower/ports.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using axis_t = block_kernels_t::axis_t;
+
+// Rows whose scores, query and sums stay in a core's second cache beside the
+// keys and values of a block of tokens.
+constexpr dim_t most_rows = 48, most_tokens = 128;
+// With fewer blocks of rows than this the tokens are split, in blocks of at
+// least so many. Neither depends on the threads, nor do results.
+constexpr dim_t enough_blocks = 16, tokens_a_split = 512;
+
+class lowering_t {
+public:
+    lowering_t(const composition_t &composition, isa_t isa, lowered_t &lowered)
+        : composition_(composition)
+        , product_(*composition.product)
+        , attention_(*composition.product->attention)
+        , isa_(isa)
+        , lowered_(lowered)
+        , dst_(lowered.outputs.front())
+        , shape_(attention_.scores)
+        , rank_(shape_.size())
+        , stored_(composition.chain) {}
+
+    result_t run() {
+        result_t result = make_gemm(isa_, plan_.gemm);
+        if (!result.ok()) return result;
+        plan_.scores = shape_;
+        plan_.head = attention_.query.chain.shape().back();
+        plan_.cols = product_.shape.back();
+        plan_.masked_rows_are_zero = attention_.masked_rows_are_zero;
+        plan_.parts.resize(attention_.parts.size());
+        note_operands();
+        stored_.place_dst(strides_of(dst_));
+        result = stored_.order_by_first(product_.shape);
+        if (!result.ok()) return result;
+        if (element_count(lowered_.problem) > 0) {
+            cut_tokens();
+            cut_rows();
+            note_row_blocks();
+            result = make_blocks();
+        }
+        if (!result.ok()) return result;
+        const auto attention
+                = std::make_shared<const attention_kernel_t>(std::move(plan_));
+        lowered_.implementation.name = attention->name();
+        lowered_.implementation.workload = make_workload(attention);
+        return {};
+    }
+
+private:
+    // --- operands: the query's, the keys', the values', the parts', the
+    // result's
+
+    operand_range_t add(const composition_t &composition, size_t skipped) {
+        const auto before = static_cast<int>(lowered_.constants.size());
+        operand_range_t range;
+        range.first = lowered_.operands.size();
+        for (size_t i = skipped; i < composition.sources.size(); ++i) {
+            source_t source = composition.sources[i];
+            if (source.constant >= 0) source.constant += before;
+            lowered_.operands.push_back(source);
+        }
+        lowered_.constants.insert(lowered_.constants.end(),
+                composition.constants.begin(), composition.constants.end());
+        range.count = lowered_.operands.size() - range.first;
+        return range;
+    }
+
+    size_t add(size_t tensor) {
+        lowered_.operands.push_back({tensor, -1});
+        return lowered_.operands.size() - 1;
+    }
+
+    void note_operands() {
+        plan_.query_operands = add(attention_.query, 0);
+        plan_.keys_operands = add(attention_.keys, 0);
+        plan_.values_operands = add(product_.weights, 0);
+        for (size_t p = 0; p < plan_.parts.size(); ++p) {
+            plan_.parts[p].operands = add(attention_.parts[p].steps, 1);
+            note_mask(attention_.parts[p].mask, plan_.parts[p].mask);
+        }
+        plan_.result_operands = add(composition_, 1);
+        add(dst_.id);
+        ++plan_.result_operands.count;
+    }
+
+    void note_mask(const score_mask_t &from, attention_mask_t &to) {
+        using from_kind_t = score_mask_t::kind_t;
+        using to_kind_t = attention_mask_t::kind_t;
+        if (from.kind == from_kind_t::none) return;
+        to.keeps_where_true = from.keeps_where_true;
+        to.fill = add(from.fill);
+        to.fill_type = from.fill_type;
+        if (from.kind == from_kind_t::tensor) {
+            to.kind = to_kind_t::tensor;
+            to.condition = add(from.condition);
+            to.strides = from.strides;
+            return;
+        }
+        to.kind = to_kind_t::causal;
+        for (const score_mask_t::offset_t &offset : from.offsets)
+            to.offsets.push_back({add(offset.tensor), offset.is_subtracted});
+    }
+
+    // --- blocks
+
+    // A factor's extent along a dimension of the scores but their last two,
+    // which it may lack.
+    dim_t extent_of(const chain_t &factor, size_t d) const {
+        const size_t lacks = rank_ - factor.shape().size();
+        return d < lacks ? 1 : factor.shape()[d - lacks];
+    }
+
+    const chain_t &query() const { return attention_.query.chain; }
+    const chain_t &keys() const { return attention_.keys.chain; }
+    const chain_t &values() const { return product_.weights.chain; }
+
+    void cut_tokens() {
+        const dim_t all = shape_.back();
+        const size_t in_keys = keys().shape().size() - 1;
+        const size_t in_values = values().shape().size() - 2;
+        tokens_ = pick_size(
+                all, most_tokens, plan_.gemm->panel(), [&](dim_t size) {
+            return keys().cuts_evenly(in_keys, size)
+                   && values().cuts_evenly(in_values, size)
+                   && cuts_parts(rank_ - 1, size);
+        });
+        for (dim_t at = 0; at < all; at += tokens_)
+            plan_.token_blocks.push_back(std::min(tokens_, all - at));
+        plan_.tile_pitch = round_up(tokens_, plan_.gemm->panel());
+        plan_.cols_pitch = round_up(plan_.cols, plan_.gemm->panel());
+    }
+
+    bool cuts_parts(size_t d, dim_t size) const {
+        return std::all_of(attention_.parts.begin(), attention_.parts.end(),
+                [&](const score_part_t &part) {
+            return part.steps.chain.cuts_evenly(d, size);
+        });
+    }
+
+    // Rows of all queries that share keys and values, from the innermost
+    // dimension outwards.
+    void cut_rows() {
+        row_sizes_.assign(rank_ - 1, 1);
+        dim_t rows = 1;
+        for (size_t d = rank_ - 1; d-- > 0;) {
+            const bool is_shared
+                    = d + 2 == rank_
+                      || (extent_of(keys(), d) == 1
+                              && extent_of(values(), d) == 1
+                              && extent_of(query(), d) == shape_[d]);
+            if (!is_shared && shape_[d] > 1) break;
+            row_sizes_[d] = pick_size(shape_[d],
+                    std::max<dim_t>(most_rows / rows, 1), 1, [&](dim_t size) {
+                return query().cuts_evenly(
+                               d + query().shape().size() - rank_, size)
+                       && cuts_parts(d, size) && stored_.cuts_evenly(d, size);
+            });
+            rows *= row_sizes_[d];
+            if (row_sizes_[d] < shape_[d]) break;
+        }
+    }
+
+    void note_row_blocks() {
+        dims_t at(rank_ - 1, 0);
+        bool goes_on = true;
+        while (goes_on) {
+            dims_t own;
+            attention_plan_t::row_block_t block {0, 1, 0, 0};
+            dim_t of_keys = 0, of_values = 0;
+            for (size_t d = 0; d + 1 < rank_; ++d) {
+                own.push_back(std::min(row_sizes_[d], shape_[d] - at[d]));
+                block.rows *= own.back();
+                block.first = block.first * shape_[d] + at[d];
+                if (d + 2 == rank_) break;
+                const dim_t keys_extent = extent_of(keys(), d);
+                const dim_t values_extent = extent_of(values(), d);
+                of_keys = of_keys * keys_extent
+                          + (keys_extent == 1 ? 0 : at[d]);
+                of_values = of_values * values_extent
+                            + (values_extent == 1 ? 0 : at[d]);
+            }
+            block.keys = static_cast<size_t>(of_keys);
+            block.values = static_cast<size_t>(of_values);
+            plan_.row_blocks.push_back(block);
+            row_dims_.push_back(own);
+            goes_on = false;
+            for (size_t d = at.size(); d-- > 0 && !goes_on;) {
+                at[d] += row_sizes_[d];
+                goes_on = at[d] < shape_[d];
+                if (!goes_on) at[d] = 0;
+            }
+        }
+        const auto blocks = static_cast<dim_t>(plan_.row_blocks.size());
+        if (blocks < enough_blocks)
+            plan_.blocks_a_split = static_cast<size_t>(
+                    std::max<dim_t>(tokens_a_split / tokens_, 1));
+    }
+
+    // --- kernels
+
+    // Blocks of a dimension of the scores, in a chain that may lack it.
+    axis_t axis_of(const chain_t &chain, size_t d, dim_t size) const {
+        if (extent_of(chain, d) == shape_[d])
+            return block_axis(chain, d + chain.shape().size() - rank_, size);
+        axis_t axis;
+        const dim_t blocks = div_up(shape_[d], size);
+        axis.shapes.assign(static_cast<size_t>(blocks), 0);
+        axis.offsets.assign(
+                static_cast<size_t>(blocks) * chain.operand_count(), 0);
+        return axis;
+    }
+
+    // Blocks of rows, of a chain with its dst.
+    axis_t rows_axis(const chain_t &chain) const {
+        axis_t rows = whole_axis(chain.operand_count());
+        for (size_t d = 0; d + 1 < rank_; ++d)
+            rows = combined_axis(rows, axis_of(chain, d, row_sizes_[d]));
+        return rows;
+    }
+
+    // A chain with a dst that is a block's own.
+    static chain_t with_own_dst(chain_t chain) {
+        chain.place_dst(dims_t(chain.shape().size(), 0));
+        return chain;
+    }
+
+    // Row-major strides with `pitch` from row to row.
+    static dims_t strides_with(const dims_t &sizes, dim_t pitch) {
+        dims_t strides = dense_strides(sizes);
+        for (size_t d = 0; d + 1 < sizes.size(); ++d)
+            strides[d] = strides[d] / std::max<dim_t>(sizes.back(), 1) * pitch;
+        return strides;
+    }
+
+    result_t make_blocks() {
+        result_t result = make_query();
+        if (result.ok())
+            result = make_factor(keys(), keys().shape().size() - 1,
+                    {plan_.tile_pitch, 1}, plan_.keys);
+        if (result.ok())
+            result = make_factor(values(), values().shape().size() - 2,
+                    {plan_.cols_pitch, 1}, plan_.values);
+        for (size_t p = 0; p < plan_.parts.size() && result.ok(); ++p)
+            result = make_part(
+                    attention_.parts[p].steps.chain, plan_.parts[p].steps);
+        if (result.ok()) result = make_exp();
+        return result.ok() ? make_result() : result;
+    }
+
+    result_t make_query() {
+        if (plan_.head == 0) return {};
+        const chain_t chain = with_own_dst(query());
+        plan_.query = block_kernels_t(operand_types(query(), data_type_t::f32),
+                {rows_axis(chain), whole_axis(chain.operand_count()),
+                        whole_axis(chain.operand_count())});
+        return make_kernels(plan_.query, isa_,
+                [&](size_t row, size_t, size_t, problem_t &problem) {
+            const size_t lacks = rank_ - query().shape().size();
+            dims_t sizes;
+            for (size_t d = lacks; d + 1 < rank_; ++d)
+                sizes.push_back(
+                        extent_of(query(), d) == 1 ? 1 : row_dims_[row][d]);
+            sizes.push_back(plan_.head);
+            return query().block(sizes).finish(
+                    strides_with(sizes, plan_.head), problem);
+        });
+    }
+
+    // Keys or values: every batch, every block of tokens.
+    result_t make_factor(const chain_t &factor, size_t tokens,
+            const dims_t &last_strides, block_kernels_t &kernels) {
+        if (plan_.head == 0 && &kernels == &plan_.keys) return {};
+        const chain_t chain = with_own_dst(factor);
+        const size_t rank = chain.shape().size();
+        axis_t outer = whole_axis(chain.operand_count());
+        for (size_t d = 0; d + 2 < rank; ++d)
+            outer = combined_axis(outer, block_axis(chain, d, 1));
+        const axis_t whole = whole_axis(chain.operand_count());
+        const axis_t blocks = block_axis(chain, tokens, tokens_);
+        const bool is_last = tokens + 1 == rank;
+        kernels = block_kernels_t(operand_types(factor, data_type_t::f32),
+                {outer, is_last ? whole : blocks, is_last ? blocks : whole});
+        return make_kernels(kernels, isa_,
+                [&](size_t, size_t i, size_t j, problem_t &problem) {
+            dims_t sizes(rank, 1), strides(rank, 0);
+            sizes[rank - 2] = factor.shape()[rank - 2];
+            sizes[rank - 1] = factor.shape()[rank - 1];
+            sizes[tokens] = plan_.token_blocks[is_last ? j : i];
+            strides[rank - 2] = last_strides[0];
+            strides[rank - 1] = last_strides[1];
+            return factor.block(sizes).finish(strides, problem);
+        });
+    }
+
+    // Steps on the tile, in place.
+    result_t make_part(const chain_t &steps, block_kernels_t &kernels) {
+        if (steps.steps().empty()) return {};
+        chain_t chain = steps;
+        chain.lay_first(dims_t(rank_, 0));
+        chain = with_own_dst(chain);
+        kernels = block_kernels_t(operand_types(steps, data_type_t::f32),
+                {rows_axis(chain), block_axis(chain, rank_ - 1, tokens_),
+                        whole_axis(chain.operand_count())});
+        return make_kernels(kernels, isa_,
+                [&](size_t row, size_t tokens, size_t, problem_t &problem) {
+            dims_t sizes = row_dims_[row];
+            sizes.push_back(plan_.token_blocks[tokens]);
+            const dims_t tile = strides_with(sizes, plan_.tile_pitch);
+            chain_t block = steps.block(sizes);
+            block.lay_first(tile);
+            return block.finish(tile, problem);
+        });
+    }
+
+    // e^(score + what is added to its row), in place.
+    result_t make_exp() {
+        axis_t rows, tokens;
+        std::vector<dim_t> seen;
+        for (const auto &block : plan_.row_blocks) {
+            const auto at = std::find(seen.begin(), seen.end(), block.rows);
+            rows.shapes.push_back(static_cast<size_t>(at - seen.begin()));
+            if (at == seen.end()) seen.push_back(block.rows);
+        }
+        for (const dim_t block : plan_.token_blocks)
+            tokens.shapes.push_back(block != plan_.token_blocks[0]);
+        rows.offsets.assign(rows.shapes.size() * 3, 0);
+        tokens.offsets.assign(tokens.shapes.size() * 3, 0);
+        rows.shape_count = seen.size();
+        tokens.shape_count = 2;
+        plan_.exp
+                = block_kernels_t(std::vector<data_type_t>(3, data_type_t::f32),
+                        {rows, tokens, whole_axis(3)});
+        return make_kernels(plan_.exp, isa_,
+                [&](size_t row, size_t block, size_t, problem_t &problem) {
+            const dims_t sizes {
+                    plan_.row_blocks[row].rows, plan_.token_blocks[block]};
+            const dims_t tile {plan_.tile_pitch, 1};
+            chain_t chain;
+            chain.begin(data_type_t::f32, sizes, tile);
+            const result_t result = chain.apply(
+                    step_kind_t::add, {data_type_t::f32, {{1, 1}, {0, 1}}});
+            chain.apply(function_t::exp);
+            return result.ok() ? chain.finish(tile, problem) : result;
+        });
+    }
+
+    result_t make_result() {
+        chain_t chain = stored_;
+        chain.lay_first(dims_t(rank_, 0));
+        const auto types = operand_types(chain);
+        plan_.result = block_kernels_t(
+                types, {rows_axis(chain), whole_axis(types.size()),
+                               whole_axis(types.size())});
+        return make_kernels(plan_.result, isa_,
+                [&](size_t row, size_t, size_t, problem_t &problem) {
+            dims_t sizes = row_dims_[row];
+            sizes.push_back(plan_.cols);
+            chain_t block = chain.block(sizes);
+            block.lay_first(strides_with(sizes, plan_.cols_pitch));
+            return block.finish(problem);
+        });
+    }
+
+    const composition_t &composition_;
+    const product_t &product_;
+    const attention_t &attention_;
+    const isa_t isa_;
+    lowered_t &lowered_;
+    const logical_tensor_t &dst_;
+    const dims_t shape_; // of the scores
+    const size_t rank_;
+    chain_t stored_; // from the sums to dst, in the product's dimensions
+    attention_plan_t plan_;
+    dim_t tokens_ = 1; // of a block
+    dims_t row_sizes_;
+    std::vector<dims_t> row_dims_; // of each block
+};
+
+} // namespace
+
+result_t lower_attention(const partition_t &partition,
+        const composition_t &composition, isa_t isa, lowered_t &lowered) {
+    const chain_t &chain = composition.chain;
+    logical_tensor_t &dst = lowered.outputs.front();
+    result_t result = infer_output(
+            partition, chain.shape(), dense_strides(chain.shape()), dst);
+    if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
+    return result.ok() ? lowering_t(composition, isa, lowered).run() : result;
+}
+
+} // namespace dnnl_dequant
