@@ -9,7 +9,9 @@
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 #include "kernels/attention/attention.hpp"
+#include "lower/attention_products.hpp"
 #include "lower/blocks.hpp"
+#include "lower/matmul_sizes.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -39,8 +41,6 @@ public:
         , stored_(composition.chain) {}
 
     result_t run() {
-        result_t result = make_gemm(isa_, plan_.gemm);
-        if (!result.ok()) return result;
         plan_.scores = shape_;
         plan_.head = attention_.query.chain.shape().back();
         plan_.cols = product_.shape.back();
@@ -48,7 +48,7 @@ public:
         plan_.parts.resize(attention_.parts.size());
         note_operands();
         stored_.place_dst(strides_of(dst_));
-        result = stored_.order_by_first(product_.shape);
+        result_t result = stored_.order_by_first(product_.shape);
         if (!result.ok()) return result;
         if (element_count(lowered_.problem) > 0) {
             cut_tokens();
@@ -136,16 +136,15 @@ private:
         const dim_t all = shape_.back();
         const size_t in_keys = keys().shape().size() - 1;
         const size_t in_values = values().shape().size() - 2;
-        tokens_ = pick_size(
-                all, most_tokens, plan_.gemm->panel(), [&](dim_t size) {
+        tokens_ = pick_size(all, most_tokens, panel, [&](dim_t size) {
             return keys().cuts_evenly(in_keys, size)
                    && values().cuts_evenly(in_values, size)
                    && cuts_parts(rank_ - 1, size);
         });
         for (dim_t at = 0; at < all; at += tokens_)
             plan_.token_blocks.push_back(std::min(tokens_, all - at));
-        plan_.tile_pitch = round_up(tokens_, plan_.gemm->panel());
-        plan_.cols_pitch = round_up(plan_.cols, plan_.gemm->panel());
+        plan_.tile_pitch = round_up(tokens_, panel);
+        plan_.cols_pitch = round_up(plan_.cols, panel);
     }
 
     bool cuts_parts(size_t d, dim_t size) const {
@@ -176,6 +175,7 @@ private:
             rows *= row_sizes_[d];
             if (row_sizes_[d] < shape_[d]) break;
         }
+        block_rows_ = rows;
     }
 
     void note_row_blocks() {
@@ -252,12 +252,13 @@ private:
 
     result_t make_blocks() {
         result_t result = make_query();
+        if (result.ok() && plan_.head > 0)
+            result = make_attention_keys(keys(),
+                    {isa_, block_rows_, tokens_, plan_.tile_pitch}, plan_.keys);
         if (result.ok())
-            result = make_factor(keys(), keys().shape().size() - 1,
-                    {plan_.tile_pitch, 1}, plan_.keys);
-        if (result.ok())
-            result = make_factor(values(), values().shape().size() - 2,
-                    {plan_.cols_pitch, 1}, plan_.values);
+            result = make_attention_values(values(),
+                    {isa_, block_rows_, tokens_, plan_.cols_pitch},
+                    plan_.values);
         for (size_t p = 0; p < plan_.parts.size() && result.ok(); ++p)
             result = make_part(
                     attention_.parts[p].steps.chain, plan_.parts[p].steps);
@@ -281,32 +282,6 @@ private:
             sizes.push_back(plan_.head);
             return query().block(sizes).finish(
                     strides_with(sizes, plan_.head), problem);
-        });
-    }
-
-    // Keys or values: every batch, every block of tokens.
-    result_t make_factor(const chain_t &factor, size_t tokens,
-            const dims_t &last_strides, block_kernels_t &kernels) {
-        if (plan_.head == 0 && &kernels == &plan_.keys) return {};
-        const chain_t chain = with_own_dst(factor);
-        const size_t rank = chain.shape().size();
-        axis_t outer = whole_axis(chain.operand_count());
-        for (size_t d = 0; d + 2 < rank; ++d)
-            outer = combined_axis(outer, block_axis(chain, d, 1));
-        const axis_t whole = whole_axis(chain.operand_count());
-        const axis_t blocks = block_axis(chain, tokens, tokens_);
-        const bool is_last = tokens + 1 == rank;
-        kernels = block_kernels_t(operand_types(factor, data_type_t::f32),
-                {outer, is_last ? whole : blocks, is_last ? blocks : whole});
-        return make_kernels(kernels, isa_,
-                [&](size_t, size_t i, size_t j, problem_t &problem) {
-            dims_t sizes(rank, 1), strides(rank, 0);
-            sizes[rank - 2] = factor.shape()[rank - 2];
-            sizes[rank - 1] = factor.shape()[rank - 1];
-            sizes[tokens] = plan_.token_blocks[is_last ? j : i];
-            strides[rank - 2] = last_strides[0];
-            strides[rank - 1] = last_strides[1];
-            return factor.block(sizes).finish(strides, problem);
         });
     }
 
@@ -389,7 +364,7 @@ private:
     const size_t rank_;
     chain_t stored_; // from the sums to dst, in the product's dimensions
     attention_plan_t plan_;
-    dim_t tokens_ = 1; // of a block
+    dim_t tokens_ = 1, block_rows_ = 1; // of a block
     dims_t row_sizes_;
     std::vector<dims_t> row_dims_; // of each block
 };

@@ -64,7 +64,7 @@ float correction(float before, float after) {
 } // namespace
 
 struct attention_kernel_t::memory_t {
-    float *query, *packed, *tile, *keys, *values, *sums;
+    float *query, *keys, *values, *tile, *sums;
     // One a row: the largest score so far, the sum of e^(score - maximum), and
     // -maximum as it is added.
     float *maxima, *totals, *shifts;
@@ -72,14 +72,14 @@ struct attention_kernel_t::memory_t {
 
 attention_kernel_t::attention_kernel_t(attention_plan_t plan)
     : plan_(std::move(plan))
-    , name_(std::string("attention_") + plan_.gemm->name()) {
+    , name_(std::string("attention_")
+              + (plan_.keys ? plan_.keys->name() : "of_nothing")) {
     for (const auto &block : plan_.row_blocks)
         most_rows_ = std::max(most_rows_, block.rows);
-    dim_t tokens = 0, most_tokens = 0;
+    dim_t tokens = 0;
     for (const dim_t block : plan_.token_blocks) {
         first_tokens_.push_back(tokens);
         tokens += block;
-        most_tokens = std::max(most_tokens, block);
     }
     dim_t at = 0;
     const auto take = [&at](dim_t floats) {
@@ -87,12 +87,12 @@ attention_kernel_t::attention_kernel_t(attention_plan_t plan)
         at += round_up(floats, floats_a_line);
         return place;
     };
+    // Without scores or dst there is nothing to multiply.
+    if (!plan_.keys || !plan_.values) return;
     places_.query = take(most_rows_ * plan_.head);
-    // Of the query, and behind it of weights.
-    places_.packed = take(most_rows_ * (plan_.head + most_tokens));
+    places_.keys = take(plan_.keys->scratch_floats(most_rows_));
+    places_.values = take(plan_.values->scratch_floats(most_rows_));
     places_.tile = take(most_rows_ * plan_.tile_pitch);
-    places_.keys = take(plan_.head * plan_.tile_pitch);
-    places_.values = take(most_tokens * plan_.cols_pitch);
     places_.sums = take(most_rows_ * plan_.cols_pitch);
     places_.maxima = take(most_rows_);
     places_.totals = take(most_rows_);
@@ -117,9 +117,9 @@ void attention_kernel_t::run_unit(
     const auto row_block = static_cast<size_t>(unit / splits());
     const auto split = static_cast<size_t>(unit % splits());
     auto *const base = static_cast<float *>(memory.own);
-    memory_t own {base + places_.query, base + places_.packed,
-            base + places_.tile, base + places_.keys, base + places_.values,
-            base + places_.sums, base + places_.maxima, base + places_.totals,
+    memory_t own {base + places_.query, base + places_.keys,
+            base + places_.values, base + places_.tile, base + places_.sums,
+            base + places_.maxima, base + places_.totals,
             base + places_.shifts};
     if (splits() > 1) {
         own.sums
@@ -144,16 +144,16 @@ void attention_kernel_t::attend(const stage_memory_t &memory, size_t row_block,
     for (size_t block = begin; block < end; ++block) {
         if (counts_for_nothing(memory, row_block, block, own)) continue;
         compute_scores(memory, row_block, block, own);
-        std::array<void *, max_operands> at {};
-        std::copy_n(memory.buffers + plan_.values_operands.first,
-                plan_.values_operands.count, at.begin());
-        at[plan_.values_operands.count] = own.values;
-        plan_.values.run(
-                {plan_.row_blocks[row_block].values, block, 0}, at.data());
-        weigh(row_block, block, is_first, own);
+        weigh(memory, row_block, block, is_first, own);
         is_first = false;
     }
     if (is_first) std::fill_n(own.sums, rows * plan_.cols_pitch, 0.f);
+}
+
+attention_tile_t attention_kernel_t::tile_of(size_t row_block,
+        size_t token_block, size_t outer, const memory_t &own) const noexcept {
+    return {outer, token_block, plan_.row_blocks[row_block].rows,
+            plan_.token_blocks[token_block], own.tile, plan_.tile_pitch};
 }
 
 void attention_kernel_t::load_query(const stage_memory_t &memory,
@@ -164,34 +164,20 @@ void attention_kernel_t::load_query(const stage_memory_t &memory,
             plan_.query_operands.count, at.begin());
     at[plan_.query_operands.count] = own.query;
     plan_.query.run({row_block, 0, 0}, at.data());
-    pack_rows(own.query, plan_.head, plan_.row_blocks[row_block].rows,
-            plan_.head, plan_.gemm->strip(), own.packed);
+    plan_.keys->begin(own.query, plan_.row_blocks[row_block].rows, own.keys);
 }
 
 void attention_kernel_t::compute_scores(const stage_memory_t &memory,
         size_t row_block, size_t token_block,
         const memory_t &own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
-    std::array<void *, max_operands> at {};
     if (plan_.head == 0)
         std::fill_n(own.tile, rows.rows * plan_.tile_pitch, 0.f);
-    else {
-        std::copy_n(memory.buffers + plan_.keys_operands.first,
-                plan_.keys_operands.count, at.begin());
-        at[plan_.keys_operands.count] = own.keys;
-        plan_.keys.run({rows.keys, 0, token_block}, at.data());
-        gemm_block_t block;
-        block.a = own.packed;
-        block.b = own.keys;
-        block.c = own.tile;
-        block.ldb = block.ldc = plan_.tile_pitch;
-        block.rows = rows.rows;
-        block.cols = round_up(
-                plan_.token_blocks[token_block], plan_.gemm->panel());
-        block.depth = plan_.head;
-        block.accumulates = false;
-        plan_.gemm->run(block);
-    }
+    else
+        plan_.keys->run(memory.buffers + plan_.keys_operands.first,
+                tile_of(row_block, token_block, rows.keys, own), own.query,
+                own.keys);
+    std::array<void *, max_operands> at {};
     for (const attention_part_t &part : plan_.parts) {
         if (part.steps.operand_count() > 0) {
             at[0] = own.tile;
@@ -276,8 +262,9 @@ bool attention_kernel_t::counts_for_nothing(const stage_memory_t &memory,
 
 // Adds a block of tokens: scores become e^(score - maximum), and multiply the
 // values.
-void attention_kernel_t::weigh(size_t row_block, size_t token_block,
-        bool is_first, const memory_t &own) const noexcept {
+void attention_kernel_t::weigh(const stage_memory_t &memory, size_t row_block,
+        size_t token_block, bool is_first,
+        const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
     const dim_t tokens = plan_.token_blocks[token_block];
     for (dim_t r = 0; r < rows; ++r) {
@@ -296,19 +283,10 @@ void attention_kernel_t::weigh(size_t row_block, size_t token_block,
     plan_.exp.run({row_block, token_block, 0}, at.data());
     for (dim_t r = 0; r < rows; ++r)
         own.totals[r] += sum_of(own.tile + r * plan_.tile_pitch, tokens);
-    float *const packed = own.packed + rows * plan_.head;
-    pack_rows(own.tile, plan_.tile_pitch, rows, tokens, plan_.gemm->strip(),
-            packed);
-    gemm_block_t block;
-    block.a = packed;
-    block.b = own.values;
-    block.c = own.sums;
-    block.ldb = block.ldc = plan_.cols_pitch;
-    block.rows = rows;
-    block.cols = round_up(plan_.cols, plan_.gemm->panel());
-    block.depth = tokens;
-    block.accumulates = !is_first;
-    plan_.gemm->run(block);
+    plan_.values->run(memory.buffers + plan_.values_operands.first,
+            tile_of(row_block, token_block, plan_.row_blocks[row_block].values,
+                    own),
+            own.sums, plan_.cols_pitch, !is_first, own.values);
 }
 
 // The sums, over what all weights add up to, to dst.

@@ -3,8 +3,7 @@
 
 #include <vector>
 
-#include "kernels/matmul/block_kernels.hpp"
-#include "kernels/matmul/gemm.hpp"
+#include "kernels/attention/products.hpp"
 #include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
@@ -60,10 +59,9 @@ struct attention_plan_t {
     dim_t tile_pitch = 0, cols_pitch = 0;
     bool masked_rows_are_zero = false;
 
-    std::shared_ptr<const gemm_t> gemm;
-    block_kernels_t query;  // row block; to rows of floats
-    block_kernels_t keys;   // outer, whole, token block; [head, tokens]
-    block_kernels_t values; // outer, token block, whole; [tokens, columns]
+    std::shared_ptr<const keys_product_t> keys;
+    std::shared_ptr<const values_product_t> values;
+    block_kernels_t query; // row block; to dense rows of f32
     std::vector<attention_part_t> parts;
     /// e^(score + operand 1's row), in place: row block, token block.
     block_kernels_t exp;
@@ -92,8 +90,7 @@ public:
 private:
     // Floats of a thread's own memory, one behind the other.
     struct places_t {
-        dim_t query, packed, tile, keys, values, sums, maxima, totals, shifts,
-                end;
+        dim_t query, keys, values, tile, sums, maxima, totals, shifts, end;
     };
     struct memory_t;
 
@@ -101,6 +98,8 @@ private:
     dim_t partial_floats() const;
     void run_unit(const stage_memory_t &memory, dim_t unit) const noexcept;
     void join_splits(const stage_memory_t &memory, dim_t block) const noexcept;
+    attention_tile_t tile_of(size_t row_block, size_t token_block, size_t outer,
+            const memory_t &own) const noexcept;
     void attend(const stage_memory_t &memory, size_t row_block, size_t begin,
             size_t end, const memory_t &own) const noexcept;
     void load_query(const stage_memory_t &memory, size_t row_block,
@@ -109,7 +108,8 @@ private:
             size_t token_block, const memory_t &own) const noexcept;
     void apply_mask(const stage_memory_t &memory, const attention_mask_t &mask,
             size_t row_block, size_t token_block, float *tile) const noexcept;
-    void weigh(size_t row_block, size_t token_block, bool is_first,
+    void weigh(const stage_memory_t &memory, size_t row_block,
+            size_t token_block, bool is_first,
             const memory_t &own) const noexcept;
     bool counts_for_nothing(const stage_memory_t &memory, size_t row_block,
             size_t token_block, const memory_t &own) const noexcept;

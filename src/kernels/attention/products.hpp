@@ -1,0 +1,97 @@
+#ifndef KERNELS_ATTENTION_PRODUCTS_HPP
+#define KERNELS_ATTENTION_PRODUCTS_HPP
+
+#include <array>
+#include <memory>
+
+#include "kernels/matmul/block_kernels.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/gemv.hpp"
+
+namespace dnnl_dequant {
+
+/// Rows of the query, or of weights, beside a block of tokens.
+struct attention_tile_t {
+    /// Where keys and values of the block lie: batch, block of tokens.
+    size_t outer, block;
+    dim_t rows, tokens;
+    float *scores; // rows by tokens
+    dim_t pitch;   // floats from row to row
+};
+
+/// One way to multiply the query by keys. Runs on any number of threads at
+/// once, each with scratch memory of its own.
+class keys_product_t {
+public:
+    virtual ~keys_product_t() = default;
+    virtual const char *name() const = 0;
+
+    /// Floats of scratch memory for so many rows.
+    virtual dim_t scratch_floats(dim_t rows) const = 0;
+    /// Arranges rows of the query, f32 and dense, which it may overwrite.
+    virtual void begin(float *query, dim_t rows, float *scratch) const noexcept
+            = 0;
+    /// tile.scores = query * keys. Writes whole panels of columns.
+    /// @param buffers of the keys
+    virtual void run(void *const *buffers, const attention_tile_t &tile,
+            const float *query, float *scratch) const noexcept
+            = 0;
+};
+
+/// One way to multiply weights by values.
+class values_product_t {
+public:
+    virtual ~values_product_t() = default;
+
+    virtual dim_t scratch_floats(dim_t rows) const = 0;
+    /// sums = tile.scores * values, or that much more; rows of `sums_pitch`
+    /// floats.
+    /// @param buffers of the values
+    virtual void run(void *const *buffers, const attention_tile_t &tile,
+            float *sums, dim_t sums_pitch, bool accumulates,
+            float *scratch) const noexcept
+            = 0;
+};
+
+/// A block of keys or values becomes f32 in scratch memory, [depth, columns],
+/// rows `pitch` floats apart.
+struct attention_blocks_t {
+    std::shared_ptr<const gemm_t> gemm;
+    block_kernels_t kernels; // outer, block of tokens; dst is the block's own
+    dim_t pitch = 0;
+    dim_t depth = 0, cols = 0; // of the largest block
+};
+std::shared_ptr<const keys_product_t> make_keys_product(
+        attention_blocks_t plan);
+std::shared_ptr<const values_product_t> make_values_product(
+        attention_blocks_t plan);
+
+/// For a few rows keys and values are numbers in registers only. Each token has
+/// a scale and a zero point for every group of its numbers.
+struct attention_stream_t {
+    /// Where each operand of a block begins: outer, block of tokens.
+    block_kernels_t places;
+    /// Makes f32 of a block's scales, or zero points: [tokens, groups]. Two
+    /// shapes of blocks, the last one may be short.
+    struct parameters_t {
+        size_t operand = 0; // of the keys or values; 0: there are none
+        std::array<std::shared_ptr<const kernel_t>, 2> kernels;
+    };
+
+    std::array<std::shared_ptr<const gemv_t>, 2> gemv; // by shape
+    parameters_t scales, zps;
+    dim_t head = 0, group = 0; // numbers of a token, of a group
+    dim_t tokens = 0;          // of a block, all but the last
+
+    dim_t groups() const { return div_up(head, group); }
+};
+std::shared_ptr<const keys_product_t> make_keys_product(
+        attention_stream_t plan);
+/// Of values the gemv knows no scales: they are the weights', and its zero
+/// point is that of the block's first token.
+std::shared_ptr<const values_product_t> make_values_product(
+        attention_stream_t plan);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,210 @@
+// Who multiplies keys and values: what reads their numbers as a stream, for a
+// few rows; else blocks of them become f32.
+
+#include "lower/attention_products.hpp"
+
+#include <algorithm>
+
+#include "lower/blocks.hpp"
+#include "lower/lower.hpp"
+#include "lower/matmul_sizes.hpp"
+#include "lower/not_taken.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr const char *stream_name = "attention_stream";
+
+// Keys or values as both ways see them.
+class factor_t {
+public:
+    /// tokens  the dimension of tokens, one of the last two
+    factor_t(const chain_t &chain, size_t tokens, const attention_cut_t &cut)
+        : cut_(cut)
+        , chain_(chain)
+        , rank_(chain.shape().size())
+        , tokens_(tokens)
+        , all_tokens_(chain.shape()[tokens]) {}
+
+    // Where blocks of the chain lie, with a dst that is the block's own.
+    block_kernels_t places() const {
+        chain_t chain = chain_;
+        chain.place_dst(dims_t(rank_, 0));
+        auto outer = whole_axis(chain.operand_count());
+        for (size_t d = 0; d + 2 < rank_; ++d)
+            outer = combined_axis(outer, block_axis(chain, d, 1));
+        return block_kernels_t(operand_types(chain_, data_type_t::f32),
+                {outer, block_axis(chain, tokens_, cut_.tokens),
+                        whole_axis(chain.operand_count())});
+    }
+
+    dim_t tokens_of(size_t block) const {
+        const dim_t first = static_cast<dim_t>(block) * cut_.tokens;
+        return std::min(cut_.tokens, all_tokens_ - first);
+    }
+    size_t block_count() const {
+        return static_cast<size_t>(div_up(all_tokens_, cut_.tokens));
+    }
+
+    // Its rows `pitch` floats apart.
+    result_t block_problem(
+            size_t block, dim_t pitch, problem_t &problem) const {
+        dims_t sizes(rank_, 1), strides(rank_, 0);
+        sizes[rank_ - 2] = chain_.shape()[rank_ - 2];
+        sizes[rank_ - 1] = chain_.shape()[rank_ - 1];
+        sizes[tokens_] = tokens_of(block);
+        strides[rank_ - 2] = pitch;
+        strides[rank_ - 1] = 1;
+        return chain_.block(sizes).finish(strides, problem);
+    }
+
+    result_t make_blocks(attention_blocks_t &plan) const {
+        plan.pitch = cut_.pitch;
+        plan.kernels = places();
+        plan.depth = chain_.shape()[rank_ - 2];
+        plan.cols = chain_.shape()[rank_ - 1];
+        if (tokens_ + 2 == rank_) plan.depth = cut_.tokens;
+        else plan.cols = cut_.tokens;
+        const result_t result = make_gemm(cut_.isa, plan.gemm);
+        if (!result.ok()) return result;
+        return make_kernels(plan.kernels, cut_.isa,
+                [&](size_t, size_t block, size_t, problem_t &problem) {
+            return block_problem(block, cut_.pitch, problem);
+        });
+    }
+
+private:
+    const attention_cut_t &cut_;
+    const chain_t &chain_;
+    const size_t rank_, tokens_;
+    const dim_t all_tokens_;
+};
+
+// A token's numbers side by side, tokens as columns: so a scale or a zero point
+// is a group's and a column's.
+result_t describe_block(const factor_t &numbers, dim_t head, size_t block,
+        gemv_weights_t &weights) {
+    const dim_t tokens = numbers.tokens_of(block);
+    problem_t problem;
+    result_t result = numbers.block_problem(block, tokens + panel, problem);
+    if (result.ok()) result = describe_weights(problem, head, tokens, weights);
+    if (result.ok() && !weights.by_column)
+        return refuse("a token's numbers are not side by side");
+    return result;
+}
+
+bool begin_bytes(const block_kernels_t &places) {
+    for (size_t outer = 0; outer < places.block_count(0); ++outer)
+        for (size_t block = 0; block < places.block_count(1); ++block)
+            for (size_t o = 0; o < places.operand_count(); ++o)
+                if (places.phase_of({outer, block, 0}, o) != 0) return false;
+    return true;
+}
+
+// Scales or zero points of a block of so many tokens, as f32.
+result_t make_parameters(const gemv_weights_t &weights,
+        const gemv_parameters_t &place, isa_t isa, size_t shape,
+        attention_stream_t::parameters_t &parameters) {
+    if (place.type == data_type_t::undef) return {};
+    const dims_t sizes {weights.cols, weights.groups()};
+    chain_t chain;
+    chain.begin(place.type, sizes, {place.column_stride, place.group_stride});
+    chain.set_type(data_type_t::f32);
+    problem_t problem;
+    const result_t result = chain.finish({weights.groups(), 1}, problem);
+    parameters.operand = place.operand;
+    return result.ok() ? choose_kernel(problem, isa, parameters.kernels[shape])
+                       : result;
+}
+
+// @param gemv_weights What the gemv multiplies, of the block's weights.
+template <typename weights_t>
+result_t make_stream(const factor_t &numbers, dim_t head,
+        const attention_cut_t &cut, weights_t &&gemv_weights,
+        attention_stream_t &plan) {
+    if (cut.rows > gemv_t::most_rows) return refuse("blocks have more rows");
+    plan.places = numbers.places();
+    if (!begin_bytes(plan.places))
+        return refuse("a block begins within a byte");
+    plan.head = head;
+    plan.tokens = numbers.tokens_of(0);
+    // The first block, and the last one if it is shorter.
+    const size_t last = numbers.block_count() - 1;
+    const size_t shapes = numbers.tokens_of(last) == plan.tokens ? 1 : 2;
+    for (size_t shape = 0; shape < shapes; ++shape) {
+        gemv_weights_t weights;
+        result_t result = describe_block(numbers, head, shape * last, weights);
+        if (!result.ok()) return result;
+        plan.group = weights.group;
+        result = make_parameters(
+                weights, weights.scales, cut.isa, shape, plan.scales);
+        if (result.ok())
+            result = make_parameters(
+                    weights, weights.zps, cut.isa, shape, plan.zps);
+        if (result.ok())
+            result = make_gemv(gemv_weights(weights), cut.rows, cut.isa,
+                    plan.gemv[shape], log_not_taken);
+        if (!result.ok()) return result;
+    }
+    return {};
+}
+
+// Numbers alone, columns by columns; one group, whose zero point is that of
+// the first token.
+gemv_weights_t without_parameters(const gemv_weights_t &weights) {
+    gemv_weights_t numbers;
+    numbers.type = weights.type;
+    numbers.pitch = weights.pitch;
+    numbers.depth = numbers.group = weights.cols;
+    numbers.cols = weights.depth;
+    numbers.scales.type = data_type_t::f32;
+    numbers.zps = weights.zps;
+    return numbers;
+}
+
+} // namespace
+
+result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
+        std::shared_ptr<const keys_product_t> &product) {
+    const size_t rank = keys.shape().size();
+    const factor_t factor(keys, rank - 1, cut);
+    attention_stream_t stream;
+    result_t result = make_stream(factor, keys.shape()[rank - 2], cut,
+            [](const gemv_weights_t &weights) { return weights; }, stream);
+    if (result.ok()) product = make_keys_product(std::move(stream));
+    if (result.is_final()) return result;
+    log_not_taken(stream_name, result.reason);
+    attention_blocks_t blocks;
+    result = factor.make_blocks(blocks);
+    if (result.ok()) product = make_keys_product(std::move(blocks));
+    return result;
+}
+
+result_t make_attention_values(const chain_t &values,
+        const attention_cut_t &cut,
+        std::shared_ptr<const values_product_t> &product) {
+    const size_t rank = values.shape().size();
+    // As keys lie, to tell what a token's numbers have.
+    chain_t transposed = values;
+    std::vector<size_t> order;
+    for (size_t d = 0; d < rank; ++d)
+        order.push_back(d);
+    std::swap(order[rank - 2], order[rank - 1]);
+    transposed.transpose(order);
+    const dim_t cols = values.shape()[rank - 1];
+    attention_stream_t stream;
+    result_t result = make_stream(factor_t(transposed, rank - 1, cut), cols,
+            cut, without_parameters, stream);
+    if (result.ok() && stream.group < cols && stream.group % 32 != 0)
+        result = refuse("groups of values are no multiples of 32 columns");
+    if (result.ok()) product = make_values_product(std::move(stream));
+    if (result.is_final()) return result;
+    log_not_taken(stream_name, result.reason);
+    attention_blocks_t blocks;
+    result = factor_t(values, rank - 2, cut).make_blocks(blocks);
+    if (result.ok()) product = make_values_product(std::move(blocks));
+    return result;
+}
+
+} // namespace dnnl_dequant

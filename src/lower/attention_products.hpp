@@ -1,0 +1,27 @@
+#ifndef LOWER_ATTENTION_PRODUCTS_HPP
+#define LOWER_ATTENTION_PRODUCTS_HPP
+
+#include "kernels/attention/products.hpp"
+#include "problem/chain.hpp"
+
+namespace dnnl_dequant {
+
+/// What both products of attention are cut into.
+struct attention_cut_t {
+    isa_t isa;
+    dim_t rows;   // of the largest block
+    dim_t tokens; // of a block, all but the last
+    dim_t pitch;  // floats from row to row of scores, or of the result
+};
+
+/// The first way that takes the keys, [..., head, tokens], or values, [...,
+/// tokens, columns]; why those before it did not is logged.
+result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
+        std::shared_ptr<const keys_product_t> &product);
+result_t make_attention_values(const chain_t &values,
+        const attention_cut_t &cut,
+        std::shared_ptr<const values_product_t> &product);
+
+} // namespace dnnl_dequant
+
+#endif
