@@ -22,7 +22,7 @@ using axis_t = block_kernels_t::axis_t;
 
 // Rows whose scores, query and sums stay in a core's second cache beside the
 // keys and values of a block of tokens.
-constexpr dim_t most_rows = 48, most_tokens = 128;
+constexpr dim_t most_rows = 48, most_tokens = 512;
 // With fewer blocks of rows than this the tokens are split, in blocks of at
 // least so many. Neither depends on the threads, nor do results.
 constexpr dim_t enough_blocks = 16, tokens_a_split = 512;

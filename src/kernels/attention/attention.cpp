@@ -263,8 +263,7 @@ bool attention_kernel_t::counts_for_nothing(const stage_memory_t &memory,
 // Adds a block of tokens: scores become e^(score - maximum), and multiply the
 // values.
 void attention_kernel_t::weigh(const stage_memory_t &memory, size_t row_block,
-        size_t token_block, bool is_first,
-        const memory_t &own) const noexcept {
+        size_t token_block, bool is_first, const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
     const dim_t tokens = plan_.token_blocks[token_block];
     for (dim_t r = 0; r < rows; ++r) {
