@@ -17,6 +17,7 @@
 
 #include "base/convert.hpp"
 #include "base/text.hpp"
+#include "graph/layout_op.hpp"
 #include "graph/logical_tensor.hpp"
 #include "patterns/product.hpp"
 
@@ -167,8 +168,12 @@ private:
             return refuse(*softmax_,
                     text("its axis is ", along, "; expected that of tokens, ",
                             rank - 1));
-        if (softmax_->outputs.size() != 1)
-            return refuse(*softmax_, "its Stats are asked for");
+        if (softmax_->outputs.size() > 1) {
+            const logical_tensor_t &stats = softmax_->outputs[1];
+            if (type_of(stats) != data_type_t::f32)
+                return refuse(*softmax_, "its Stats are not of type f32");
+            attention_->stats = stats;
+        }
         const auto *mode = find_attribute<std::string>(
                 *softmax_, dnnl_graph_op_attr_mode);
         attention_->masked_rows_are_zero
@@ -200,17 +205,50 @@ private:
         return result;
     }
 
+    // A tensor beside the scores, in the dimensions that a StaticReshape gives
+    // it where there is one, which is one of our ops then.
+    logical_tensor_t beside(const op_record_t &op, size_t index) {
+        const logical_tensor_t &named = op.inputs[index];
+        const op_record_t *reshape = scope_.producer(named.id);
+        if (reshape == nullptr || reshape->kind != dnnl_graph_op_static_reshape)
+            return scope_.known(named);
+        logical_tensor_t tensor = scope_.known(reshape->inputs[0]);
+        dims_t dims;
+        if (!has_shape(tensor)
+                || strides_or_dense(tensor) != dense_strides(dims_of(tensor))
+                || !reshaped_dims(*reshape, dims_of(tensor), dims).ok())
+            return scope_.known(named);
+        part().ops.push_back(reshape);
+        tensor.ndims = static_cast<int>(dims.size());
+        std::copy(dims.begin(), dims.end(), tensor.dims);
+        set_layout(tensor, dims, dense_strides(dims));
+        return tensor;
+    }
+
+    result_t compose_tensor(
+            step_kind_t kind, const op_record_t &op, size_t index) {
+        const logical_tensor_t tensor = beside(op, index);
+        if (tensor.id == op.inputs[index].id)
+            return apply_tensor(kind, scope_, op, index, part());
+        chain_t::view_t view;
+        result_t result = broadcast_view(op, index, tensor, part().chain, view);
+        if (result.ok()) result = part().chain.apply(kind, view);
+        if (!result.ok()) return refuse(op, result.reason, result.status);
+        part().sources.push_back({tensor.id, -1});
+        part().chain.set_type(type_of(op.outputs[0]));
+        return finish_op(scope_, op, part());
+    }
+
     result_t compose_link(const link_t &link) {
         const op_record_t &op = *link.op;
         const size_t other = 1 - link.value;
         switch (op.kind) {
         case dnnl_graph_op_divide:
-            return apply_tensor(step_kind_t::divide, scope_, op, other, part());
+            return compose_tensor(step_kind_t::divide, op, other);
         case dnnl_graph_op_multiply:
-            return apply_tensor(
-                    step_kind_t::multiply, scope_, op, other, part());
+            return compose_tensor(step_kind_t::multiply, op, other);
         case dnnl_graph_op_add:
-            return apply_tensor(step_kind_t::add, scope_, op, other, part());
+            return compose_tensor(step_kind_t::add, op, other);
         case dnnl_graph_op_select: return compose_select(link);
         case dnnl_graph_op_tanh: part().chain.apply(function_t::tanh); break;
         default: break; // TypeCast
@@ -251,7 +289,7 @@ private:
     }
 
     result_t compose_condition(const op_record_t &op, score_mask_t &mask) {
-        const logical_tensor_t condition = scope_.known(op.inputs[0]);
+        const logical_tensor_t condition = beside(op, 0);
         if (condition.data_type != dnnl_boolean)
             return refuse(op, "its condition is not boolean");
         chain_t::view_t view;
@@ -333,6 +371,8 @@ private:
         for (const op_record_t *op : composition.ops) {
             if (op == &root_) continue;
             for (const logical_tensor_t &output : op->outputs) {
+                if (attention_->stats && output.id == attention_->stats->id)
+                    continue;
                 size_t inside = 0;
                 for (const op_record_t *other : composition.ops)
                     for (const logical_tensor_t &input : other->inputs)

@@ -29,16 +29,23 @@ constexpr dim_t enough_blocks = 16, tokens_a_split = 512;
 
 class lowering_t {
 public:
-    lowering_t(const composition_t &composition, isa_t isa, lowered_t &lowered)
+    lowering_t(const composition_t &composition, const logical_tensor_t &dst,
+            isa_t isa, lowered_t &lowered)
         : composition_(composition)
         , product_(*composition.product)
         , attention_(*composition.product->attention)
         , isa_(isa)
         , lowered_(lowered)
-        , dst_(lowered.outputs.front())
+        , dst_(dst)
         , shape_(attention_.scores)
         , rank_(shape_.size())
         , stored_(composition.chain) {}
+
+    /// Their strides over rows and one column.
+    void place_stats(dims_t strides) {
+        strides.pop_back();
+        plan_.stats_strides = std::move(strides);
+    }
 
     result_t run() {
         plan_.scores = shape_;
@@ -96,6 +103,7 @@ private:
             plan_.parts[p].operands = add(attention_.parts[p].steps, 1);
             note_mask(attention_.parts[p].mask, plan_.parts[p].mask);
         }
+        if (attention_.stats) plan_.stats = add(attention_.stats->id);
         plan_.result_operands = add(composition_, 1);
         add(dst_.id);
         ++plan_.result_operands.count;
@@ -369,16 +377,35 @@ private:
     std::vector<dims_t> row_dims_; // of each block
 };
 
+logical_tensor_t &output_of(lowered_t &lowered, size_t tensor) {
+    return *std::find_if(lowered.outputs.begin(), lowered.outputs.end(),
+            [tensor](const logical_tensor_t &output) {
+        return output.id == tensor;
+    });
+}
+
 } // namespace
 
 result_t lower_attention(const partition_t &partition,
         const composition_t &composition, isa_t isa, lowered_t &lowered) {
     const chain_t &chain = composition.chain;
-    logical_tensor_t &dst = lowered.outputs.front();
+    logical_tensor_t &dst
+            = output_of(lowered, partition.ops.back().outputs[0].id);
     result_t result = infer_output(
             partition, chain.shape(), dense_strides(chain.shape()), dst);
     if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
-    return result.ok() ? lowering_t(composition, isa, lowered).run() : result;
+    if (!result.ok()) return result;
+    lowering_t lowering(composition, dst, isa, lowered);
+    const attention_t &attention = *composition.product->attention;
+    if (attention.stats) {
+        dims_t dims = attention.scores;
+        dims.back() = 1;
+        logical_tensor_t &stats = output_of(lowered, attention.stats->id);
+        result = infer_output(partition, dims, dense_strides(dims), stats);
+        if (!result.ok()) return result;
+        lowering.place_stats(strides_of(stats));
+    }
+    return lowering.run();
 }
 
 } // namespace dnnl_dequant

@@ -2,6 +2,7 @@
 #define MATCH_MATCH_HPP
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,9 @@ struct attention_t {
     std::vector<score_part_t> parts;
     /// A row all of whose scores are -infinity has weights of 0, not NaN.
     bool masked_rows_are_zero = false;
+    /// SoftMax's Stats: the output, f32 [..., rows, 1], to which each row's
+    /// ln(sum of e^score) goes. Without a value: nobody asks for them.
+    std::optional<logical_tensor_t> stats;
 };
 
 /// Tensors that a value is made of, those of its product among them.

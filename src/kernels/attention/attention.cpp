@@ -288,10 +288,28 @@ void attention_kernel_t::weigh(const stage_memory_t &memory, size_t row_block,
             own.sums, plan_.cols_pitch, !is_first, own.values);
 }
 
+void attention_kernel_t::store_stats(const stage_memory_t &memory,
+        size_t row_block, const memory_t &own) const noexcept {
+    const auto &rows = plan_.row_blocks[row_block];
+    auto *const stats = static_cast<float *>(memory.buffers[plan_.stats]);
+    for (dim_t r = 0; r < rows.rows; ++r) {
+        dim_t rest = rows.first + r, place = 0;
+        for (size_t d = plan_.stats_strides.size(); d-- > 0;) {
+            place += rest % plan_.scores[d] * plan_.stats_strides[d];
+            rest /= plan_.scores[d];
+        }
+        const float sum = std::log(own.totals[r]);
+        stats[place] = own.maxima[r] == -infinity && !std::isnan(sum)
+                               ? -infinity
+                               : own.maxima[r] + sum;
+    }
+}
+
 // The sums, over what all weights add up to, to dst.
 void attention_kernel_t::store(const stage_memory_t &memory, size_t row_block,
         const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
+    if (plan_.stats != 0) store_stats(memory, row_block, own);
     for (dim_t r = 0; r < rows; ++r) {
         float *const sums = own.sums + r * plan_.cols_pitch;
         const bool is_masked

@@ -67,6 +67,11 @@ struct attention_plan_t {
     block_kernels_t exp;
     block_kernels_t result; // row block; operand 0 is the sums
 
+    /// Of each row ln(sum of e^score), f32, where it is asked for: the operand,
+    /// and its strides over the scores' dimensions but tokens.
+    size_t stats = 0;
+    dims_t stats_strides;
+
     operand_range_t query_operands, keys_operands, values_operands,
             result_operands; // of the result: but for the sums
 };
@@ -113,6 +118,8 @@ private:
             const memory_t &own) const noexcept;
     bool counts_for_nothing(const stage_memory_t &memory, size_t row_block,
             size_t token_block, const memory_t &own) const noexcept;
+    void store_stats(const stage_memory_t &memory, size_t row_block,
+            const memory_t &own) const noexcept;
     void store(const stage_memory_t &memory, size_t row_block,
             const memory_t &own) const noexcept;
     dim_t last_token(const stage_memory_t &memory, const attention_mask_t &mask,
