@@ -12,6 +12,7 @@
 #include "lower/attention_products.hpp"
 #include "lower/blocks.hpp"
 #include "lower/matmul_sizes.hpp"
+#include "lower/narrow_gemm.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -30,11 +31,12 @@ constexpr dim_t enough_blocks = 16, tokens_a_split = 512;
 class lowering_t {
 public:
     lowering_t(const composition_t &composition, const logical_tensor_t &dst,
-            isa_t isa, lowered_t &lowered)
+            isa_t isa, dnnl_fpmath_mode_t mode, lowered_t &lowered)
         : composition_(composition)
         , product_(*composition.product)
         , attention_(*composition.product->attention)
         , isa_(isa)
+        , mode_(mode)
         , lowered_(lowered)
         , dst_(dst)
         , shape_(attention_.scores)
@@ -222,6 +224,16 @@ private:
                     std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
 
+    // Of query and keys.
+    data_type_t multiplied_type() const {
+        const product_t scores {
+                attention_.query, attention_.keys, shape_, nullptr};
+        const bool has_pairs
+                = has(isa_, isa_avx512_core_bf16)
+                  && narrow_type(scores, mode_) == data_type_t::bf16;
+        return has_pairs ? data_type_t::bf16 : data_type_t::f32;
+    }
+
     // --- kernels
 
     // Blocks of a dimension of the scores, in a chain that may lack it.
@@ -262,7 +274,9 @@ private:
         result_t result = make_query();
         if (result.ok() && plan_.head > 0)
             result = make_attention_keys(keys(),
-                    {isa_, block_rows_, tokens_, plan_.tile_pitch}, plan_.keys);
+                    {isa_, block_rows_, tokens_, plan_.tile_pitch,
+                            multiplied_type()},
+                    plan_.keys);
         if (result.ok())
             result = make_attention_values(values(),
                     {isa_, block_rows_, tokens_, plan_.cols_pitch},
@@ -366,6 +380,7 @@ private:
     const product_t &product_;
     const attention_t &attention_;
     const isa_t isa_;
+    const dnnl_fpmath_mode_t mode_;
     lowered_t &lowered_;
     const logical_tensor_t &dst_;
     const dims_t shape_; // of the scores
@@ -395,7 +410,7 @@ result_t lower_attention(const partition_t &partition,
             partition, chain.shape(), dense_strides(chain.shape()), dst);
     if (result.ok()) result = chain.finish(strides_of(dst), lowered.problem);
     if (!result.ok()) return result;
-    lowering_t lowering(composition, dst, isa, lowered);
+    lowering_t lowering(composition, dst, isa, partition.fpmath_mode, lowered);
     const attention_t &attention = *composition.product->attention;
     if (attention.stats) {
         dims_t dims = attention.scores;

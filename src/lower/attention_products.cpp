@@ -137,6 +137,7 @@ result_t make_stream(const factor_t &numbers, dim_t head,
         result_t result = describe_block(numbers, head, shape * last, weights);
         if (!result.ok()) return result;
         plan.group = weights.group;
+        weights.multiplied = cut.multiplied;
         result = make_parameters(
                 weights, weights.scales, cut.isa, shape, plan.scales);
         if (result.ok())

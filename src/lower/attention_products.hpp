@@ -12,6 +12,8 @@ struct attention_cut_t {
     dim_t rows;   // of the largest block
     dim_t tokens; // of a block, all but the last
     dim_t pitch;  // floats from row to row of scores, or of the result
+    /// What both factors may be rounded to, f32 or bf16.
+    data_type_t multiplied = data_type_t::f32;
 };
 
 /// The first way that takes the keys, [..., head, tokens], or values, [...,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/convert.hpp"
 #include "kernels/attention/products.hpp"
 
 namespace dnnl_dequant {
@@ -68,12 +69,17 @@ public:
 
     void begin(
             float *query, dim_t rows, float *scratch) const noexcept override {
+        const gemv_t &gemv = *plan_.gemv[0];
         float *const arranged = arranged_rows(scratch, rows);
+        std::fill_n(arranged, rows * row_floats(), 0.f);
         for (dim_t r = 0; r < rows; ++r) {
-            float *const row = arranged + r * row_floats();
-            std::fill_n(std::copy_n(query + r * plan_.head, plan_.head, row),
-                    row_floats() - plan_.head, 0.f);
-            if (plan_.gemv[0]->src_unit() > 1) plan_.gemv[0]->arrange(row);
+            const float *const from = query + r * plan_.head;
+            void *const row = arranged + r * row_floats();
+            if (gemv.src_type() == data_type_t::bf16)
+                std::transform(from, from + plan_.head,
+                        static_cast<uint16_t *>(row), f32_to_bf16);
+            else std::copy_n(from, plan_.head, static_cast<float *>(row));
+            if (gemv.src_unit() > 1) gemv.arrange(row);
         }
     }
 
@@ -86,7 +92,8 @@ public:
         load(plan_.zps, buffers, tile, block.zps);
         block.partial = scratch + 2 * parameter_floats();
         block.a = arranged_rows(scratch, tile.rows);
-        block.a_pitch = row_floats();
+        block.a_pitch = bytes_of(data_type_t::f32, row_floats()) * 8
+                        / bits_of(plan_.gemv[0]->src_type());
         block.c = tile.scores;
         block.c_pitch = tile.pitch;
         block.rows = tile.rows;

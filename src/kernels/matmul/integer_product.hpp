@@ -130,8 +130,8 @@ private:
                 most_block_panels>
                 panels;
 
-        dim_t panel_cols(dim_t panel) const {
-            return std::min(integer_panel, cols - panel * integer_panel);
+        dim_t panel_cols(dim_t index) const {
+            return std::min(integer_panel, cols - index * integer_panel);
         }
         dim_t panel_count() const { return div_up(cols, integer_panel); }
     };
