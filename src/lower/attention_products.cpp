@@ -104,7 +104,7 @@ bool begin_bytes(const block_kernels_t &places) {
 
 // Scales or zero points of a block of so many tokens, as f32.
 result_t make_parameters(const gemv_weights_t &weights,
-        const gemv_parameters_t &place, isa_t isa, size_t shape,
+        const gemv_parameters_t &place, isa_t isa, bool by_group, size_t shape,
         attention_stream_t::parameters_t &parameters) {
     if (place.type == data_type_t::undef) return {};
     const dims_t sizes {weights.cols, weights.groups()};
@@ -112,16 +112,18 @@ result_t make_parameters(const gemv_weights_t &weights,
     chain.begin(place.type, sizes, {place.column_stride, place.group_stride});
     chain.set_type(data_type_t::f32);
     problem_t problem;
-    const result_t result = chain.finish({weights.groups(), 1}, problem);
+    const result_t result = chain.finish(
+            by_group ? dims_t {1, sizes[0]} : dims_t {sizes[1], 1}, problem);
     parameters.operand = place.operand;
     return result.ok() ? choose_kernel(problem, isa, parameters.kernels[shape])
                        : result;
 }
 
+// @param by_group Scales and zero points of a group's tokens are side by side.
 // @param gemv_weights What the gemv multiplies, of the block's weights.
 template <typename weights_t>
 result_t make_stream(const factor_t &numbers, dim_t head,
-        const attention_cut_t &cut, weights_t &&gemv_weights,
+        const attention_cut_t &cut, bool by_group, weights_t &&gemv_weights,
         attention_stream_t &plan) {
     if (cut.rows > gemv_t::most_rows) return refuse("blocks have more rows");
     plan.places = numbers.places();
@@ -139,10 +141,10 @@ result_t make_stream(const factor_t &numbers, dim_t head,
         plan.group = weights.group;
         weights.multiplied = cut.multiplied;
         result = make_parameters(
-                weights, weights.scales, cut.isa, shape, plan.scales);
+                weights, weights.scales, cut.isa, by_group, shape, plan.scales);
         if (result.ok())
             result = make_parameters(
-                    weights, weights.zps, cut.isa, shape, plan.zps);
+                    weights, weights.zps, cut.isa, by_group, shape, plan.zps);
         if (result.ok())
             result = make_gemv(gemv_weights(weights), cut.rows, cut.isa,
                     plan.gemv[shape], log_not_taken);
@@ -171,7 +173,7 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     const size_t rank = keys.shape().size();
     const factor_t factor(keys, rank - 1, cut);
     attention_stream_t stream;
-    result_t result = make_stream(factor, keys.shape()[rank - 2], cut,
+    result_t result = make_stream(factor, keys.shape()[rank - 2], cut, false,
             [](const gemv_weights_t &weights) { return weights; }, stream);
     if (result.ok()) product = make_keys_product(std::move(stream));
     if (result.is_final()) return result;
@@ -196,7 +198,7 @@ result_t make_attention_values(const chain_t &values,
     const dim_t cols = values.shape()[rank - 1];
     attention_stream_t stream;
     result_t result = make_stream(factor_t(transposed, rank - 1, cut), cols,
-            cut, without_parameters, stream);
+            cut, true, without_parameters, stream);
     if (result.ok() && stream.group < cols && stream.group % 32 != 0)
         result = refuse("groups of values are no multiples of 32 columns");
     if (result.ok()) product = make_values_product(std::move(stream));

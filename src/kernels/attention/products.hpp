@@ -71,8 +71,9 @@ std::shared_ptr<const values_product_t> make_values_product(
 struct attention_stream_t {
     /// Where each operand of a block begins: outer, block of tokens.
     block_kernels_t places;
-    /// Makes f32 of a block's scales, or zero points: [tokens, groups]. Two
-    /// shapes of blocks, the last one may be short.
+    /// Makes f32 of a block's scales, or zero points: of keys [tokens, groups],
+    /// of values [groups, tokens]. Two shapes of blocks, the last one may be
+    /// short.
     struct parameters_t {
         size_t operand = 0; // of the keys or values; 0: there are none
         std::array<std::shared_ptr<const kernel_t>, 2> kernels;

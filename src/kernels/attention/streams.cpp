@@ -16,6 +16,9 @@ namespace dnnl_dequant {
 
 namespace {
 
+// Compilers make vectors of as many parts of a sum.
+constexpr dim_t parts = 16;
+
 class stream_t {
 protected:
     explicit stream_t(attention_stream_t plan)
@@ -144,15 +147,21 @@ private:
 
 float stream_values_t::weigh(const float *weights, const float *scales,
         const float *zps, dim_t tokens, float *scaled) const noexcept {
-    const dim_t groups = plan_.groups();
     for (dim_t t = 0; t < tokens; ++t)
-        scaled[t] = weights[t] * scales[t * groups];
+        scaled[t] = weights[t] * scales[t];
     if (!has(plan_.zps)) return 0.f;
-    std::array<float, 4> sums {};
-    for (dim_t t = 0; t < tokens; ++t)
-        sums[static_cast<size_t>(t % 4)]
-                += scaled[t] * (zps[t * groups] - zps[0]);
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    std::array<float, parts> sums {};
+    dim_t t = 0;
+    for (; t + parts <= tokens; t += parts)
+        for (dim_t p = 0; p < parts; ++p)
+            sums[static_cast<size_t>(p)]
+                    += scaled[t + p] * (zps[t + p] - zps[0]);
+    for (; t < tokens; ++t)
+        sums[0] += scaled[t] * (zps[t] - zps[0]);
+    for (size_t half = parts / 2; half > 0; half /= 2)
+        for (size_t p = 0; p < half; ++p)
+            sums[p] += sums[p + half];
+    return sums[0];
 }
 
 void stream_values_t::run(void *const *buffers, const attention_tile_t &tile,
@@ -178,18 +187,20 @@ void stream_values_t::run(void *const *buffers, const attention_tile_t &tile,
         block.cols = std::min(plan_.group, plan_.head - block.first_col);
         std::array<float, gemv_t::most_rows> of_zps {};
         for (dim_t r = 0; r < tile.rows; ++r)
-            of_zps[static_cast<size_t>(r)]
-                    = weigh(tile.scores + r * tile.pitch, scales + g, zps + g,
-                            tile.tokens, weights + r * row_floats());
+            of_zps[static_cast<size_t>(r)] = weigh(tile.scores + r * tile.pitch,
+                    scales + g * tile.tokens, zps + g * tile.tokens,
+                    tile.tokens, weights + r * row_floats());
         std::fill_n(block.scales, cols(), 1.f);
-        std::fill_n(block.zps, cols(), has(plan_.zps) ? zps[g] : 0.f);
+        std::fill_n(
+                block.zps, cols(), has(plan_.zps) ? zps[g * tile.tokens] : 0.f);
         gemv_of(tile).run(at, block);
         for (dim_t r = 0; r < tile.rows; ++r) {
             float *const to = sums + r * sums_pitch + block.first_col;
             const float *const from = block.c + r * block.c_pitch;
             const float less = of_zps[static_cast<size_t>(r)];
+            if (!accumulates) std::fill_n(to, block.cols, 0.f);
             for (dim_t c = 0; c < block.cols; ++c)
-                to[c] = (accumulates ? to[c] : 0.f) + (from[c] - less);
+                to[c] += from[c] - less;
         }
     }
 }
