@@ -83,11 +83,11 @@ private:
 
 // A token's numbers side by side, tokens as columns: so a scale or a zero point
 // is a group's and a column's.
-result_t describe_block(const factor_t &numbers, dim_t head, size_t block,
-        gemv_weights_t &weights) {
-    const dim_t tokens = numbers.tokens_of(block);
+result_t describe_block(
+        const factor_t &numbers, dim_t head, gemv_weights_t &weights) {
+    const dim_t tokens = numbers.tokens_of(0);
     problem_t problem;
-    result_t result = numbers.block_problem(block, tokens + panel, problem);
+    result_t result = numbers.block_problem(0, tokens + panel, problem);
     if (result.ok()) result = describe_weights(problem, head, tokens, weights);
     if (result.ok() && !weights.by_column)
         return refuse("a token's numbers are not side by side");
@@ -134,10 +134,11 @@ result_t make_stream(const factor_t &numbers, dim_t head,
     // The first block, and the last one if it is shorter.
     const size_t last = numbers.block_count() - 1;
     const size_t shapes = numbers.tokens_of(last) == plan.tokens ? 1 : 2;
-    for (size_t shape = 0; shape < shapes; ++shape) {
-        gemv_weights_t weights;
-        result_t result = describe_block(numbers, head, shape * last, weights);
-        if (!result.ok()) return result;
+    gemv_weights_t weights;
+    result_t result = describe_block(numbers, head, weights);
+    for (size_t shape = 0; shape < shapes && result.ok(); ++shape) {
+        // A last block of one token alone would look like no weights.
+        weights.cols = numbers.tokens_of(shape * last);
         plan.group = weights.group;
         weights.multiplied = cut.multiplied;
         result = make_parameters(
@@ -148,9 +149,8 @@ result_t make_stream(const factor_t &numbers, dim_t head,
         if (result.ok())
             result = make_gemv(gemv_weights(weights), cut.rows, cut.isa,
                     plan.gemv[shape], log_not_taken);
-        if (!result.ok()) return result;
     }
-    return {};
+    return result;
 }
 
 // Numbers alone, columns by columns; one group, whose zero point is that of

@@ -36,6 +36,13 @@ protected:
                 (plan_.tokens + gemv_t::columns_beyond) * plan_.groups(),
                 dim_t(16));
     }
+    // Of the blocks' shapes.
+    dim_t most_of(dim_t (gemv_t::*what)() const) const {
+        dim_t most = 0;
+        for (const auto &gemv : plan_.gemv)
+            if (gemv) most = std::max(most, (gemv.get()->*what)());
+        return most;
+    }
     static bool has(const attention_stream_t::parameters_t &parameters) {
         return parameters.operand != 0;
     }
@@ -129,7 +136,7 @@ public:
     dim_t scratch_floats(dim_t rows) const override {
         return 2 * parameter_floats() + 2 * cols()
                + rows * (row_floats() + cols())
-               + rows * cols() * plan_.gemv[0]->partial_floats();
+               + rows * cols() * most_of(&gemv_t::partial_floats);
     }
 
     void run(void *const *buffers, const attention_tile_t &tile, float *sums,
@@ -137,8 +144,13 @@ public:
             float *scratch) const noexcept override;
 
 private:
-    dim_t row_floats() const { return round_up(plan_.tokens, dim_t(16)); }
-    dim_t cols() const { return round_up(plan_.group, dim_t(64)); }
+    dim_t row_floats() const {
+        return round_up(
+                plan_.tokens, std::max(parts, most_of(&gemv_t::src_unit)));
+    }
+    dim_t cols() const {
+        return round_up(plan_.group + gemv_t::columns_beyond, dim_t(64));
+    }
 
     // weights * scale, and what their zero points add up to, less the first.
     float weigh(const float *weights, const float *scales, const float *zps,
@@ -181,19 +193,23 @@ void stream_values_t::run(void *const *buffers, const attention_tile_t &tile,
     block.c_pitch = cols();
     block.partial = block.c + tile.rows * cols();
     block.rows = tile.rows;
+    const gemv_t &gemv = gemv_of(tile);
     void *const at[] = {numbers_of(buffers, tile)};
     for (dim_t g = 0; g < plan_.groups(); ++g) {
         block.first_col = g * plan_.group;
         block.cols = std::min(plan_.group, plan_.head - block.first_col);
         std::array<float, gemv_t::most_rows> of_zps {};
+        std::fill_n(weights, tile.rows * row_floats(), 0.f);
         for (dim_t r = 0; r < tile.rows; ++r)
             of_zps[static_cast<size_t>(r)] = weigh(tile.scores + r * tile.pitch,
                     scales + g * tile.tokens, zps + g * tile.tokens,
                     tile.tokens, weights + r * row_floats());
+        for (dim_t r = 0; gemv.src_unit() > 1 && r < tile.rows; ++r)
+            gemv.arrange(weights + r * row_floats());
         std::fill_n(block.scales, cols(), 1.f);
         std::fill_n(
                 block.zps, cols(), has(plan_.zps) ? zps[g * tile.tokens] : 0.f);
-        gemv_of(tile).run(at, block);
+        gemv.run(at, block);
         for (dim_t r = 0; r < tile.rows; ++r) {
             float *const to = sums + r * sums_pitch + block.first_col;
             const float *const from = block.c + r * block.c_pitch;
