@@ -1,5 +1,9 @@
 #include "e2e/random_graph.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
 namespace dnnl_dequant {
 namespace e2e {
 
@@ -169,6 +173,78 @@ void run(const graph_spec_t &spec, const partition &p, values_of_t &values) {
     run_partition(p, [&](size_t id) {
         return bound_port_t {spec.tensors.at(id), values.at(id).data()};
     });
+}
+
+namespace {
+
+// An f32 tensor of three dimensions; of one element, it broadcasts.
+class cube_t {
+public:
+    cube_t(const graph_spec_t &spec, size_t id, values_of_t &values)
+        : tensor_(spec.tensors.at(id))
+        , data_(static_cast<float *>(values.at(id).data())) {}
+
+    float &at(dim_t i, dim_t j, dim_t k) const {
+        if (tensor_.dims.size() != 3) return data_[0];
+        const auto &strides = tensor_.strides;
+        return data_[i * strides[0] + j * strides[1] + k * strides[2]];
+    }
+    const dims_t &dims() const { return tensor_.dims; }
+
+private:
+    const support::tensor_t &tensor_;
+    float *const data_;
+};
+
+void softmax(const cube_t &src, const cube_t &dst, dim_t i, dim_t j) {
+    const dim_t count = dst.dims()[2];
+    double most = src.at(i, j, 0), sum = 0;
+    for (dim_t k = 0; k < count; ++k)
+        most = std::max<double>(most, src.at(i, j, k));
+    for (dim_t k = 0; k < count; ++k)
+        sum += std::exp(src.at(i, j, k) - most);
+    for (dim_t k = 0; k < count; ++k)
+        dst.at(i, j, k)
+                = static_cast<float>(std::exp(src.at(i, j, k) - most) / sum);
+}
+
+double element(const node_t &node, const std::vector<cube_t> &in, dim_t i,
+        dim_t j, dim_t k) {
+    const double first = in[0].at(i, j, k);
+    switch (node.kind) {
+    case op::kind::Add: return first + in[1].at(i, j, k);
+    case op::kind::Multiply: return first * in[1].at(i, j, k);
+    case op::kind::Divide: return first / in[1].at(i, j, k);
+    case op::kind::ReLU: return std::max(first, 0.);
+    case op::kind::Reorder: return first;
+    case op::kind::MatMul: {
+        double sum = 0;
+        for (dim_t d = 0; d < in[0].dims()[2]; ++d)
+            sum += double(in[0].at(i, j, d))
+                   * (node.transpose_b ? in[1].at(i, k, d) : in[1].at(i, d, k));
+        return sum;
+    }
+    default: throw std::logic_error("an op without a formula");
+    }
+}
+
+} // namespace
+
+void run_formula(const graph_spec_t &spec, size_t id, values_of_t &values) {
+    const node_t &node = spec.nodes[id];
+    const cube_t dst(spec, node.output, values);
+    std::vector<cube_t> in;
+    for (const size_t input : node.inputs)
+        in.emplace_back(spec, input, values);
+    const dims_t &dims = dst.dims();
+    for (dim_t i = 0; i < dims[0]; ++i)
+        for (dim_t j = 0; j < dims[1]; ++j) {
+            if (node.kind == op::kind::SoftMax) softmax(in[0], dst, i, j);
+            for (dim_t k = 0; k < dims[2] && node.kind != op::kind::SoftMax;
+                    ++k)
+                dst.at(i, j, k)
+                        = static_cast<float>(element(node, in, i, j, k));
+        }
 }
 
 void run_reference(const graph_spec_t &spec, size_t id, values_of_t &values) {

@@ -38,6 +38,9 @@ values_of_t initial_values(const graph_spec_t &spec, uint64_t seed);
 /// Compiles and executes the partition on these values.
 void run(const graph_spec_t &spec, const partition &p, values_of_t &values);
 
+/// What op `id`, none that dequantizes, has to give: by its formula, in double.
+void run_formula(const graph_spec_t &spec, size_t id, values_of_t &values);
+
 /// What op `id`, a dequantize, has to give.
 void run_reference(const graph_spec_t &spec, size_t id, values_of_t &values);
 
