@@ -5,12 +5,7 @@
 //          [-> TypeCast] -> weights
 //   weights, [... ->] values -> MatMul -> dst
 //
-// Select's condition is a boolean tensor, or says which tokens come no later
-// than their row:
-//
-//   GenIndex(scores, along rows) [-> Add | Subtract of a scalar]* -> row
-//   GreaterEqual(row, GenIndex(scores, along tokens)) -> condition
-//
+// Select's condition is a boolean tensor, or a causal mask (causal_mask.cpp).
 // What follows goes on with the result as the value.
 
 #include <algorithm>
@@ -278,7 +273,11 @@ private:
                 = compares != nullptr
                                   && compares->kind
                                              == dnnl_graph_op_greater_equal
-                          ? compose_causal(*compares, mask)
+                          ? match_causal_mask(scope_, *compares,
+                                    attention_->scores.size(),
+                                    [this](size_t tensor) {
+            return is_score(tensor);
+        }, mask, part().ops)
                           : compose_condition(op, mask);
         if (!result.ok()) return result;
         part().chain.set_type(data_type_t::f32);
@@ -303,47 +302,12 @@ private:
         return {};
     }
 
-    result_t compose_causal(const op_record_t &compares, score_mask_t &mask) {
-        mask.kind = score_mask_t::kind_t::causal;
-        std::vector<const op_record_t *> ops {&compares};
-        const auto rank = static_cast<dim_t>(attention_->scores.size());
-        const op_record_t *rows = scope_.giver(compares.inputs[0].id);
-        while (rows != nullptr && rows->kind != dnnl_graph_op_gen_index) {
-            const bool subtracts = rows->kind == dnnl_graph_op_subtract;
-            if (!subtracts && rows->kind != dnnl_graph_op_add) break;
-            const logical_tensor_t offset = scope_.known(rows->inputs[1]);
-            if (!has_shape(offset) || element_count(offset) != 1
-                    || type_of(offset) != data_type_t::s32)
-                return refuse(*rows,
-                        "it moves a causal mask; expected by an s32 of one "
-                        "element");
-            mask.offsets.push_back({offset.id, subtracts});
-            ops.push_back(rows);
-            rows = scope_.giver(rows->inputs[0].id);
-        }
-        const op_record_t *tokens = scope_.giver(compares.inputs[1].id);
-        if (!is_index(rows, rank - 2, rank)
-                || !is_index(tokens, rank - 1, rank))
-            return refuse(compares,
-                    "it compares something else than the indices of rows and "
-                    "tokens");
-        ops.insert(ops.end(), {rows, tokens});
-        part().ops.insert(part().ops.end(), ops.rbegin(), ops.rend());
-        return {};
-    }
-
-    // Indices along a dimension of the scores, or of what became of them.
-    bool is_index(const op_record_t *op, dim_t dim, dim_t rank) const {
-        if (op == nullptr || op->kind != dnnl_graph_op_gen_index) return false;
-        const auto *axis = find_attribute<dims_t>(*op, dnnl_graph_op_attr_axis);
-        if (axis == nullptr || axis->empty()
-                || (axis->front() != dim && axis->front() != dim - rank))
-            return false;
-        const size_t source = op->inputs[0].id;
-        return source == scores_->outputs[0].id
+    // What the ops compare: the scores, or what became of them.
+    bool is_score(size_t tensor) const {
+        return tensor == scores_->outputs[0].id
                || std::any_of(links_.begin(), links_.end(),
-                       [source](const link_t &link) {
-            return link.op->outputs[0].id == source;
+                       [tensor](const link_t &link) {
+            return link.op->outputs[0].id == tensor;
         });
     }
 

@@ -1,6 +1,8 @@
 #ifndef PATTERNS_PRODUCT_HPP
 #define PATTERNS_PRODUCT_HPP
 
+#include <functional>
+
 #include "patterns/patterns.hpp"
 
 namespace dnnl_dequant {
@@ -28,6 +30,14 @@ result_t begin_product(const scope_t &scope, const op_record_t &op,
 /// attention that cannot be composed.
 result_t compose_attention(const scope_t &scope, const op_record_t &op,
         composition_t &composition);
+
+/// Finds what makes Select's condition of the indices of rows and tokens, of
+/// which the last op is `compares`, a GreaterEqual.
+/// @param is_score Tells tensors that are scores.
+/// @param ops Output: appends the ops, producers before consumers.
+result_t match_causal_mask(const scope_t &scope, const op_record_t &compares,
+        size_t scores_rank, const std::function<bool(size_t)> &is_score,
+        score_mask_t &mask, std::vector<const op_record_t *> &ops);
 
 } // namespace dnnl_dequant
 
