@@ -153,14 +153,14 @@ result_t make_stream(const factor_t &numbers, dim_t head,
     return result;
 }
 
-// Numbers alone, columns by columns; one group, whose zero point is that of
-// the first token.
+// The numbers of a group of columns alone; one group of tokens, whose zero
+// point is that of the first token.
 gemv_weights_t without_parameters(const gemv_weights_t &weights) {
     gemv_weights_t numbers;
     numbers.type = weights.type;
     numbers.pitch = weights.pitch;
     numbers.depth = numbers.group = weights.cols;
-    numbers.cols = weights.depth;
+    numbers.cols = std::min(weights.group, weights.depth);
     numbers.scales.type = data_type_t::f32;
     numbers.zps = weights.zps;
     return numbers;
@@ -199,8 +199,8 @@ result_t make_attention_values(const chain_t &values,
     attention_stream_t stream;
     result_t result = make_stream(factor_t(transposed, rank - 1, cut), cols,
             cut, true, without_parameters, stream);
-    if (result.ok() && stream.group < cols && stream.group % 32 != 0)
-        result = refuse("groups of values are no multiples of 32 columns");
+    if (result.ok() && stream.group < cols && cols % stream.group != 0)
+        result = refuse("the last group of values is shorter");
     if (result.ok()) product = make_values_product(std::move(stream));
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
