@@ -1,104 +1,336 @@
-// A few rows times weights of 4 or 8 bits whose columns lie one after the
-// other.
-
-#include "kernels/matmul/gemv.hpp"
+// A few rows times a few columns of weights of 4 or 8 bits on AVX-512, whose
+// elements lie one after the other along the depth ([N,K]).
+//
+//   for each group: load scales and zero points, or make tables of numbers
+//     for each step: for each vector: make weights of columns, times rows of a
+//
+// src is arranged as the lookups leave the weights. The sums stay in registers
+// down the whole depth, sixteen partial ones each.
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_code.hpp"
 
 namespace dnnl_dequant {
 
+using namespace Xbyak;
+
 namespace {
 
-// Rows that one piece of code does, at most.
-constexpr int most_code_rows = 8;
+// Rows and columns that one piece of code does, at most.
+constexpr int most_code_rows = 8, most_cols = 4;
 
 // As many sums stay in registers beside what the columns need.
-static_assert(most_dot_cols - 1 <= gemv_t::columns_beyond, "");
+static_assert(most_cols - 1 <= gemv_t::columns_beyond, "");
 
 constexpr int cols_of(int rows) {
-    return rows <= 4 ? most_dot_cols : rows <= 6 ? 3 : 2;
+    return rows <= 4 ? most_cols : rows <= 6 ? 3 : 2;
 }
 
-class jit_dot_t : public gemv_t {
+// Some rows by some columns, down all of the depth.
+struct args_t {
+    const void *weights[most_cols]; // of each column
+    const void *a;                  // arranged
+    const float *scales, *zps;      // columns x groups
+    float *sums;                    // rows x columns
+    dim_t a_pitch;                  // bytes
+    dim_t ahead;                    // prefetch distance, bytes
+};
+
+// The longest step that divides groups, which are in units of the shortest.
+// Vectors of 8-bit weights are in order, not interleaved.
+nibble_step_t step_of(const gemv_weights_t &w) {
+    const int shortest = bits_of(w.type) == 4 ? 32 : 16;
+    int step = 4 * shortest;
+    while (w.group < w.depth && step > shortest && w.group % step != 0)
+        step /= 2;
+    const bool is_bf16 = w.multiplied == data_type_t::bf16;
+    const int lanes = is_bf16 && step > shortest ? 32 : 16;
+    return {step / lanes, lanes};
+}
+
+class generator_t : public jit_lookup_t {
+public:
+    generator_t(const gemv_weights_t &weights, int rows)
+        : jit_lookup_t("jit_dot", weights, step_of(weights), rows,
+                  cols_of(rows), 1, false) {}
+
+private:
+    static constexpr int rows_of_base = 3, sum_lanes = 16;
+
+    bool is_nibble() const { return bits_of(w_.type) == 4; }
+    // Of so many vectors.
+    uint32_t bytes(data_type_t type, int vectors) const {
+        return static_cast<uint32_t>(
+                bytes_of(type, dim_t(vectors) * step_.lanes));
+    }
+
+    const Reg64 columns_[most_cols] = {general_.take("column 0", rax),
+            general_.take("column 1", rcx), general_.take("column 2", rdx),
+            general_.take("column 3", rbx)};
+    const Reg64 rows_of_a_[3] = {general_.take("a of rows 0 to 2", rsi),
+            general_.take("a of rows 3 to 5", r9),
+            general_.take("a of rows 6 and 7", r10)};
+    const Reg64 offset_ = general_.take("offset in columns", rbp),
+                steps_ = general_.take("steps to go, or a mask", r14),
+                groups_ = general_.take("groups to go", r15);
+    const Zmm vmm_a_ = a_[0];
+    // Weights of 8 bits have these where nibbles have the raw and the table.
+    const zmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
+    const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
+
+    RegExp row_of_a(int row) const {
+        const RegExp base(rows_of_a_[row / rows_of_base]);
+        const int further = row % rows_of_base;
+        return further == 0 ? base : base + a_pitch_ * further;
+    }
+
+    void load_arguments() override {
+        for (int c = 0; c < cols_; ++c)
+            mov(columns_[c], arg(offsetof(args_t, weights)
+                                     + static_cast<size_t>(c) * 8));
+        mov(rows_of_a_[0], arg(offsetof(args_t, a)));
+        mov(a_pitch_, arg(offsetof(args_t, a_pitch)));
+        mov(scales_, arg(offsetof(args_t, scales)));
+        mov(zps_, arg(offsetof(args_t, zps)));
+        mov(ahead_, arg(offsetof(args_t, ahead)));
+        if (rows_ > rows_of_base) {
+            lea(rows_of_a_[1], ptr[a_pitch_ + a_pitch_ * 2]);
+            lea(rows_of_a_[2], ptr[rows_of_a_[0] + rows_of_a_[1] * 2]);
+            add(rows_of_a_[1], rows_of_a_[0]);
+        }
+        xor_(offset_.cvt32(), offset_.cvt32());
+    }
+
+    void multiply_columns() override {
+        for (int i = 0; i < sums_.count(); ++i)
+            clear(sums_[i]);
+        if (is_nibble()) load_numbers();
+        const dim_t full = w_.depth / w_.group, rest = w_.depth % w_.group;
+        if (full > 0) {
+            Label l_group;
+            mov(groups_, static_cast<uint64_t>(full));
+            L(l_group);
+            group(w_.group);
+            dec(groups_);
+            jnz(l_group, T_NEAR);
+        }
+        if (rest > 0) group(rest);
+        store_sums();
+    }
+
+    void group(dim_t depth) {
+        for (int c = 0; c < cols_; ++c)
+            load_parameters(c, static_cast<size_t>(c * w_.groups() * 4));
+        next_parameters();
+        const dim_t steps = depth / step_.elements();
+        const auto tail = static_cast<int>(depth % step_.elements());
+        Label l_step;
+        if (steps > 1) {
+            mov(steps_, static_cast<uint64_t>(steps));
+            align(32);
+        }
+        L(l_step);
+        if (steps > 0) step(0);
+        if (steps > 1) {
+            dec(steps_);
+            jnz(l_step, T_NEAR);
+        }
+        if (tail != 0) step(tail);
+    }
+
+    void load_parameters(int c, size_t offset) {
+        if (is_nibble()) return make_table(c, offset);
+        vbroadcastss(byte_scales_[c], ptr[scales_ + offset]);
+        if (has_zps()) vbroadcastss(byte_zps_[c], ptr[zps_ + offset]);
+    }
+
+    // `tail` elements, or all where that is 0.
+    void step(int tail) {
+        for (int c = 0; c < cols_; ++c) {
+            prefetcht0(ptr[columns_[c] + ahead_]);
+            if (is_nibble()) load_nibbles(c, tail);
+        }
+        for (int j = 0; j < step_.vectors; ++j) {
+            const int lanes = tail == 0 ? step_.lanes : lanes_of(j, tail);
+            if (lanes == 0) continue;
+            const bool masked = lanes < step_.lanes;
+            if (masked) set_tail_masks(lanes);
+            for (int c = 0; c < cols_; ++c)
+                make_weights(c, j, masked);
+            for (int r = 0; r < rows_; ++r) {
+                load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
+                // A lane of bf16 is a pair. Masking made the left out ones 0.
+                const bool masks_sum = masked && !is_bf16();
+                for (int c = 0; c < cols_; ++c)
+                    multiply_add(
+                            masks_sum ? sum(r, c) | k_tail_ : sized(sum(r, c)),
+                            c, vmm_a_);
+            }
+        }
+        if (tail != 0) return;
+        add(offset_, bytes(w_.type, step_.vectors));
+        add(ahead_, bytes(w_.type, step_.vectors));
+        for (int r = 0; r < rows_; r += rows_of_base)
+            add(rows_of_a_[r / rows_of_base],
+                    bytes(w_.multiplied, step_.vectors));
+    }
+
+    // Of the first `tail` elements, those in vector j.
+    int lanes_of(int j, int tail) const {
+        if (is_nibble()) return div_up(tail - j, step_.vectors);
+        return std::min(std::max(tail - j * step_.lanes, 0), step_.lanes);
+    }
+
+    void set_tail_masks(int lanes) {
+        const Reg32 mask = steps_.cvt32();
+        mov(mask, (1u << lanes) - 1);
+        if (!is_bf16()) return kmovw(k_tail_, mask);
+        kmovd(k_tail_, mask);
+        kshiftrd(k_upper_, k_tail_, 16);
+    }
+
+    void load_a(const Address &at, bool masked) {
+        if (!masked) vmovups(sized(vmm_a_), at);
+        else if (is_bf16()) vmovdqu16(sized(vmm_a_) | k_tail_ | T_z, at);
+        else vmovups(vmm_a_ | k_tail_ | T_z, at);
+    }
+
+    // Each lane has as many of them as there are vectors, from its lowest bits
+    // on.
+    void load_nibbles(int c, int tail) {
+        const Zmm raw = raws_[c];
+        const Address at = ptr[columns_[c] + offset_];
+        if (tail == 0) return spread_nibbles(raw, at);
+        const int bytes = (tail + 1) / 2;
+        mov(steps_, ~uint64_t(0) >> (64 - bytes));
+        kmovq(k_bytes_, steps_);
+        vmovdqu8(raw | k_bytes_ | T_z, at);
+        if (widening() == 4 || is_half())
+            spread_nibbles(raw, Xmm(raw.getIdx()));
+        else if (widening() == 2) spread_nibbles(raw, Ymm(raw.getIdx()));
+    }
+
+    // How many times as wide a lane is as the nibbles that it gets.
+    int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
+
+    void spread_nibbles(const Zmm &to, const Operand &from) {
+        if (widening() == 1) vmovdqu32(to, from);
+        else if (is_bf16()) vpmovzxbw(sized(to), from);
+        else if (widening() == 2) vpmovzxwd(to, from);
+        else vpmovzxbd(to, from);
+    }
+
+    void make_weights(int c, int j, bool masked) {
+        if (is_nibble())
+            return look_up(c, j, masked && is_bf16() ? &k_tail_ : nullptr);
+        const Zmm w = weights_[c];
+        const RegExp at = columns_[c] + offset_ + bytes(w_.type, j);
+        scale_bytes(w, c, at, masked ? &k_tail_ : nullptr);
+        if (!is_bf16()) return round(w);
+        const Ymm half(w.getIdx());
+        if (is_half())
+            return vcvtneps2bf16(masked ? half | k_tail_ | T_z : half, w);
+        scale_bytes(scratch_, c, at + sum_lanes, masked ? &k_upper_ : nullptr);
+        vcvtne2ps2bf16(masked ? w | k_tail_ | T_z : w, scratch_, w);
+    }
+
+    // Sixteen of a column's weights of 8 bits as f32.
+    void scale_bytes(
+            const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
+        const Zmm loaded = mask ? w | *mask | T_z : w;
+        if (family_of(w_.type) == type_family_t::signed_int)
+            vpmovsxbd(loaded, ptr[at]);
+        else vpmovzxbd(loaded, ptr[at]);
+        vcvtdq2ps(w, w);
+        if (has_zps()) vsubps(w, w, byte_zps_[c]);
+        vmulps(w, w, byte_scales_[c]);
+    }
+
+    void store_sums() {
+        const Reg64 &to = columns_[0];
+        mov(to, arg(offsetof(args_t, sums)));
+        for (int i = 0; i < sums_.count(); ++i) {
+            const int n = sums_[i].getIdx();
+            const Ymm half(n), other(scratch_.getIdx());
+            const Xmm quarter(n), x(scratch_.getIdx());
+            vextractf64x4(other, sums_[i], 1);
+            vaddps(half, half, other);
+            vextractf32x4(x, half, 1);
+            vaddps(quarter, quarter, x);
+            constexpr uint8_t by_pairs = 0x4e, by_one = 0xb1;
+            for (const uint8_t swapped : {by_pairs, by_one}) {
+                vpermilps(x, quarter, swapped);
+                vaddps(quarter, quarter, x);
+            }
+            vmovss(ptr[to + static_cast<size_t>(i) * 4], quarter);
+        }
+    }
+};
+
+class jit_dot_t : public lookup_gemv_t {
 public:
     explicit jit_dot_t(const gemv_weights_t &weights)
-        : gemv_t(weights)
-        , step_(dot_step_of(weights)) {}
+        : lookup_gemv_t(weights, step_of(weights)) {}
 
     const char *name() const override {
-        return src_type() == data_type_t::bf16
-                       ? "jit_matmul_dot_avx512_core_bf16"
-                       : "jit_matmul_dot_avx512_core";
+        return is_bf16() ? "jit_matmul_dot_avx512_core_bf16"
+                         : "jit_matmul_dot_avx512_core";
     }
     dim_t panel() const override { return 1; }
     bool parameters_by_column() const override { return true; }
-    dim_t src_unit() const override {
-        return bits_of(weights_.type) == 4 ? step_.elements() : 1;
-    }
-    data_type_t src_type() const override { return weights_.multiplied; }
-    void arrange(void *row) const noexcept override {
-        arrange_for_nibbles(row, weights_, step_);
-    }
-    bool scales_sums() const override { return false; }
     dim_t partial_floats() const override { return 0; }
 
     result_t make() {
-        for (int rows = 1; rows <= most_code_rows; ++rows) {
-            auto &code = code_[static_cast<size_t>(rows)];
-            if (result_t made
-                    = make_jit_dot_code(weights_, rows, cols_of(rows), code);
-                    !made.ok())
-                return made;
-        }
-        return {};
+        result_t made;
+        for (int rows = 1; rows <= most_code_rows && made.ok(); ++rows)
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(rows)], weights_, rows);
+        return made;
     }
 
-    void run(
-            void *const *buffers, const block_t &block) const noexcept override;
+    void run(void *const *buffers,
+            const block_t &block) const noexcept override {
+        for_strips(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
+            run_rows(static_cast<const char *>(buffers[0]), block, row,
+                    static_cast<int>(rows));
+        });
+    }
 
 private:
-    void run_rows(void *const *buffers, const block_t &block, dim_t row,
+    void run_rows(const char *weights, const block_t &block, dim_t row,
             int rows) const noexcept;
 
-    const nibble_step_t step_;
-    std::array<jit_dot_code_t, most_code_rows + 1> code_;
+    std::array<jit_function_t<const args_t>, most_code_rows + 1> code_;
 };
 
-void jit_dot_t::run_rows(void *const *buffers, const block_t &block, dim_t row,
+void jit_dot_t::run_rows(const char *weights, const block_t &block, dim_t row,
         int rows) const noexcept {
-    const jit_dot_code_t &code = code_[static_cast<size_t>(rows)];
     const dim_t cols = cols_of(rows), groups = weights_.groups();
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
-    float sums[most_code_rows * most_dot_cols];
-    jit_dot_args_t args;
+    float sums[most_code_rows * most_cols];
+    args_t args;
     args.a = src_at(block, row);
     args.a_pitch = src_pitch_bytes(block);
     args.ahead = cols * pitch;
     args.sums = sums;
     for (dim_t n = 0; n < block.cols; n += cols) {
         const dim_t here = std::min(cols, block.cols - n);
-        // What is too much does the last column again.
+        // A short last block of columns recomputes the last column.
         for (dim_t c = 0; c < cols; ++c)
             args.weights[c]
-                    = static_cast<const char *>(buffers[0])
+                    = weights
                       + (block.first_col + n + std::min(c, here - 1)) * pitch;
         args.scales = block.scales + n * groups;
         args.zps = block.zps + n * groups;
-        code(args);
+        code_[static_cast<size_t>(rows)](args);
         float *const c = block.c + row * block.c_pitch + n;
         for (dim_t r = 0; r < rows; ++r)
             std::copy_n(sums + r * cols, here, c + r * block.c_pitch);
     }
-}
-
-void jit_dot_t::run(void *const *buffers, const block_t &block) const noexcept {
-    for_strips(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
-        run_rows(buffers, block, row, static_cast<int>(rows));
-    });
 }
 
 } // namespace

@@ -1,33 +1,168 @@
 #ifndef KERNELS_MATMUL_JIT_DOT_CODE_HPP
 #define KERNELS_MATMUL_JIT_DOT_CODE_HPP
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/matmul/gemv.hpp"
-#include "kernels/matmul/nibble_step.hpp"
+#include "kernels/jit/simd.hpp"
+#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
-/// Columns that one piece of code does, at most.
-constexpr int most_dot_cols = 4;
-
-/// Some rows by some columns, down all of the depth.
-struct jit_dot_args_t {
-    const void *weights[most_dot_cols]; // of each column
-    const void *a;                      // arranged
-    const float *scales, *zps;          // columns x groups
-    float *sums;                        // rows x columns
-    dim_t a_pitch;                      // bytes
-    dim_t ahead;                        // bytes to the weights read next
+/// How much of a column becomes vectors of numbers at once. Where nibbles are
+/// looked up, each of `lanes` lanes of what is loaded holds `vectors` of them,
+/// and vector j has every lane's j-th.
+struct nibble_step_t {
+    int vectors, lanes;
+    dim_t elements() const { return vectors * dim_t(lanes); }
 };
 
-/// How a column is read: the longest step that divides groups; 0 vectors where
-/// none does. Weights of 8 bits are in order instead.
-nibble_step_t dot_step_of(const gemv_weights_t &weights);
+/// A skinny GEMM on AVX-512 with K lanes: what its kernels have in common.
+class lookup_gemv_t : public gemv_t {
+public:
+    lookup_gemv_t(const gemv_weights_t &weights, const nibble_step_t &step)
+        : gemv_t(weights)
+        , step_(step) {}
 
-using jit_dot_code_t = jit_function_t<const jit_dot_args_t>;
+    dim_t src_unit() const override {
+        return bits_of(weights_.type) == 4 ? step_.elements() : 1;
+    }
+    data_type_t src_type() const override { return weights_.multiplied; }
+    void arrange(void *row) const noexcept override {
+        if (is_bf16()) arrange_row(static_cast<uint16_t *>(row));
+        else arrange_row(static_cast<float *>(row));
+    }
+    bool scales_sums() const override { return false; }
 
-result_t make_jit_dot_code(const gemv_weights_t &weights, int rows, int cols,
-        jit_dot_code_t &code);
+protected:
+    bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
+
+private:
+    template <typename element_t>
+    void arrange_row(element_t *row) const noexcept {
+        arrange_steps(row, weights_.depth, step_.elements(), [&](dim_t i) {
+            return i % step_.vectors * step_.lanes + i / step_.vectors;
+        });
+    }
+
+    const nibble_step_t step_;
+};
+
+/// Generated code of some rows by some columns on AVX-512, K lanes.
+///
+/// A group's 4-bit weights are looked up in a table of the 16 numbers they
+/// stand for, (weight - zp) * scale, rounded if they are to be. As f32 a lane
+/// of 32 bits has up to eight nibbles; as bf16 one of 16 bits up to four, and
+/// pairs of products are added to a sum in one instruction. So a vector of
+/// weights costs a shift and a permutation.
+class jit_lookup_t : public jit_simd_t {
+protected:
+    using Xmm = Xbyak::Xmm;
+    using Ymm = Xbyak::Ymm;
+    using Zmm = Xbyak::Zmm;
+    using zmms_t = vmm_range_t<Zmm>;
+
+    /// @param a_count vectors of a that are in registers
+    /// @param keeps_constants whether rounding has registers for its constants
+    jit_lookup_t(const char *name, const gemv_weights_t &weights,
+            const nibble_step_t &step, int rows, int cols, int a_count,
+            bool keeps_constants)
+        : jit_simd_t(name)
+        , w_(weights)
+        , step_(step)
+        , rows_(rows)
+        , cols_(cols)
+        , sums_(vectors_.take("sums", rows * cols))
+        , raws_(vectors_.take("nibbles of columns", cols))
+        , tables_(vectors_.take("tables of columns", cols))
+        , weights_(vectors_.take("weights of columns", cols))
+        , a_(vectors_.take("a", a_count))
+        , shared_(keeps_constants ? vectors_.take("numbers, scratch", 2)
+                                  : vectors_.take_last("numbers, scratch", 2))
+        , lanes_(*this, shared_.first() + shared_.count(), data_type_t::undef) {
+    }
+
+    virtual void load_arguments() = 0;
+    virtual void multiply_columns() = 0;
+
+    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
+    bool is_bf16() const { return w_.multiplied == data_type_t::bf16; }
+    /// Short groups of bf16 use half of each vector.
+    bool is_half() const { return is_bf16() && step_.lanes == 16; }
+    Xmm sized(const Zmm &v) const {
+        if (is_half()) return Ymm(v.getIdx());
+        return v;
+    }
+    Zmm sum(int row, int col) const { return sums_[row * cols_ + col]; }
+    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    void load_numbers() {
+        vmovups(numbers_, constant(nibble_numbers(w_.type)));
+    }
+    void round(const Zmm &v) {
+        lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
+    }
+    /// Of the column whose scale and zero point are so many bytes further.
+    void make_table(int col, size_t offset) {
+        const Zmm table = tables_[col];
+        if (has_zps()) vsubps(table, numbers_, ptr_b[zps_ + offset]);
+        vmulps(table, has_zps() ? table : numbers_, ptr_b[scales_ + offset]);
+        if (!is_bf16()) return round(table);
+        // Once for each value of the bit above the nibble's.
+        const Ymm half(table.getIdx());
+        vcvtneps2bf16(half, table);
+        vinserti64x4(table, table, half, 1);
+    }
+    void next_parameters() {
+        add(scales_, 4);
+        if (has_zps()) add(zps_, 4);
+    }
+
+    /// The j-th number of each lane, or 0 where `mask` (of bf16) leaves it out.
+    void look_up(int col, int j, const Xbyak::Opmask *mask = nullptr) {
+        const Xmm weight = sized(weights_[col]), raw = sized(raws_[col]);
+        const auto bits = static_cast<uint8_t>(4 * j);
+        const Xmm &index = j > 0 ? weight : raw;
+        if (is_bf16()) {
+            if (j > 0) vpsrlw(weight, raw, bits);
+            vpermw(mask ? weight | *mask | T_z : weight, index,
+                    sized(tables_[col]));
+        } else {
+            if (j > 0) vpsrld(weight, raw, bits);
+            vpermps(weights_[col], Zmm(index.getIdx()), tables_[col]);
+        }
+    }
+    void multiply_add(const Xmm &sum, int col, const Zmm &a) {
+        if (is_bf16()) vdpbf16ps(sum, sized(weights_[col]), sized(a));
+        else vfmadd231ps(sum, weights_[col], a);
+    }
+
+    const gemv_weights_t w_;
+    const nibble_step_t step_;
+    const int rows_, cols_;
+
+    const Xbyak::Reg64 a_pitch_ = general_.take("pitch of a", r8),
+                       scales_ = general_.take("scales", r11),
+                       zps_ = general_.take("zero points", r12),
+                       ahead_ = general_.take("prefetched weights", r13);
+    vector_registers_t<isa_avx512_core> vectors_;
+    const zmms_t sums_, raws_, tables_, weights_, a_, shared_;
+    const Zmm numbers_ = shared_[0], scratch_ = shared_[1];
+
+private:
+    void generate() final {
+        // What rounding needs is known when all else is generated.
+        Xbyak::Label l_constants, l_begin;
+        preamble();
+        jmp(l_constants, T_NEAR);
+        L(l_begin);
+        load_arguments();
+        multiply_columns();
+        postamble();
+        L(l_constants);
+        lanes_.load_constants();
+        jmp(l_begin, T_NEAR);
+    }
+
+    jit_lanes_t<isa_avx512_core> lanes_;
+};
 
 } // namespace dnnl_dequant
 

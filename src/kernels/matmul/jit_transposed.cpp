@@ -1,47 +1,203 @@
-// A few rows times weights of 4 bits whose columns lie side by side and which
-// are rounded: a tile after the other is transposed in cache, so that a
-// column's weights are looked up in a table.
-
-#include "kernels/matmul/gemv.hpp"
+// A few rows times weights of 4 bits on AVX-512, whose columns lie side by side
+// ([K,N]). Tile after tile of them is transposed in cache, so that a column's
+// weights are looked up in a table as in jit_dot.cpp.
+//
+//   for each strip of 128 rows, for each 128 columns: transpose the tile
+//     for some rows of a, for each four columns of the tile:
+//       make tables, add the products to the sums in memory, sixteen parts each
+//
+// The four columns' nibbles are made of the tile's four parts, a vector each,
+// which becomes eight vectors of numbers, or four of bf16.
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/jit_dot_code.hpp"
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
-#include "kernels/matmul/jit_transposed_code.hpp"
 
 namespace dnnl_dequant {
 
+using namespace Xbyak;
+
 namespace {
 
-class jit_transposed_t : public gemv_t {
+// Rows that one piece of code does, at most.
+constexpr int most_code_rows = 4;
+// Partial sums of each sum, side by side.
+constexpr dim_t sum_parts = 16;
+
+constexpr int quarters = 4;
+// From one quarter's column to the next one's.
+constexpr int quarter_cols = transposed_tile / quarters;
+constexpr int vector_bytes = 64;
+
+// Some rows by a tile of weights, as make_jit_transpose_nibbles() leaves it.
+struct args_t {
+    const void *tile;
+    const void *a;             // arranged
+    const float *scales, *zps; // of the tile's columns
+    float *sums;               // rows x columns x parts, added to
+    dim_t a_pitch, sums_pitch; // bytes
+    // The weights that are transposed later are prefetched row by row,
+    // `ahead_pitch` bytes apart: the row's begin, the next line, the row's end.
+    const char *ahead_row, *ahead, *ahead_end;
+    dim_t ahead_pitch;
+};
+
+nibble_step_t step_of(const gemv_weights_t &weights) {
+    if (weights.multiplied == data_type_t::bf16) return {4, 32};
+    return {8, 16};
+}
+
+class generator_t : public jit_lookup_t {
+public:
+    generator_t(const gemv_weights_t &weights, int rows)
+        : jit_lookup_t("jit_transposed", weights, step_of(weights), rows,
+                  quarters, rows == 1 ? step_of(weights).vectors : 1, true) {}
+
+private:
+    const Reg64 tile_ = general_.take("tile", rsi),
+                rows_of_a_ = general_.take("a", rax),
+                third_row_of_a_ = general_.take("a of row 2", rbx),
+                sums_at_ = general_.take("sums", rdx),
+                sums_row_ = general_.take("a row of sums", rcx),
+                sums_pitch_ = general_.take("pitch of sums", r9),
+                ahead_end_ = general_.take("end of the prefetched row", r14),
+                columns_ = general_.take("columns to go", r10);
+
+    // One row's stay in registers.
+    bool keeps_a() const { return rows_ == 1; }
+    RegExp row_of_a(int row) const {
+        if (row == 3) return third_row_of_a_ + a_pitch_;
+        return row == 0 ? RegExp(rows_of_a_) : rows_of_a_ + a_pitch_ * row;
+    }
+    static uint32_t bytes(int vectors) {
+        return static_cast<uint32_t>(vectors * vector_bytes);
+    }
+
+    void load_arguments() override {
+        mov(tile_, arg(offsetof(args_t, tile)));
+        mov(rows_of_a_, arg(offsetof(args_t, a)));
+        mov(a_pitch_, arg(offsetof(args_t, a_pitch)));
+        mov(scales_, arg(offsetof(args_t, scales)));
+        mov(zps_, arg(offsetof(args_t, zps)));
+        mov(sums_at_, arg(offsetof(args_t, sums)));
+        mov(sums_pitch_, arg(offsetof(args_t, sums_pitch)));
+        mov(ahead_, arg(offsetof(args_t, ahead)));
+        mov(ahead_end_, arg(offsetof(args_t, ahead_end)));
+        mov(columns_.cvt32(), static_cast<uint32_t>(quarter_cols));
+        lea(third_row_of_a_, ptr[rows_of_a_ + a_pitch_ * 2]);
+        load_numbers();
+        for (int j = 0; keeps_a() && j < step_.vectors; ++j)
+            vmovups(a_[j], ptr[rows_of_a_ + bytes(j)]);
+    }
+
+    void multiply_columns() override {
+        Label l_columns;
+        align(32);
+        L(l_columns);
+        four_columns();
+        dec(columns_);
+        jnz(l_columns, T_NEAR);
+        mov(arg(offsetof(args_t, ahead)), ahead_);
+        mov(arg(offsetof(args_t, ahead_end)), ahead_end_);
+    }
+
+    void four_columns() {
+        prefetch_weights();
+        load_weights();
+        for (int c = 0; c < quarters; ++c)
+            make_table(c, static_cast<size_t>(c * quarter_cols * 4));
+        move_sums(true);
+        for (int j = 0; j < step_.vectors; ++j)
+            multiply(j);
+        move_sums(false);
+        add(tile_, bytes(1));
+        add(sums_at_, bytes(1));
+        next_parameters();
+    }
+
+    // As many lines as there are columns here.
+    void prefetch_weights() {
+        Label l_within;
+        for (int c = 0; c < quarters; ++c)
+            prefetcht1(ptr[ahead_ + bytes(c)]);
+        add(ahead_, bytes(quarters));
+        cmp(ahead_, ahead_end_);
+        jb(l_within, T_NEAR);
+        mov(ahead_, arg(offsetof(args_t, ahead_row)));
+        add(ahead_, arg(offsetof(args_t, ahead_pitch)));
+        mov(arg(offsetof(args_t, ahead_row)), ahead_);
+        add(ahead_end_, arg(offsetof(args_t, ahead_pitch)));
+        L(l_within);
+    }
+
+    // Each column gets its quarter of every part: a transpose of 4 x 4.
+    void load_weights() {
+        constexpr uint8_t even = 0x88, odd = 0xdd;
+        const auto part = [&](int p) {
+            return ptr[tile_
+                       + static_cast<uint32_t>(p * transposed_part_bytes)];
+        };
+        const Zmm first = weights_[0], second = weights_[1];
+        vmovups(raws_[0], part(0));
+        vmovups(raws_[1], part(2));
+        vshufi32x4(first, raws_[0], part(1), even);
+        vshufi32x4(second, raws_[1], part(3), even);
+        vshufi32x4(raws_[3], raws_[0], part(1), odd);
+        vshufi32x4(raws_[1], raws_[1], part(3), odd);
+        vshufi32x4(raws_[0], first, second, even);
+        vshufi32x4(raws_[2], first, second, odd);
+        vshufi32x4(first, raws_[3], raws_[1], even);
+        vshufi32x4(raws_[3], raws_[3], raws_[1], odd);
+        vmovaps(raws_[1], first);
+    }
+
+    void move_sums(bool loads) {
+        mov(sums_row_, sums_at_);
+        for (int r = 0; r < rows_; ++r) {
+            for (int c = 0; c < quarters; ++c) {
+                const Address at = ptr[sums_row_ + bytes(c * quarter_cols)];
+                if (loads) vmovups(sum(r, c), at);
+                else vmovups(at, sum(r, c));
+            }
+            if (r + 1 < rows_) add(sums_row_, sums_pitch_);
+        }
+    }
+
+    void multiply(int j) {
+        for (int c = 0; c < quarters; ++c)
+            look_up(c, j);
+        const Zmm a = a_[keeps_a() ? j : 0];
+        for (int r = 0; r < rows_; ++r) {
+            if (!keeps_a()) vmovups(a, ptr[row_of_a(r) + bytes(j)]);
+            for (int c = 0; c < quarters; ++c)
+                multiply_add(sum(r, c), c, a);
+        }
+    }
+};
+
+class jit_transposed_t : public lookup_gemv_t {
 public:
     explicit jit_transposed_t(const gemv_weights_t &weights)
-        : gemv_t(weights) {}
+        : lookup_gemv_t(weights, step_of(weights)) {}
 
     const char *name() const override {
-        return src_type() == data_type_t::bf16
-                       ? "jit_matmul_transposed_avx512_core_bf16"
-                       : "jit_matmul_transposed_avx512_core";
+        return is_bf16() ? "jit_matmul_transposed_avx512_core_bf16"
+                         : "jit_matmul_transposed_avx512_core";
     }
     dim_t panel() const override { return transposed_tile; }
     bool parameters_by_column() const override { return false; }
-    dim_t src_unit() const override { return transposed_tile; }
-    data_type_t src_type() const override { return weights_.multiplied; }
-    void arrange(void *row) const noexcept override {
-        arrange_for_nibbles(row, weights_, transposed_step_of(weights_));
-    }
-    bool scales_sums() const override { return false; }
-    dim_t partial_floats() const override { return transposed_parts; }
+    dim_t partial_floats() const override { return sum_parts; }
 
     result_t make(dim_t rows) {
         result_t made = make_jit_transpose_nibbles(transpose_);
-        for (dim_t r = 1;
-                r <= std::min<dim_t>(rows, most_transposed_rows) && made.ok();
+        for (int r = 1; r <= std::min<dim_t>(rows, most_code_rows) && made.ok();
                 ++r)
-            made = make_jit_transposed_code(weights_, static_cast<int>(r),
-                    code_[static_cast<size_t>(r)]);
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(r)], weights_, r);
         return made;
     }
 
@@ -49,27 +205,24 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    void run_tile(
-            const block_t &block, jit_transposed_args_t &args) const noexcept;
-    void add_parts(const block_t &block) const noexcept;
+    void run_tile(const block_t &block, args_t &args) const noexcept;
 
     jit_transpose_nibbles_t transpose_;
-    std::array<jit_transposed_code_t, most_transposed_rows + 1> code_;
+    std::array<jit_function_t<args_t>, most_code_rows + 1> code_;
 };
 
 void jit_transposed_t::run(
         void *const *buffers, const block_t &block) const noexcept {
-    std::fill_n(
-            block.partial, block.rows * block.c_pitch * transposed_parts, 0.f);
+    std::fill_n(block.partial, block.rows * block.c_pitch * sum_parts, 0.f);
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     const dim_t block_bytes = bytes_of(weights_.type, block.cols);
     const char *strip = static_cast<const char *>(buffers[0])
                         + bytes_of(weights_.type, block.first_col);
     alignas(64) char tile[transposed_bytes];
-    jit_transposed_args_t args;
+    args_t args;
     args.tile = tile;
     args.a_pitch = src_pitch_bytes(block);
-    args.sums_pitch = block.c_pitch * transposed_parts * 4;
+    args.sums_pitch = block.c_pitch * sum_parts * 4;
     args.ahead_pitch = pitch;
     const char *const next_block = strip + block_bytes;
     for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
@@ -80,46 +233,30 @@ void jit_transposed_t::run(
         args.ahead_row = args.ahead;
         args.ahead_end = args.ahead + block_bytes;
         for (dim_t n = 0; n < block.cols; n += transposed_tile) {
-            const char *const from = strip + bytes_of(weights_.type, n);
-            transpose_({from, pitch, tile});
+            transpose_({strip + bytes_of(weights_.type, n), pitch, tile});
             args.a = src_at(block, 0, k);
             args.scales = block.scales + parameters + n;
             args.zps = block.zps + parameters + n;
-            args.sums = block.partial + n * transposed_parts;
+            args.sums = block.partial + n * sum_parts;
             run_tile(block, args);
         }
         strip = next_strip;
     }
-    add_parts(block);
+    add_partial_sums<sum_parts>(block);
 }
 
-// Every strip asks for the same lines of what is transposed later; the next
-// tile goes on where the first strip ended.
+// All rows prefetch the same lines of the weights that are transposed later.
+// The next tile goes on where the first rows ended.
 void jit_transposed_t::run_tile(
-        const block_t &block, jit_transposed_args_t &args) const noexcept {
-    const jit_transposed_args_t begin = args;
-    for_strips(block.rows, most_transposed_rows, [&](dim_t row, dim_t rows) {
-        jit_transposed_args_t strip = begin;
+        const block_t &block, args_t &args) const noexcept {
+    const args_t begin = args;
+    for_strips(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
+        args_t strip = begin;
         strip.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
         strip.sums = begin.sums + row * begin.sums_pitch / 4;
         code_[static_cast<size_t>(rows)](strip);
         if (row == 0) args = strip;
     });
-}
-
-void jit_transposed_t::add_parts(const block_t &block) const noexcept {
-    for (dim_t r = 0; r < block.rows; ++r) {
-        const float *parts
-                = block.partial + r * block.c_pitch * transposed_parts;
-        for (dim_t n = 0; n < block.cols; ++n, parts += transposed_parts) {
-            float quarter[4];
-            for (int i = 0; i < 4; ++i)
-                quarter[i] = (parts[i] + parts[i + 8])
-                             + (parts[i + 4] + parts[i + 12]);
-            block.c[r * block.c_pitch + n]
-                    = (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
-        }
-    }
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #ifndef KERNELS_MATMUL_NIBBLE_LOOKUP_HPP
 #define KERNELS_MATMUL_NIBBLE_LOOKUP_HPP
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/jit/lanes.hpp"
@@ -27,60 +28,41 @@ inline jit_generator_t::lanes_t nibble_numbers(data_type_t type) {
     return lanes;
 }
 
-/// Generated code for a column's nibbles, on AVX-512: a table of the 16 numbers
-/// they are in a group, and the products of what was looked up. As f32 a lane
-/// of 32 bits has up to eight nibbles; as bf16 one of 16 bits up to four, and
-/// pairs of products are added to a sum in one instruction.
-class jit_nibble_lookup_t {
-public:
-    jit_nibble_lookup_t(jit_generator_t &host, const gemv_weights_t &weights)
-        : h_(host)
-        , w_(weights) {}
-
-    bool is_bf16() const { return w_.multiplied == data_type_t::bf16; }
-    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
-
-    /// @param numbers nibble_numbers()
-    void make_table(const Xbyak::Zmm &table, const Xbyak::Zmm &numbers,
-            const Xbyak::Address &scale, const Xbyak::Address &zp,
-            jit_lanes_t<isa_avx512_core> &lanes, const Xbyak::Zmm &scratch) {
-        if (has_zps()) h_.vsubps(table, numbers, zp);
-        h_.vmulps(table, has_zps() ? table : numbers, scale);
-        if (!is_bf16())
-            return lanes.round(
-                    table, w_.rounded, weights_rounding(w_), scratch);
-        // Once for each value of the bit above the nibble's.
-        const Xbyak::Ymm half(table.getIdx());
-        h_.vcvtneps2bf16(half, table);
-        h_.vinserti64x4(table, table, half, 1);
+/// Puts a row of src, in whole steps, into the order in which weights are
+/// decoded: element i of a step goes to place(i).
+template <typename element_t, typename place_t>
+void arrange_steps(
+        element_t *row, dim_t depth, dim_t step, const place_t &place) {
+    constexpr dim_t most_elements = 128;
+    element_t natural[most_elements];
+    for (dim_t k = 0; k < depth; k += step) {
+        std::copy_n(row + k, step, natural);
+        for (dim_t i = 0; i < step; ++i)
+            row[k + place(i)] = natural[i];
     }
+}
 
-    /// The j-th number of each lane, or 0 where `mask` (of bf16) leaves it out.
-    void look_up(const Xbyak::Xmm &weight, const Xbyak::Xmm &nibbles, int j,
-            const Xbyak::Xmm &table, const Xbyak::Opmask *mask = nullptr) {
-        const auto bits = static_cast<uint8_t>(4 * j);
-        const Xbyak::Xmm &index = j > 0 ? weight : nibbles;
-        if (is_bf16()) {
-            if (j > 0) h_.vpsrlw(weight, nibbles, bits);
-            h_.vpermw(mask ? weight | *mask | Xbyak::util::T_z : weight, index,
-                    table);
-        } else {
-            if (j > 0) h_.vpsrld(weight, nibbles, bits);
-            h_.vpermps(Xbyak::Zmm(weight.getIdx()), Xbyak::Zmm(index.getIdx()),
-                    table);
+/// The sum of partial ones: the upper half is added to the lower one until one
+/// is left.
+template <size_t parts>
+float sum_of_parts(const float *p) {
+    constexpr size_t half = parts / 2;
+    float halves[half];
+    for (size_t i = 0; i < half; ++i)
+        halves[i] = p[i] + p[i + half];
+    if constexpr (half == 1) return halves[0];
+    else return sum_of_parts<half>(halves);
+}
+
+/// Makes c of a block whose partial sums lie side by side.
+template <dim_t parts>
+void add_partial_sums(const gemv_t::block_t &block) noexcept {
+    for (dim_t r = 0; r < block.rows; ++r)
+        for (dim_t n = 0; n < block.cols; ++n) {
+            const dim_t at = r * block.c_pitch + n;
+            block.c[at] = sum_of_parts<parts>(block.partial + at * parts);
         }
-    }
-
-    void multiply_add(const Xbyak::Xmm &sum, const Xbyak::Xmm &weight,
-            const Xbyak::Xmm &a) {
-        if (is_bf16()) h_.vdpbf16ps(sum, weight, a);
-        else h_.vfmadd231ps(sum, weight, a);
-    }
-
-private:
-    jit_generator_t &h_;
-    const gemv_weights_t &w_;
-};
+}
 
 } // namespace dnnl_dequant
 
