@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
-#include "kernels/matmul/jit_transpose_nibbles_avx2.hpp"
+#include "kernels/matmul/jit_transpose_nibbles.hpp"
 
 namespace dnnl_dequant {
 

@@ -7,7 +7,7 @@
 
 namespace dnnl_dequant {
 
-/// Rows, and columns, of a tile of 4-bit weights.
+/// Rows, and columns, of a tile of 4-bit weights on AVX-512.
 constexpr dim_t transposed_tile = 128;
 constexpr dim_t transposed_bytes = transposed_tile * transposed_tile / 2;
 /// Of 32 rows: vector i has those of columns i, i + 32, i + 64 and i + 96, a
@@ -24,8 +24,28 @@ struct jit_transpose_nibbles_args_t {
 using jit_transpose_nibbles_t
         = jit_function_t<const jit_transpose_nibbles_args_t>;
 
-/// AVX-512.
 result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose);
+
+/// Of a tile on AVX2: columns, rows that are done together, rows at most, and
+/// bytes from column to column once it is transposed.
+constexpr dim_t transpose_avx2_cols = 64, transpose_avx2_step = 32,
+                transpose_avx2_rows = 512,
+                transpose_avx2_pitch = transpose_avx2_rows / 2;
+
+struct jit_transpose_nibbles_avx2_args_t {
+    const void *from;
+    void *to;
+    dim_t pitch; // bytes from row to row
+    dim_t steps;
+    dim_t ahead; // bytes from a row to what is prefetched meanwhile
+};
+
+/// Transposes nibbles whose columns lie side by side.
+using jit_transpose_nibbles_avx2_t
+        = jit_function_t<const jit_transpose_nibbles_avx2_args_t>;
+
+result_t make_jit_transpose_nibbles_avx2(
+        jit_transpose_nibbles_avx2_t &transpose);
 
 } // namespace dnnl_dequant
 
