@@ -36,9 +36,12 @@ public:
     }
     template <typename use_t>
     void with(uint32_t lane, use_t &&use) {
-        lanes_t lanes;
-        lanes.fill(lane);
-        with(lanes, std::forward<use_t>(use));
+        with(jit_generator_t::same_lanes(lane), std::forward<use_t>(use));
+    }
+
+    /// From now on in a register that is not among those, until load() at once.
+    void hold(const lanes_t &lanes, const vmm_t &vmm) {
+        held_.emplace_back(lanes, vmm.getIdx());
     }
 
     void load() {

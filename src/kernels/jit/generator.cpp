@@ -60,9 +60,13 @@ Xbyak::Address jit_generator_t::constant(const lanes_t &lanes) {
 }
 
 Xbyak::Address jit_generator_t::constant(uint32_t lane) {
+    return constant(same_lanes(lane));
+}
+
+jit_generator_t::lanes_t jit_generator_t::same_lanes(uint32_t lane) {
     lanes_t lanes;
     lanes.fill(lane);
-    return constant(lanes);
+    return lanes;
 }
 
 jit_generator_t::lanes_t jit_generator_t::doubles(double value) {

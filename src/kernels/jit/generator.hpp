@@ -39,6 +39,8 @@ public:
 
     /// Two halves a lane: an f64 in each 64 bits.
     static lanes_t doubles(double value);
+    /// The same 32 bits in all lanes.
+    static lanes_t same_lanes(uint32_t lane);
 
     jit_generator_t(const jit_generator_t &) = delete;
     jit_generator_t &operator=(const jit_generator_t &) = delete;

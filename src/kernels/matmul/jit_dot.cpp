@@ -61,7 +61,6 @@ public:
 private:
     static constexpr int rows_of_base = 3, sum_lanes = 16;
 
-    bool is_nibble() const { return bits_of(w_.type) == 4; }
     // Of so many vectors.
     uint32_t bytes(data_type_t type, int vectors) const {
         return static_cast<uint32_t>(
@@ -79,7 +78,7 @@ private:
                 groups_ = general_.take("groups to go", r15);
     const Zmm vmm_a_ = a_[0];
     // Weights of 8 bits have these where nibbles have the raw and the table.
-    const zmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
+    const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
     const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
 
     RegExp row_of_a(int row) const {
@@ -241,12 +240,7 @@ private:
     // Sixteen of a column's weights of 8 bits as f32.
     void scale_bytes(
             const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
-        const Zmm loaded = mask ? w | *mask | T_z : w;
-        if (family_of(w_.type) == type_family_t::signed_int)
-            vpmovsxbd(loaded, ptr[at]);
-        else vpmovzxbd(loaded, ptr[at]);
-        vcvtdq2ps(w, w);
-        if (has_zps()) vsubps(w, w, byte_zps_[c]);
+        load_bytes(w, ptr[at], byte_zps_[c], mask);
         vmulps(w, w, byte_scales_[c]);
     }
 

@@ -1,6 +1,11 @@
 // A few rows times a few columns of weights of 4 or 8 bits, whose elements lie
 // one after the other along the depth, on AVX2.
 //
+//   for columns: for each piece of the depth:
+//     load zero points and scales, or make tables of numbers
+//     for each step: make weights of columns, times rows of a
+//     add the piece's sums, scaled where weights are not, to those in memory
+//
 // A nibble that the graph rounds is looked up in a table of the 16 numbers it
 // may stand for, a byte of them at a time: what is looked up in the table of
 // the highest bytes and in that of the next, side by side, is the upper half of
@@ -9,19 +14,15 @@
 // shuffles, and one or two more operations.
 // One that nobody rounds is made a number as in jit_gemv_avx2_code.cpp, and it
 // is a piece's sums that are scaled.
-// Two sums take turns, which are added up after each piece; sums of pieces are
-// in memory, eight parts each.
-//
-// Registers: those of jit_dot_avx2_frame_t.
+// Vectors of a step alternate between two sums, which are added up after each
+// piece.
 
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
-#include "kernels/matmul/jit_dot_avx2_frame.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
+#include "kernels/matmul/jit_dot_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -29,52 +30,134 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int most_unroll = 4;
+using args_t = jit_dot_avx2_args_t;
 
-class generator_t : public jit_dot_avx2_frame_t {
+constexpr int most_unroll = 4, sums_each = 2;
+constexpr int simd_w = jit_isa_t<isa_avx2>::simd_w;
+constexpr uint32_t vector_bytes = simd_w * 4;
+
+class generator_t : public jit_k_lanes_t<isa_avx2> {
 public:
-    using args_t = jit_dot_avx2_args_t;
-
     generator_t(const gemv_weights_t &weights, int rows)
-        : jit_dot_avx2_frame_t(weights, rows)
+        : jit_k_lanes_t("jit_dot_avx2", weights, rows,
+                  jit_dot_avx2_shape_t(weights).cols(rows))
+        , shape_(weights)
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
 
 private:
+    const jit_dot_avx2_shape_t shape_;
+    jit_lanes_t<isa_avx2> lanes_;
+    jit_constants_t<isa_avx2> &kept_ = lanes_.constants();
+    int at_ = 0; // of steps that are done without a branch between
+
+    const Reg64 columns_[most_dot_avx2_cols]
+            = {general_.take("column 0", rax), general_.take("column 1", rcx)};
+    const Reg64 rows_of_a_[most_dot_avx2_rows]
+            = {general_.take("row 0", rsi), general_.take("row 1", r9),
+                    general_.take("row 2", r10), general_.take("row 3", rbx)};
+    const Reg64 sums_at_ = general_.take("sums in memory", rdx),
+                sums_pitch_3_ = general_.take("three pitches of sums", rbp),
+                steps_ = general_.take("steps to go", r14),
+                pieces_ = general_.take("pieces to go", r15);
+    // Once rows are found.
+    const Reg64 &sums_pitch_ = a_pitch_;
+
+    bool looks_up() const { return is_nibble() && !shape_.scales_sums; }
+    bool has_lower_halves() const { return shape_.planes > 2; }
+    int sum_count() const { return rows_ * cols_ * sums_each; }
+    int table_count() const { return cols_ * shape_.planes; }
+
+    const vmms_t sums_ = vectors_.take("sums", sum_count());
+    // A column's lookups have tables of the bytes 2, 3, 0 and 1 of a number,
+    // other nibbles zero points at bits 0 and 8, bytes zero point and scale.
+    const vmms_t tables_ = vectors_.take_at("tables", 8, table_count());
+    const Ymm index_ = vectors_.take_at("index", 12, 1)[0],
+              weight_ = vectors_.take_at("weight", 13, 1)[0],
+              scratch_ = vectors_.take_at("scratch", 14, 1)[0];
+    const vmms_t first_upper_
+            = vectors_.take_at("upper halves", 15, looks_up() ? 1 : 0),
+            halves_ = vectors_.take_at("halves", 4, has_lower_halves() ? 4 : 0);
+
+    Ymm sum(int row, int col, int i) const {
+        return sums_[(row * cols_ + col) * sums_each + i];
+    }
+    Ymm table(int col, int i) const { return tables_[2 * col + i]; }
+    Ymm zp(int col) const { return table(col, 0); }
+    Ymm scale(int col) const { return table(col, 1); }
+    // Halves of the numbers of sixteen nibbles.
+    Ymm upper(int i) const {
+        if (has_lower_halves()) return halves_[i];
+        return i == 0 ? first_upper_[0] : scratch_;
+    }
+    Ymm lower(int i) const { return halves_[2 + i]; }
+
+    uint32_t parameter_bytes(int cols) const {
+        const dim_t stride = w_.by_column ? w_.groups() : 1;
+        return static_cast<uint32_t>(cols * stride * 4);
+    }
+    Address of_column(const Reg64 &parameters, int col) {
+        return ptr[parameters + parameter_bytes(col)];
+    }
+    int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
+    uint32_t step_bytes() const {
+        return static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
+    }
+    Address next_weights(int c, int bytes = 0) {
+        return ptr[columns_[c] + step_bytes() * static_cast<uint32_t>(at_)
+                   + static_cast<uint32_t>(bytes)];
+    }
+
+    // Nibbles that are not looked up are cut out at bit 0 and at bit 8 of a
+    // word, in the significands of 2^23 and 2^15.
+    static lanes_t mask(int i) { return same_lanes(0x000f000fu << (8 * i)); }
+    static uint32_t upper_half(int i) { return i == 0 ? 0x4b00 : 0x4700; }
+    static lanes_t upper_halves(int i) {
+        return same_lanes(upper_half(i) * 0x00010001u);
+    }
+    void keep_constants() {
+        for (const lanes_t &lanes : {nibble_shifts(), mask(0), mask(1),
+                     upper_halves(0), upper_halves(1)})
+            if (vectors_.free_count() > 0)
+                kept_.hold(lanes, vectors_.take("a constant"));
+        kept_.load();
+    }
+
     void generate() override {
         preamble();
-        if (is_nibble() && !looks_up()) load_kept();
+        if (is_nibble() && !looks_up()) keep_constants();
         Label l_columns;
         L(l_columns);
         load_arguments();
         all_pieces();
         next_columns();
-        dec(arg(offsetof(args_t, turns)));
+        dec(arg(offsetof(args_t, iterations)));
         jnz(l_columns, T_NEAR);
         postamble();
     }
 
     void load_arguments() {
-        mov(rax, arg(offsetof(args_t, weights)));
+        mov(columns_[0], arg(offsetof(args_t, weights)));
         if (cols_ > 1) {
-            mov(rcx, arg(offsetof(args_t, weights_pitch)));
-            add(rcx, rax);
+            mov(columns_[1], arg(offsetof(args_t, weights_pitch)));
+            add(columns_[1], columns_[0]);
         }
-        mov(r8, arg(offsetof(args_t, a_pitch)));
-        mov(rsi, arg(offsetof(args_t, a)));
+        mov(a_pitch_, arg(offsetof(args_t, a_pitch)));
+        mov(rows_of_a_[0], arg(offsetof(args_t, a)));
         for (int r = 1; r < rows_; ++r)
-            lea(row_of_a(r), ptr[row_of_a(r - 1) + r8]);
-        mov(rdx, arg(offsetof(args_t, sums)));
-        mov(r8, arg(offsetof(args_t, sums_pitch)));
-        lea(rbp, ptr[r8 + r8 * 2]);
-        mov(r11, arg(offsetof(args_t, scales)));
-        mov(r12, arg(offsetof(args_t, zps)));
-        mov(r13, arg(offsetof(args_t, ahead)));
+            lea(rows_of_a_[r], ptr[rows_of_a_[r - 1] + a_pitch_]);
+        mov(sums_at_, arg(offsetof(args_t, sums)));
+        mov(sums_pitch_, arg(offsetof(args_t, sums_pitch)));
+        lea(sums_pitch_3_, ptr[sums_pitch_ + sums_pitch_ * 2]);
+        mov(scales_, arg(offsetof(args_t, scales)));
+        mov(zps_, arg(offsetof(args_t, zps)));
+        mov(ahead_, arg(offsetof(args_t, ahead)));
     }
 
     void next_columns() {
-        mov(rax, arg(offsetof(args_t, weights_pitch)));
+        const Reg64 &pitch = columns_[0];
+        mov(pitch, arg(offsetof(args_t, weights_pitch)));
         for (int c = 0; c < cols_; ++c)
-            add(arg(offsetof(args_t, weights)), rax);
+            add(arg(offsetof(args_t, weights)), pitch);
         add(arg(offsetof(args_t, scales)), parameter_bytes(cols_));
         add(arg(offsetof(args_t, zps)), parameter_bytes(cols_));
         add(arg(offsetof(args_t, sums)),
@@ -83,12 +166,12 @@ private:
 
     void all_pieces() {
         Label l_pieces, l_rest, l_end;
-        mov(r15, arg(offsetof(args_t, pieces)));
-        test(r15, r15);
+        mov(pieces_, arg(offsetof(args_t, pieces)));
+        test(pieces_, pieces_);
         jz(l_rest, T_NEAR);
         L(l_pieces);
         piece(shape_.piece);
-        dec(r15);
+        dec(pieces_);
         jnz(l_pieces, T_NEAR);
         L(l_rest);
         cmp(arg(offsetof(args_t, has_rest)), 0);
@@ -98,118 +181,87 @@ private:
     }
 
     void piece(dim_t depth) {
-        for (int i = 0; i < rows_ * cols_ * sums_in_turn; ++i)
-            vxorps(Ymm(i), Ymm(i), Ymm(i));
-        for (int c = 0; c < cols_; ++c) {
-            if (looks_up()) make_table(c);
-            else if (is_nibble()) load_zps(c);
-            else load_parameters(c);
-        }
-        const dim_t steps = depth / shape_.step;
-        const int unroll = steps % most_unroll == 0 ? most_unroll
-                           : steps % 2 == 0         ? 2
-                                                    : 1;
-        if (steps > 0) {
-            Label l_steps;
-            mov(r14d, static_cast<uint32_t>(steps / unroll));
-            align(32);
-            L(l_steps);
-            for (at_ = 0; at_ < unroll; ++at_)
-                for (int c = 0; c < cols_; ++c)
-                    step(c, 0);
-            at_ = 0;
-            go_on(unroll);
-            dec(r14);
-            jnz(l_steps, T_NEAR);
-        }
-        for (int c = 0; c < cols_ && depth % shape_.step != 0; ++c) {
-            mov(weights(c),
+        for (int i = 0; i < sums_.count(); ++i)
+            vxorps(sums_[i], sums_[i], sums_[i]);
+        for (int c = 0; c < cols_; ++c)
+            load_parameters(c);
+        all_steps(depth / shape_.step);
+        const auto tail = static_cast<int>(depth % shape_.step);
+        for (int c = 0; c < cols_ && tail != 0; ++c) {
+            mov(columns_[c],
                     arg(offsetof(args_t, tails) + static_cast<size_t>(c) * 8));
-            step(c, static_cast<int>(depth % shape_.step));
+            step(c, tail);
         }
         end_piece();
     }
 
-    void go_on(int steps) {
-        const uint32_t bytes = step_bytes() * static_cast<uint32_t>(steps);
+    void all_steps(dim_t steps) {
+        if (steps == 0) return;
+        int unroll = most_unroll;
+        while (steps % unroll != 0)
+            unroll /= 2;
+        Label l_steps;
+        mov(steps_.cvt32(), static_cast<uint32_t>(steps / unroll));
+        align(32);
+        L(l_steps);
+        for (at_ = 0; at_ < unroll; ++at_)
+            for (int c = 0; c < cols_; ++c)
+                step(c, 0);
+        at_ = 0;
         for (int c = 0; c < cols_; ++c) {
-            prefetcht0(ptr[weights(c) + r13]);
-            add(weights(c), bytes);
+            prefetcht0(ptr[columns_[c] + ahead_]);
+            add(columns_[c], step_bytes() * static_cast<uint32_t>(unroll));
         }
         for (int r = 0; r < rows_; ++r)
-            add(row_of_a(r), static_cast<uint32_t>(steps * shape_.step * 4));
+            add(rows_of_a_[r], static_cast<uint32_t>(unroll * shape_.step * 4));
+        dec(steps_);
+        jnz(l_steps, T_NEAR);
     }
 
     void load_parameters(int c) {
-        if (has_zps()) vbroadcastss(zp(c), of(r12, c));
-        if (!shape_.scales_sums) vbroadcastss(scale(c), of(r11, c));
+        if (looks_up()) return make_table(c);
+        if (is_nibble()) return load_zps(c);
+        if (has_zps()) vbroadcastss(zp(c), of_column(zps_, c));
+        if (!shape_.scales_sums) vbroadcastss(scale(c), of_column(scales_, c));
     }
 
-    // As much more as the numbers are.
+    // Zero points carry what the numbers have more: 2^23 or 2^15, and the half
+    // range by which nibbles with a sign were raised.
     void load_zps(int c) {
-        const float sign = is_signed() ? 8 : 0;
-        const float more[] = {0x1p23f + sign, 0x1p15f + sign};
-        for (int i = 0; i < 2; ++i) {
-            uint32_t bits;
-            std::memcpy(&bits, &more[i], sizeof(bits));
-            vmovups(table(c, i), constant(bits));
-        }
+        const uint32_t sign = is_signed() ? 8 : 0;
+        for (int i = 0; i < 2; ++i)
+            vmovups(table(c, i),
+                    constant(upper_half(i) << 16 | sign << (8 * i)));
         if (!has_zps()) return;
-        vbroadcastss(scratch_, of(r12, c));
+        vbroadcastss(scratch_, of_column(zps_, c));
         for (int i = 0; i < 2; ++i)
             vaddps(table(c, i), table(c, i), scratch_);
     }
 
     // Of sixteen numbers those of one byte are put side by side, in both lanes.
     void make_table(int c) {
-        const Ymm vectors[] = {index_, weight_};
-        for (int i = 0; i < 2; ++i) {
-            const Ymm v = vectors[i];
-            vmovups(v, constant(numbers_of_table(i)));
+        for (const Ymm &v : {index_, weight_}) {
+            vmovups(v, constant(unpacked_numbers(w_.type, v == weight_)));
             if (has_zps()) {
-                vbroadcastss(scratch_, of(r12, c));
+                vbroadcastss(scratch_, of_column(zps_, c));
                 vsubps(v, v, scratch_);
             }
-            if (!shape_.scales_sums) {
-                vbroadcastss(scratch_, of(r11, c));
-                vmulps(v, v, scratch_);
-            }
-            lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
+            vbroadcastss(scratch_, of_column(scales_, c));
+            scale_and_round(v, scratch_);
             vpshufb(v, v, constant(bytes_apart()));
         }
         constexpr uint8_t even = 0x88, odd = 0xdd;
-        vpunpckhdq(scratch_, index_, weight_);
-        vpermq(table(c, 0), scratch_, even);
-        vpermq(table(c, 1), scratch_, odd);
-        if (shape_.planes == 2) return;
-        vpunpckldq(scratch_, index_, weight_);
-        vpermq(table(c, 2), scratch_, even);
-        vpermq(table(c, 3), scratch_, odd);
+        for (int i = 0; i < shape_.planes; i += 2) {
+            if (i == 0) vpunpckhdq(scratch_, index_, weight_);
+            else vpunpckldq(scratch_, index_, weight_);
+            vpermq(table(c, i), scratch_, even);
+            vpermq(table(c, i + 1), scratch_, odd);
+        }
     }
 
-    // 0 to 3 and 8 to 11, or 4 to 7 and 12 to 15: unpacking puts them in order.
-    lanes_t numbers_of_table(int i) const {
-        const lanes_t all = nibble_numbers(w_.type);
-        lanes_t some {};
-        for (size_t n = 0; n < simd_w; ++n)
-            some[n] = all[n % 4 + n / 4 * 8 + static_cast<size_t>(i) * 4];
-        return some;
-    }
-
-    static lanes_t bytes_apart() {
-        lanes_t lanes;
-        for (uint32_t i = 0; i < lanes.size(); ++i)
-            lanes[i] = 0x0c080400u + i % 4 * 0x01010101u;
-        return lanes;
-    }
-
-    int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
-    uint32_t step_bytes() const {
-        return static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
-    }
-    Address next_weights(int c, int bytes = 0) {
-        return ptr[weights(c) + step_bytes() * static_cast<uint32_t>(at_)
-                   + static_cast<uint32_t>(bytes)];
+    void scale_and_round(const Ymm &v, const Ymm &scale) {
+        vmulps(v, v, scale);
+        lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
     }
 
     // `tail` elements, or all where that is 0.
@@ -218,15 +270,15 @@ private:
         if (looks_up()) look_up(c, tail);
         for (int v = 0; v < vectors(); ++v) {
             if (is_nibble()) take_number(v);
-            else load_byte(c, v, tail);
+            else make_weights(c, v, tail);
             multiply(weight_, c, v);
         }
     }
 
     void multiply(const Ymm &number, int c, int v) {
         for (int r = 0; r < rows_; ++r)
-            vfmadd231ps(sum(r, c, v % sums_in_turn), number,
-                    ptr[row_of_a(r)
+            vfmadd231ps(sum(r, c, v % sums_each), number,
+                    ptr[rows_of_a_[r]
                             + static_cast<uint32_t>(at_ * vectors() + v)
                                       * vector_bytes]);
     }
@@ -235,11 +287,13 @@ private:
     void all_numbers(int c) {
         vbroadcasti128(index_, next_weights(c));
         if (is_signed()) vpxor(index_, index_, constant(0x88888888u));
-        with(shifts, [&](const auto &by) { vpsrlvd(index_, index_, by); });
+        kept_.with(nibble_shifts(),
+                [&](const Operand &by) { vpsrlvd(index_, index_, by); });
         for (int i = 0; i < 2; ++i) {
-            with(masks + i,
-                    [&](const auto &mask) { vpand(scratch_, index_, mask); });
-            with(upper_halves + i, [&](const auto &half) {
+            kept_.with(mask(i), [&](const Operand &bits) {
+                vpand(scratch_, index_, bits);
+            });
+            kept_.with(upper_halves(i), [&](const Operand &half) {
                 vpunpcklwd(weight_, scratch_, half);
                 vpunpckhwd(scratch_, scratch_, half);
             });
@@ -252,23 +306,12 @@ private:
 
     void look_up(int c, int tail) {
         vbroadcasti128(index_, next_weights(c));
-        vpsrlvd(index_, index_, constant(lanes_of(shifts)));
+        vpsrlvd(index_, index_, constant(nibble_shifts()));
         vpand(index_, index_, constant(0x0f0f0f0fu));
-        if (tail != 0) vpor(index_, index_, constant(beyond(tail)));
+        if (tail != 0) vpor(index_, index_, constant(indices_beyond(tail)));
         unpack(table(c, 0), table(c, 1), upper(0), upper(1));
-        if (shape_.planes > 2)
+        if (has_lower_halves())
             unpack(table(c, 2), table(c, 3), lower(0), lower(1));
-    }
-
-    // An index whose highest bit is set gets a zero.
-    static lanes_t beyond(int tail) {
-        lanes_t lanes {};
-        for (int i = 0; i < 32; ++i) {
-            const int element = i % 16 * 2 + i / 16;
-            if (element >= tail)
-                lanes[static_cast<size_t>(i / 4)] |= 0x80u << (i % 4 * 8);
-        }
-        return lanes;
     }
 
     void unpack(const Ymm &low_bytes, const Ymm &high_bytes, const Ymm &first,
@@ -281,12 +324,12 @@ private:
 
     // Of each lane's two halves of numbers the lower or the upper.
     void take_number(int v) {
-        const bool has_lower = shape_.planes > 2;
         constexpr uint8_t even = 0x55, odd = 0xaa;
         if (v % 2 == 0) {
             vpslld(weight_, upper(v / 2), 16);
-            if (has_lower) vpblendw(weight_, weight_, lower(v / 2), even);
-        } else if (has_lower) {
+            if (has_lower_halves())
+                vpblendw(weight_, weight_, lower(v / 2), even);
+        } else if (has_lower_halves()) {
             vpsrld(weight_, lower(v / 2), 16);
             vpblendw(weight_, weight_, upper(v / 2), odd);
         } else {
@@ -294,16 +337,9 @@ private:
         }
     }
 
-    void load_byte(int c, int v, int tail) {
-        const Address at = next_weights(c, v * simd_w);
-        if (is_signed()) vpmovsxbd(weight_, at);
-        else vpmovzxbd(weight_, at);
-        vcvtdq2ps(weight_, weight_);
-        if (has_zps()) vsubps(weight_, weight_, zp(c));
-        if (!shape_.scales_sums) {
-            vmulps(weight_, weight_, scale(c));
-            lanes_.round(weight_, w_.rounded, weights_rounding(w_), scratch_);
-        }
+    void make_weights(int c, int v, int tail) {
+        load_bytes(weight_, next_weights(c, v * simd_w), zp(c));
+        if (!shape_.scales_sums) scale_and_round(weight_, scale(c));
         if (tail == 0) return;
         lanes_t within {};
         for (int i = 0; i < std::min(tail - v * simd_w, simd_w); ++i)
@@ -312,23 +348,24 @@ private:
     }
 
     void end_piece() {
+        const RegExp rows[] = {sums_at_, sums_at_ + sums_pitch_,
+                sums_at_ + sums_pitch_ * 2, sums_at_ + sums_pitch_3_};
         for (int c = 0; c < cols_; ++c) {
-            if (shape_.scales_sums) vbroadcastss(scratch_, of(r11, c));
+            if (shape_.scales_sums)
+                vbroadcastss(scratch_, of_column(scales_, c));
             for (int r = 0; r < rows_; ++r) {
                 const Ymm s = sum(r, c, 0);
-                const Address at = ptr[sums(r, c)];
+                const Address at
+                        = ptr[rows[r] + static_cast<size_t>(c) * vector_bytes];
                 vaddps(s, s, sum(r, c, 1));
                 if (shape_.scales_sums) vfmadd213ps(s, scratch_, at);
                 else vaddps(s, s, at);
                 vmovups(at, s);
             }
         }
-        add(r11, arg(offsetof(args_t, parameters_pitch)));
-        add(r12, arg(offsetof(args_t, parameters_pitch)));
+        add(scales_, arg(offsetof(args_t, parameters_pitch)));
+        add(zps_, arg(offsetof(args_t, parameters_pitch)));
     }
-
-    int at_ = 0; // of steps that are done without a branch between
-    jit_lanes_t<isa_avx2> lanes_;
 };
 
 } // namespace

@@ -10,14 +10,15 @@ namespace dnnl_dequant {
 /// is in pieces, each of one scale and zero point: groups, or parts of the only
 /// one.
 struct jit_dot_avx2_shape_t {
-    /// Elements that are done together; 0 where groups are not in so many.
-    dim_t step = 0;
-    dim_t piece = 0, pieces = 0; // whole ones; the rest is shorter
-    dim_t rest = 0;
+    explicit jit_dot_avx2_shape_t(const gemv_weights_t &weights);
+
+    dim_t step;          // elements that are done together
+    dim_t piece, pieces; // whole ones; the rest is shorter
+    dim_t rest;
     /// A piece's sums are scaled, not the weights.
-    bool scales_sums = false;
+    bool scales_sums;
     /// Of the f32 that a nibble stands for, as many bytes are not all zero.
-    int planes = 2;
+    int planes;
 
     /// Elements at the end that are no whole step.
     dim_t tail() const { return rest % step; }
@@ -25,8 +26,6 @@ struct jit_dot_avx2_shape_t {
     int most_rows() const { return planes > 2 ? 2 : 4; }
     int cols(int rows) const { return planes > 2 || rows > 2 ? 1 : 2; }
 };
-
-jit_dot_avx2_shape_t dot_avx2_shape_of(const gemv_weights_t &weights);
 
 constexpr int most_dot_avx2_rows = 4, most_dot_avx2_cols = 2;
 /// A sum is in so many parts, one a lane.
@@ -42,9 +41,10 @@ struct jit_dot_avx2_args_t {
     float *sums;                           // rows x columns, in parts
     dim_t weights_pitch, parameters_pitch; // bytes, by column and by piece
     dim_t a_pitch, sums_pitch;             // bytes, by row
-    dim_t ahead;                           // bytes to the weights read next
+    dim_t ahead;                           // prefetch distance, bytes
     dim_t pieces, has_rest;
-    dim_t turns; // columns over those done together; 1 where there is a tail
+    // Columns over those done together; 1 where there is a tail.
+    dim_t iterations;
 };
 
 /// Adds to the sums.

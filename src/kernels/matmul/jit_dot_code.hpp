@@ -45,30 +45,67 @@ private:
     const nibble_step_t step_;
 };
 
-/// Generated code of some rows by some columns on AVX-512, K lanes.
+/// Generated code of some rows by some columns of weights, K lanes.
+template <isa_t isa>
+class jit_k_lanes_t : public jit_simd_t {
+protected:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    using vmms_t = vmm_range_t<vmm_t>;
+
+    jit_k_lanes_t(
+            const char *name, const gemv_weights_t &weights, int rows, int cols)
+        : jit_simd_t(name)
+        , w_(weights)
+        , rows_(rows)
+        , cols_(cols) {}
+
+    bool is_nibble() const { return bits_of(w_.type) == 4; }
+    bool is_signed() const {
+        return family_of(w_.type) == type_family_t::signed_int;
+    }
+    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
+    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    /// A vector of 8-bit weights less `zp`, as f32.
+    void load_bytes(const vmm_t &to, const Xbyak::Address &from,
+            const vmm_t &zp, const Xbyak::Opmask *mask = nullptr) {
+        const vmm_t loaded = mask ? to | *mask | T_z : to;
+        if (is_signed()) vpmovsxbd(loaded, from);
+        else vpmovzxbd(loaded, from);
+        vcvtdq2ps(to, to);
+        if (has_zps()) vsubps(to, to, zp);
+    }
+
+    const gemv_weights_t w_;
+    const int rows_, cols_;
+
+    const Xbyak::Reg64 a_pitch_ = general_.take("pitch of a", r8),
+                       scales_ = general_.take("scales", r11),
+                       zps_ = general_.take("zero points", r12),
+                       ahead_ = general_.take("weights to prefetch", r13);
+    vector_registers_t<isa> vectors_;
+};
+
+/// The same on AVX-512.
 ///
 /// A group's 4-bit weights are looked up in a table of the 16 numbers they
 /// stand for, (weight - zp) * scale, rounded if they are to be. As f32 a lane
 /// of 32 bits has up to eight nibbles; as bf16 one of 16 bits up to four, and
 /// pairs of products are added to a sum in one instruction. So a vector of
 /// weights costs a shift and a permutation.
-class jit_lookup_t : public jit_simd_t {
+class jit_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
 protected:
     using Xmm = Xbyak::Xmm;
     using Ymm = Xbyak::Ymm;
     using Zmm = Xbyak::Zmm;
-    using zmms_t = vmm_range_t<Zmm>;
 
     /// @param a_count vectors of a that are in registers
     /// @param keeps_constants whether rounding has registers for its constants
     jit_lookup_t(const char *name, const gemv_weights_t &weights,
             const nibble_step_t &step, int rows, int cols, int a_count,
             bool keeps_constants)
-        : jit_simd_t(name)
-        , w_(weights)
+        : jit_k_lanes_t(name, weights, rows, cols)
         , step_(step)
-        , rows_(rows)
-        , cols_(cols)
         , sums_(vectors_.take("sums", rows * cols))
         , raws_(vectors_.take("nibbles of columns", cols))
         , tables_(vectors_.take("tables of columns", cols))
@@ -82,7 +119,6 @@ protected:
     virtual void load_arguments() = 0;
     virtual void multiply_columns() = 0;
 
-    bool has_zps() const { return w_.zps.type != data_type_t::undef; }
     bool is_bf16() const { return w_.multiplied == data_type_t::bf16; }
     /// Short groups of bf16 use half of each vector.
     bool is_half() const { return is_bf16() && step_.lanes == 16; }
@@ -91,7 +127,6 @@ protected:
         return v;
     }
     Zmm sum(int row, int col) const { return sums_[row * cols_ + col]; }
-    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
     void load_numbers() {
         vmovups(numbers_, constant(nibble_numbers(w_.type)));
@@ -134,16 +169,8 @@ protected:
         else vfmadd231ps(sum, weights_[col], a);
     }
 
-    const gemv_weights_t w_;
     const nibble_step_t step_;
-    const int rows_, cols_;
-
-    const Xbyak::Reg64 a_pitch_ = general_.take("pitch of a", r8),
-                       scales_ = general_.take("scales", r11),
-                       zps_ = general_.take("zero points", r12),
-                       ahead_ = general_.take("prefetched weights", r13);
-    vector_registers_t<isa_avx512_core> vectors_;
-    const zmms_t sums_, raws_, tables_, weights_, a_, shared_;
+    const vmms_t sums_, raws_, tables_, weights_, a_, shared_;
     const Zmm numbers_ = shared_[0], scratch_ = shared_[1];
 
 private:
