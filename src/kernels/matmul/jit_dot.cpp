@@ -278,7 +278,7 @@ public:
     bool parameters_by_column() const override { return true; }
     dim_t partial_floats() const override { return 0; }
 
-    result_t make() {
+    result_t make(dim_t /*rows*/) {
         result_t made;
         for (int rows = 1; rows <= most_code_rows && made.ok(); ++rows)
             made = make_jit_as<generator_t>(
@@ -329,12 +329,9 @@ void jit_dot_t::run_rows(const char *weights, const block_t &block, dim_t row,
 
 } // namespace
 
-result_t make_dot(const gemv_weights_t &weights, dim_t,
+result_t make_dot(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
-    auto made = std::make_shared<jit_dot_t>(weights);
-    const result_t result = made->make();
-    if (result.ok()) gemv = std::move(made);
-    return result;
+    return make_k_lanes<jit_dot_t>(weights, rows, gemv);
 }
 
 } // namespace dnnl_dequant

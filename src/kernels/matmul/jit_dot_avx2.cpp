@@ -11,8 +11,8 @@
 #include "base/text.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
+#include "kernels/matmul/jit_dot_code.hpp"
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
 
@@ -42,7 +42,7 @@ public:
     bool scales_sums() const override { return shape_.scales_sums; }
     dim_t partial_floats() const override { return dot_avx2_parts; }
 
-    result_t make() {
+    result_t make(dim_t /*rows*/) {
         result_t made;
         if (!weights_.by_column)
             made = make_jit_transpose_nibbles_avx2(transpose_);
@@ -226,16 +226,13 @@ jit_dot_avx2_shape_t::jit_dot_avx2_shape_t(const gemv_weights_t &weights) {
     planes = is_nibble && weights.rounded == data_type_t::f16 ? 4 : 2;
 }
 
-result_t make_dot_avx2(const gemv_weights_t &weights, dim_t,
+result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
     const dim_t piece = jit_dot_avx2_shape_t(weights).piece;
     if (!weights.by_column && piece > longest_transposed_piece)
         return refuse(text("group ", piece, "; expected ",
                 longest_transposed_piece, " at most, or one group"));
-    auto made = std::make_shared<jit_dot_avx2_t>(weights);
-    const result_t result = made->make();
-    if (result.ok()) gemv = std::move(made);
-    return result;
+    return make_k_lanes<jit_dot_avx2_t>(weights, rows, gemv);
 }
 
 } // namespace dnnl_dequant

@@ -1,10 +1,60 @@
 #ifndef KERNELS_MATMUL_JIT_DOT_CODE_HPP
 #define KERNELS_MATMUL_JIT_DOT_CODE_HPP
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "kernels/jit/simd.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
+
+/// Puts a row of src, in whole steps, into the order in which weights are
+/// decoded: element i of a step goes to place(i).
+template <typename element_t, typename place_t>
+void arrange_steps(
+        element_t *row, dim_t depth, dim_t step, const place_t &place) {
+    constexpr dim_t most_elements = 128;
+    element_t natural[most_elements];
+    for (dim_t k = 0; k < depth; k += step) {
+        std::copy_n(row + k, step, natural);
+        for (dim_t i = 0; i < step; ++i)
+            row[k + place(i)] = natural[i];
+    }
+}
+
+/// The sum of partial ones: the upper half is added to the lower one until one
+/// is left.
+template <size_t parts>
+float sum_of_parts(const float *p) {
+    constexpr size_t half = parts / 2;
+    float halves[half];
+    for (size_t i = 0; i < half; ++i)
+        halves[i] = p[i] + p[i + half];
+    if constexpr (half == 1) return halves[0];
+    else return sum_of_parts<half>(halves);
+}
+
+/// Makes c of a block whose partial sums lie side by side.
+template <dim_t parts>
+void add_partial_sums(const gemv_t::block_t &block) noexcept {
+    for (dim_t r = 0; r < block.rows; ++r)
+        for (dim_t n = 0; n < block.cols; ++n) {
+            const dim_t at = r * block.c_pitch + n;
+            block.c[at] = sum_of_parts<parts>(block.partial + at * parts);
+        }
+}
+
+/// Makes a kernel, which has its code made by make().
+template <typename kernel_t>
+result_t make_k_lanes(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    auto made = std::make_shared<kernel_t>(weights);
+    const result_t result = made->make(rows);
+    if (result.ok()) gemv = std::move(made);
+    return result;
+}
 
 /// How much of a column becomes vectors of numbers at once. Where nibbles are
 /// looked up, each of `lanes` lanes of what is loaded holds `vectors` of them,
@@ -26,8 +76,13 @@ public:
     }
     data_type_t src_type() const override { return weights_.multiplied; }
     void arrange(void *row) const noexcept override {
-        if (is_bf16()) arrange_row(static_cast<uint16_t *>(row));
-        else arrange_row(static_cast<float *>(row));
+        const auto place = [&](dim_t i) {
+            return i % step_.vectors * step_.lanes + i / step_.vectors;
+        };
+        const dim_t depth = weights_.depth, step = step_.elements();
+        if (is_bf16())
+            arrange_steps(static_cast<uint16_t *>(row), depth, step, place);
+        else arrange_steps(static_cast<float *>(row), depth, step, place);
     }
     bool scales_sums() const override { return false; }
 
@@ -35,13 +90,6 @@ protected:
     bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
 
 private:
-    template <typename element_t>
-    void arrange_row(element_t *row) const noexcept {
-        arrange_steps(row, weights_.depth, step_.elements(), [&](dim_t i) {
-            return i % step_.vectors * step_.lanes + i / step_.vectors;
-        });
-    }
-
     const nibble_step_t step_;
 };
 

@@ -263,10 +263,7 @@ void jit_transposed_t::run_tile(
 
 result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
-    auto made = std::make_shared<jit_transposed_t>(weights);
-    const result_t result = made->make(rows);
-    if (result.ok()) gemv = std::move(made);
-    return result;
+    return make_k_lanes<jit_transposed_t>(weights, rows, gemv);
 }
 
 } // namespace dnnl_dequant

@@ -1,7 +1,6 @@
 #ifndef KERNELS_MATMUL_NIBBLE_LOOKUP_HPP
 #define KERNELS_MATMUL_NIBBLE_LOOKUP_HPP
 
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/jit/lanes.hpp"
@@ -67,42 +66,6 @@ inline jit_generator_t::lanes_t indices_beyond(int tail) {
             lanes[static_cast<size_t>(i / 4)] |= 0x80u << (i % 4 * 8);
     }
     return lanes;
-}
-
-/// Puts a row of src, in whole steps, into the order in which weights are
-/// decoded: element i of a step goes to place(i).
-template <typename element_t, typename place_t>
-void arrange_steps(
-        element_t *row, dim_t depth, dim_t step, const place_t &place) {
-    constexpr dim_t most_elements = 128;
-    element_t natural[most_elements];
-    for (dim_t k = 0; k < depth; k += step) {
-        std::copy_n(row + k, step, natural);
-        for (dim_t i = 0; i < step; ++i)
-            row[k + place(i)] = natural[i];
-    }
-}
-
-/// The sum of partial ones: the upper half is added to the lower one until one
-/// is left.
-template <size_t parts>
-float sum_of_parts(const float *p) {
-    constexpr size_t half = parts / 2;
-    float halves[half];
-    for (size_t i = 0; i < half; ++i)
-        halves[i] = p[i] + p[i + half];
-    if constexpr (half == 1) return halves[0];
-    else return sum_of_parts<half>(halves);
-}
-
-/// Makes c of a block whose partial sums lie side by side.
-template <dim_t parts>
-void add_partial_sums(const gemv_t::block_t &block) noexcept {
-    for (dim_t r = 0; r < block.rows; ++r)
-        for (dim_t n = 0; n < block.cols; ++n) {
-            const dim_t at = r * block.c_pitch + n;
-            block.c[at] = sum_of_parts<parts>(block.partial + at * parts);
-        }
 }
 
 } // namespace dnnl_dequant
