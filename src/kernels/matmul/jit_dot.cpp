@@ -1,11 +1,10 @@
-// A few rows times a few columns of weights of 4 or 8 bits on AVX-512, whose
-// elements lie one after the other along the depth ([N,K]).
+// A skinny GEMM by [N,K] weights of 4 or 8 bits on AVX-512, K lanes.
 //
 //   for each group: load scales and zero points, or make tables of numbers
 //     for each step: for each vector: make weights of columns, times rows of a
 //
-// src is arranged as the lookups leave the weights. The sums stay in registers
-// down the whole depth, sixteen partial ones each.
+// src is arranged in the order in which lookups leave the weights. The sums,
+// of sixteen partial ones each, stay in registers down the whole depth.
 
 #include <algorithm>
 #include <array>
@@ -20,17 +19,18 @@ using namespace Xbyak;
 
 namespace {
 
-// Rows and columns that one piece of code does, at most.
+// The most rows and columns that one generated function multiplies.
 constexpr int most_code_rows = 8, most_cols = 4;
 
-// As many sums stay in registers beside what the columns need.
 static_assert(most_cols - 1 <= gemv_t::columns_beyond, "");
 
+// Registers hold so many sums beside the columns' raw weights, tables and
+// decoded weights.
 constexpr int cols_of(int rows) {
     return rows <= 4 ? most_cols : rows <= 6 ? 3 : 2;
 }
 
-// Some rows by some columns, down all of the depth.
+// The function multiplies some rows by some columns, down all of the depth.
 struct args_t {
     const void *weights[most_cols]; // of each column
     const void *a;                  // arranged
@@ -40,7 +40,7 @@ struct args_t {
     dim_t ahead;                    // prefetch distance, bytes
 };
 
-// The longest step that divides groups, which are in units of the shortest.
+// The step is the longest that divides groups, whose unit is the shortest one.
 // Vectors of 8-bit weights are in order, not interleaved.
 nibble_step_t step_of(const gemv_weights_t &w) {
     const int shortest = bits_of(w.type) == 4 ? 32 : 16;
@@ -61,7 +61,7 @@ public:
 private:
     static constexpr int rows_of_base = 3, sum_lanes = 16;
 
-    // Of so many vectors.
+    // The bytes of so many vectors' elements.
     uint32_t bytes(data_type_t type, int vectors) const {
         return static_cast<uint32_t>(
                 bytes_of(type, dim_t(vectors) * step_.lanes));
@@ -77,7 +77,7 @@ private:
                 steps_ = general_.take("steps to go, or a mask", r14),
                 groups_ = general_.take("groups to go", r15);
     const Zmm vmm_a_ = a_[0];
-    // Weights of 8 bits have these where nibbles have the raw and the table.
+    // 8-bit weights need no raw vector and no table.
     const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
     const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
 
@@ -147,7 +147,7 @@ private:
         if (has_zps()) vbroadcastss(byte_zps_[c], ptr[zps_ + offset]);
     }
 
-    // `tail` elements, or all where that is 0.
+    // Multiplies `tail` elements, or a whole step where that is 0.
     void step(int tail) {
         for (int c = 0; c < cols_; ++c) {
             prefetcht0(ptr[columns_[c] + ahead_]);
@@ -162,7 +162,7 @@ private:
                 make_weights(c, j, masked);
             for (int r = 0; r < rows_; ++r) {
                 load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
-                // A lane of bf16 is a pair. Masking made the left out ones 0.
+                // A lane of bf16 is a pair, whose masked elements are 0.
                 const bool masks_sum = masked && !is_bf16();
                 for (int c = 0; c < cols_; ++c)
                     multiply_add(
@@ -178,7 +178,7 @@ private:
                     bytes(w_.multiplied, step_.vectors));
     }
 
-    // Of the first `tail` elements, those in vector j.
+    // The number of the first `tail` elements that are in vector j.
     int lanes_of(int j, int tail) const {
         if (is_nibble()) return div_up(tail - j, step_.vectors);
         return std::min(std::max(tail - j * step_.lanes, 0), step_.lanes);
@@ -198,8 +198,7 @@ private:
         else vmovups(vmm_a_ | k_tail_ | T_z, at);
     }
 
-    // Each lane has as many of them as there are vectors, from its lowest bits
-    // on.
+    // Each lane gets one nibble for each vector, from its lowest bits on.
     void load_nibbles(int c, int tail) {
         const Zmm raw = raws_[c];
         const Address at = ptr[columns_[c] + offset_];
@@ -213,7 +212,7 @@ private:
         else if (widening() == 2) spread_nibbles(raw, Ymm(raw.getIdx()));
     }
 
-    // How many times as wide a lane is as the nibbles that it gets.
+    // A lane is so many times as wide as the nibbles that it gets.
     int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
 
     void spread_nibbles(const Zmm &to, const Operand &from) {
@@ -237,7 +236,7 @@ private:
         vcvtne2ps2bf16(masked ? w | k_tail_ | T_z : w, scratch_, w);
     }
 
-    // Sixteen of a column's weights of 8 bits as f32.
+    // Makes f32 of sixteen 8-bit weights of a column.
     void scale_bytes(
             const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
         load_bytes(w, ptr[at], byte_zps_[c], mask);

@@ -1,27 +1,183 @@
-// A few rows times weights of 4 or 8 bits on AVX2, a column's depth in lanes:
-// as much of src as stays in the first cache by a block's columns. Weights
-// whose columns lie side by side ([K,N]) are transposed in cache, tile by tile.
-
-#include "kernels/matmul/gemv.hpp"
+// A skinny GEMM by weights of 4 or 8 bits on AVX2, K lanes. A block's columns
+// are multiplied by as much of src as stays in L1. [K,N] weights are transposed
+// in cache, tile by tile.
+//
+//   for columns: for each piece of the depth:
+//     load zero points and scales, or make tables of numbers
+//     for each step: make weights of columns, times rows of a
+//     add the piece's sums, scaled where weights are not, to those in memory
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "base/text.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_dot_avx2_code.hpp"
-#include "kernels/matmul/jit_dot_code.hpp"
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
 
 namespace dnnl_dequant {
 
+using namespace Xbyak;
+
 namespace {
 
-// Floats of src that stay in the first cache beside the weights.
+// So many floats of src stay in L1 beside the weights.
 constexpr dim_t most_floats_of_src = 4096;
-// Of [K,N] weights.
+// The longest piece of [K,N] weights.
 constexpr dim_t longest_transposed_piece = transpose_avx2_rows / 2;
+
+// Each sum is so many partial ones, one a lane.
+constexpr dim_t sum_parts = 8;
+
+// The function multiplies some rows by columns, down some pieces. An iteration
+// takes one or two columns and advances the arguments, which are the first
+// column's. Parameters of [N,K] weights are groups() apart by column.
+struct args_t {
+    const void *weights;
+    const void *tails[most_dot_avx2_cols]; // the last weights, 16 bytes each
+    const void *a;                         // arranged
+    const float *scales, *zps;             // the first piece's
+    float *sums;                           // rows x columns, in parts; added to
+    dim_t weights_pitch, parameters_pitch; // bytes, by column and by piece
+    dim_t a_pitch, sums_pitch;             // bytes, by row
+    dim_t ahead;                           // prefetch distance, bytes
+    dim_t pieces, has_rest;
+    dim_t iterations; // 1 where there is a tail
+};
+
+class generator_t : public jit_dot_avx2_weights_t {
+public:
+    generator_t(const gemv_weights_t &weights, int rows)
+        : jit_dot_avx2_weights_t(weights, rows) {}
+
+private:
+    static constexpr uint32_t vector_bytes = simd_w * 4;
+
+    const Reg64 sums_at_ = general_.take("sums in memory", rdx),
+                sums_pitch_3_ = general_.take("three pitches of sums", rbp),
+                steps_ = general_.take("steps to go", r14),
+                pieces_ = general_.take("pieces to go", r15);
+    // The pitch of a is not needed once its rows are in registers.
+    const Reg64 &sums_pitch_ = a_pitch_;
+
+    void generate() override {
+        preamble();
+        if (is_nibble() && !looks_up()) keep_constants();
+        Label l_columns;
+        L(l_columns);
+        load_arguments();
+        all_pieces();
+        next_columns();
+        dec(arg(offsetof(args_t, iterations)));
+        jnz(l_columns, T_NEAR);
+        postamble();
+    }
+
+    void load_arguments() {
+        mov(columns_[0], arg(offsetof(args_t, weights)));
+        if (cols_ > 1) {
+            mov(columns_[1], arg(offsetof(args_t, weights_pitch)));
+            add(columns_[1], columns_[0]);
+        }
+        mov(a_pitch_, arg(offsetof(args_t, a_pitch)));
+        mov(rows_of_a_[0], arg(offsetof(args_t, a)));
+        for (int r = 1; r < rows_; ++r)
+            lea(rows_of_a_[r], ptr[rows_of_a_[r - 1] + a_pitch_]);
+        mov(sums_at_, arg(offsetof(args_t, sums)));
+        mov(sums_pitch_, arg(offsetof(args_t, sums_pitch)));
+        lea(sums_pitch_3_, ptr[sums_pitch_ + sums_pitch_ * 2]);
+        mov(scales_, arg(offsetof(args_t, scales)));
+        mov(zps_, arg(offsetof(args_t, zps)));
+        mov(ahead_, arg(offsetof(args_t, ahead)));
+    }
+
+    void next_columns() {
+        const Reg64 &pitch = columns_[0];
+        mov(pitch, arg(offsetof(args_t, weights_pitch)));
+        for (int c = 0; c < cols_; ++c)
+            add(arg(offsetof(args_t, weights)), pitch);
+        add(arg(offsetof(args_t, scales)), parameter_bytes(cols_));
+        add(arg(offsetof(args_t, zps)), parameter_bytes(cols_));
+        add(arg(offsetof(args_t, sums)),
+                static_cast<uint32_t>(cols_) * vector_bytes);
+    }
+
+    void all_pieces() {
+        Label l_pieces, l_rest, l_end;
+        mov(pieces_, arg(offsetof(args_t, pieces)));
+        test(pieces_, pieces_);
+        jz(l_rest, T_NEAR);
+        L(l_pieces);
+        piece(shape_.piece);
+        dec(pieces_);
+        jnz(l_pieces, T_NEAR);
+        L(l_rest);
+        cmp(arg(offsetof(args_t, has_rest)), 0);
+        je(l_end, T_NEAR);
+        if (shape_.rest != 0) piece(shape_.rest);
+        L(l_end);
+    }
+
+    void piece(dim_t depth) {
+        for (int i = 0; i < sums_.count(); ++i)
+            vxorps(sums_[i], sums_[i], sums_[i]);
+        for (int c = 0; c < cols_; ++c)
+            load_parameters(c);
+        all_steps(depth / shape_.step);
+        const auto tail = static_cast<int>(depth % shape_.step);
+        for (int c = 0; c < cols_ && tail != 0; ++c) {
+            mov(columns_[c],
+                    arg(offsetof(args_t, tails) + static_cast<size_t>(c) * 8));
+            step(c, tail);
+        }
+        end_piece();
+    }
+
+    void all_steps(dim_t steps) {
+        if (steps == 0) return;
+        int unroll = 4;
+        while (steps % unroll != 0)
+            unroll /= 2;
+        Label l_steps;
+        mov(steps_.cvt32(), static_cast<uint32_t>(steps / unroll));
+        align(32);
+        L(l_steps);
+        for (unrolled_ = 0; unrolled_ < unroll; ++unrolled_)
+            for (int c = 0; c < cols_; ++c)
+                step(c, 0);
+        unrolled_ = 0;
+        for (int c = 0; c < cols_; ++c) {
+            prefetcht0(ptr[columns_[c] + ahead_]);
+            add(columns_[c], step_bytes() * static_cast<uint32_t>(unroll));
+        }
+        for (int r = 0; r < rows_; ++r)
+            add(rows_of_a_[r], static_cast<uint32_t>(unroll * shape_.step * 4));
+        dec(steps_);
+        jnz(l_steps, T_NEAR);
+    }
+
+    void end_piece() {
+        const RegExp rows[] = {sums_at_, sums_at_ + sums_pitch_,
+                sums_at_ + sums_pitch_ * 2, sums_at_ + sums_pitch_3_};
+        for (int c = 0; c < cols_; ++c) {
+            if (shape_.scales_sums)
+                vbroadcastss(scratch_, of_column(scales_, c));
+            for (int r = 0; r < rows_; ++r) {
+                const Ymm s = sum(r, c, 0);
+                const Address at
+                        = ptr[rows[r] + static_cast<size_t>(c) * vector_bytes];
+                vaddps(s, s, sum(r, c, 1));
+                if (shape_.scales_sums) vfmadd213ps(s, scratch_, at);
+                else vaddps(s, s, at);
+                vmovups(at, s);
+            }
+        }
+        add(scales_, arg(offsetof(args_t, parameters_pitch)));
+        add(zps_, arg(offsetof(args_t, parameters_pitch)));
+    }
+};
 
 class jit_dot_avx2_t : public gemv_t {
 public:
@@ -40,15 +196,15 @@ public:
     dim_t src_unit() const override { return shape_.step; }
     void arrange(void *row) const noexcept override;
     bool scales_sums() const override { return shape_.scales_sums; }
-    dim_t partial_floats() const override { return dot_avx2_parts; }
+    dim_t partial_floats() const override { return sum_parts; }
 
     result_t make(dim_t /*rows*/) {
         result_t made;
         if (!weights_.by_column)
             made = make_jit_transpose_nibbles_avx2(transpose_);
         for (int rows = 1; rows <= shape_.most_rows() && made.ok(); ++rows)
-            made = make_jit_dot_avx2_code(
-                    weights_, rows, code_[static_cast<size_t>(rows)]);
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(rows)], weights_, rows);
         return made;
     }
 
@@ -56,8 +212,8 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    // Columns of weights, each of which lies in one piece of memory, down some
-    // pieces of the depth and what is left behind the last.
+    // Columns of [N,K] or transposed weights, down some pieces of the depth,
+    // and down the rest where the last piece is one of them.
     struct tile_t {
         const char *weights;
         dim_t pitch; // bytes
@@ -70,17 +226,16 @@ private:
     void run_transposed(tile_t tile, const block_t &block) const noexcept;
     void run_tile(const tile_t &tile, const block_t &block) const noexcept;
     void set_parameters(const tile_t &tile, const block_t &block,
-            jit_dot_avx2_args_t &args) const noexcept;
-    void run_rows(const tile_t &tile, int rows,
-            jit_dot_avx2_args_t &args) const noexcept;
+            args_t &args) const noexcept;
+    void run_rows(const tile_t &tile, int rows, args_t &args) const noexcept;
 
     const jit_dot_avx2_shape_t shape_;
     jit_transpose_nibbles_avx2_t transpose_;
-    std::array<jit_dot_avx2_code_t, most_dot_avx2_rows + 1> code_;
+    std::array<jit_function_t<args_t>, most_dot_avx2_rows + 1> code_;
 };
 
-// Nibbles as they come apart: the even ones of each byte in the lower lanes,
-// the odd ones in the upper, two vectors of every sixteen.
+// Sixteen nibbles become two vectors: the even ones are in the lower lanes, the
+// odd ones in the upper lanes.
 void jit_dot_avx2_t::arrange(void *src) const noexcept {
     auto *const row = static_cast<float *>(src);
     const dim_t depth = weights_.depth;
@@ -92,7 +247,7 @@ void jit_dot_avx2_t::arrange(void *src) const noexcept {
     });
 }
 
-// The tile has room for so many of weights that are transposed.
+// The tile limits the pieces of transposed weights, L1 those of others.
 dim_t jit_dot_avx2_t::pieces_at_once(dim_t rows) const {
     dim_t depth = longest_transposed_piece;
     if (weights_.by_column)
@@ -102,8 +257,7 @@ dim_t jit_dot_avx2_t::pieces_at_once(dim_t rows) const {
 
 void jit_dot_avx2_t::run(
         void *const *buffers, const block_t &block) const noexcept {
-    std::fill_n(
-            block.partial, block.rows * block.c_pitch * dot_avx2_parts, 0.f);
+    std::fill_n(block.partial, block.rows * block.c_pitch * sum_parts, 0.f);
     const bool by_column = weights_.by_column;
     const dim_t at_once = pieces_at_once(block.rows), pieces = shape_.pieces;
     tile_t tile {};
@@ -121,7 +275,7 @@ void jit_dot_avx2_t::run(
         else run_transposed(tile, block);
         tile.first_piece += tile.pieces;
     } while (tile.first_piece < pieces);
-    add_partial_sums<dot_avx2_parts>(block);
+    add_partial_sums<sum_parts>(block);
 }
 
 void jit_dot_avx2_t::run_transposed(
@@ -142,7 +296,7 @@ void jit_dot_avx2_t::run_transposed(
     for (dim_t n = 0; n < block.cols; n += transpose_avx2_cols) {
         const dim_t at = bytes_of(weights_.type, n);
         args.from = weights + at;
-        // From a row's end on the weights of the next pieces are prefetched.
+        // The row's last columns prefetch weights of the next pieces.
         args.ahead = bytes_ahead;
         if (at + bytes_ahead >= block_bytes)
             args.ahead += depth * args.pitch - block_bytes;
@@ -154,22 +308,22 @@ void jit_dot_avx2_t::run_transposed(
 
 void jit_dot_avx2_t::run_tile(
         const tile_t &tile, const block_t &block) const noexcept {
-    jit_dot_avx2_args_t args;
+    args_t args;
     args.a_pitch = src_pitch_bytes(block);
-    args.sums_pitch = block.c_pitch * dot_avx2_parts * 4;
+    args.sums_pitch = block.c_pitch * sum_parts * 4;
     args.pieces = tile.pieces;
     args.has_rest = tile.has_rest;
     for_strips(block.rows, shape_.most_rows(), [&](dim_t row, dim_t rows) {
         args.a = src_at(block, row, tile.first_piece * shape_.piece);
         args.sums = block.partial
-                    + (row * block.c_pitch + tile.first_col) * dot_avx2_parts;
+                    + (row * block.c_pitch + tile.first_col) * sum_parts;
         set_parameters(tile, block, args);
         run_rows(tile, static_cast<int>(rows), args);
     });
 }
 
-void jit_dot_avx2_t::set_parameters(const tile_t &tile, const block_t &block,
-        jit_dot_avx2_args_t &args) const noexcept {
+void jit_dot_avx2_t::set_parameters(
+        const tile_t &tile, const block_t &block, args_t &args) const noexcept {
     const bool by_column = weights_.by_column;
     const bool is_one_group = weights_.group >= weights_.depth;
     const dim_t column_stride = by_column ? weights_.groups() : 1;
@@ -181,10 +335,9 @@ void jit_dot_avx2_t::set_parameters(const tile_t &tile, const block_t &block,
     args.parameters_pitch = group_stride * 4;
 }
 
-// The last elements of columns, less than a step, are copied to where those
-// behind them may be read.
-void jit_dot_avx2_t::run_rows(const tile_t &tile, int rows,
-        jit_dot_avx2_args_t &args) const noexcept {
+// A tail of columns is copied to where a whole step may be read.
+void jit_dot_avx2_t::run_rows(
+        const tile_t &tile, int rows, args_t &args) const noexcept {
     const dim_t cols = shape_.cols(rows);
     const dim_t tail = tile.has_rest ? shape_.tail() : 0;
     const auto bytes = static_cast<size_t>(bytes_of(weights_.type, tail));
@@ -212,19 +365,6 @@ void jit_dot_avx2_t::run_rows(const tile_t &tile, int rows,
 }
 
 } // namespace
-
-jit_dot_avx2_shape_t::jit_dot_avx2_shape_t(const gemv_weights_t &weights) {
-    // The partial sums of the only group are added to those in memory so often
-    // that as much of src, or of transposed weights, stays in the first cache.
-    const dim_t longest_part = weights.by_column ? 1024 : 256;
-    const bool is_nibble = bits_of(weights.type) == 4;
-    step = is_nibble ? 32 : 16;
-    piece = weights.group >= weights.depth ? longest_part : weights.group;
-    pieces = weights.depth / piece;
-    rest = weights.depth % piece;
-    scales_sums = weights.rounded == data_type_t::f32;
-    planes = is_nibble && weights.rounded == data_type_t::f16 ? 4 : 2;
-}
 
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {

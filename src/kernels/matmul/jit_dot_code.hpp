@@ -56,15 +56,15 @@ result_t make_k_lanes(const gemv_weights_t &weights, dim_t rows,
     return result;
 }
 
-/// How much of a column becomes vectors of numbers at once. Where nibbles are
-/// looked up, each of `lanes` lanes of what is loaded holds `vectors` of them,
-/// and vector j has every lane's j-th.
+/// The elements of a column that become vectors of numbers in one step. Each of
+/// `lanes` lanes of loaded nibbles holds `vectors` of them, and vector j gets
+/// every lane's j-th.
 struct nibble_step_t {
     int vectors, lanes;
     dim_t elements() const { return vectors * dim_t(lanes); }
 };
 
-/// A skinny GEMM on AVX-512 with K lanes: what its kernels have in common.
+/// The base of skinny GEMMs on AVX-512 with K lanes.
 class lookup_gemv_t : public gemv_t {
 public:
     lookup_gemv_t(const gemv_weights_t &weights, const nibble_step_t &step)
@@ -93,7 +93,7 @@ private:
     const nibble_step_t step_;
 };
 
-/// Generated code of some rows by some columns of weights, K lanes.
+/// The base of generators that multiply rows by columns of weights, K lanes.
 template <isa_t isa>
 class jit_k_lanes_t : public jit_simd_t {
 protected:
@@ -134,13 +134,13 @@ protected:
     vector_registers_t<isa> vectors_;
 };
 
-/// The same on AVX-512.
+/// The base of such generators on AVX-512.
 ///
 /// A group's 4-bit weights are looked up in a table of the 16 numbers they
-/// stand for, (weight - zp) * scale, rounded if they are to be. As f32 a lane
-/// of 32 bits has up to eight nibbles; as bf16 one of 16 bits up to four, and
-/// pairs of products are added to a sum in one instruction. So a vector of
-/// weights costs a shift and a permutation.
+/// stand for, (weight - zp) * scale, rounded where the graph rounds them. A
+/// lane of 32 bits has up to eight nibbles that become f32. A lane of 16 bits
+/// has up to four that become bf16, and one instruction adds pairs of products
+/// to a sum. So a vector of weights costs a shift and a permutation.
 class jit_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
 protected:
     using Xmm = Xbyak::Xmm;
@@ -182,13 +182,14 @@ protected:
     void round(const Zmm &v) {
         lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
     }
-    /// Of the column whose scale and zero point are so many bytes further.
+    /// The column's scale and zero point are `offset` bytes further.
     void make_table(int col, size_t offset) {
         const Zmm table = tables_[col];
         if (has_zps()) vsubps(table, numbers_, ptr_b[zps_ + offset]);
         vmulps(table, has_zps() ? table : numbers_, ptr_b[scales_ + offset]);
         if (!is_bf16()) return round(table);
-        // Once for each value of the bit above the nibble's.
+        // An index has a fifth bit, the next nibble's lowest, so that the table
+        // is there twice.
         const Ymm half(table.getIdx());
         vcvtneps2bf16(half, table);
         vinserti64x4(table, table, half, 1);
@@ -223,7 +224,7 @@ protected:
 
 private:
     void generate() final {
-        // What rounding needs is known when all else is generated.
+        // The constants of rounding are known when all else is generated.
         Xbyak::Label l_constants, l_begin;
         preamble();
         jmp(l_constants, T_NEAR);

@@ -1,8 +1,7 @@
-// Nibbles whose columns lie side by side become columns that lie one after the
-// other: 32 rows at a time, and of these the even columns, then the odd ones.
-// Two rows' nibbles of a column become a byte, which makes 16 vectors of bytes;
-// four rounds of unpacking transpose the 16 x 16 bytes in each 128-bit lane of
-// them. A lane then is 32 rows of one column.
+// [K,N] nibbles become [N,K]. A step is 32 rows, first their even columns, then
+// the odd ones. Two rows' nibbles of a column become a byte, which makes 16
+// vectors of bytes. Four rounds of unpacking transpose the 16 x 16 bytes in
+// each 128-bit lane of them. A lane then is 32 rows of one column.
 //
 // AVX-512 has registers for a round's 16 vectors and for those that it makes.
 // On AVX2 every other vector goes three rounds and waits in memory for the
@@ -20,8 +19,8 @@ namespace {
 
 constexpr int rows_at_once = 32;
 
-// The way over rows, which are found by four pointers and multiples of the
-// pitch.
+// The base of both generators: the 32 rows are four pointers and multiples of
+// the pitch, and the rounds are the same.
 template <isa_t isa>
 class transposer_t : public jit_generator_t {
 protected:
@@ -62,7 +61,7 @@ protected:
         for (int i = 1; i < 4; ++i)
             lea(rows_[i], ptr[rows_[i - 1] + pitch_ * 8]);
     }
-    // To the next rows, and to where those go.
+    // Advances to the next step's rows, and to its place in the tile.
     void next_rows(dim_t bytes) {
         lea(rows_[0], ptr[rows_[3] + pitch_ * 8]);
         add(to_, static_cast<uint32_t>(bytes));
@@ -120,8 +119,8 @@ private:
         postamble();
     }
 
-    // Every other column's nibbles: the first row's low in a byte, the second
-    // one's high.
+    // Puts the nibbles of every other column of two rows into bytes, the first
+    // row's in the lower half.
     void pair_rows(bool odd) {
         constexpr uint8_t memory_where_mask = 0xb8, memory_elsewhere = 0xe2;
         const Zmm low = round_[1][vectors - 1];
@@ -186,8 +185,8 @@ private:
         postamble();
     }
 
-    // Both halves of nibbles are taken from here: rows half a page apart meet
-    // in two sets of the first cache.
+    // The even and the odd columns are read from a copy, since rows that are
+    // half a page apart share two sets of L1.
     void copy_rows() {
         for (int r = 0; r < rows_at_once; ++r) {
             const Ymm v = round_[0][r % vectors];
@@ -204,7 +203,7 @@ private:
         }
     }
 
-    // On every other vector: the first ones, or the second ones.
+    // Takes every other vector, from the first or the second on.
     void three_rounds(int second, bool odd) {
         for (int v = 0; v < vectors; ++v)
             pair_rows(round_[0][v], 2 * (2 * v + second), odd);
@@ -238,7 +237,7 @@ private:
         }
     }
 
-    // A column, and the one half a tile further.
+    // Stores a column, and the one half a tile further.
     void store(const Ymm &v, int col) {
         const auto at = [&](dim_t c) {
             return ptr[to_ + static_cast<uint32_t>(c * transpose_avx2_pitch)];

@@ -10,8 +10,8 @@ namespace dnnl_dequant {
 /// Rows, and columns, of a tile of 4-bit weights on AVX-512.
 constexpr dim_t transposed_tile = 128;
 constexpr dim_t transposed_bytes = transposed_tile * transposed_tile / 2;
-/// Of 32 rows: vector i has those of columns i, i + 32, i + 64 and i + 96, a
-/// quarter each.
+/// A part is 32 rows. Its vector i has those of columns i, i + 32, i + 64 and
+/// i + 96, a quarter each.
 constexpr dim_t transposed_part_bytes = transposed_bytes / 4;
 
 struct jit_transpose_nibbles_args_t {
@@ -26,7 +26,7 @@ using jit_transpose_nibbles_t
 
 result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose);
 
-/// Of a tile on AVX2: columns, rows that are done together, rows at most, and
+/// A tile on AVX2: its columns, the rows of a step, the most rows, and the
 /// bytes from column to column once it is transposed.
 constexpr dim_t transpose_avx2_cols = 64, transpose_avx2_step = 32,
                 transpose_avx2_rows = 512,
@@ -37,7 +37,7 @@ struct jit_transpose_nibbles_avx2_args_t {
     void *to;
     dim_t pitch; // bytes from row to row
     dim_t steps;
-    dim_t ahead; // bytes from a row to what is prefetched meanwhile
+    dim_t ahead; // prefetch distance, bytes
 };
 
 /// Transposes nibbles whose columns lie side by side.

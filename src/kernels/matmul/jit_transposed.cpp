@@ -1,13 +1,13 @@
-// A few rows times weights of 4 bits on AVX-512, whose columns lie side by side
-// ([K,N]). Tile after tile of them is transposed in cache, so that a column's
-// weights are looked up in a table as in jit_dot.cpp.
+// A skinny GEMM by [K,N] weights of 4 bits on AVX-512. Tile after tile of them
+// is transposed in cache, so that K lies in lanes and a column's weights are
+// looked up in a table as in jit_dot.cpp.
 //
-//   for each strip of 128 rows, for each 128 columns: transpose the tile
+//   for each 128 rows of weights, for each 128 columns: transpose the tile
 //     for some rows of a, for each four columns of the tile:
 //       make tables, add the products to the sums in memory, sixteen parts each
 //
-// The four columns' nibbles are made of the tile's four parts, a vector each,
-// which becomes eight vectors of numbers, or four of bf16.
+// A vector of each of the tile's four parts has a quarter of four columns. The
+// nibbles of a column become eight vectors of f32, or four of bf16.
 
 #include <algorithm>
 #include <array>
@@ -23,25 +23,25 @@ using namespace Xbyak;
 
 namespace {
 
-// Rows that one piece of code does, at most.
+// The most rows that one generated function multiplies.
 constexpr int most_code_rows = 4;
-// Partial sums of each sum, side by side.
+// Each sum is so many partial ones, side by side.
 constexpr dim_t sum_parts = 16;
 
 constexpr int quarters = 4;
-// From one quarter's column to the next one's.
+// The columns of a vector's quarters are so far apart.
 constexpr int quarter_cols = transposed_tile / quarters;
 constexpr int vector_bytes = 64;
 
-// Some rows by a tile of weights, as make_jit_transpose_nibbles() leaves it.
+// The function multiplies some rows by a tile of transposed weights.
 struct args_t {
     const void *tile;
     const void *a;             // arranged
     const float *scales, *zps; // of the tile's columns
     float *sums;               // rows x columns x parts, added to
     dim_t a_pitch, sums_pitch; // bytes
-    // The weights that are transposed later are prefetched row by row,
-    // `ahead_pitch` bytes apart: the row's begin, the next line, the row's end.
+    // The weights to prefetch lie in rows, `ahead_pitch` bytes apart: where the
+    // row begins, the next line, where the row ends.
     const char *ahead_row, *ahead, *ahead_end;
     dim_t ahead_pitch;
 };
@@ -67,7 +67,7 @@ private:
                 ahead_end_ = general_.take("end of the prefetched row", r14),
                 columns_ = general_.take("columns to go", r10);
 
-    // One row's stay in registers.
+    // The vectors of a single row stay in registers.
     bool keeps_a() const { return rows_ == 1; }
     RegExp row_of_a(int row) const {
         if (row == 3) return third_row_of_a_ + a_pitch_;
@@ -119,7 +119,7 @@ private:
         next_parameters();
     }
 
-    // As many lines as there are columns here.
+    // Each iteration prefetches one line for each of its columns.
     void prefetch_weights() {
         Label l_within;
         for (int c = 0; c < quarters; ++c)
@@ -134,7 +134,7 @@ private:
         L(l_within);
     }
 
-    // Each column gets its quarter of every part: a transpose of 4 x 4.
+    // Each column gets its quarter of every part: a transpose of 4 x 4 lanes.
     void load_weights() {
         constexpr uint8_t even = 0x88, odd = 0xdd;
         const auto part = [&](int p) {
@@ -245,8 +245,8 @@ void jit_transposed_t::run(
     add_partial_sums<sum_parts>(block);
 }
 
-// All rows prefetch the same lines of the weights that are transposed later.
-// The next tile goes on where the first rows ended.
+// Each call for some of the rows prefetches the same lines. The next tile goes
+// on where the first call ended.
 void jit_transposed_t::run_tile(
         const block_t &block, args_t &args) const noexcept {
     const args_t begin = args;
