@@ -45,15 +45,14 @@ result_t check_extent(
 result_t check_reach(
         const std::string &who, const dims_t &dims, const dims_t &strides) {
     dim_t reach = 0;
-    // Elements of the tensor's memory as oneDNN sizes it: none where several
-    // lie in one place and no stride tells of it.
-    dim_t counted = std::all_of(
-            dims.begin(), dims.end(), [](dim_t dim) { return dim == 1; });
+    // Elements of the tensor's memory as oneDNN sizes it: without the strides
+    // of dimensions of 1, and none where several lie in one place and no
+    // stride tells of it.
+    dim_t counted = dims.empty();
     for (size_t d = 0; d < dims.size(); ++d) {
         if (dims[d] == 0) return {};
         reach += (dims[d] - 1) * strides[d];
-        counted = std::max(
-                counted, dims[d] == 1 ? strides[d] : dims[d] * strides[d]);
+        counted = std::max(counted, dims[d] == 1 ? 1 : dims[d] * strides[d]);
     }
     if (reach >= counted)
         return refuse_strides(who, dims, strides,

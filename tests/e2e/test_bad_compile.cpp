@@ -117,6 +117,15 @@ TEST(bad_input_compile, strides_that_are_all_zero) {
     expect_compile_fails(c, dnnl_invalid_shape, {"scales", "beyond the 0"});
 }
 
+// The stride of a dimension of 1 adds nothing to what oneDNN gives it.
+TEST(bad_input_compile, strides_that_reach_beyond_a_batch_of_one) {
+    auto c = plain();
+    set_dims(c.src, {1, 8, 6});
+    set_dims(c.dst, {1, 8, 6});
+    c.src.strides = {2048, 3, 1};
+    expect_compile_fails(c, dnnl_invalid_shape, {"src", "beyond the 24"});
+}
+
 TEST(bad_input_compile, group_shape_of_another_rank_than_the_shape_given) {
     auto c = grouped();
     set_dims(c.src, {2, 2, 20});
