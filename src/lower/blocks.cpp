@@ -16,7 +16,7 @@ axis_t block_axis(const chain_t &chain, size_t d, dim_t size) {
     }
     axis.shape_count = extent % size == 0 ? 1 : 2;
     // Where it is the only one, the short shape is the first.
-    if (extent < size) axis.shapes.assign(1, 0);
+    if (0 < extent && extent < size) axis.shapes.assign(1, 0);
     return axis;
 }
 

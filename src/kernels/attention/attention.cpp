@@ -87,11 +87,12 @@ attention_kernel_t::attention_kernel_t(attention_plan_t plan)
         at += round_up(floats, floats_a_line);
         return place;
     };
-    // Without scores or dst there is nothing to multiply.
-    if (!plan_.keys || !plan_.values) return;
     places_.query = take(most_rows_ * plan_.head);
-    places_.keys = take(plan_.keys->scratch_floats(most_rows_));
-    places_.values = take(plan_.values->scratch_floats(most_rows_));
+    // Of heads of no numbers no keys are multiplied, of no columns no values.
+    places_.keys
+            = take(plan_.keys ? plan_.keys->scratch_floats(most_rows_) : 0);
+    places_.values
+            = take(plan_.values ? plan_.values->scratch_floats(most_rows_) : 0);
     places_.tile = take(most_rows_ * plan_.tile_pitch);
     places_.sums = take(most_rows_ * plan_.cols_pitch);
     places_.maxima = take(most_rows_);
@@ -282,10 +283,11 @@ void attention_kernel_t::weigh(const stage_memory_t &memory, size_t row_block,
     plan_.exp.run({row_block, token_block, 0}, at.data());
     for (dim_t r = 0; r < rows; ++r)
         own.totals[r] += sum_of(own.tile + r * plan_.tile_pitch, tokens);
-    plan_.values->run(memory.buffers + plan_.values_operands.first,
-            tile_of(row_block, token_block, plan_.row_blocks[row_block].values,
-                    own),
-            own.sums, plan_.cols_pitch, !is_first, own.values);
+    if (plan_.values)
+        plan_.values->run(memory.buffers + plan_.values_operands.first,
+                tile_of(row_block, token_block,
+                        plan_.row_blocks[row_block].values, own),
+                own.sums, plan_.cols_pitch, !is_first, own.values);
 }
 
 void attention_kernel_t::store_stats(const stage_memory_t &memory,
