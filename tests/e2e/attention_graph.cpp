@@ -1,335 +1,351 @@
+// Graphs of attention: the ops of a case, one by one.
+
 #include "e2e/attention_graph.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <sstream>
+#include <numeric>
 
-#include "support/numbers.hpp"
+#include "dnnl_dequant/dnnl_dequant.hpp"
 
 namespace dnnl_dequant {
 namespace e2e {
 
-namespace {
-
+using support::tensor_t;
 using t = data_type_t;
 using kind = op::kind;
-using granularity_t = attention_case_t::granularity_t;
-using cache_t = attention_case_t::cache_t;
-using scale_t = attention_case_t::scale_t;
-using mask_t = attention_case_t::mask_t;
-using tail_t = attention_case_t::tail_t;
 
-constexpr dim_t room_for_tokens = 7; // of a cache that has more than are used
+namespace {
+
+dims_t with(dims_t batches, const dims_t &last) {
+    batches.insert(batches.end(), last.begin(), last.end());
+    return batches;
+}
+
+class builder_t {
+public:
+    explicit builder_t(const attention_case_t &c)
+        : c_(c)
+        , type_(c.wide_scores ? t::f32 : c.type)
+        , batches_({c.batches, c.heads == heads_t::grouped ? 2 : 3})
+        , cached_(batches_) {
+        if (c.heads == heads_t::grouped) batches_.push_back(3);
+        if (c.heads == heads_t::grouped) cached_.push_back(1);
+        if (c.heads == heads_t::one) cached_.back() = 1;
+        shape_ = with(batches_, {c.rows, c.tokens});
+    }
+
+    attention_graph_t run() {
+        const dims_t query = with(batches_, {c_.rows, c_.head});
+        const size_t q = add(c_.type, query, role_t::query, gap());
+        const factor_t keys = add_cache(c_.keys, c_.head, true);
+        const factor_t values = add_cache(c_.values, c_.cols, false);
+        g_.scores = g_.ops.nodes.size();
+        scores_ = then(kind::MatMul, {q, keys.tensor}, type_, shape_);
+        last().transpose_b = keys.transpose_b;
+        if (c_.selects_first) select();
+        scale();
+        cap();
+        add_mask();
+        if (!c_.selects_first) select();
+        weigh();
+        g_.product = g_.ops.nodes.size();
+        scores_ = then(kind::MatMul, {scores_, values.tensor}, c_.type,
+                with(batches_, {c_.rows, c_.cols}));
+        last().transpose_b = values.transpose_b;
+        finish();
+        tensor_t &dst = g_.ops.tensors.back();
+        dst.strides = support::padded_strides(dst.dims, gap());
+        g_.last = g_.ops.nodes.size() - 1;
+        return std::move(g_);
+    }
+
+private:
+    struct factor_t {
+        size_t tensor;
+        bool transpose_b;
+    };
+
+    dim_t gap() const { return c_.padded ? 3 : 0; }
+
+    chain_node_t &last() { return g_.ops.nodes.back(); }
+
+    size_t add(t type, const dims_t &dims, role_t role, dim_t gap = 0) {
+        g_.ops.tensors.push_back(
+                {type, dims, support::padded_strides(dims, gap)});
+        g_.roles.push_back(role);
+        return g_.roles.size() - 1;
+    }
+
+    size_t then(kind which, const std::vector<size_t> &inputs, t type,
+            const dims_t &dims) {
+        const size_t output = add(type, dims, role_t::inner);
+        g_.ops.nodes.push_back({which, inputs, {output}});
+        return output;
+    }
+
+    // --- keys and values
+
+    factor_t add_cache(const cache_t &cache, dim_t numbers, bool is_keys) {
+        const cache_place_t place
+                = place_of(cache, cached_, c_.tokens, numbers);
+        const bool quantized = cache.type != t::undef;
+        const size_t src = add(quantized ? cache.type : c_.type, {},
+                quantized ? role_t::quantized : role_t::plain);
+        g_.ops.tensors[src].dims = place.tensor.dims;
+        g_.ops.tensors[src].strides = place.tensor.strides;
+        size_t value = quantized ? dequantize(cache, src, place) : src;
+        value = bring(cache, value, numbers);
+        const bool comes_by_token
+                = cache.stored == stored_t::turned
+                  || (place.tokens < place.numbers
+                          && cache.stored != stored_t::transposed);
+        return {value, comes_by_token == is_keys};
+    }
+
+    size_t bring(const cache_t &cache, size_t value, dim_t depth) {
+        const dims_t rows = with(cached_, {c_.tokens, depth});
+        if (cache.stored == stored_t::reshaped) {
+            value = then(kind::StaticReshape, {value},
+                    g_.ops.tensors[value].type, rows);
+            last().shape = rows;
+        }
+        if (g_.ops.tensors[value].type != c_.type)
+            value = then(kind::TypeCast, {value}, c_.type,
+                    g_.ops.tensors[value].dims);
+        dims_t dims = g_.ops.tensors[value].dims;
+        if (cache.scaled) {
+            const size_t by = add(c_.type, {1}, role_t::scale);
+            value = then(kind::Multiply, {value, by}, c_.type, dims);
+        }
+        if (cache.stored == stored_t::transposed
+                || cache.stored == stored_t::turned) {
+            const size_t rank = rows.size();
+            std::swap(dims[rank - 1], dims[rank - 2]);
+            value = then(kind::StaticTranspose, {value}, c_.type, dims);
+            std::vector<int64_t> order(rank);
+            std::iota(order.begin(), order.end(), 0);
+            std::swap(order[rank - 1], order[rank - 2]);
+            last().order = order;
+        }
+        return value;
+    }
+
+    // oneDNN's own op makes f32 only.
+    t dequantized_type(const cache_t &cache) const {
+        if (cache.kind == kind::Dequantize) return t::f32;
+        if (cache.stored != stored_t::cast) return c_.type;
+        return c_.type == t::f32 ? t::bf16 : t::f32;
+    }
+
+    size_t dequantize(
+            const cache_t &cache, size_t src, const cache_place_t &place) {
+        dequantize_case_t how = dequantize_of(cache, place, c_.seed);
+        how.src = g_.ops.tensors[src];
+        const t type = dequantized_type(cache);
+        const dims_t dims = how.src.dims;
+        std::vector<size_t> inputs {src};
+        if (cache.kind != kind::Dequantize) {
+            const dims_t grid = support::scales_dims_of(how);
+            inputs.push_back(add(cache.scales, grid, role_t::cache_scale));
+            if (cache.zps != t::undef)
+                inputs.push_back(add(cache.zps, grid, role_t::cache_zp));
+        }
+        const size_t dst = then(cache.kind, inputs, type, dims);
+        last().dequantize = how;
+        if (cache.kind == kind::Dequantize) {
+            last().scales = {0.0078125f};
+            last().zps = {cache.type == t::u8 ? 128 : 3};
+        }
+        return dst;
+    }
+
+    // --- scores
+
+    size_t add_over_scores(extent_t extent, t type, role_t role) {
+        const size_t rank = shape_.size();
+        dims_t dims(shape_);
+        size_t whole = rank; // dimensions that are not 1
+        switch (extent) {
+        case extent_t::scalar: return add(type, {}, role);
+        case extent_t::host: return add_scalar(t::f32, role, true);
+        case extent_t::one: return add(type, {1}, role);
+        case extent_t::list: return add(type, {c_.tokens}, role);
+        case extent_t::tokens: whole = 1; break;
+        case extent_t::rows: whole = 2; break;
+        case extent_t::heads: whole = rank - 1; break;
+        default: break;
+        }
+        std::fill(dims.begin(), dims.end() - static_cast<dim_t>(whole), 1);
+        return add(type, dims, role, extent == extent_t::strided ? 1 : 0);
+    }
+
+    // Of 16 bits there are none on the host.
+    size_t add_scalar(t type, role_t role, bool on_host) {
+        const size_t scalar = add(type, {}, role);
+        g_.ops.tensors[scalar].is_host_scalar
+                = on_host && (type == t::f32 || type == t::s32);
+        return scalar;
+    }
+
+    void apply(kind which, size_t other, bool may_swap) {
+        std::vector<size_t> inputs {scores_, other};
+        if (may_swap && c_.seed % 2 == 0) std::swap(inputs[0], inputs[1]);
+        scores_ = then(which, inputs, type_, shape_);
+    }
+
+    void scale() {
+        if (c_.scale == extent_t::none) return;
+        const size_t by = add_over_scores(c_.scale, c_.type, role_t::scale);
+        apply(c_.divides ? kind::Divide : kind::Multiply, by, !c_.divides);
+    }
+
+    void cap() {
+        if (!c_.capped) return;
+        if (c_.divides)
+            apply(kind::Divide, add(type_, {1}, role_t::cap), false);
+        else
+            apply(kind::Multiply, add(type_, {1}, role_t::cap_reciprocal),
+                    true);
+        scores_ = then(kind::Tanh, {scores_}, type_, shape_);
+        apply(kind::Multiply, add(type_, {1}, role_t::cap), true);
+    }
+
+    void add_mask() {
+        if (c_.addend == extent_t::none) return;
+        apply(kind::Add, add_over_scores(c_.addend, c_.type, role_t::addend),
+                true);
+    }
+
+    size_t index_along(dim_t from_last) {
+        const size_t indices = then(kind::GenIndex, {scores_}, t::s32, shape_);
+        const auto rank = static_cast<int64_t>(shape_.size());
+        last().along = c_.seed % 2 == 0 ? rank - from_last : -from_last;
+        return indices;
+    }
+
+    size_t causal_condition() {
+        size_t rows = index_along(2);
+        if (c_.select == select_t::bottom_right) {
+            const size_t more
+                    = add_scalar(t::s32, role_t::token_count, c_.on_host);
+            const size_t less
+                    = add_scalar(t::s32, role_t::row_count, c_.on_host);
+            rows = then(kind::Add, {rows, more}, t::s32, shape_);
+            rows = then(kind::Subtract, {rows, less}, t::s32, shape_);
+        }
+        const size_t tokens = index_along(1);
+        const size_t condition
+                = then(kind::GreaterEqual, {rows, tokens}, t::u8, shape_);
+        g_.ops.tensors[condition].is_boolean = true;
+        return condition;
+    }
+
+    void select() {
+        if (c_.select == select_t::none) return;
+        size_t condition = 0;
+        if (c_.select >= select_t::causal) condition = causal_condition();
+        else {
+            condition = add_over_scores(c_.condition, t::u8, role_t::condition);
+            g_.ops.tensors[condition].is_boolean = true;
+        }
+        const size_t fill
+                = c_.on_host || c_.seed % 3 == 0
+                          ? add_scalar(type_, role_t::fill, c_.on_host)
+                          : add(type_, {1}, role_t::fill);
+        std::vector<size_t> inputs {condition, scores_, fill};
+        if (c_.select == select_t::fills || c_.select == select_t::not_causal)
+            std::swap(inputs[1], inputs[2]);
+        scores_ = then(kind::Select, inputs, type_, shape_);
+    }
+
+    void weigh() {
+        const bool casts = type_ != c_.type && c_.casts_weights;
+        g_.weights = g_.ops.nodes.size();
+        scores_ = then(
+                kind::SoftMax, {scores_}, casts ? type_ : c_.type, shape_);
+        last().along
+                = c_.says_rank ? static_cast<int64_t>(shape_.size()) - 1 : -1;
+        last().mode = c_.mode;
+        if (casts) scores_ = then(kind::TypeCast, {scores_}, c_.type, shape_);
+    }
+
+    // --- what is behind
+
+    void transpose() {
+        dims_t dims = batches_;
+        dims.insert(dims.begin() + 1, c_.rows);
+        dims.push_back(c_.cols);
+        scores_ = then(kind::StaticTranspose, {scores_}, c_.type, dims);
+        const auto rows = static_cast<int64_t>(batches_.size());
+        std::vector<int64_t> order(dims.size());
+        std::iota(order.begin(), order.end(), -1);
+        order[0] = 0;
+        order[1] = rows;
+        order.back() = rows + 1;
+        last().order = order;
+    }
+
+    void finish() {
+        dims_t dims = g_.ops.tensors[scores_].dims;
+        const bool narrow = c_.type != t::f32;
+        switch (c_.tail) {
+        case tail_t::none: return;
+        case tail_t::cast:
+            then(kind::TypeCast, {scores_}, narrow ? t::f32 : t::bf16, dims);
+            return;
+        case tail_t::quantize:
+            if (narrow) scores_ = then(kind::TypeCast, {scores_}, t::f32, dims);
+            then(kind::Quantize, {scores_}, t::u8, dims);
+            last().scales = {0.015625f};
+            last().zps = {128};
+            last().upper = 255;
+            return;
+        default: break;
+        }
+        transpose();
+        dims = g_.ops.tensors[scores_].dims;
+        if (c_.tail == tail_t::reorder)
+            then(kind::Reorder, {scores_}, c_.type, dims);
+        if (c_.tail != tail_t::reshape) return;
+        const dim_t columns = std::accumulate(
+                dims.begin() + 2, dims.end(), dim_t(1), std::multiplies<>());
+        then(kind::StaticReshape, {scores_}, c_.type,
+                {c_.batches, c_.rows, columns});
+        last().shape = {c_.batches, c_.rows, columns};
+    }
+
+    const attention_case_t &c_;
+    const t type_; // of scores
+    dims_t batches_, cached_, shape_;
+    attention_graph_t g_;
+    size_t scores_ = 0; // the tensor
+};
 
 } // namespace
 
-std::string to_string(const attention_case_t &c) {
-    std::ostringstream text;
-    text << to_string(c.type) << " scores " << to_string(c.scores) << " keys "
-         << to_string(c.keys) << " values " << to_string(c.values) << " zps "
-         << c.has_zps << " granularity " << static_cast<int>(c.granularity)
-         << " cache " << static_cast<int>(c.cache) << " grouped "
-         << c.is_grouped << " " << c.batch << "x" << c.heads << "x" << c.group
-         << "x" << c.rows << " tokens " << c.tokens << " head " << c.head
-         << " cols " << c.cols << " scale " << static_cast<int>(c.scale)
-         << " caps " << c.caps << " mask " << static_cast<int>(c.mask)
-         << " zero " << c.masked_rows_are_zero << " tail "
-         << static_cast<int>(c.tail) << " seed " << c.seed;
-    return text.str();
+size_t attention_graph_t::tensor(role_t role) const {
+    const auto at = std::find(roles.begin(), roles.end(), role);
+    return static_cast<size_t>(at - roles.begin());
 }
 
-// --- the graph
-
-size_t attention_graph_t::add(t type, const dims_t &dims, dims_t strides) {
-    if (strides.empty()) strides = support::dense_strides(dims);
-    const support::tensor_t tensor {
-            type == t::undef ? t::u8 : type, dims, strides};
-    const size_t id = ports_.size();
-    ports_.emplace(
-            id, port_t {logical_tensor(id,
-                                type == t::undef
-                                        ? logical_tensor::data_type::boolean
-                                        : type_of(type),
-                                dims, strides),
-                        type, dims, strides,
-                        std::make_shared<support::guarded_buffer_t>(
-                                tensor.bytes())});
-    return id;
+attention_graph_t graph_of(const attention_case_t &c) {
+    return builder_t(c).run();
 }
 
-size_t attention_graph_t::value(t type, const dims_t &dims) {
-    return add(type, dims);
+size_t input_count(const attention_graph_t &g) {
+    auto inputs = static_cast<size_t>(std::count_if(g.roles.begin(),
+            g.roles.end(), [](role_t role) { return role != role_t::inner; }));
+    for (const chain_node_t &node : g.ops.nodes)
+        inputs += node.scales.size() + node.zps.size();
+    return inputs;
 }
 
-op &attention_graph_t::then(
-        kind k, const std::vector<size_t> &inputs, size_t output) {
-    const size_t id = ops_.size();
-    ops_.emplace_back(id, k, "op" + std::to_string(id));
-    for (const size_t input : inputs)
-        ops_.back().add_input(ports_.at(input).tensor);
-    ops_.back().add_output(ports_.at(output).tensor);
-    return ops_.back();
-}
-
-void attention_graph_t::fill(size_t id, double low, double high) {
-    const port_t &port = ports_.at(id);
-    const dim_t span
-            = support::tensor_t {port.type, port.dims, port.strides}.span();
-    for (dim_t i = 0; i < span; ++i) {
-        const double value
-                = low
-                  + (high - low) * static_cast<double>(random_.between(0, 1000))
-                            / 1000;
-        const uint32_t bits
-                = is_float(port.type)
-                          ? support::round_to(
-                                    support::format_of(port.type), value)
-                          : static_cast<uint32_t>(std::lround(value));
-        support::put_bits(port.type, port.buffer->data(), i, bits);
-    }
-}
-
-dims_t attention_graph_t::shape(dim_t rows, dim_t cols, bool of_cache) const {
-    dims_t dims {c_.batch, c_.heads};
-    if (c_.is_grouped) dims.push_back(of_cache ? 1 : c_.group);
-    dims.push_back(rows);
-    dims.push_back(cols);
-    return dims;
-}
-
-attention_graph_t::cached_t attention_graph_t::cached(
-        t type, dim_t numbers, bool is_keys) {
-    const bool by_number
-            = is_keys
-              && (c_.cache == cache_t::strided || c_.cache == cache_t::dense);
-    dims_t dims = by_number ? shape(numbers, c_.tokens, true)
-                            : shape(c_.tokens, numbers, true);
-    // In memory a token's numbers are side by side, unless it is `dense`.
-    const dim_t allocated
-            = c_.tokens + (c_.cache == cache_t::padded ? room_for_tokens : 0);
-    dims_t physical = c_.cache == cache_t::dense
-                              ? shape(numbers, c_.tokens, true)
-                              : shape(allocated, numbers, true);
-    dims_t strides = support::dense_strides(physical);
-    if ((c_.cache == cache_t::dense) != by_number)
-        std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-    cached_t result;
-    result.is_quantized = !is_float(type);
-    result.numbers = dims.size() - (by_number ? 2 : 1);
-    result.groups.assign(dims.size(), 1);
-    result.integers = add(type, dims, strides);
-    result.value = result.integers;
-    if (!result.is_quantized) {
-        fill(result.integers, -1, 1);
-        return result;
-    }
-    const bool is_signed = type == t::s8 || type == t::s4;
-    const double half = bits_of(type) == 8 ? 127 : 7;
-    fill(result.integers, is_signed ? -half : 0, is_signed ? half : 2 * half);
-    dequantize(type, result);
-    return result;
-}
-
-void attention_graph_t::dequantize(t type, cached_t &cached) {
-    const dims_t dims = ports_.at(cached.integers).dims;
-    const size_t numbers = cached.numbers;
-    dims_t of_parameters {1};
-    switch (c_.granularity) {
-    case granularity_t::tensor: cached.groups = dims; break;
-    case granularity_t::channel:
-        cached.groups = dims;
-        cached.groups[numbers] = 1;
-        of_parameters = {dims[numbers]};
-        break;
-    case granularity_t::token: cached.groups[numbers] = dims[numbers]; break;
-    case granularity_t::groups:
-        cached.groups[numbers] = std::max<dim_t>(dims[numbers] / 2, 1);
-        break;
-    case granularity_t::ragged:
-        cached.groups[numbers] = dims[numbers] / 2 + 1;
-        break;
-    }
-    const bool is_grouped = c_.granularity != granularity_t::tensor
-                            && c_.granularity != granularity_t::channel;
-    if (is_grouped) {
-        of_parameters = dims;
-        of_parameters[numbers] = div_up(dims[numbers], cached.groups[numbers]);
-    }
-    cached.scales = add(c_.type, of_parameters);
-    const double largest = bits_of(type) == 8 ? 1. / 64 : 1. / 4;
-    fill(cached.scales, largest / 2, largest);
-    std::vector<size_t> inputs {cached.integers, cached.scales};
-    if (c_.has_zps) {
-        const bool is_signed = type == t::s8 || type == t::s4;
-        cached.zps = add(is_signed ? t::s8 : t::u8, of_parameters);
-        const double zp = bits_of(type) == 8 ? 100 : 7;
-        fill(cached.zps, is_signed ? -zp / 10 : zp,
-                is_signed ? zp / 10 : 1.2 * zp);
-        inputs.push_back(cached.zps);
-    }
-    cached.value = value(c_.type, dims);
-    op &dequantize = then(kind::DynamicDequantize, inputs, cached.value);
-    dequantize.set_attr<std::string>(op::attr::qtype,
-            is_grouped                                 ? "per_group"
-            : c_.granularity == granularity_t::channel ? "per_channel"
-                                                       : "per_tensor");
-    dequantize.set_attr<int64_t>(op::attr::axis, static_cast<int64_t>(numbers));
-    if (is_grouped)
-        dequantize.set_attr<std::vector<int64_t>>(
-                op::attr::group_shape, cached.groups);
-}
-
-size_t attention_graph_t::scale_scores(size_t scores) {
-    if (c_.scale == scale_t::none) return scores;
-    const dims_t &dims = ports_.at(scores).dims;
-    const bool divides = c_.scale == scale_t::divide;
-    scale_ = add(c_.scores, c_.scale == scale_t::of_all ? dims : dims_t {1});
-    const double by = std::sqrt(static_cast<double>(c_.head));
-    fill(scale_, divides ? by : 0.8 / by, divides ? by : 1 / by);
-    const size_t scaled = value(c_.scores, dims);
-    then(divides ? kind::Divide : kind::Multiply, {scores, scale_}, scaled);
-    return scaled;
-}
-
-size_t attention_graph_t::cap_scores(size_t scores) {
-    if (!c_.caps) return scores;
-    const dims_t &dims = ports_.at(scores).dims;
-    cap_ = add(c_.scores, {1});
-    fill(cap_, cap, cap);
-    const size_t divided = value(c_.scores, dims),
-                 bent = value(c_.scores, dims), scaled = value(c_.scores, dims);
-    then(kind::Divide, {scores, cap_}, divided);
-    then(kind::Tanh, {divided}, bent);
-    then(kind::Multiply, {bent, cap_}, scaled);
-    return scaled;
-}
-
-size_t attention_graph_t::causal_condition(size_t scores) {
-    const dims_t &dims = ports_.at(scores).dims;
-    const auto rank = static_cast<int64_t>(dims.size());
-    size_t rows = value(t::s32, dims);
-    const size_t tokens = value(t::s32, dims);
-    then(kind::GenIndex, {scores}, rows)
-            .set_attr<int64_t>(op::attr::axis, rank - 2);
-    then(kind::GenIndex, {scores}, tokens)
-            .set_attr<int64_t>(op::attr::axis, -1);
-    if (c_.mask == mask_t::bottom_right)
-        for (const bool adds : {true, false}) {
-            const size_t by = add(t::s32, {1});
-            const auto length = static_cast<double>(adds ? c_.tokens : c_.rows);
-            fill(by, length, length);
-            const size_t moved = value(t::s32, dims);
-            then(adds ? kind::Add : kind::Subtract, {rows, by}, moved);
-            rows = moved;
-        }
-    const size_t condition = value(t::undef, dims);
-    then(kind::GreaterEqual, {rows, tokens}, condition);
-    return condition;
-}
-
-size_t attention_graph_t::mask_scores(size_t scores) {
-    if (c_.mask == mask_t::none) return scores;
-    const dims_t dims = ports_.at(scores).dims;
-    const size_t masked = value(c_.scores, dims);
-    if (c_.mask == mask_t::row || c_.mask == mask_t::all) {
-        dims_t of_mask = dims;
-        if (c_.mask == mask_t::row) {
-            of_mask.assign(dims.size(), 1);
-            of_mask.back() = dims.back();
-        }
-        mask_ = add(c_.scores, of_mask);
-        fill(mask_, -2, 2);
-        then(kind::Add, {scores, mask_}, masked);
-        return masked;
-    }
-    fill_ = add(c_.scores, {1});
-    fill(fill_, -30000, -30000);
-    size_t condition = 0;
-    if (c_.mask == mask_t::causal || c_.mask == mask_t::bottom_right)
-        condition = causal_condition(scores);
-    else {
-        dims_t of_mask(dims.size(), 1);
-        of_mask[0] = dims[0];
-        of_mask[dims.size() - 2] = dims[dims.size() - 2];
-        of_mask.back() = dims.back();
-        condition = mask_ = add(t::undef, of_mask);
-        auto *const bytes
-                = static_cast<unsigned char *>(ports_.at(mask_).buffer->data());
-        for (size_t i = 0; i < ports_.at(mask_).buffer->size(); ++i)
-            bytes[i] = random_.one_in(3) == (c_.mask == mask_t::select_fill);
-    }
-    if (c_.mask == mask_t::select_fill)
-        then(kind::Select, {condition, fill_, scores}, masked);
-    else then(kind::Select, {condition, scores, fill_}, masked);
-    return masked;
-}
-
-void attention_graph_t::end_with(size_t heads) {
-    const dims_t dims = ports_.at(heads).dims;
-    dst_ = heads;
-    if (c_.tail == tail_t::cast) {
-        dst_ = value(c_.type == t::f32 ? t::bf16 : t::f32, dims);
-        then(kind::TypeCast, {heads}, dst_);
-    }
-    if (c_.tail != tail_t::transpose) return;
-    std::vector<int64_t> order;
-    for (size_t d = 0; d < dims.size(); ++d)
-        order.push_back(static_cast<int64_t>(d));
-    std::swap(order[1], order[dims.size() - 2]);
-    dims_t moved = dims;
-    std::swap(moved[1], moved[dims.size() - 2]);
-    dst_ = value(c_.type, moved);
-    then(kind::StaticTranspose, {heads}, dst_)
-            .set_attr<std::vector<int64_t>>(op::attr::order, order);
-}
-
-attention_graph_t::attention_graph_t(const attention_case_t &c)
-    : c_(c)
-    , random_(c.seed) {
-    query_ = add(c.type, shape(c.rows, c.head, false));
-    fill(query_, -1, 1);
-    keys_ = cached(c.keys, c.head, true);
-    const size_t product = value(c.scores, shape(c.rows, c.tokens, false));
-    then(kind::MatMul, {query_, keys_.value}, product)
-            .set_attr<bool>(op::attr::transpose_b,
-                    c.cache == cache_t::tokens || c.cache == cache_t::padded);
-    const size_t masked = mask_scores(cap_scores(scale_scores(product)));
-    const size_t weights = value(c.type, ports_.at(masked).dims);
-    op &softmax = then(kind::SoftMax, {masked}, weights);
-    softmax.set_attr<int64_t>(op::attr::axis, -1);
-    if (c.masked_rows_are_zero)
-        softmax.set_attr<std::string>(op::attr::mode, "inf_as_zero");
-    values_ = cached(c.values, c.cols, false);
-    const size_t heads = value(c.type, shape(c.rows, c.cols, false));
-    then(kind::MatMul, {weights, values_.value}, heads);
-    end_with(heads);
-}
-
-std::vector<partition> attention_graph_t::partitions() {
-    graph g(dnnl::engine::kind::cpu);
-    for (const op &o : ops_)
-        g.add_op(o);
-    g.finalize();
-    return g.get_partitions();
-}
-
-bool attention_graph_t::run(const partition &p) {
-    std::vector<logical_tensor> inputs, outputs;
-    for (const auto &port : p.get_input_ports())
-        inputs.push_back(ports_.at(port.get_id()).tensor);
-    for (const auto &port : p.get_output_ports())
-        outputs.push_back(ports_.at(port.get_id()).tensor);
-    const auto compiled = compile_or_throw(p, inputs, outputs);
-    const auto bind = [&](const std::vector<logical_tensor> &tensors) {
-        std::vector<tensor> bound;
-        for (const logical_tensor &logical : tensors)
-            bound.emplace_back(logical, cpu_engine(),
-                    ports_.at(logical.get_id()).buffer->data());
-        return bound;
-    };
-    compiled.execute(cpu_stream(), bind(inputs), bind(outputs));
-    return ports_.at(dst_).buffer->intact();
+bool is_accepted(const attention_case_t &c) {
+    const attention_graph_t g = graph_of(c);
+    return status_of([&] {
+        graph built(dnnl::engine::kind::cpu);
+        build(g.ops, built);
+    }) == dnnl_success;
 }
 
 } // namespace e2e

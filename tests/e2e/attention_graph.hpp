@@ -1,130 +1,144 @@
 #ifndef E2E_ATTENTION_GRAPH_HPP
 #define E2E_ATTENTION_GRAPH_HPP
 
-#include <map>
-#include <memory>
-
-#include "e2e/dequantize_graph.hpp"
-#include "support/guarded_buffer.hpp"
-#include "support/random.hpp"
+#include "e2e/attention_cache.hpp"
+#include "e2e/chain_graph.hpp"
 
 namespace dnnl_dequant {
 namespace e2e {
 
-/// Attention over a cache of keys and values, which may be quantized.
-struct attention_case_t {
-    using t = data_type_t;
-    enum class granularity_t { tensor, token, groups, ragged, channel };
-    /// Token by token with transpose_b; the same by strides; numbers by tokens;
-    /// token by token with room for more tokens.
-    enum class cache_t { tokens, strided, dense, padded };
-    enum class scale_t { none, multiply, divide, of_all };
-    enum class mask_t {
-        none,
-        row,         // Add of [1, .., 1, tokens]
-        all,         // Add of the scores' shape
-        select,      // Select(condition, scores, fill)
-        select_fill, // Select(condition, fill, scores)
-        causal,      // from the top left
-        bottom_right
-    };
-    enum class tail_t { none, cast, transpose };
-
-    t type = t::f32;                // of the query, of scales, masks and dst
-    t scores = t::f32;              // f32, or the same
-    t keys = t::s8, values = t::s8; // `type` where they are not quantized
-    bool has_zps = true;
-    granularity_t granularity = granularity_t::token;
-    cache_t cache = cache_t::tokens;
-    /// Rank 5 where queries are grouped: [batch, heads, group, rows, head].
-    bool is_grouped = false;
-    dim_t batch = 1, heads = 2, group = 1, rows = 1, tokens = 33, head = 16,
-          cols = 16;
-    scale_t scale = scale_t::multiply;
-    bool caps = false;
-    mask_t mask = mask_t::none;
-    bool masked_rows_are_zero = false;
-    tail_t tail = tail_t::none;
-    uint64_t seed = 0;
+/// Batches: of queries and of keys and values.
+enum class heads_t {
+    equal,   // [n, 3] and the same
+    one,     // [n, 3] and [n, 1]
+    grouped, // [n, 2, 3] and [n, 2, 1]
 };
+
+/// A tensor that broadcasts to the scores, as many of its last dimensions as
+/// said being the scores' own.
+enum class extent_t {
+    none,    // no op
+    scalar,  // of rank 0
+    host,    // the same, a value on the host
+    one,     // [1]
+    list,    // [tokens]
+    tokens,  // [1, 1, 1, tokens]
+    rows,    // [1, 1, rows, tokens]
+    heads,   // [1, heads, rows, tokens]
+    full,    // as the scores
+    strided, // as the scores, with gaps
+};
+
+enum class select_t {
+    none,
+    keeps,        // the scores are operand 1
+    fills,        // the scores are operand 2
+    causal,       // GenIndex and GreaterEqual
+    not_causal,   // the same, the scores are operand 2
+    bottom_right, // the same, rows moved by tokens - rows
+};
+
+enum class tail_t { none, cast, transpose, reshape, reorder, quantize };
+
+/// Attention over keys and values of which one, at least, is quantized.
+struct attention_case_t {
+    heads_t heads = heads_t::equal;
+    dim_t batches = 1, rows = 2, tokens = 33, head = 16, cols = 16;
+    data_type_t type = data_type_t::f32; // of query, masks and dst
+    bool wide_scores = false;            // in f32, whatever the type
+    bool casts_weights = true;           // else SoftMax gives the type
+    cache_t keys, values;
+    bool divides = false; // by the scale
+    extent_t scale = extent_t::none;
+    bool capped = false; // by 5 * tanh(score / 5)
+    extent_t addend = extent_t::none;
+    select_t select = select_t::none;
+    extent_t condition = extent_t::tokens;
+    bool selects_first = false; // before the scale
+    double fill = -2;           // in the place of masked scores
+    bool says_rank = false;     // SoftMax's axis: its rank - 1, else -1
+    std::string mode = "";      // SoftMax's
+    bool on_host = false;       // what Select puts in, and what moves a mask
+    tail_t tail = tail_t::none;
+    bool padded = false; // query and dst
+    uint64_t seed = 1;
+};
+
+/// One with a scale, that others may be made of.
+attention_case_t plain_attention();
 
 std::string to_string(const attention_case_t &c);
 
-/// A case as a graph, with values for all inputs.
-class attention_graph_t {
-    using t = data_type_t;
-
-public:
-    struct port_t {
-        logical_tensor tensor;
-        data_type_t type; // undef: boolean
-        dims_t dims, strides;
-        std::shared_ptr<support::guarded_buffer_t> buffer;
-    };
-
-    static constexpr double cap = 5.; // of scores
-    static bool is_float(data_type_t type) {
-        return type == t::f32 || type == t::bf16 || type == t::f16;
-    }
-
-    explicit attention_graph_t(const attention_case_t &c);
-
-    std::vector<partition> partitions();
-    /// Compiles and executes; false where dst's surroundings were written to.
-    bool run(const partition &p);
-    /// Of dst as [batch, heads, group, rows, cols], in double, rounded as the
-    /// graph rounds scores, keys and values.
-    std::vector<double> reference() const;
-    std::vector<double> result() const;
-    std::vector<unsigned char> bits() const;
-
-    port_t &query() { return ports_.at(query_); }
-    port_t &mask() { return ports_.at(mask_); }
-    size_t op_count() const { return ops_.size(); }
-
-private:
-    // A tensor with dequantize's inputs behind it, and the value.
-    struct cached_t {
-        size_t integers = 0, scales = 0, zps = 0, value = 0;
-        bool is_quantized = false;
-        dims_t groups;      // one a dimension
-        size_t numbers = 0; // the dimension of a token's numbers
-    };
-
-    size_t add(t type, const dims_t &dims, dims_t strides = {});
-    size_t value(t type, const dims_t &dims);
-    op &then(op::kind kind, const std::vector<size_t> &inputs, size_t output);
-    void fill(size_t id, double low, double high);
-
-    dims_t shape(dim_t rows, dim_t cols, bool of_cache) const;
-    cached_t cached(t type, dim_t numbers, bool is_keys);
-    void dequantize(t type, cached_t &cached);
-    size_t scale_scores(size_t scores);
-    size_t cap_scores(size_t scores);
-    size_t mask_scores(size_t scores);
-    size_t causal_condition(size_t scores);
-    void end_with(size_t heads);
-
-    double at(size_t id, const dims_t &place) const;
-    double cached_at(const cached_t &cached, dims_t place) const;
-    double rounded(t type, double value) const;
-    /// [tokens, numbers] of a batch and head.
-    std::vector<double> numbers_of(
-            const cached_t &cached, const dims_t &batch, dim_t numbers) const;
-    double score(const dims_t &batch, dim_t row, dim_t token,
-            const double *key) const;
-    bool is_kept(const dims_t &place, dim_t row, dim_t token) const;
-    void add_row(const dims_t &batch, dim_t row,
-            const std::vector<double> &keys, const std::vector<double> &values,
-            std::vector<double> &sums) const;
-
-    const attention_case_t c_;
-    support::random_t random_;
-    std::map<size_t, port_t> ports_;
-    std::vector<op> ops_;
-    cached_t keys_, values_;
-    size_t query_ = 0, scale_ = 0, cap_ = 0, mask_ = 0, fill_ = 0, dst_ = 0;
+/// What a tensor's values are.
+enum class role_t {
+    inner, // some op's
+    query,
+    plain, // keys or values, not quantized
+    quantized,
+    cache_scale,
+    cache_zp,
+    scale,
+    cap,
+    cap_reciprocal,
+    addend,
+    condition,
+    fill,
+    token_count,
+    row_count,
 };
+
+struct attention_graph_t {
+    chain_graph_t ops;
+    std::vector<role_t> roles; // of each tensor
+    /// Ops: the two products, SoftMax, and what gives dst.
+    size_t scores = 0, weights = 0, product = 0, last = 0;
+
+    /// The first tensor of the role.
+    size_t tensor(role_t role) const;
+    size_t dst() const { return ops.nodes[last].outputs[0]; }
+};
+
+attention_graph_t graph_of(const attention_case_t &c);
+
+/// Values whose scores are within about +-8.
+chain_values_t values_of(const attention_case_t &c, const attention_graph_t &g);
+
+/// What all ops together give, in double: dequantized numbers and scores are
+/// rounded as the graph says, what comes behind them is not.
+struct attention_answer_t {
+    std::vector<double> dst; // row-major, before a Quantize
+    double largest = 0;      // of dst
+    double largest_score = 0, largest_value = 0;
+};
+attention_answer_t answer_of(
+        const attention_graph_t &g, const chain_values_t &values);
+
+/// Compares dst with the answer. f32: 2e-5 of the largest. 16 bits: and two
+/// units in the last place. Where a tensor in between has 16 bits, and half a
+/// unit of the largest score: a score may be rounded to its other neighbour,
+/// and dequantized numbers may be left unrounded. Quantized: and half a step.
+/// Empty if right.
+std::string difference(const attention_case_t &c, const attention_graph_t &g,
+        const attention_answer_t &answer, const void *dst);
+
+/// A tensor's numbers, row-major.
+std::vector<double> numbers_of(
+        const support::tensor_t &tensor, const void *data);
+
+/// Changes the values of a case before it is run.
+using change_t = std::function<void(
+        const attention_graph_t &, const chain_values_t &)>;
+
+/// Builds, compiles and executes the case: all is to be one partition of ours,
+/// and right. Empty if so.
+std::string check(const attention_case_t &c, const change_t &change = {});
+
+/// Tensors that all ops together have from outside, spelled-out ones among
+/// them.
+size_t input_count(const attention_graph_t &g);
+
+/// Whether this oneDNN takes the ops of the case, ours or not.
+bool is_accepted(const attention_case_t &c);
 
 } // namespace e2e
 } // namespace dnnl_dequant

@@ -66,7 +66,13 @@ void set_node_attributes(op &result, const chain_node_t &node) {
         result.set_attr<bool>(op::attr::transpose_a, node.transpose_a);
         result.set_attr<bool>(op::attr::transpose_b, node.transpose_b);
         break;
-    case op::kind::SoftMax: result.set_attr<int64_t>(op::attr::axis, -1); break;
+    case op::kind::SoftMax:
+        if (!node.mode.empty())
+            result.set_attr<std::string>(op::attr::mode, node.mode);
+        [[fallthrough]];
+    case op::kind::GenIndex:
+        result.set_attr<int64_t>(op::attr::axis, node.along);
+        break;
     default:
         if (dequantizes(node) || node.kind == op::kind::DynamicQuantize)
             e2e::set_attributes(result, node.dequantize);

@@ -17,6 +17,8 @@ struct chain_node_t {
     dims_t shape = {};                             // StaticReshape
     float lower = 0, upper = 0;                    // Clamp
     bool transpose_a = false, transpose_b = false; // MatMul
+    int64_t along = -1;                            // SoftMax, GenIndex
+    std::string mode = {};                         // SoftMax, if said
     // Dequantize: one scale and zero point, or one a channel along `axis`.
     std::vector<float> scales = {};
     std::vector<int64_t> zps = {};

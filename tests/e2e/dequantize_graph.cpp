@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "dnnl_dequant/dnnl_dequant.hpp"
+#include "e2e/host_scalar.hpp"
 #include "e2e/plugin.hpp"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "support/guarded_buffer.hpp"
@@ -28,17 +29,26 @@ logical_tensor::data_type type_of(data_type_t type) {
     return static_cast<logical_tensor::data_type>(type);
 }
 
+namespace {
+
+logical_tensor::data_type declared_type(const support::tensor_t &t) {
+    return t.is_boolean ? logical_tensor::data_type::boolean : type_of(t.type);
+}
+
+} // namespace
+
 logical_tensor strided(size_t id, const support::tensor_t &t) {
-    return logical_tensor(id, type_of(t.type), t.dims, t.strides);
+    if (t.is_host_scalar) return scalar_tensor(id, t.type);
+    return logical_tensor(id, declared_type(t), t.dims, t.strides);
 }
 
 logical_tensor of_type_only(size_t id, const support::tensor_t &t) {
     return logical_tensor(
-            id, type_of(t.type), logical_tensor::layout_type::strided);
+            id, declared_type(t), logical_tensor::layout_type::strided);
 }
 
 logical_tensor of_rank_only(size_t id, const support::tensor_t &t) {
-    return logical_tensor(id, type_of(t.type),
+    return logical_tensor(id, declared_type(t),
             static_cast<int32_t>(t.dims.size()),
             logical_tensor::layout_type::strided);
 }
@@ -258,7 +268,10 @@ compiled_partition run_partition(const partition &p,
             const size_t id = given.get_id();
             const bound_port_t port = port_of(id);
             lts.push_back(strided(id, port.tensor));
-            tensors.emplace_back(lts.back(), cpu_engine(), port.values);
+            tensors.push_back(
+                    port.tensor.is_host_scalar
+                            ? make_scalar(lts.back(), port.values)
+                            : tensor(lts.back(), cpu_engine(), port.values));
         }
     };
     append(p.get_input_ports(), inputs, from);

@@ -11,8 +11,10 @@ namespace support {
 struct tensor_t {
     data_type_t type = data_type_t::undef;
     dims_t dims;
-    dims_t strides;   // in elements
-    dim_t offset = 0; // elements of the buffer before the first
+    dims_t strides;              // in elements
+    dim_t offset = 0;            // elements of the buffer before the first
+    bool is_boolean = false;     // of u8, as which it is kept
+    bool is_host_scalar = false; // a value on the host, of rank 0
 
     bool present() const { return type != data_type_t::undef; }
     /// Elements of the buffer up to the last, offset and gaps included.
