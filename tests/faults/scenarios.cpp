@@ -108,6 +108,28 @@ scenario_t constant() {
     return scenario;
 }
 
+// A query of ones by keys of the bytes 0, 0, -128 and 63: all the weight is the
+// last token's, whose values are the same bytes.
+scenario_t attention() {
+    const std::vector<int64_t> key_groups {1, 1, 4, 1}, groups {1, 1, 1, 4};
+    return {"attention",
+            {dense(0, f32, {1, 1, 1, 4}), dense(1, s8, {1, 1, 4, 4}),
+                    dense(2, f32, {1, 1, 1, 4}), dense(3, f32, {1, 1, 4, 4}),
+                    dense(4, f32, {1, 1, 1, 4}), dense(5, f32, {1, 1, 1, 4}),
+                    dense(6, s8, {1, 1, 4, 4}), dense(7, f32, {1, 1, 4, 1}),
+                    dense(8, f32, {1, 1, 4, 4}), dense(9, f32, {1, 1, 1, 4})},
+            {{dnnl_graph_op_dynamic_dequantize, {1, 2}, {3}, "per_group",
+                     dnnl_graph_op_attr_group_shape, key_groups},
+                    {dnnl_graph_op_matmul, {0, 3}, {4}, nullptr, 0, {}},
+                    {dnnl_graph_op_softmax, {4}, {5}, nullptr,
+                            dnnl_graph_op_attr_axis, {-1}},
+                    {dnnl_graph_op_dynamic_dequantize, {6, 7}, {8}, "per_group",
+                            dnnl_graph_op_attr_group_shape, groups},
+                    {dnnl_graph_op_matmul, {5, 8}, {9}, nullptr, 0, {}}},
+            {1, 2, 0, 6, 7}, 9, ones,
+            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc3, 0, 0, 0x7c, 0x42}};
+}
+
 // dst overlaps itself: refused with a sentence at compile.
 scenario_t refused() {
     auto scenario = grouped();
@@ -121,7 +143,8 @@ scenario_t refused() {
 
 const std::vector<scenario_t> &scenarios() {
     static const std::vector<scenario_t> all {grouped(), transposed(),
-            extension(), chain(), product(), row(), constant(), refused()};
+            extension(), chain(), product(), row(), constant(), attention(),
+            refused()};
     return all;
 }
 

@@ -179,12 +179,50 @@ private:
         const int behind[] = {dnnl_graph_op_wildcard, dnnl_graph_op_relu,
                 dnnl_graph_op_add, dnnl_graph_op_type_cast};
         const int kind = pick(bytes_, behind);
-        if (kind == dnnl_graph_op_wildcard) return;
+        if (kind == dnnl_graph_op_wildcard) {
+            if (bytes_.flag()) make_attention(product);
+            return;
+        }
         if (const auto op = new_op(kind)) {
             dnnl_graph_op_add_input(op, &pool_[7]);
             if (kind == dnnl_graph_op_add)
                 dnnl_graph_op_add_input(op, &pool_[5]);
             dnnl_graph_op_add_output(op, &pool_[8]);
+        }
+    }
+
+    // The product are scores, of which something may be made: what they weigh
+    // are values that are not quantized.
+    void make_attention(const std::vector<int64_t> &scores) {
+        auto values = scores, dst = scores;
+        values[values.size() - 2] = scores.back();
+        values.back() = dst.back()
+                = static_cast<int64_t>(bytes_.below(4)) * 16 + bytes_.flag();
+        const int type = pool_[7].data_type;
+        pool_.push_back(dense(9, type, scores));
+        pool_.push_back(dense(10, type, values));
+        pool_.push_back(dense(11, type, dst));
+        if (bytes_.one_in_eight())
+            spoil(bytes_, pool_[9 + bytes_.below(pool_.size() - 9)]);
+        const int changes[] = {dnnl_graph_op_wildcard, dnnl_graph_op_multiply,
+                dnnl_graph_op_divide, dnnl_graph_op_add};
+        const int change = pick(bytes_, changes);
+        const bool is_changed = change != dnnl_graph_op_wildcard;
+        if (is_changed)
+            if (const auto op = new_op(change)) {
+                dnnl_graph_op_add_input(op, &pool_[7]);
+                dnnl_graph_op_add_input(op, &pool_[bytes_.flag() ? 5 : 6]);
+                dnnl_graph_op_add_output(op, &pool_[8]);
+            }
+        if (const auto op = new_op(dnnl_graph_op_softmax)) {
+            set_list(op, dnnl_graph_op_attr_axis, {-1});
+            dnnl_graph_op_add_input(op, &pool_[is_changed ? 8 : 7]);
+            dnnl_graph_op_add_output(op, &pool_[9]);
+        }
+        if (const auto op = new_op(dnnl_graph_op_matmul)) {
+            dnnl_graph_op_add_input(op, &pool_[9]);
+            dnnl_graph_op_add_input(op, &pool_[10]);
+            dnnl_graph_op_add_output(op, &pool_[11]);
         }
     }
 
