@@ -80,6 +80,7 @@ void split_over(int threads, dim_t amount, share_t &&share) {
 // long, and cores that are not as fast or have others to serve.
 template <typename share_t>
 void take_units(int threads, dim_t amount, const share_t &share) {
+    if (threads <= 1) return share(0, dim_t(0), amount);
     std::atomic<dim_t> next {0};
     split_over(threads, threads, [&](int index, dim_t, dim_t) {
         dim_t unit;

@@ -1,6 +1,8 @@
 // What is compiled on machines other than x86-64 instead of generated code:
 // each factory refuses, and plain C++ serves.
 
+#include "kernels/attention/digits.hpp"
+#include "kernels/attention/weighted_sum.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/matmul/gemm.hpp"
@@ -36,6 +38,16 @@ REFUSE(make_jit_elementwise_avx2)
 REFUSE(make_copy_avx512_core)
 REFUSE(make_copy_avx2)
 #undef REFUSE
+
+result_t make_jit_digits(const digits_format_t &, dim_t, isa_t,
+        std::shared_ptr<const digits_kernel_t> &) {
+    return refuse_machine();
+}
+
+result_t make_jit_weighted_sum(const weighted_values_t &, dim_t, isa_t,
+        std::shared_ptr<const weighted_sum_t> &) {
+    return refuse_machine();
+}
 
 result_t make_jit_gemm(isa_t, std::shared_ptr<const gemm_t> &) {
     return refuse_machine();

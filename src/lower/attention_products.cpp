@@ -15,6 +15,7 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr const char *stream_name = "attention_stream";
+constexpr const char *short_group = "the last group of values is shorter";
 
 // Keys or values as both ways see them.
 class factor_t {
@@ -120,11 +121,11 @@ result_t make_parameters(const gemv_weights_t &weights,
 }
 
 // @param by_group Scales and zero points of a group's tokens are side by side.
-// @param gemv_weights What the gemv multiplies, of the block's weights.
-template <typename weights_t>
-result_t make_stream(const factor_t &numbers, dim_t head,
-        const attention_cut_t &cut, bool by_group, weights_t &&gemv_weights,
-        attention_stream_t &plan) {
+// @param make Makes what multiplies blocks of a shape, whose weights these are.
+template <typename make_t>
+result_t make_numbers(const factor_t &numbers, dim_t head,
+        const attention_cut_t &cut, bool by_group, attention_numbers_t &plan,
+        make_t &&make) {
     if (cut.rows > gemv_t::most_rows) return refuse("blocks have more rows");
     plan.places = numbers.places();
     if (!begin_bytes(plan.places))
@@ -140,17 +141,46 @@ result_t make_stream(const factor_t &numbers, dim_t head,
         // A last block of one token alone would look like no weights.
         weights.cols = numbers.tokens_of(shape * last);
         plan.group = weights.group;
-        weights.multiplied = cut.multiplied;
         result = make_parameters(
                 weights, weights.scales, cut.isa, by_group, shape, plan.scales);
         if (result.ok())
             result = make_parameters(
                     weights, weights.zps, cut.isa, by_group, shape, plan.zps);
-        if (result.ok())
-            result = make_gemv(gemv_weights(weights), cut.rows, cut.isa,
-                    plan.gemv[shape], log_not_taken);
+        if (result.ok()) result = make(shape, weights);
     }
     return result;
+}
+
+result_t make_digits(const factor_t &numbers, dim_t head,
+        const attention_cut_t &cut, attention_digits_t &plan) {
+    return make_numbers(numbers, head, cut, false, plan,
+            [&](size_t shape, const gemv_weights_t &weights) -> result_t {
+        if (shape > 0) return {};
+        if (weights.groups() > 1) return refuse("a token has several groups");
+        plan.format.type = weights.type;
+        plan.format.head = head;
+        plan.format.pitch = bytes_of(weights.type, weights.pitch);
+        plan.format.digits = cut.multiplied == data_type_t::bf16 ? 2 : 3;
+        plan.format.has_zps = weights.zps.type != data_type_t::undef;
+        return make_jit_digits(plan.format, cut.rows, cut.isa, plan.kernel);
+    });
+}
+
+// The last group of a token's numbers is shorter than the others.
+bool has_short_group(const gemv_weights_t &weights) {
+    return weights.groups() > 1 && weights.depth % weights.group != 0;
+}
+
+result_t make_sum(const factor_t &numbers, dim_t cols,
+        const attention_cut_t &cut, attention_sum_t &plan) {
+    return make_numbers(numbers, cols, cut, true, plan,
+            [&](size_t shape, const gemv_weights_t &weights) -> result_t {
+        if (shape > 0) return {};
+        if (has_short_group(weights)) return refuse(short_group);
+        plan.values = {weights.type, bytes_of(weights.type, weights.pitch),
+                std::min(weights.group, weights.depth)};
+        return make_jit_weighted_sum(plan.values, cut.rows, cut.isa, plan.sum);
+    });
 }
 
 // The numbers of a group of columns alone; one group of tokens, whose zero
@@ -172,9 +202,19 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
         std::shared_ptr<const keys_product_t> &product) {
     const size_t rank = keys.shape().size();
     const factor_t factor(keys, rank - 1, cut);
+    const dim_t head = keys.shape()[rank - 2];
+    attention_digits_t digits;
+    result_t result = make_digits(factor, head, cut, digits);
+    if (result.ok()) product = make_keys_product(std::move(digits));
+    if (result.is_final()) return result;
+    log_not_taken("attention_digits", result.reason);
     attention_stream_t stream;
-    result_t result = make_stream(factor, keys.shape()[rank - 2], cut, false,
-            [](const gemv_weights_t &weights) { return weights; }, stream);
+    result = make_numbers(factor, head, cut, false, stream,
+            [&](size_t shape, gemv_weights_t weights) {
+        weights.multiplied = cut.multiplied;
+        return make_gemv(
+                weights, cut.rows, cut.isa, stream.gemv[shape], log_not_taken);
+    });
     if (result.ok()) product = make_keys_product(std::move(stream));
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
@@ -196,12 +236,20 @@ result_t make_attention_values(const chain_t &values,
     std::swap(order[rank - 2], order[rank - 1]);
     transposed.transpose(order);
     const dim_t cols = values.shape()[rank - 1];
+    const factor_t factor(transposed, rank - 1, cut);
+    attention_sum_t sum;
+    result_t result = make_sum(factor, cols, cut, sum);
+    if (result.ok()) product = make_values_product(sum);
+    if (result.is_final()) return result;
+    log_not_taken("attention_weighted_sum", result.reason);
     attention_stream_t stream;
-    result_t result = make_stream(factor_t(transposed, rank - 1, cut), cols,
-            cut, true, without_parameters, stream);
-    if (result.ok() && stream.group < cols && cols % stream.group != 0)
-        result = refuse("the last group of values is shorter");
-    if (result.ok()) product = make_values_product(std::move(stream));
+    result = make_numbers(factor, cols, cut, true, stream,
+            [&](size_t shape, const gemv_weights_t &weights) -> result_t {
+        if (has_short_group(weights)) return refuse(short_group);
+        return make_gemv(without_parameters(weights), cut.rows, cut.isa,
+                stream.gemv[shape], log_not_taken);
+    });
+    if (result.ok()) product = make_values_product(stream);
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
     attention_blocks_t blocks;

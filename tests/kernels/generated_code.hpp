@@ -20,6 +20,7 @@ void note_generated(code_hashes_t &hashes, const std::string &what,
 // Every generator of a family, over the descriptors that it distinguishes.
 void hash_products(code_hashes_t &hashes);
 void hash_integer_products(code_hashes_t &hashes);
+void hash_attention(code_hashes_t &hashes);
 void hash_rows(code_hashes_t &hashes); // dequantize, quantize, elementwise
 
 } // namespace dnnl_dequant

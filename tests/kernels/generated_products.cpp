@@ -1,6 +1,8 @@
 #if defined(__x86_64__)
 
 #include "base/text.hpp"
+#include "kernels/attention/digits.hpp"
+#include "kernels/attention/weighted_sum.hpp"
 #include "kernels/generated_code.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
@@ -139,6 +141,28 @@ void hash_products(code_hashes_t &hashes) {
     }
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_gemv(isa, hashes);
+}
+
+void hash_attention(code_hashes_t &hashes) {
+    for (const t type : weight_types)
+        for (const dim_t head : {16, 64, 96, 128, 256}) {
+            const dim_t bytes = bytes_of(type, head);
+            const std::string of = text(to_string(type), " head ", head);
+            for (const int digits : {2, 3})
+                note_generated(hashes, text("digits ", of, ", ", digits), [&] {
+                    std::shared_ptr<const digits_kernel_t> kernel;
+                    for (const bool has_zps : {false, true})
+                        (void)make_jit_digits(
+                                {type, head, bytes, digits, has_zps},
+                                digits_kernel_t::most_rows,
+                                isa_avx512_core_vnni, kernel);
+                });
+            note_generated(hashes, text("weighted sum ", of), [&] {
+                std::shared_ptr<const weighted_sum_t> kernel;
+                (void)make_jit_weighted_sum({type, bytes, head},
+                        weighted_sum_t::most_rows, isa_avx512_core, kernel);
+            });
+        }
 }
 
 void hash_integer_products(code_hashes_t &hashes) {

@@ -68,6 +68,7 @@ TEST(generated_code, is_what_was_recorded) {
     code_hashes_t made;
     hash_products(made);
     hash_integer_products(made);
+    hash_attention(made);
     hash_rows(made);
     const std::string path = DNNL_DEQUANT_CODE_HASHES;
     if (std::getenv("DNNL_DEQUANT_TEST_RECORD") != nullptr) write(path, made);

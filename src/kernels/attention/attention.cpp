@@ -113,8 +113,8 @@ dim_t attention_kernel_t::partial_floats() const {
 }
 
 // A unit is a split of a block of rows.
-void attention_kernel_t::run_unit(
-        const stage_memory_t &memory, dim_t unit) const noexcept {
+void attention_kernel_t::run_unit(const stage_memory_t &memory, dim_t unit,
+        bool is_first) const noexcept {
     const auto row_block = static_cast<size_t>(unit / splits());
     const auto split = static_cast<size_t>(unit % splits());
     auto *const base = static_cast<float *>(memory.own);
@@ -128,6 +128,8 @@ void attention_kernel_t::run_unit(
         own.maxima = own.sums + most_rows_ * plan_.cols_pitch;
         own.totals = own.maxima + most_rows_;
     }
+    // All splits of a block of rows have the same query.
+    if (split == 0 || is_first) load_query(memory, row_block, own);
     const size_t all = plan_.token_blocks.size();
     const size_t many = splits() > 1 ? plan_.blocks_a_split : all;
     attend(memory, row_block, split * many, std::min(split * many + many, all),
@@ -138,7 +140,6 @@ void attention_kernel_t::run_unit(
 void attention_kernel_t::attend(const stage_memory_t &memory, size_t row_block,
         size_t begin, size_t end, const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
-    load_query(memory, row_block, own);
     std::fill_n(own.maxima, rows, -infinity);
     std::fill_n(own.totals, rows, 0.f);
     bool is_first = true;
@@ -375,7 +376,7 @@ workload_t make_workload(
     workload.stages.push_back({blocks * splits, threads, true,
             [attention](const stage_memory_t &memory, dim_t begin, dim_t end) {
         for (dim_t unit = begin; unit < end; ++unit)
-            attention->run_unit(memory, unit);
+            attention->run_unit(memory, unit, unit == begin);
         return status_t::success;
     }});
     if (splits == 1) return workload;

@@ -101,7 +101,9 @@ private:
 
     dim_t splits() const;
     dim_t partial_floats() const;
-    void run_unit(const stage_memory_t &memory, dim_t unit) const noexcept;
+    /// @param is_first of those that a thread runs, one behind the other
+    void run_unit(const stage_memory_t &memory, dim_t unit,
+            bool is_first) const noexcept;
     void join_splits(const stage_memory_t &memory, dim_t block) const noexcept;
     attention_tile_t tile_of(size_t row_block, size_t token_block, size_t outer,
             const memory_t &own) const noexcept;

@@ -4,6 +4,8 @@
 #include <array>
 #include <memory>
 
+#include "kernels/attention/digits.hpp"
+#include "kernels/attention/weighted_sum.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
@@ -66,9 +68,10 @@ std::shared_ptr<const keys_product_t> make_keys_product(
 std::shared_ptr<const values_product_t> make_values_product(
         attention_blocks_t plan);
 
-/// For a few rows keys and values are numbers in registers only. Each token has
-/// a scale and a zero point for every group of its numbers.
-struct attention_stream_t {
+/// Blocks of integer keys or values as they lie, a token's numbers side by
+/// side. Each token has a scale and a zero point for every group of its
+/// numbers.
+struct attention_numbers_t {
     /// Where each operand of a block begins: outer, block of tokens.
     block_kernels_t places;
     /// Makes f32 of a block's scales, or zero points: of keys [tokens, groups],
@@ -79,19 +82,50 @@ struct attention_stream_t {
         std::array<std::shared_ptr<const kernel_t>, 2> kernels;
     };
 
-    std::array<std::shared_ptr<const gemv_t>, 2> gemv; // by shape
     parameters_t scales, zps;
     dim_t head = 0, group = 0; // numbers of a token, of a group
     dim_t tokens = 0;          // of a block, all but the last
 
     dim_t groups() const { return div_up(head, group); }
+    size_t shape_of(const attention_tile_t &tile) const {
+        return tile.tokens == tokens ? 0 : 1;
+    }
+    /// Of scales or zero points; those of some tokens more are read.
+    dim_t parameter_floats() const;
+    void *numbers_of(
+            void *const *buffers, const attention_tile_t &tile) const noexcept;
+    /// Makes f32 of them, unless there are none.
+    void load(const parameters_t &parameters, void *const *buffers,
+            const attention_tile_t &tile, float *to) const noexcept;
+};
+
+/// For a few rows keys and values are numbers in registers only.
+struct attention_stream_t : attention_numbers_t {
+    std::array<std::shared_ptr<const gemv_t>, 2> gemv; // by shape
 };
 std::shared_ptr<const keys_product_t> make_keys_product(
         attention_stream_t plan);
+
+/// Or bytes of keys meet digits of a few rows.
+struct attention_digits_t : attention_numbers_t {
+    digits_format_t format;
+    std::shared_ptr<const digits_kernel_t> kernel;
+};
+std::shared_ptr<const keys_product_t> make_keys_product(
+        attention_digits_t plan);
+
 /// Of values the gemv knows no scales: they are the weights', and its zero
 /// point is that of the block's first token.
 std::shared_ptr<const values_product_t> make_values_product(
-        attention_stream_t plan);
+        const attention_stream_t &plan);
+
+/// Or all groups of a token's values are summed alike.
+struct attention_sum_t : attention_numbers_t {
+    weighted_values_t values; // of a group
+    std::shared_ptr<const weighted_sum_t> sum;
+};
+std::shared_ptr<const values_product_t> make_values_product(
+        const attention_sum_t &plan);
 
 } // namespace dnnl_dequant
 

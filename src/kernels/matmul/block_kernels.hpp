@@ -31,6 +31,7 @@ public:
 
     size_t block_count(size_t axis) const { return grid_[axis].shapes.size(); }
     size_t operand_count() const { return types_.size(); }
+    data_type_t operand_type(size_t operand) const { return types_[operand]; }
 
     /// The kernel of a block and of those like it: to be made where there is
     /// none yet.

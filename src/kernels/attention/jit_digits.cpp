@@ -1,0 +1,281 @@
+// Bytes of keys by digits of the query, by vpdpbusd: keys have no sign, digits
+// have one. Each token's sums by a row, one a lane of 32 bits, go to scratch
+// memory; those of sixteen tokens are added up together by transposing.
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "kernels/attention/digits.hpp"
+#include "kernels/jit/simd.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr size_t line = 64, all_tokens = digits_kernel_t::tokens_at_once;
+// Bytes of keys that are prefetched, so far before they are read that memory
+// has answered, and evenly over the work.
+constexpr size_t ahead = 16 * 1024;
+constexpr dim_t most_chunks = 8;
+
+using block_t = digits_kernel_t::block_t;
+
+// Tokens whose sums fit into the registers beside their keys.
+int tokens_of(int rows) {
+    return rows == 1 ? 4 : rows <= 4 ? 2 : 1;
+}
+
+class generator_t : public jit_simd_t {
+public:
+    generator_t(const digits_format_t &format, int rows)
+        : jit_simd_t("jit_digits")
+        , format_(format)
+        , rows_(rows)
+        , tokens_(tokens_of(rows)) {}
+
+private:
+    using vectors_t = vector_registers_t<isa_avx512_core_vnni>;
+    using zmms_t = vectors_t::range_t;
+
+    const digits_format_t format_;
+    const int rows_, tokens_;
+    const Reg64 keys_ = general_.take("keys", rax),
+                digits_ = general_.take("digits", rcx),
+                constants_ = general_.take("constants of rows", rdx),
+                scales_ = general_.take("scales", rbx),
+                zps_ = general_.take("zero points", rsi),
+                scores_ = general_.take("scores", r8),
+                pitch_ = general_.take("pitch of scores", r9),
+                groups_ = general_.take("groups to go", r10),
+                sums_at_ = general_.take("sums of a group", r11),
+                at_ = general_.take("sums of its tokens, or a row", r12),
+                steps_ = general_.take("steps to go", r13);
+    const Opmask k_tail_ {1};
+
+    bool is_nibble() const { return bits_of(format_.type) == 4; }
+    bool is_signed() const { return format_.bias() != 0; }
+    int halves() const { return is_nibble() ? 2 : 1; }
+
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    void generate() override {
+        preamble();
+        mov(keys_, arg(offsetof(block_t, keys)));
+        mov(digits_, arg(offsetof(block_t, digits)));
+        mov(constants_, arg(offsetof(block_t, rows)));
+        mov(scales_, arg(offsetof(block_t, scales)));
+        mov(zps_, arg(offsetof(block_t, zps)));
+        mov(scores_, arg(offsetof(block_t, scores)));
+        mov(pitch_, arg(offsetof(block_t, scores_pitch)));
+        mov(groups_, arg(offsetof(block_t, groups)));
+        mov(sums_at_, arg(offsetof(block_t, sums)));
+        if (const auto tail = format_.key_bytes() % format_.chunk; tail != 0) {
+            mov(steps_, (uint64_t(1) << tail) - 1);
+            kmovq(k_tail_, steps_);
+        }
+        Label l_group;
+        L(l_group);
+        multiply_tokens();
+        make_scores();
+        for (const Reg64 &pointer : {scales_, zps_, scores_})
+            add(pointer, line);
+        dec(groups_);
+        jnz(l_group, T_NEAR);
+        postamble();
+    }
+
+    // Where the sums of a row lie, token after token.
+    static size_t place_of(int row) {
+        return static_cast<size_t>(row) * all_tokens * line;
+    }
+
+    void multiply_tokens() {
+        vectors_t vectors;
+        const zmms_t sums
+                = vectors.take("sums", tokens_ * rows_ * format_.digits),
+                keys = vectors.take("keys", tokens_ * halves()),
+                digits = vectors.take("digits", format_.digits),
+                bits = vectors.take("signs, or low nibbles", 1);
+        const auto sum = [&](int token, int row, int digit) {
+            return sums[(token * rows_ + row) * format_.digits + digit];
+        };
+        if (is_nibble()) vmovups(bits[0], constant(0x0f0f0f0f));
+        else if (is_signed()) vmovups(bits[0], constant(0x80808080));
+        mov(at_, sums_at_);
+        mov(steps_, static_cast<uint64_t>(all_tokens)
+                            / static_cast<uint64_t>(tokens_));
+        Label l_step;
+        align(32);
+        L(l_step);
+        for (int r = 0; r < rows_; ++r)
+            for (int d = 0; d < format_.digits; ++d) {
+                load(sum(0, r, d), of_row(r, begin_of(d)));
+                for (int t = 1; t < tokens_; ++t)
+                    copy(sum(t, r, d), sum(0, r, d));
+            }
+        for (int chunk = 0; chunk < static_cast<int>(format_.chunks());
+                ++chunk) {
+            for (int t = 0; t < tokens_; ++t)
+                load_keys(keys, bits[0], t, chunk);
+            for (int half = 0; half < halves(); ++half)
+                for (int r = 0; r < rows_; ++r)
+                    for (int d = 0; d < format_.digits; ++d) {
+                        load(digits[d],
+                                digit_at(r, chunk * halves() + half, d));
+                        for (int t = 0; t < tokens_; ++t)
+                            dot4(sum(t, r, d), keys[t * halves() + half],
+                                    digits[d]);
+                    }
+        }
+        for (int t = 0; t < tokens_; ++t)
+            for (int r = 0; r < rows_; ++r) {
+                const Zmm least = sum(t, r, 0), next = sum(t, r, 1);
+                vpslld(next, next, 8);
+                vpaddd(least, least, next);
+                vcvtdq2ps(least, least);
+                if (format_.digits == 3) {
+                    const Zmm highest = sum(t, r, 2);
+                    vcvtdq2ps(highest, highest);
+                    vfmadd231ps(least, highest, constant(power_of_2(16)));
+                }
+                vmovaps(ptr[at_ + place_of(r) + static_cast<size_t>(t) * line],
+                        least);
+            }
+        add(keys_, static_cast<uint32_t>(tokens_ * format_.pitch));
+        add(at_, static_cast<uint32_t>(tokens_) * line);
+        dec(steps_);
+        jnz(l_step, T_NEAR);
+    }
+
+    static uint32_t power_of_2(int exponent) {
+        return static_cast<uint32_t>(127 + exponent) << 23;
+    }
+    static size_t begin_of(int digit) {
+        return offsetof(digits_row_t, begins)
+               + static_cast<size_t>(digit) * line;
+    }
+    Address of_row(int row, size_t offset) {
+        return ptr[constants_ + static_cast<size_t>(row) * sizeof(digits_row_t)
+                   + offset];
+    }
+    Address float_of_row(int row, size_t offset) {
+        return ptr_b[constants_
+                     + static_cast<size_t>(row) * sizeof(digits_row_t)
+                     + offset];
+    }
+    Address digit_at(int row, int vector, int digit) {
+        return ptr[digits_ + static_cast<size_t>(row * format_.row_bytes())
+                   + static_cast<size_t>(vector * format_.digits + digit)
+                             * line];
+    }
+
+    // A chunk of a token's keys, without a sign.
+    void load_keys(const zmms_t &keys, const Zmm &bits, int token, int chunk) {
+        const size_t place = static_cast<size_t>(token * format_.pitch)
+                             + static_cast<size_t>(chunk) * line;
+        const bool is_short = (chunk + 1) * format_.chunk > format_.key_bytes();
+        prefetcht1(ptr[keys_ + place + ahead]);
+        const Zmm key = keys[token * halves()];
+        const Address at = ptr[keys_ + place];
+        if (is_short) vmovdqu8(key | k_tail_ | T_z, at);
+        if (!is_nibble()) {
+            if (is_signed()) {
+                if (is_short) vpxord(key, key, bits);
+                else vpxord(key, bits, at);
+            } else if (!is_short) load(key, at);
+            return;
+        }
+        if (!is_short) load(key, at);
+        const Zmm high = keys[token * halves() + 1];
+        if (is_signed()) vpxord(key, key, constant(0x88888888));
+        vpsrlw(high, key, 4);
+        bit_and(key, key, bits);
+        bit_and(high, high, bits);
+    }
+
+    void make_scores() {
+        vectors_t vectors;
+        const zmms_t tokens = vectors.take("sums of tokens", all_tokens),
+                     scratch = vectors.take("interleaved", 2);
+        const Zmm x = tokens[0], zps = scratch[0];
+        mov(at_, scores_);
+        for (int r = 0; r < rows_; ++r) {
+            add_up(place_of(r), tokens, scratch);
+            vmulps(x, x, constant(power_of_2(1 - 8 * format_.digits)));
+            if (format_.has_zps) {
+                vmovups(zps, ptr[zps_]);
+                vfnmadd231ps(
+                        x, zps, float_of_row(r, offsetof(digits_row_t, total)));
+            }
+            vmulps(x, x, float_of_row(r, offsetof(digits_row_t, norm)));
+            vmulps(x, x, ptr[scales_]);
+            vmovups(ptr[at_], x);
+            add(at_, pitch_);
+        }
+    }
+
+    // The sum of each token's lanes, token after token, in the first register.
+    void add_up(size_t place, const zmms_t &v, const zmms_t &scratch) {
+        const Zmm low = scratch[0], high = scratch[1];
+        const auto at = [&](int token) {
+            return ptr[sums_at_ + place + static_cast<size_t>(token) * line];
+        };
+        constexpr int count = all_tokens;
+        for (int i = 0; i < count; i += 2) {
+            vmovaps(v[i], at(i));
+            vunpcklps(low, v[i], at(i + 1));
+            vunpckhps(high, v[i], at(i + 1));
+            vaddps(v[i], low, high);
+        }
+        for (int i = 0; i < count; i += 4) {
+            vunpcklpd(low, v[i], v[i + 2]);
+            vunpckhpd(high, v[i], v[i + 2]);
+            vaddps(v[i], low, high);
+        }
+        // Quarters 0 and 2 of both, then 1 and 3.
+        for (int step = 4; step < count; step *= 2)
+            for (int i = 0; i < count; i += 2 * step) {
+                vshuff32x4(low, v[i], v[i + step], 0x88);
+                vshuff32x4(high, v[i], v[i + step], 0xdd);
+                vaddps(v[i], low, high);
+            }
+    }
+};
+
+class jit_digits_t : public digits_kernel_t {
+public:
+    const char *name() const override { return "jit_digits_avx512_core_vnni"; }
+
+    result_t make(const digits_format_t &format, dim_t rows) {
+        result_t made;
+        for (dim_t r = 1; r <= std::min(rows, most_rows) && made.ok(); ++r)
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(r)], format, static_cast<int>(r));
+        return made;
+    }
+
+    void run(dim_t rows, const block_t &block) const noexcept override {
+        code_[static_cast<size_t>(rows)](block);
+    }
+
+private:
+    std::array<jit_function_t<const block_t>, most_rows + 1> code_;
+};
+
+} // namespace
+
+result_t make_jit_digits(const digits_format_t &format, dim_t rows, isa_t isa,
+        std::shared_ptr<const digits_kernel_t> &kernel) {
+    if (!has(isa, isa_avx512_core_vnni)) return refuse("no AVX-512 VNNI");
+    if (format.chunks() > most_chunks)
+        return refuse(text("a token has ", format.key_bytes(),
+                " bytes; expected ", most_chunks * format.chunk, " at most"));
+    auto made = std::make_shared<jit_digits_t>();
+    const result_t result = made->make(format, rows);
+    if (result.ok()) kernel = std::move(made);
+    return result;
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,218 @@
+// A few rows of weights by values that are numbers in registers only.
+//
+//   sums += sum over tokens of (weight * scale) * (value - zp)
+//
+// What a token's values are scaled by is a factor of its weight, so that no
+// number is scaled. Zero points are added up times the weights: all of it, or
+// the difference to the first token's where the values have that subtracted.
+
+#include <algorithm>
+
+#include "kernels/attention/products.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Compilers make vectors of as many parts of a sum.
+constexpr dim_t parts = 16;
+
+// The base of both ways to multiply a group's numbers.
+class scaled_values_t : public values_product_t {
+public:
+    // Scales and zero points; weights of a group, and its sums.
+    dim_t scratch_floats(dim_t rows) const final {
+        return 2 * numbers_.parameter_floats()
+               + rows * (row_floats() + cols_floats()) + more_floats(rows);
+    }
+
+    void run(void *const *buffers, const attention_tile_t &tile, float *sums,
+            dim_t sums_pitch, bool accumulates,
+            float *scratch) const noexcept final;
+
+protected:
+    // A group's numbers of a block's tokens.
+    struct group_t {
+        const void *values; // of the block, from a token's first number on
+        dim_t first_col, cols;
+        const float *zp, *weights;
+        float *sums, *more; // scratch
+    };
+
+    explicit scaled_values_t(const attention_numbers_t &numbers)
+        : numbers_(numbers) {}
+
+    virtual dim_t row_unit() const = 0;
+    virtual dim_t more_floats(dim_t rows) const = 0;
+    // What the values have subtracted, of a group's zero points.
+    virtual float subtracted(const float *zps) const noexcept = 0;
+    // Puts a row of weights in order.
+    virtual void arrange(float *weights) const noexcept = 0;
+    virtual void sum(
+            const attention_tile_t &tile, const group_t &group) const noexcept
+            = 0;
+
+    dim_t row_floats() const {
+        return round_up(numbers_.tokens, std::max(parts, row_unit()));
+    }
+    dim_t cols_floats() const {
+        return round_up(numbers_.group + gemv_t::columns_beyond, dim_t(64));
+    }
+    bool has_zps() const { return numbers_.zps.operand != 0; }
+
+    const attention_numbers_t numbers_;
+
+private:
+    // weights * scale, and what their zero points add up to that values do not
+    // have subtracted.
+    float weigh(const float *weights, const float *scales, const float *zps,
+            dim_t tokens, float *scaled) const noexcept;
+};
+
+float scaled_values_t::weigh(const float *weights, const float *scales,
+        const float *zps, dim_t tokens, float *scaled) const noexcept {
+    for (dim_t t = 0; t < tokens; ++t)
+        scaled[t] = weights[t] * scales[t];
+    if (!has_zps()) return 0.f;
+    const float less = subtracted(zps);
+    std::array<float, parts> sums {};
+    dim_t t = 0;
+    for (; t + parts <= tokens; t += parts)
+        for (dim_t p = 0; p < parts; ++p)
+            sums[static_cast<size_t>(p)] += scaled[t + p] * (zps[t + p] - less);
+    for (; t < tokens; ++t)
+        sums[0] += scaled[t] * (zps[t] - less);
+    for (size_t half = parts / 2; half > 0; half /= 2)
+        for (size_t p = 0; p < half; ++p)
+            sums[p] += sums[p + half];
+    return sums[0];
+}
+
+void scaled_values_t::run(void *const *buffers, const attention_tile_t &tile,
+        float *sums, dim_t sums_pitch, bool accumulates,
+        float *scratch) const noexcept {
+    float *const scales = scratch;
+    float *const zps = scales + numbers_.parameter_floats();
+    float *const weights = zps + numbers_.parameter_floats();
+    numbers_.load(numbers_.scales, buffers, tile, scales);
+    numbers_.load(numbers_.zps, buffers, tile, zps);
+    group_t group {};
+    group.values = numbers_.numbers_of(buffers, tile);
+    group.weights = weights;
+    group.sums = weights + tile.rows * row_floats();
+    group.more = group.sums + tile.rows * cols_floats();
+    for (dim_t g = 0; g < numbers_.groups(); ++g) {
+        group.first_col = g * numbers_.group;
+        group.cols = std::min(numbers_.group, numbers_.head - group.first_col);
+        group.zp = zps + g * tile.tokens;
+        std::array<float, gemv_t::most_rows> of_zps {};
+        std::fill_n(weights, tile.rows * row_floats(), 0.f);
+        for (dim_t r = 0; r < tile.rows; ++r) {
+            of_zps[static_cast<size_t>(r)] = weigh(tile.scores + r * tile.pitch,
+                    scales + g * tile.tokens, group.zp, tile.tokens,
+                    weights + r * row_floats());
+            arrange(weights + r * row_floats());
+        }
+        sum(tile, group);
+        for (dim_t r = 0; r < tile.rows; ++r) {
+            float *const to = sums + r * sums_pitch + group.first_col;
+            const float *const from = group.sums + r * cols_floats();
+            const float less = of_zps[static_cast<size_t>(r)];
+            if (!accumulates) std::fill_n(to, group.cols, 0.f);
+            for (dim_t c = 0; c < group.cols; ++c)
+                to[c] += from[c] - less;
+        }
+    }
+}
+
+class stream_values_t final : public scaled_values_t {
+public:
+    explicit stream_values_t(const attention_stream_t &plan)
+        : scaled_values_t(plan)
+        , gemv_(plan.gemv) {}
+
+private:
+    // Of the blocks' shapes.
+    dim_t most_of(dim_t (gemv_t::*what)() const) const {
+        dim_t most = 0;
+        for (const auto &gemv : gemv_)
+            if (gemv) most = std::max(most, (gemv.get()->*what)());
+        return most;
+    }
+
+    dim_t row_unit() const override { return most_of(&gemv_t::src_unit); }
+    // Scales and zero points for the gemv, and what its sums need.
+    dim_t more_floats(dim_t rows) const override {
+        return 2 * cols_floats()
+               + rows * cols_floats() * most_of(&gemv_t::partial_floats);
+    }
+    float subtracted(const float *zps) const noexcept override { return *zps; }
+    void arrange(float *weights) const noexcept override {
+        if (gemv_[0]->src_unit() > 1) gemv_[0]->arrange(weights);
+    }
+    void sum(const attention_tile_t &tile,
+            const group_t &group) const noexcept override {
+        gemv_t::block_t block {};
+        block.a = group.weights;
+        block.a_pitch = row_floats();
+        block.c = group.sums;
+        block.c_pitch = cols_floats();
+        block.rows = tile.rows;
+        block.first_col = group.first_col;
+        block.cols = group.cols;
+        block.scales = group.more;
+        block.zps = block.scales + cols_floats();
+        block.partial = block.zps + cols_floats();
+        std::fill_n(block.scales, cols_floats(), 1.f);
+        std::fill_n(block.zps, cols_floats(), has_zps() ? *group.zp : 0.f);
+        void *const at[] = {const_cast<void *>(group.values)};
+        gemv_[numbers_.shape_of(tile)]->run(at, block);
+    }
+
+    const std::array<std::shared_ptr<const gemv_t>, 2> gemv_;
+};
+
+class summed_values_t final : public scaled_values_t {
+public:
+    explicit summed_values_t(const attention_sum_t &plan)
+        : scaled_values_t(plan)
+        , type_(plan.values.type)
+        , sum_(plan.sum) {}
+
+private:
+    dim_t row_unit() const override { return 1; }
+    dim_t more_floats(dim_t /*rows*/) const override { return 0; }
+    float subtracted(const float * /*zps*/) const noexcept override {
+        return 0.f;
+    }
+    void arrange(float * /*weights*/) const noexcept override {}
+    void sum(const attention_tile_t &tile,
+            const group_t &group) const noexcept override {
+        weighted_sum_t::block_t block {};
+        block.values = static_cast<const char *>(group.values)
+                       + bytes_of(type_, group.first_col);
+        block.weights = group.weights;
+        block.weights_pitch = row_floats() * 4;
+        block.sums = group.sums;
+        block.sums_pitch = cols_floats() * 4;
+        block.tokens = tile.tokens;
+        sum_->run(tile.rows, block);
+    }
+
+    const data_type_t type_;
+    const std::shared_ptr<const weighted_sum_t> sum_;
+};
+
+} // namespace
+
+std::shared_ptr<const values_product_t> make_values_product(
+        const attention_stream_t &plan) {
+    return std::make_shared<const stream_values_t>(plan);
+}
+
+std::shared_ptr<const values_product_t> make_values_product(
+        const attention_sum_t &plan) {
+    return std::make_shared<const summed_values_t>(plan);
+}
+
+} // namespace dnnl_dequant
