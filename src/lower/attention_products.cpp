@@ -178,7 +178,8 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
         if (shape > 0) return {};
         if (has_short_group(weights)) return refuse(short_group);
         plan.values = {weights.type, bytes_of(weights.type, weights.pitch),
-                std::min(weights.group, weights.depth)};
+                std::min(weights.group, weights.depth),
+                weights.zps.type != data_type_t::undef};
         return make_jit_weighted_sum(plan.values, cut.rows, cut.isa, plan.sum);
     });
 }

@@ -159,8 +159,9 @@ void hash_attention(code_hashes_t &hashes) {
                 });
             note_generated(hashes, text("weighted sum ", of), [&] {
                 std::shared_ptr<const weighted_sum_t> kernel;
-                (void)make_jit_weighted_sum({type, bytes, head},
-                        weighted_sum_t::most_rows, isa_avx512_core, kernel);
+                for (const bool has_zp : {false, true})
+                    (void)make_jit_weighted_sum({type, bytes, head, has_zp},
+                            weighted_sum_t::most_rows, isa_avx512_core, kernel);
             });
         }
 }

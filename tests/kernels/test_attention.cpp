@@ -191,9 +191,10 @@ void check_sum(const weighted_values_t &values, dim_t rows, dim_t tokens) {
     const auto numbers = any_numbers(random, values.type, tokens, values.pitch,
             bytes_of(values.type, values.cols));
     const auto weights = any_floats(random, rows * tokens);
+    const float zp = static_cast<float>(random.between(-8, 8));
     std::vector<float> sums(static_cast<size_t>(rows * values.cols));
-    kernel->run(rows, {numbers.data(), weights.data(), sums.data(), tokens * 4,
-                              values.cols * 4, tokens});
+    kernel->run(rows, {numbers.data(), weights.data(), &zp, sums.data(),
+                              tokens * 4, values.cols * 4, tokens});
     for (dim_t r = 0; r < rows; ++r)
         for (dim_t c = 0; c < values.cols; ++c) {
             float sum = 0;
@@ -201,7 +202,8 @@ void check_sum(const weighted_values_t &values, dim_t rows, dim_t tokens) {
                 sum = std::fma(static_cast<float>(number_at(values.type,
                                        static_cast<const char *>(numbers.data())
                                                + token * values.pitch,
-                                       c)),
+                                       c))
+                                       - (values.has_zp ? zp : 0),
                         weights[static_cast<size_t>(r * tokens + token)], sum);
             ASSERT_EQ(sums[static_cast<size_t>(r * values.cols + c)], sum)
                     << to_string(values.type) << " columns " << values.cols
@@ -215,25 +217,26 @@ TEST(weighted_sum, is_what_plain_loops_give) {
         for (const dim_t cols : {32, 64, 96, 128, 256})
             for (dim_t rows = 1; rows <= weighted_sum_t::most_rows; ++rows) {
                 const dim_t pitch = bytes_of(type, cols) + rows % 3 * 8;
-                check_sum({type, pitch, cols}, rows, 1 + rows * 7);
+                check_sum(
+                        {type, pitch, cols, rows % 2 == 0}, rows, 1 + rows * 7);
                 if (HasFatalFailure()) return;
             }
     for (const t type : {t::s8, t::u8})
         for (const dim_t cols : {16, 48, 80})
-            check_sum({type, cols, cols}, 12, 3);
+            check_sum({type, cols, cols, true}, 12, 3);
 }
 
 TEST(weighted_sum, refuses_columns_that_fill_no_vector) {
     std::shared_ptr<const weighted_sum_t> kernel;
     const auto made = make_jit_weighted_sum(
-            {t::u4, 24, 48}, 1, isa_avx512_core, kernel);
+            {t::u4, 24, 48, true}, 1, isa_avx512_core, kernel);
     EXPECT_EQ(made.reason, "found 48 columns; expected a multiple of 32");
-    EXPECT_EQ(
-            make_jit_weighted_sum({t::s8, 64, 64}, 13, isa_avx512_core, kernel)
-                    .reason,
+    EXPECT_EQ(make_jit_weighted_sum(
+                      {t::s8, 64, 64, true}, 13, isa_avx512_core, kernel)
+                      .reason,
             "found 13 rows; expected 12 at most");
-    EXPECT_EQ(
-            make_jit_weighted_sum({t::s8, 64, 64}, 1, isa_avx2, kernel).reason,
+    EXPECT_EQ(make_jit_weighted_sum({t::s8, 64, 64, true}, 1, isa_avx2, kernel)
+                      .reason,
             "no AVX-512");
 }
 

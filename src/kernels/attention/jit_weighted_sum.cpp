@@ -64,7 +64,7 @@ private:
     const zmms_t sums_ = registers_.take("sums", rows_ *vectors_),
                  numbers_ = registers_.take("numbers", 2),
                  raw_ = registers_.take("nibbles", 1),
-                 table_ = registers_.take("table of nibbles", 1),
+                 table_ = registers_.take("table of nibbles, or zero point", 1),
                  weights_ = registers_.take(
                          "weights", rows_ <= most_broadcast ? rows_ : 1);
 
@@ -96,6 +96,11 @@ private:
                              / static_cast<uint64_t>(vectors_));
         if (is_nibble())
             vmovups(table_[0], constant(nibble_numbers(values_.type)));
+        if (values_.has_zp) {
+            mov(row_, arg(offsetof(block_t, zp)));
+            if (is_nibble()) vsubps(table_[0], table_[0], ptr_b[row_]);
+            else vbroadcastss(table_[0], ptr[row_]);
+        }
         Label l_panel;
         L(l_panel);
         panel();
@@ -158,6 +163,7 @@ private:
         if (is_signed()) vpmovsxbd(number, from);
         else vpmovzxbd(number, from);
         vcvtdq2ps(number, number);
+        if (values_.has_zp) vsubps(number, number, table_[0]);
     }
 
     void store() {

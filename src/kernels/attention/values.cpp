@@ -3,8 +3,9 @@
 //   sums += sum over tokens of (weight * scale) * (value - zp)
 //
 // What a token's values are scaled by is a factor of its weight, so that no
-// number is scaled. Zero points are added up times the weights: all of it, or
-// the difference to the first token's where the values have that subtracted.
+// number is scaled. All values have the zero point of the block's first token
+// subtracted, and a token's difference to it is added up times the weight: were
+// none subtracted, most of the sum would be zero points, and so its error.
 
 #include <algorithm>
 
@@ -44,8 +45,6 @@ protected:
 
     virtual dim_t row_unit() const = 0;
     virtual dim_t more_floats(dim_t rows) const = 0;
-    // What the values have subtracted, of a group's zero points.
-    virtual float subtracted(const float *zps) const noexcept = 0;
     // Puts a row of weights in order.
     virtual void arrange(float *weights) const noexcept = 0;
     virtual void sum(
@@ -63,8 +62,7 @@ protected:
     const attention_numbers_t numbers_;
 
 private:
-    // weights * scale, and what their zero points add up to that values do not
-    // have subtracted.
+    // weights * scale, and what their zero points add up to, less the first.
     float weigh(const float *weights, const float *scales, const float *zps,
             dim_t tokens, float *scaled) const noexcept;
 };
@@ -74,14 +72,14 @@ float scaled_values_t::weigh(const float *weights, const float *scales,
     for (dim_t t = 0; t < tokens; ++t)
         scaled[t] = weights[t] * scales[t];
     if (!has_zps()) return 0.f;
-    const float less = subtracted(zps);
     std::array<float, parts> sums {};
     dim_t t = 0;
     for (; t + parts <= tokens; t += parts)
         for (dim_t p = 0; p < parts; ++p)
-            sums[static_cast<size_t>(p)] += scaled[t + p] * (zps[t + p] - less);
+            sums[static_cast<size_t>(p)]
+                    += scaled[t + p] * (zps[t + p] - zps[0]);
     for (; t < tokens; ++t)
-        sums[0] += scaled[t] * (zps[t] - less);
+        sums[0] += scaled[t] * (zps[t] - zps[0]);
     for (size_t half = parts / 2; half > 0; half /= 2)
         for (size_t p = 0; p < half; ++p)
             sums[p] += sums[p + half];
@@ -146,7 +144,6 @@ private:
         return 2 * cols_floats()
                + rows * cols_floats() * most_of(&gemv_t::partial_floats);
     }
-    float subtracted(const float *zps) const noexcept override { return *zps; }
     void arrange(float *weights) const noexcept override {
         if (gemv_[0]->src_unit() > 1) gemv_[0]->arrange(weights);
     }
@@ -182,9 +179,6 @@ public:
 private:
     dim_t row_unit() const override { return 1; }
     dim_t more_floats(dim_t /*rows*/) const override { return 0; }
-    float subtracted(const float * /*zps*/) const noexcept override {
-        return 0.f;
-    }
     void arrange(float * /*weights*/) const noexcept override {}
     void sum(const attention_tile_t &tile,
             const group_t &group) const noexcept override {
@@ -193,6 +187,7 @@ private:
                        + bytes_of(type_, group.first_col);
         block.weights = group.weights;
         block.weights_pitch = row_floats() * 4;
+        block.zp = group.zp;
         block.sums = group.sums;
         block.sums_pitch = cols_floats() * 4;
         block.tokens = tile.tokens;

@@ -15,6 +15,7 @@ struct weighted_values_t {
     data_type_t type = data_type_t::undef; // s8 u8 s4 u4
     dim_t pitch = 0;                       // bytes from token to token
     dim_t cols = 0;                        // numbers of a token that are summed
+    bool has_zp = false;
 };
 
 /// sums = sum over tokens of weight * value, a few rows of weights at a time;
@@ -24,6 +25,7 @@ public:
     struct block_t {
         const void *values;   // of the first token
         const float *weights; // rows, weights_pitch bytes apart
+        const float *zp;      // one, for all tokens
         float *sums;          // rows x cols, sums_pitch bytes apart
         dim_t weights_pitch, sums_pitch;
         dim_t tokens; // more than 0
