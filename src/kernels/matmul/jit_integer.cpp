@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/dequantize/jit_params.hpp"
 #include "kernels/matmul/jit_integer_code.hpp"
-#include "kernels/matmul/jit_integer_parameters.hpp"
 
 namespace dnnl_dequant {
 
@@ -26,21 +26,21 @@ class jit_integer_t : public integer_kernel_t {
 public:
     jit_integer_t(const integer_format_t &format, isa_t isa)
         : format_(format)
-        , has_vnni_(has(isa, isa_avx512_core_vnni))
-        , has_avx_vnni_(has(isa, isa_avx_vnni))
-        , parameters_(format) {}
+        , isa_(isa) {}
 
     result_t make() {
-        result_t result = make_multiply();
+        const result_t result
+                = make_jit_integer_multiply(format_, isa_, multiply_);
         if (!result.ok()) return result;
-        return format_.depth_stride == 1 ? make_unpack(columns_)
-                                         : make_unpack(rows_);
+        return format_.depth_stride == 1
+                       ? make_jit_integer_unpack(format_, isa_, columns_)
+                       : make_jit_integer_unpack(format_, isa_, rows_);
     }
 
     const char *name() const override {
-        if (!has_vnni_)
-            return has_avx_vnni_ ? "jit_integer_matmul_avx_vnni"
-                                 : "jit_integer_matmul_avx2";
+        if (!has(isa_, isa_avx512_core_vnni))
+            return has(isa_, isa_avx_vnni) ? "jit_integer_matmul_avx_vnni"
+                                           : "jit_integer_matmul_avx2";
         return format_.is_packed ? "jit_integer_matmul_packed_avx512_core_vnni"
                                  : "jit_integer_matmul_avx512_core_vnni";
     }
@@ -55,7 +55,7 @@ public:
 
     void load_parameters(const integer_parameters_t &from, dim_t cols,
             dim_t groups, integer_columns_t *columns) const noexcept override {
-        parameters_.load(from, cols, groups, columns);
+        load_integer_columns(format_, from, cols, groups, columns);
     }
 
     void multiply(const integer_tile_t &tile) const noexcept override {
@@ -82,23 +82,6 @@ public:
     }
 
 private:
-    result_t make_multiply() {
-        if (!has_vnni_)
-            return has_avx_vnni_
-                           ? make_jit_integer_multiply_avx_vnni(
-                                     format_, multiply_)
-                           : make_jit_integer_multiply_avx2(format_, multiply_);
-        return format_.is_packed
-                       ? make_jit_integer_packed(format_, multiply_)
-                       : make_jit_integer_multiply(format_, multiply_);
-    }
-
-    template <typename code_t>
-    result_t make_unpack(code_t &code) {
-        return has_vnni_ ? make_jit_integer_unpack(format_, code)
-                         : make_jit_integer_unpack_avx2(format_, code);
-    }
-
     dim_t bytes_in_quads(dim_t integers) const {
         return format_.is_packed ? bytes_of(format_.weights, integers)
                                  : integers;
@@ -213,8 +196,7 @@ private:
     }
 
     const integer_format_t format_;
-    const bool has_vnni_, has_avx_vnni_; // of AVX-512, of AVX2
-    const jit_integer_parameters_t parameters_;
+    const isa_t isa_;
     jit_integer_multiply_t multiply_;
     jit_integer_rows_t rows_;
     jit_integer_columns_t columns_;

@@ -1,51 +1,42 @@
 #ifndef KERNELS_MATMUL_JIT_INTEGER_CODE_HPP
 #define KERNELS_MATMUL_JIT_INTEGER_CODE_HPP
 
-#include "kernels/jit/generator.hpp"
+#include <cstddef>
+
+#include "kernels/jit/simd.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
 
 namespace dnnl_dequant {
 
 /// A tile of up to `most_rows` rows by one panel: integer_kernel_t::multiply().
 struct jit_integer_multiply_t {
-    jit_function_t<integer_tile_t> code; // steps on what is asked for, too
+    jit_function_t<integer_tile_t> code; // steps tile.asked, too
     dim_t most_rows = 0;
-    /// With so many quads of depth, how many pieces of weights it asks for.
+    /// In so many quads of depth it prefetches so many pieces of weights.
     dim_t quads = 1, pieces = 0;
 };
 
-/// Emits: asks for a piece of weights and steps to the next. `at`: where it is;
-/// rdi has the tile.
-void ask_for_piece(jit_generator_t &code, const Xbyak::Reg64 &at);
-
-/// Emits: the indices by which vpermt2d makes sixteen dwords of two vectors,
-/// one of each in turns: of their first halves, of their second ones.
-void load_interleaving(jit_generator_t &code, const Xbyak::Zmm &first,
-        const Xbyak::Zmm &second);
-
-/// Of bytes, and of what is packed.
-result_t make_jit_integer_multiply(
+/// `isa` is AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
+/// only.
+result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
+        jit_integer_multiply_t &multiply);
+result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
-/// These take weights that are bytes: by AVX-VNNI, and on AVX2 without it.
-result_t make_jit_integer_multiply_avx_vnni(
-        const integer_format_t &format, jit_integer_multiply_t &multiply);
-result_t make_jit_integer_multiply_avx2(
-        const integer_format_t &format, jit_integer_multiply_t &multiply);
 
-/// Weights whose columns lie side by side, four rows at a time: `quads` times
-/// four rows of a whole panel become bytes, biased.
+/// [K,N] weights, four rows at a time: `quads` times four rows of a whole panel
+/// become bytes, biased.
 struct jit_integer_rows_args_t {
     const void *weights;
     uint8_t *quads;
     int32_t *sums; // are added to
     dim_t pitch;   // bytes
     dim_t quad_count;
-    dim_t ahead; // bytes to what is asked for
+    dim_t ahead; // prefetch distance, bytes
 };
 
-/// Weights whose depth lies side by side: `slices` times sixteen columns.
+/// [N,K] weights: `slices` times sixteen columns.
 struct jit_integer_columns_args_t {
     static constexpr dim_t cols = 16;
 
@@ -60,18 +51,147 @@ struct jit_integer_columns_args_t {
 using jit_integer_rows_t = jit_function_t<const jit_integer_rows_args_t>;
 using jit_integer_columns_t = jit_function_t<const jit_integer_columns_args_t>;
 
+/// For AVX-512 VNNI, or for AVX2 where nothing stays packed.
 result_t make_jit_integer_unpack(
-        const integer_format_t &format, jit_integer_rows_t &code);
+        const integer_format_t &format, isa_t isa, jit_integer_rows_t &code);
 result_t make_jit_integer_unpack(
-        const integer_format_t &format, jit_integer_columns_t &code);
-result_t make_jit_integer_unpack_avx2(
-        const integer_format_t &format, jit_integer_rows_t &code);
-result_t make_jit_integer_unpack_avx2(
-        const integer_format_t &format, jit_integer_columns_t &code);
+        const integer_format_t &format, isa_t isa, jit_integer_columns_t &code);
 
-/// The bits of stored weights that are flipped, which adds the bias: of a
-/// byte, or of both its nibbles.
+/// integer_kernel_t::load_parameters(), by vectors whichever way parameters
+/// lie. The machine has AVX2 and F16C.
+void load_integer_columns(const integer_format_t &format,
+        const integer_parameters_t &from, dim_t cols, dim_t groups,
+        integer_columns_t *columns) noexcept;
+
+/// These bits of stored weights are flipped, which adds the bias: of a byte, or
+/// of both its nibbles.
 uint8_t flipped_bits(const integer_format_t &format);
+
+/// The base of all generators that unpack integers or multiply tiles of them.
+/// Their argument is at rdi.
+class jit_integer_base_t : public jit_simd_t {
+protected:
+    static constexpr uint32_t line = 64, quad_bytes = integer_panel * 4;
+
+    jit_integer_base_t(const char *name, const integer_format_t &format)
+        : jit_simd_t(name)
+        , format_(format) {}
+
+    bool is_nibble() const { return bits_of(format_.weights) == 4; }
+    bool is_by_column() const { return format_.depth_stride == 1; }
+    /// Both nibbles of a packed byte are of one column, or of two.
+    bool has_two_depths() const { return is_nibble() && is_by_column(); }
+    bool has_two_columns() const { return is_nibble() && !is_by_column(); }
+    uint32_t flipped_lane() const {
+        return flipped_bits(format_) * 0x01010101u;
+    }
+
+    /// What unpacking does besides: sums, and nibbles to bytes.
+    bool sums() const { return format_.has_src_zps && !format_.is_packed; }
+    bool splits() const { return is_nibble() && !format_.is_packed; }
+
+    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    /// The indices by which vpermt2d interleaves the dwords of two vectors:
+    /// of their first halves, of their second ones.
+    void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second);
+
+    /// Bytes of nibbles become two vectors of bytes: the lower nibbles stay in
+    /// `low`.
+    void split(const Vmm &low, const Vmm &high, const Xbyak::Operand &mask) {
+        vpsrlw(high, low, 4);
+        bit_and(low, low, mask);
+        bit_and(high, high, mask);
+    }
+    /// The same, with the bias added. AVX-512 only.
+    void split_and_flip(const Vmm &low, const Vmm &high, const Xbyak::Zmm &mask,
+            const Xbyak::Zmm &flipped) {
+        constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
+        vpsrld(high, low, 4);
+        vpternlogd(low, mask, flipped, masked_and_flipped);
+        vpternlogd(high, mask, flipped, masked_and_flipped);
+    }
+    void flip(const Vmm &x, const Xbyak::Operand &flipped) {
+        if (flipped_bits(format_) != 0) bit_xor(x, x, flipped);
+    }
+
+    /// The epilogue: corrected sums, which may be in memory, become f32, are
+    /// scaled by those of the columns and of the row, and are added to c.
+    void add_to_c(const Vmm &x, const Xbyak::Operand &sums,
+            const Xbyak::Operand &scales, const Vmm &scale_of_row,
+            const Xbyak::Address &c) {
+        vcvtdq2ps(x, sums);
+        vmulps(x, x, scales);
+        vfmadd213ps(x, scale_of_row, c);
+        vmovups(c, x);
+    }
+
+    const integer_format_t format_;
+};
+
+/// A tile of integers, whether its weights are bytes or packed: the arguments,
+/// and code of its own for each number of rows.
+class jit_integer_tile_t : public jit_integer_base_t {
+protected:
+    jit_integer_tile_t(const char *name, const integer_format_t &format,
+            int most_rows, const Xbyak::Reg64 &c_pitch)
+        : jit_integer_base_t(name, format)
+        , most_rows_(most_rows)
+        , c_pitch_(general_.take("pitch of c", c_pitch)) {}
+
+    virtual void load_arguments() = 0;
+    virtual void clear_c(int rows) = 0;
+    virtual void all_groups(int rows) = 0;
+
+    void generate() final;
+    void load_c_pitch();
+    /// Where `at` steps from row to row.
+    void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
+    /// Prefetches a piece of the next weights into the second cache.
+    void prefetch_piece();
+    void next_group(Xbyak::Label &l_group);
+
+private:
+    const int most_rows_;
+
+protected:
+    const Xbyak::Reg64 c_pitch_,
+            group_ = general_.take("group", r8),
+            groups_ = general_.take("groups to go", r15),
+            parameters_ = general_.take("parameters of rows", r12),
+            parameters_pitch_ = general_.take("pitch of parameters", r13),
+            c_ = general_.take("c", rdx),
+            asked_ = general_.take("weights to prefetch", rbp);
+};
+
+/// Up to six rows by weights that are bytes.
+class jit_integer_bytes_t : public jit_integer_tile_t {
+protected:
+    static constexpr int rows_at_once = 6;
+
+    jit_integer_bytes_t(const char *name, const integer_format_t &format)
+        : jit_integer_tile_t(name, format, rows_at_once, r9) {}
+
+    /// Rows 3 to 5 are at `high`.
+    static Xbyak::RegExp row_of(const Xbyak::Reg64 &low,
+            const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row);
+    void base_of_high(const Xbyak::Reg64 &high, const Xbyak::Reg64 &low,
+            const Xbyak::Reg64 &pitch);
+    Xbyak::RegExp row_of_a(int row) const {
+        return row_of(a_, a_high_, a_pitch_, row);
+    }
+    void load_a();
+    void step_quads(int rows, uint32_t count);
+    /// Short sums begin with their corrections instead.
+    void correct(int rows);
+    virtual void subtract(int rows, size_t of_columns, size_t of_row) = 0;
+
+    const Xbyak::Reg64 a_ = general_.take("a of three rows", rax),
+                       a_high_ = general_.take("a of the other rows", rbx),
+                       a_pitch_ = general_.take("pitch of a", rsi),
+                       b_ = general_.take("quads of b", rcx),
+                       quads_ = general_.take("quads to go", r10);
+};
 
 } // namespace dnnl_dequant
 

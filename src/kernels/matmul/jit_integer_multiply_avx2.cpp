@@ -5,15 +5,9 @@
 // A product is -128 * 15 at least: sixteen of them, as eight quads have for a
 // half of a lane, fit 16 bits. So sums of a chunk of eight are made in
 // registers, and go to those of 32 bits in memory. Weights of 8 bits are two
-// planes of nibbles, of which the upper ones' sums count sixteen times.
-//
-// Registers: as jit_integer_tile_t says; r11 the first of the columns, in
-// bytes; rax rbx a of three rows each, rsi its pitch; rcx quads of b; r10 quads
-// to go; r14 the group's columns; r9 the pitch of c. In between rax is c, r10
-// parameters of a row. The first twelve vectors are sums, then two of b, a's
-// broadcast, a product.
+// planes of nibbles. The sums of the upper plane count sixteen times.
 
-#include "kernels/matmul/jit_integer_tile_code.hpp"
+#include "kernels/matmul/jit_integer_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -21,164 +15,137 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int rows_at_once = 6, vectors = 2;
-constexpr uint32_t quad_bytes = integer_panel * 4, vector_bytes = 32,
-                   tile_bytes = vectors * vector_bytes;
-// What is multiplied before sums become long ones.
+constexpr int vectors = 2;
+constexpr uint32_t vector_bytes = 32, slice_bytes = vectors * vector_bytes;
+// So many quads are multiplied before sums become long ones.
 constexpr uint32_t chunks[] = {8, 4, 1};
 
-class generator_t : public jit_integer_tile_t {
+constexpr uint32_t bytes(int count) {
+    return static_cast<uint32_t>(count) * vector_bytes;
+}
+
+class generator_t : public jit_integer_bytes_t {
 public:
     explicit generator_t(const integer_format_t &format)
-        : jit_integer_tile_t(
-                  "jit_integer_multiply_avx2", format, rows_at_once) {}
+        : jit_integer_bytes_t("jit_integer_multiply_avx2", format) {}
 
 private:
-    static constexpr uint32_t sums_bytes
-            = rows_at_once * vectors * vector_bytes;
+    static constexpr uint32_t sums_bytes = bytes(rows_at_once * vectors);
 
-    Ymm sum(int row, int v) const { return Ymm(row * vectors + v); }
-    Ymm vmm_b(int v) const { return Ymm(rows_at_once * vectors + v); }
-    const Ymm vmm_a_ {14}, product_ {15};
-    bool has_bytes() const { return bits_of(format_.weights) == 8; }
+    const Reg64 slice_ = general_.take("bytes of columns that are done", r11),
+                columns_ = general_.take("columns of the group", r14);
+    // Outside the loop of quads.
+    const Reg64 &c_row_ = a_, &parameters_row_ = quads_;
+    vector_registers_t<isa_avx2> vectors_;
+    const vmm_range_t<Ymm> sums_
+            = vectors_.take("short sums", rows_at_once *vectors),
+            vmm_b_ = vectors_.take("b", vectors);
+    const Ymm vmm_a_ = vectors_.take("a"), product_ = vectors_.take("product");
 
-    RegExp row_of_a(int row) const {
-        const RegExp base(row < 3 ? rax : rbx);
-        return row % 3 == 0 ? base : base + rsi * (row % 3);
-    }
+    Ymm sum(int row, int v) const { return sums_[row * vectors + v]; }
     Address long_sum(int row, int v) {
-        return ptr[rsp
-                   + static_cast<uint32_t>(row * vectors + v) * vector_bytes];
+        return ptr[rsp + bytes(row * vectors + v)];
     }
-    Address columns(size_t offset, int v) {
-        return ptr[r14 + r11 + offset
-                   + static_cast<uint32_t>(v) * vector_bytes];
+    Address of_columns(size_t offset, int v) {
+        return ptr[columns_ + slice_ + offset + bytes(v)];
     }
 
     void load_arguments() override {
-        mov(rsi, arg(offsetof(integer_tile_t, a_pitch)));
-        mov(r9, arg(offsetof(integer_tile_t, c_pitch)));
-        shl(r9, 2);
+        mov(a_pitch_, arg(offsetof(integer_tile_t, a_pitch)));
+        load_c_pitch();
     }
 
-    void clear_c(int rows) override {
-        vpxor(product_, product_, product_);
-        mov(rax, rdx);
-        for (int r = 0; r < rows; ++r) {
-            for (uint32_t at = 0; at < quad_bytes; at += vector_bytes)
-                vmovups(ptr[rax + at], product_);
-            add(rax, r9);
-        }
-    }
+    void clear_c(int rows) override { clear_rows(rows, c_row_, product_); }
 
+    // On the stack are the long sums, and behind them rsp as it was.
     void all_groups(int rows) override {
-        take_room();
-        Label l_group, l_columns;
-        L(l_group);
-        mov(r14, ptr[r8 + offsetof(integer_group_t, columns)]);
-        xor_(r11, r11);
-        L(l_columns);
-        begin_sums(rows);
-        all_quads(rows);
-        correct(rows);
-        add_to_c(rows);
-        add(r11, tile_bytes);
-        cmp(r11, quad_bytes);
-        jb(l_columns, T_NEAR);
-        add(r8, sizeof(integer_group_t));
-        add(r12, sizeof(row_group_t));
-        dec(r15);
-        jnz(l_group, T_NEAR);
-        mov(rsp, ptr[rsp + sums_bytes]);
-    }
-
-    // For the long sums, and behind them rsp as it was.
-    void take_room() {
         mov(rax, rsp);
         sub(rsp, sums_bytes + vector_bytes);
         and_(rsp, ~(vector_bytes - 1));
         mov(ptr[rsp + sums_bytes], rax);
+        Label l_group, l_slice;
+        L(l_group);
+        mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
+        xor_(slice_, slice_);
+        L(l_slice);
+        begin_sums(rows);
+        all_quads(rows);
+        correct(rows);
+        scale(rows);
+        add(slice_, slice_bytes);
+        cmp(slice_, quad_bytes);
+        jb(l_slice, T_NEAR);
+        next_group(l_group);
+        mov(rsp, ptr[rsp + sums_bytes]);
     }
 
     // Short corrections come first.
     void begin_sums(int rows) {
         const bool corrects = format_.has_short_sums;
         if (corrects) {
-            mov(r10, r12);
+            mov(parameters_row_, parameters_);
             for (int v = 0; v < vectors; ++v)
-                vmovups(vmm_b(v),
-                        columns(offsetof(integer_columns_t, shorts), v));
+                vmovups(vmm_b_[v],
+                        of_columns(offsetof(integer_columns_t, shorts), v));
         } else {
-            vpxor(product_, product_, product_);
+            clear(product_);
         }
         for (int r = 0; r < rows; ++r) {
             if (corrects)
-                vpbroadcastd(
-                        vmm_a_, ptr[r10 + offsetof(row_group_t, short_zp)]);
+                vpbroadcastd(vmm_a_,
+                        ptr[parameters_row_ + offsetof(row_group_t, short_zp)]);
             for (int v = 0; v < vectors; ++v) {
-                if (corrects) vpmaddwd(product_, vmm_a_, vmm_b(v));
+                if (corrects) vpmaddwd(product_, vmm_a_, vmm_b_[v]);
                 vmovdqa(long_sum(r, v), product_);
             }
-            if (corrects) add(r10, r13);
+            if (corrects) add(parameters_row_, parameters_pitch_);
         }
     }
 
     void all_quads(int rows) {
-        mov(rcx, ptr[r8 + offsetof(integer_group_t, quads)]);
-        add(rcx, r11);
-        mov(rax, arg(offsetof(integer_tile_t, a)));
-        add(rax, ptr[r8 + offsetof(integer_group_t, place)]);
-        lea(rbx, ptr[rsi + rsi * 2]);
-        add(rbx, rax);
-        mov(r10, ptr[r8 + offsetof(integer_group_t, quad_count)]);
+        mov(b_, ptr[group_ + offsetof(integer_group_t, quads)]);
+        add(b_, slice_);
+        load_a();
+        mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
         for (const uint32_t count : chunks) {
             Label l_chunk, l_end;
-            cmp(r10, count);
+            cmp(quads_, count);
             jb(l_end, T_NEAR);
             align(32);
             L(l_chunk);
             chunk(rows, count);
-            sub(r10, count);
-            cmp(r10, count);
+            sub(quads_, count);
+            cmp(quads_, count);
             jae(l_chunk, T_NEAR);
             L(l_end);
         }
     }
 
     void chunk(int rows, uint32_t count) {
-        if (count == chunks[0] && format_.depth_stride == 1)
-            ask_for_piece(*this, rbp);
         constexpr uint32_t ones = 0x00010001;
-        constexpr int nibble = 4;
-        for (int shift = 0; shift < (has_bytes() ? 8 : 4); shift += nibble) {
+        if (count == chunks[0] && is_by_column()) prefetch_piece();
+        for (uint8_t shift = 0; shift < bits_of(format_.weights); shift += 4) {
             for (uint32_t i = 0; i < count; ++i)
                 quad(rows, i, shift);
             lengthen(rows, ones << shift);
         }
-        add(rcx, count * quad_bytes);
-        add(rax, count * 4);
-        if (rows > 3) add(rbx, count * 4);
+        step_quads(rows, count);
     }
 
-    void quad(int rows, uint32_t i, int shift) {
-        for (int v = 0; v < vectors; ++v)
-            load_b(v, i, shift);
+    void quad(int rows, uint32_t i, uint8_t shift) {
+        for (int v = 0; v < vectors; ++v) {
+            const Ymm x = vmm_b_[v];
+            load(x, ptr[b_ + i * quad_bytes + bytes(v)]);
+            if (shift > 0) vpsrlw(x, x, shift);
+            if (!is_nibble()) bit_and(x, x, constant(0x0f0f0f0f));
+        }
         for (int r = 0; r < rows; ++r) {
             vpbroadcastd(vmm_a_, ptr[row_of_a(r) + i * 4]);
             for (int v = 0; v < vectors; ++v) {
-                const Ymm to = i == 0 ? sum(r, v) : product_;
-                vpmaddubsw(to, vmm_b(v), vmm_a_);
+                vpmaddubsw(i == 0 ? sum(r, v) : product_, vmm_b_[v], vmm_a_);
                 if (i > 0) vpaddw(sum(r, v), sum(r, v), product_);
             }
         }
-    }
-
-    void load_b(int v, uint32_t i, int shift) {
-        vmovdqu(vmm_b(v), ptr[rcx + i * quad_bytes
-                                  + static_cast<uint32_t>(v) * vector_bytes]);
-        if (!has_bytes()) return;
-        if (shift > 0) vpsrlw(vmm_b(v), vmm_b(v), static_cast<uint8_t>(shift));
-        vpand(vmm_b(v), vmm_b(v), constant(0x0f0f0f0f));
     }
 
     void lengthen(int rows, uint32_t factors) {
@@ -191,46 +158,34 @@ private:
             }
     }
 
-    void correct(int rows) {
-        if (format_.has_short_sums) return;
-        subtract(rows, offsetof(integer_columns_t, zps),
-                offsetof(row_group_t, sum));
-        if (format_.has_src_zps)
-            subtract(rows, offsetof(integer_columns_t, sums),
-                    offsetof(row_group_t, zp));
-    }
-
-    void subtract(int rows, size_t of_columns, size_t of_row) {
-        mov(r10, r12);
+    void subtract(int rows, size_t of_columns_at, size_t of_row) override {
+        mov(parameters_row_, parameters_);
         for (int r = 0; r < rows; ++r) {
-            vpbroadcastd(vmm_a_, ptr[r10 + of_row]);
+            vpbroadcastd(vmm_a_, ptr[parameters_row_ + of_row]);
             for (int v = 0; v < vectors; ++v) {
-                vpmulld(product_, vmm_a_, columns(of_columns, v));
+                vpmulld(product_, vmm_a_, of_columns(of_columns_at, v));
                 vmovdqa(sum(r, v), long_sum(r, v));
                 vpsubd(sum(r, v), sum(r, v), product_);
                 vmovdqa(long_sum(r, v), sum(r, v));
             }
-            add(r10, r13);
+            add(parameters_row_, parameters_pitch_);
         }
     }
 
-    void add_to_c(int rows) {
+    void scale(int rows) {
         for (int v = 0; v < vectors; ++v)
-            vmovups(vmm_b(v), columns(offsetof(integer_columns_t, scales), v));
-        mov(r10, r12);
-        lea(rax, ptr[rdx + r11]);
+            vmovups(vmm_b_[v],
+                    of_columns(offsetof(integer_columns_t, scales), v));
+        mov(parameters_row_, parameters_);
+        lea(c_row_, ptr[c_ + slice_]);
         for (int r = 0; r < rows; ++r) {
-            vbroadcastss(vmm_a_, ptr[r10 + offsetof(row_group_t, scale)]);
-            for (int v = 0; v < vectors; ++v) {
-                const Address c
-                        = ptr[rax + static_cast<uint32_t>(v) * vector_bytes];
-                vcvtdq2ps(sum(r, v), long_sum(r, v));
-                vmulps(sum(r, v), sum(r, v), vmm_b(v));
-                vfmadd213ps(sum(r, v), vmm_a_, c);
-                vmovups(c, sum(r, v));
-            }
-            add(r10, r13);
-            add(rax, r9);
+            vbroadcastss(vmm_a_,
+                    ptr[parameters_row_ + offsetof(row_group_t, scale)]);
+            for (int v = 0; v < vectors; ++v)
+                add_to_c(sum(r, v), long_sum(r, v), vmm_b_[v], vmm_a_,
+                        ptr[c_row_ + bytes(v)]);
+            add(parameters_row_, parameters_pitch_);
+            add(c_row_, c_pitch_);
         }
     }
 };
@@ -239,9 +194,9 @@ private:
 
 result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
-    multiply.most_rows = rows_at_once;
+    multiply.most_rows = 6;
     multiply.quads = chunks[0];
-    multiply.pieces = quad_bytes / tile_bytes;
+    multiply.pieces = integer_panel * 4 / slice_bytes;
     return make_jit_as<generator_t>(multiply.code, format);
 }
 

@@ -1,23 +1,18 @@
 // Few rows of bytes times weights that stay packed: nibbles become bytes in
 // registers, once for up to twelve rows, whose quads lie side by side, so that
-// every one is broadcast by what multiplies it. A slice of 32 columns at a time
-// down a group; the weights' own sums are those of one row more, all ones.
+// the multiplication broadcasts each. A slice of 32 columns at a time is
+// multiplied down a group; the weights' own sums are those of one more row, all
+// ones.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 //   c += f32(dot) * scale of b * scale of a
 // where sums fit 16 bits, one vpmaddwd makes both corrections.
 //
-// Of nibbles stored by row, the lower ones of a slice are its even columns:
-// they are put in order when the group ends. Of those stored by column the
-// lower ones are four of depth and the upper ones the next four.
-//
-// Registers: as jit_integer_tile_t says; r9 the group's columns; rcx the
-// weights; rax rsi a, and the pitch of its quads; r10 quads to go; r11 the
-// pitch of c; r14 bytes of columns that are done; in the end rbx r10 a row's
-// parameters and c. The first 24 vectors are sums of rows, the next two those
-// of the weights.
+// Of [K,N] nibbles, the lower ones of a slice are its even columns: they are
+// put in order when the group ends. Of [N,K] nibbles the lower ones are four of
+// depth and the upper ones the next four.
 
-#include "kernels/matmul/jit_integer_tile_code.hpp"
+#include "kernels/matmul/jit_integer_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -26,149 +21,134 @@ using namespace Xbyak;
 namespace {
 
 constexpr int rows_at_once = 12, vectors = 2;
-constexpr uint32_t line = 64, slice_cols = 32;
 
 class generator_t : public jit_integer_tile_t {
 public:
     explicit generator_t(const integer_format_t &format)
-        : jit_integer_tile_t("jit_integer_packed", format, rows_at_once)
-        , is_nibble_(bits_of(format.weights) == 4)
-        , by_column_(format.depth_stride == 1) {}
+        : jit_integer_tile_t("jit_integer_packed", format, rows_at_once, r11) {}
 
 private:
-    Zmm sum(int row, int v) const { return Zmm(row * vectors + v); }
-    Zmm of_weights(int v) const { return sum(rows_at_once, v); }
-    const Zmm mask_ {30};
+    const Reg64 a_ = general_.take("a", rax),
+                a_pitch_ = general_.take("pitch of quads of a", rsi),
+                weights_ = general_.take("weights", rcx),
+                columns_ = general_.take("columns of the group", r9),
+                slice_ = general_.take("bytes of columns that are done", r14),
+                quads_ = general_.take("quads to go", r10),
+                parameters_row_ = general_.take("parameters of a row", rbx);
+    const Reg64 &c_row_ = quads_; // outside the loop of quads
+    vector_registers_t<isa_avx512_core> vectors_;
+    const vmm_range_t<Zmm> sums_
+            = vectors_.take("sums", rows_at_once *vectors),
+            sums_of_weights_ = vectors_.take("sums of weights", vectors),
+            low_ = vectors_.take("lower nibbles, zero points", vectors),
+            high_ = vectors_.take("upper nibbles, scales", vectors);
+    const Zmm mask_ = vectors_.take("mask, a correction"),
+              of_row_ = vectors_.take("a row's parameter");
+    // At the end of a group.
+    const vmm_range_t<Zmm> &zps_ = low_, &scales_ = high_;
+    const Zmm &x_ = mask_;
 
-    // Both nibbles are of one column, or of two.
-    bool has_two_depths() const { return is_nibble_ && by_column_; }
-    bool has_two_columns() const { return is_nibble_ && !by_column_; }
-    // Of a slice, and from the weights of one step to the next.
-    uint32_t slice_bytes() const { return has_two_columns() ? line : 2 * line; }
-    uint32_t step_bytes() const { return 2 * slice_bytes(); }
+    Zmm sum(int row, int v) const { return sums_[row * vectors + v]; }
+    static uint32_t bytes(int v) { return static_cast<uint32_t>(v) * line; }
 
     void load_arguments() override {
-        mov(rsi, arg(offsetof(integer_tile_t, a_quad_pitch)));
-        mov(r11, arg(offsetof(integer_tile_t, c_pitch)));
-        shl(r11, 2);
+        mov(a_pitch_, arg(offsetof(integer_tile_t, a_quad_pitch)));
+        load_c_pitch();
     }
 
-    void clear_c(int rows) override {
-        vpxord(Zmm(0), Zmm(0), Zmm(0));
-        mov(r10, rdx);
-        for (int r = 0; r < rows; ++r) {
-            for (uint32_t at = 0; at < integer_panel * 4; at += line)
-                vmovups(ptr[r10 + at], Zmm(0));
-            add(r10, r11);
-        }
-    }
+    void clear_c(int rows) override { clear_rows(rows, c_row_, sums_[0]); }
 
     void all_groups(int rows) override {
         Label l_group, l_slice;
         L(l_group);
-        mov(r9, ptr[r8 + offsetof(integer_group_t, columns)]);
-        xor_(r14, r14);
+        mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
+        xor_(slice_, slice_);
         L(l_slice);
         begin_slice(rows);
         all_quads(rows);
         end_slice(rows);
-        add(r14, slice_cols * 4);
-        cmp(r14, static_cast<uint32_t>(integer_panel * 4));
+        add(slice_, bytes(vectors));
+        cmp(slice_, quad_bytes);
         jl(l_slice, T_NEAR);
-        add(r8, sizeof(integer_group_t));
-        add(r12, sizeof(row_group_t));
-        dec(r15);
-        jnz(l_group, T_NEAR);
+        next_group(l_group);
     }
 
     void begin_slice(int rows) {
-        mov(rax, ptr[r8 + offsetof(integer_group_t, place)]);
-        shr(rax, 2);
-        imul(rax, rsi);
-        add(rax, arg(offsetof(integer_tile_t, a)));
-        mov(rcx, r14);
-        if (has_two_columns()) shr(rcx, 1);
-        add(rcx, ptr[r8 + offsetof(integer_group_t, quads)]);
+        mov(a_, ptr[group_ + offsetof(integer_group_t, place)]);
+        shr(a_, 2);
+        imul(a_, a_pitch_);
+        add(a_, arg(offsetof(integer_tile_t, a)));
+        mov(weights_, slice_);
+        if (has_two_columns()) shr(weights_, 1);
+        add(weights_, ptr[group_ + offsetof(integer_group_t, quads)]);
         for (int v = 0; v < vectors; ++v) {
             for (int r = 0; r < rows; ++r)
-                vpxord(sum(r, v), sum(r, v), sum(r, v));
-            vpxord(of_weights(v), of_weights(v), of_weights(v));
+                clear(sum(r, v));
+            clear(sums_of_weights_[v]);
         }
-        if (is_nibble_) vmovups(mask_, constant(0x0f0f0f0f));
+        if (is_nibble()) vmovups(mask_, constant(0x0f0f0f0f));
     }
 
     void all_quads(int rows) {
-        Label l_quad;
-        mov(r10, ptr[r8 + offsetof(integer_group_t, quad_count)]);
-        if (has_two_depths()) shr(r10, 1);
+        Label l_quad, l_prefetched;
+        mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
+        if (has_two_depths()) shr(quads_, 1);
         align(32);
         L(l_quad);
-        ask();
+        // A piece of the weights that come next, in every four quads.
+        test(quads_, has_two_depths() ? 1 : 3);
+        jnz(l_prefetched);
+        prefetch_piece();
+        if (!is_nibble()) prefetch_piece();
+        L(l_prefetched);
         step(rows);
-        add(rcx, step_bytes());
-        dec(r10);
+        add(weights_, bytes(has_two_columns() ? 2 : 4));
+        dec(quads_);
         jnz(l_quad, T_NEAR);
     }
 
-    // A piece of the weights that come next, in every four quads.
-    void ask() {
-        Label l_end;
-        test(r10, has_two_depths() ? 1 : 3);
-        jnz(l_end);
-        for (int i = 0; i < (is_nibble_ ? 1 : 2); ++i)
-            ask_for_piece(*this, rbp);
-        L(l_end);
-    }
-
     void step(int rows) {
-        const Zmm x[] = {Zmm(26), Zmm(27)}, high[] = {Zmm(28), Zmm(29)};
-        const int loads = has_two_columns() ? 1 : 2;
-        for (int v = 0; v < loads; ++v) {
-            vmovups(x[v], ptr[rcx + static_cast<uint32_t>(v) * line]);
-            if (!is_nibble_) continue;
-            vpsrlw(high[v], x[v], 4);
-            vpandd(x[v], x[v], mask_);
-            vpandd(high[v], high[v], mask_);
+        for (int v = 0; v < (has_two_columns() ? 1 : 2); ++v) {
+            vmovups(low_[v], ptr[weights_ + bytes(v)]);
+            if (is_nibble()) split(low_[v], high_[v], mask_);
         }
-        if (has_two_columns()) {
-            multiply(rows, x[0], high[0]);
-            return;
-        }
-        multiply(rows, x[0], x[1]);
-        if (has_two_depths()) multiply(rows, high[0], high[1]);
+        multiply(rows, low_[0], has_two_columns() ? high_[0] : low_[1]);
+        if (has_two_depths()) multiply(rows, high_[0], high_[1]);
     }
 
     // A quad of all rows by 32 columns.
     void multiply(int rows, const Zmm &first, const Zmm &second) {
         for (int r = 0; r < rows; ++r) {
-            const Address a = ptr_b[rax + static_cast<size_t>(r) * 4];
+            const Address a = ptr_b[a_ + static_cast<size_t>(r) * 4];
             vpdpbusd(sum(r, 0), first, a);
             vpdpbusd(sum(r, 1), second, a);
         }
         if (format_.has_src_zps) {
-            vpdpbusd(of_weights(0), first, constant(0x01010101));
-            vpdpbusd(of_weights(1), second, constant(0x01010101));
+            vpdpbusd(sums_of_weights_[0], first, constant(0x01010101));
+            vpdpbusd(sums_of_weights_[1], second, constant(0x01010101));
         }
-        add(rax, rsi);
+        add(a_, a_pitch_);
     }
 
     void end_slice(int rows) {
-        if (has_two_columns()) put_in_order(rows);
+        if (has_two_columns()) restore_order(rows);
         load_columns();
-        mov(rbx, r12);
-        lea(r10, ptr[rdx + r14]);
+        mov(parameters_row_, parameters_);
+        lea(c_row_, ptr[c_ + slice_]);
         for (int r = 0; r < rows; ++r) {
-            if (format_.has_short_sums) correct_short(r);
-            else correct(r);
-            add_to_c(r);
-            add(rbx, r13);
-            add(r10, r11);
+            correct(r);
+            vbroadcastss(of_row_, of_row(offsetof(row_group_t, scale)));
+            for (int v = 0; v < vectors; ++v)
+                add_to_c(sum(r, v), sum(r, v), scales_[v], of_row_,
+                        ptr[c_row_ + bytes(v)]);
+            add(parameters_row_, parameters_pitch_);
+            add(c_row_, c_pitch_);
         }
     }
 
-    void put_in_order(int rows) {
-        const Zmm first(30), second(31), even(26);
-        load_interleaving(*this, first, second);
+    void restore_order(int rows) {
+        const Zmm &first = mask_, &second = of_row_, &even = low_[0];
+        load_interleaving(first, second);
         const auto interleave = [&](const Zmm &a, const Zmm &b) {
             vmovdqa32(even, a);
             vpermt2d(a, first, b);
@@ -177,76 +157,65 @@ private:
         };
         for (int r = 0; r < rows; ++r)
             interleave(sum(r, 0), sum(r, 1));
-        if (format_.has_src_zps) interleave(of_weights(0), of_weights(1));
+        if (format_.has_src_zps)
+            interleave(sums_of_weights_[0], sums_of_weights_[1]);
     }
-
-    Zmm zps(int v) const { return Zmm(26 + v); }
-    Zmm scales(int v) const { return Zmm(28 + v); }
-    const Zmm x_ {30}, of_row_ {31};
 
     Address of_columns(size_t offset, int v) {
-        return ptr[r9 + r14 + (offset + static_cast<size_t>(v) * line)];
+        return ptr[columns_ + slice_ + (offset + bytes(v))];
     }
+    Address of_row(size_t offset) { return ptr[parameters_row_ + offset]; }
 
     // Where sums are short, zero points stand beside those of the weights, both
     // with the other sign.
     void load_columns() {
         for (int v = 0; v < vectors; ++v) {
-            vmovups(scales(v),
+            const Zmm zps = zps_[v];
+            vmovups(scales_[v],
                     of_columns(offsetof(integer_columns_t, scales), v));
-            vmovups(zps(v), of_columns(offsetof(integer_columns_t, zps), v));
+            vmovups(zps, of_columns(offsetof(integer_columns_t, zps), v));
             if (!format_.has_short_sums) continue;
-            vpslld(zps(v), zps(v), 16);
-            vpandd(x_, of_weights(v), constant(0xffff));
-            vpord(zps(v), zps(v), x_);
-            vpxord(x_, x_, x_);
-            vpsubw(zps(v), x_, zps(v));
-        }
-    }
-
-    void correct_short(int row) {
-        vpbroadcastd(of_row_, ptr[rbx + offsetof(row_group_t, short_zp)]);
-        for (int v = 0; v < vectors; ++v) {
-            vpmaddwd(x_, of_row_, zps(v));
-            vpaddd(sum(row, v), sum(row, v), x_);
+            vpslld(zps, zps, 16);
+            bit_and(x_, sums_of_weights_[v], constant(0xffff));
+            bit_or(zps, zps, x_);
+            clear(x_);
+            vpsubw(zps, x_, zps);
         }
     }
 
     void correct(int row) {
+        const bool is_short = format_.has_short_sums;
+        if (is_short)
+            vpbroadcastd(of_row_, of_row(offsetof(row_group_t, short_zp)));
         for (int v = 0; v < vectors; ++v) {
-            vpmulld(x_, zps(v), ptr_b[rbx + offsetof(row_group_t, sum)]);
-            vpsubd(sum(row, v), sum(row, v), x_);
+            const Zmm x = sum(row, v);
+            if (is_short) {
+                vpmaddwd(x_, of_row_, zps_[v]);
+                vpaddd(x, x, x_);
+                continue;
+            }
+            const RegExp &of = parameters_row_;
+            multiply_low(x_, zps_[v], of + offsetof(row_group_t, sum));
+            vpsubd(x, x, x_);
             if (!format_.has_src_zps) continue;
-            vpmulld(x_, of_weights(v), ptr_b[rbx + offsetof(row_group_t, zp)]);
-            vpsubd(sum(row, v), sum(row, v), x_);
+            multiply_low(
+                    x_, sums_of_weights_[v], of + offsetof(row_group_t, zp));
+            vpsubd(x, x, x_);
         }
     }
-
-    void add_to_c(int row) {
-        vbroadcastss(of_row_, ptr[rbx + offsetof(row_group_t, scale)]);
-        for (int v = 0; v < vectors; ++v) {
-            const Address c = ptr[r10 + static_cast<uint32_t>(v) * line];
-            vcvtdq2ps(sum(row, v), sum(row, v));
-            vmulps(sum(row, v), sum(row, v), scales(v));
-            vfmadd213ps(sum(row, v), of_row_, c);
-            vmovups(c, sum(row, v));
-        }
-    }
-
-    const bool is_nibble_, by_column_;
 };
 
 } // namespace
 
-void load_interleaving(
-        jit_generator_t &code, const Zmm &first, const Zmm &second) {
-    jit_generator_t::lanes_t of_first, of_second;
+void jit_integer_base_t::load_interleaving(
+        const Zmm &first, const Zmm &second) {
+    lanes_t of_first, of_second;
     for (uint32_t i = 0; i < 16; ++i) {
         of_first[i] = i / 2 + i % 2 * 16;
         of_second[i] = of_first[i] + 8;
     }
-    code.vmovups(first, code.constant(of_first));
-    code.vmovups(second, code.constant(of_second));
+    vmovups(first, constant(of_first));
+    vmovups(second, constant(of_second));
 }
 
 result_t make_jit_integer_packed(

@@ -1,23 +1,15 @@
-// Rows of bytes times weights that were repacked: one stream, read as it lies,
-// asked for ahead. Up to six rows by a whole panel, else up to twelve by a
-// slice of 32 columns of it, then by the other.
+// Rows of bytes times weights that were repacked: one stream, read as it lies
+// and prefetched. Up to six rows are multiplied by a whole panel, else up to
+// twelve by a slice of 32 columns of it, then by the other.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 //   c += f32(dot) * scale of b * scale of a
 // where sums fit 16 bits, one vpmaddwd makes both corrections. Lanes are in the
 // order of the stream until the last group is done; then c is put in order.
-//
-// Registers: rdi the tile; rcx the weights, r9 where the group begins; rax r14
-// a, and where the group begins; rsi the pitch of its quads; r8 quads of each
-// group, r10 quads to go, r15 groups to go; r12 r13 parameters of rows, and
-// their pitch; rdx r11 c, and its pitch; rbx rbp a row's parameters and c, rbx
-// the next quad of a. The first 24 vectors are sums, then what was loaded.
 
 #include "kernels/matmul/integer_repacked.hpp"
 
 #include <array>
-#include <cstddef>
-#include <functional>
 
 #include "kernels/matmul/jit_integer_code.hpp"
 
@@ -29,155 +21,152 @@ namespace {
 
 using tile_t = integer_repacked_tile_t;
 constexpr int most_rows = 12, rows_by_panel = 6, panel_vectors = 4;
-constexpr uint32_t line = 64;
-// Of the stream; what is read next of a group comes from the first cache.
-constexpr size_t bytes_ahead = 4096;
 
-constexpr size_t bytes(int vectors) {
-    return static_cast<size_t>(vectors) * line;
-}
-
-class generator_t : public jit_generator_t {
+class generator_t : public jit_integer_base_t {
 public:
     generator_t(const integer_format_t &format, int rows)
-        : jit_generator_t("jit_integer_repacked")
-        , format_(format)
-        , is_nibble_(bits_of(format.weights) == 4)
-        , by_column_(format.depth_stride == 1)
+        : jit_integer_base_t("jit_integer_repacked", format)
         , rows_(rows) {}
 
-    void operator()(const tile_t &tile) const {
-        getCode<void (*)(const tile_t *)>()(&tile);
-    }
-
 private:
-    Address arg(size_t offset) { return qword[rdi + offset]; }
-
-    // Both nibbles are of one column, or of two.
-    bool has_two_depths() const { return is_nibble_ && by_column_; }
-    bool has_two_columns() const { return is_nibble_ && !by_column_; }
-    // Of a panel, from the weights of one step to the next.
-    int step_lines() const { return has_two_columns() ? 2 : 4; }
-    int vectors() const {
-        return rows_ <= rows_by_panel ? panel_vectors : panel_vectors / 2;
+    static constexpr size_t bytes(int lines) {
+        return static_cast<size_t>(lines) * line;
     }
-    int slices() const { return panel_vectors / vectors(); }
 
-    // A few rows have sums of even and of odd quads: more in flight.
-    int sets() const { return rows_ <= rows_by_panel / 2 ? 2 : 1; }
+    const int rows_;
+    const int vectors_
+            = rows_ <= rows_by_panel ? panel_vectors : panel_vectors / 2,
+            slices_ = panel_vectors / vectors_,
+            // A few rows have sums of even and of odd quads: more in flight.
+            sets_ = rows_ <= rows_by_panel / 2 ? 2 : 1,
+            // Of weights, from one step to the next.
+            step_lines_ = has_two_columns() ? 2 : 4;
+    const Reg64 weights_ = general_.take("weights", rcx),
+                group_ = general_.take("weights where the group begins", r9),
+                a_ = general_.take("a", rax),
+                a_group_ = general_.take("a where the group begins", r14),
+                a_next_ = general_.take("the next quad of a", rbx),
+                a_pitch_ = general_.take("pitch of quads of a", rsi),
+                quads_ = general_.take("quads of each group", r8),
+                quads_left_ = general_.take("quads to go", r10),
+                groups_ = general_.take("groups to go", r15),
+                parameters_ = general_.take("parameters of rows", r12),
+                parameters_pitch_ = general_.take("pitch of parameters", r13),
+                c_ = general_.take("c", rdx),
+                c_row_ = general_.take("row", rbp),
+                c_pitch_ = general_.take("pitch of c", r11);
+    const Reg64 &parameters_row_ = a_next_; // outside the loop of quads
+    vector_registers_t<isa_avx512_core> registers_;
+    const vmm_range_t<Zmm> sums_
+            = registers_.take("sums", most_rows *panel_vectors / 2),
+            b_ = registers_.take("lower and upper nibbles of b", 4);
+    const Zmm of_row_ = registers_.take("a row's short zero points"),
+              scale_ = registers_.take("a row's scale"),
+              x_ = registers_.take("a correction"),
+              mask_ = registers_.take("mask of nibbles");
+
     Zmm sum(int row, int v, int set = 0) const {
-        return Zmm((set * rows_ + row) * vectors() + v);
+        return sums_[(set * rows_ + row) * vectors_ + v];
     }
-    const Zmm mask_ {31};
 
     void generate() override {
         preamble();
-        mov(rcx, arg(offsetof(tile_t, weights)));
-        mov(rax, arg(offsetof(tile_t, a)));
-        mov(rsi, arg(offsetof(tile_t, a_quad_pitch)));
-        mov(r8, arg(offsetof(tile_t, quads)));
-        mov(r15, arg(offsetof(tile_t, group_count)));
-        mov(r12, arg(offsetof(tile_t, row_groups)));
-        imul(r13, arg(offsetof(tile_t, row_groups_pitch)), sizeof(row_group_t));
-        mov(rdx, arg(offsetof(tile_t, c)));
-        mov(r11, arg(offsetof(tile_t, c_pitch)));
-        shl(r11, 2);
-        if (is_nibble_) vmovups(mask_, constant(0x0f0f0f0f));
+        mov(weights_, arg(offsetof(tile_t, weights)));
+        mov(a_, arg(offsetof(tile_t, a)));
+        mov(a_pitch_, arg(offsetof(tile_t, a_quad_pitch)));
+        mov(quads_, arg(offsetof(tile_t, quads)));
+        mov(groups_, arg(offsetof(tile_t, group_count)));
+        mov(parameters_, arg(offsetof(tile_t, row_groups)));
+        imul(parameters_pitch_, arg(offsetof(tile_t, row_groups_pitch)),
+                sizeof(row_group_t));
+        mov(c_, arg(offsetof(tile_t, c)));
+        mov(c_pitch_, arg(offsetof(tile_t, c_pitch)));
+        shl(c_pitch_, 2);
+        if (is_nibble()) vmovups(mask_, constant(0x0f0f0f0f));
+        clear(sums_[0]);
+        each_row_of_c([this] {
+            for (int v = 0; v < panel_vectors; ++v)
+                vmovups(ptr[c_row_ + bytes(v)], sums_[0]);
+        });
         all_groups();
+        if (has_two_columns()) restore_order();
         postamble();
     }
 
     void all_groups() {
-        clear_c();
         Label l_group;
         L(l_group);
-        mov(r9, rcx);
-        mov(r14, rax);
-        for (int slice = 0; slice < slices(); ++slice) {
-            mov(rcx, r9);
-            mov(rax, r14);
+        mov(group_, weights_);
+        mov(a_group_, a_);
+        for (int slice = 0; slice < slices_; ++slice) {
+            mov(weights_, group_);
+            mov(a_, a_group_);
             all_quads(slice);
             end_group(slice);
         }
-        add(rcx, static_cast<uint32_t>(
-                         integer_panel * (format_.has_short_sums ? 8 : 12)));
-        add(r12, sizeof(row_group_t));
-        add(r8, sizeof(dim_t));
-        dec(r15);
+        add(weights_, quad_bytes * (format_.has_short_sums ? 2 : 3));
+        add(parameters_, sizeof(row_group_t));
+        add(quads_, sizeof(dim_t));
+        dec(groups_);
         jnz(l_group, T_NEAR);
-        if (has_two_columns()) put_in_order();
     }
 
-    void each_row_of_c(const std::function<void(int)> &body) {
-        mov(rbp, rdx);
+    template <typename body_t>
+    void each_row_of_c(const body_t &body, bool has_parameters = false) {
+        mov(c_row_, c_);
         for (int r = 0; r < rows_; ++r) {
-            body(r);
-            if (r + 1 < rows_) add(rbp, r11);
+            body();
+            if (r + 1 == rows_) continue;
+            if (has_parameters) add(parameters_row_, parameters_pitch_);
+            add(c_row_, c_pitch_);
         }
-    }
-
-    void clear_c() {
-        vpxord(Zmm(0), Zmm(0), Zmm(0));
-        each_row_of_c([this](int) {
-            for (int v = 0; v < panel_vectors; ++v)
-                vmovups(ptr[rbp + bytes(v)], Zmm(0));
-        });
     }
 
     void all_quads(int slice) {
-        for (int i = 0; i < sets() * rows_ * vectors(); ++i)
-            vpxord(Zmm(i), Zmm(i), Zmm(i));
-        mov(r10, ptr[r8]);
-        const int steps = sets();
+        const int sums = rows_ * vectors_;
+        for (int i = 0; i < sets_ * sums; ++i)
+            clear(sums_[i]);
+        mov(quads_left_, ptr[quads_]);
         const auto quads
-                = static_cast<uint32_t>(steps * (has_two_depths() ? 2 : 1));
+                = static_cast<uint32_t>(sets_ * (has_two_depths() ? 2 : 1));
         Label l_loop, l_last, l_end;
-        sub(r10, quads);
+        sub(quads_left_, quads);
         jl(l_last, T_NEAR);
         align(32);
         L(l_loop);
-        for (int i = 0; i < steps; ++i)
+        for (int i = 0; i < sets_; ++i)
             step(slice, i);
-        sub(r10, quads);
+        sub(quads_left_, quads);
         jge(l_loop, T_NEAR);
         L(l_last);
-        if (steps > 1) {
-            add(r10, quads);
-            jz(l_end, T_NEAR);
-            step(slice, 0);
-            L(l_end);
-            for (int r = 0; r < rows_; ++r)
-                for (int v = 0; v < vectors(); ++v)
-                    vpaddd(sum(r, v), sum(r, v), sum(r, v, 1));
-        }
+        if (sets_ == 1) return;
+        add(quads_left_, quads);
+        jz(l_end, T_NEAR);
+        step(slice, 0);
+        L(l_end);
+        for (int i = 0; i < sums; ++i)
+            vpaddd(sums_[i], sums_[i], sums_[sums + i]);
     }
 
     // A quad of all rows by the slice, or two.
     void step(int slice, int set) {
-        const Zmm low[] = {Zmm(24), Zmm(26)}, high[] = {Zmm(25), Zmm(27)};
-        const int lines = step_lines() / slices();
-        if (has_two_depths()) lea(rbx, ptr[rax + rsi]);
+        // What is read next of a group comes from the first cache.
+        constexpr size_t prefetch_distance = 4096;
+        const int lines = step_lines_ / slices_;
+        if (has_two_depths()) lea(a_next_, ptr[a_ + a_pitch_]);
         for (int i = 0; i < lines; ++i) {
-            const auto at = rcx + bytes(slice * lines + i);
-            const Zmm &x = low[i % 2], &y = high[i % 2];
-            vmovdqu32(x, ptr[at]);
-            prefetcht0(ptr[at + bytes_ahead]);
-            if (is_nibble_) {
-                vpsrlw(y, x, 4);
-                vpandd(x, x, mask_);
-                vpandd(y, y, mask_);
-            }
-            if (has_two_columns()) {
-                multiply(2 * i, set, x, rax);
-                multiply(2 * i + 1, set, y, rax);
-                continue;
-            }
-            multiply(i, set, x, rax);
-            if (has_two_depths()) multiply(i, set, y, rbx);
+            const auto at = weights_ + bytes(slice * lines + i);
+            const Zmm x = b_[i % 2 * 2], y = b_[i % 2 * 2 + 1];
+            load(x, ptr[at]);
+            prefetcht0(ptr[at + prefetch_distance]);
+            if (is_nibble()) split(x, y, mask_);
+            multiply(has_two_columns() ? 2 * i : i, set, x, a_);
+            if (has_two_columns()) multiply(2 * i + 1, set, y, a_);
+            if (has_two_depths()) multiply(i, set, y, a_next_);
         }
-        add(rcx, static_cast<uint32_t>(bytes(step_lines())));
-        if (has_two_depths()) lea(rax, ptr[rax + rsi * 2]);
-        else add(rax, rsi);
+        add(weights_, static_cast<uint32_t>(bytes(step_lines_)));
+        if (has_two_depths()) lea(a_, ptr[a_ + a_pitch_ * 2]);
+        else add(a_, a_pitch_);
     }
 
     void multiply(int v, int set, const Zmm &b, const Reg64 &a) {
@@ -186,71 +175,70 @@ private:
     }
 
     void end_group(int slice) {
-        mov(rbx, r12);
-        each_row_of_c([&](int r) {
-            for (int v = 0; v < vectors(); ++v)
-                add_to_c(sum(r, v), bytes(slice * vectors() + v), v == 0);
-            if (r + 1 < rows_) add(rbx, r13);
-        });
+        mov(parameters_row_, parameters_);
+        int row = 0;
+        const auto scale_row = [&] {
+            const auto of_row = [this](size_t offset) {
+                return ptr[parameters_row_ + offset];
+            };
+            vbroadcastss(scale_, of_row(offsetof(row_group_t, scale)));
+            if (format_.has_short_sums)
+                vpbroadcastd(of_row_, of_row(offsetof(row_group_t, short_zp)));
+            for (int v = 0; v < vectors_; ++v) {
+                const size_t at = bytes(slice * vectors_ + v);
+                correct(sum(row, v), at + quad_bytes);
+                add_to_c(sum(row, v), sum(row, v), ptr[weights_ + at], scale_,
+                        ptr[c_row_ + at]);
+            }
+            ++row;
+        };
+        each_row_of_c(scale_row, true);
     }
 
-    // One vector, from `at` in the panel on.
-    void add_to_c(const Zmm &sum, size_t at, bool is_first) {
-        constexpr size_t after = integer_panel * 4;
-        const Zmm of_row(28), scale(29), x(30);
-        if (is_first)
-            vbroadcastss(scale, ptr[rbx + offsetof(row_group_t, scale)]);
+    // The shorts are at `at` from the end of the quads on, or the zero points
+    // with the sums behind them.
+    void correct(const Zmm &sum, size_t at) {
         if (format_.has_short_sums) {
-            if (is_first)
-                vpbroadcastd(
-                        of_row, ptr[rbx + offsetof(row_group_t, short_zp)]);
-            vpmaddwd(x, of_row, ptr[rcx + after + at]);
-            vpaddd(sum, sum, x);
-        } else {
-            vmovups(x, ptr[rcx + after + at]);
-            vpmulld(x, x, ptr_b[rbx + offsetof(row_group_t, sum)]);
-            vpsubd(sum, sum, x);
-            vmovups(x, ptr[rcx + 2 * after + at]);
-            vpmulld(x, x, ptr_b[rbx + offsetof(row_group_t, zp)]);
-            vpsubd(sum, sum, x);
+            vpmaddwd(x_, of_row_, ptr[weights_ + at]);
+            vpaddd(sum, sum, x_);
+            return;
         }
-        vcvtdq2ps(sum, sum);
-        vmulps(sum, sum, ptr[rcx + at]);
-        vfmadd213ps(sum, scale, ptr[rbp + at]);
-        vmovups(ptr[rbp + at], sum);
+        for (const size_t of_row :
+                {offsetof(row_group_t, sum), offsetof(row_group_t, zp)}) {
+            vmovups(x_, ptr[weights_ + at]);
+            multiply_low(x_, x_, parameters_row_ + of_row);
+            vpsubd(sum, sum, x_);
+            at += quad_bytes;
+        }
     }
 
-    // Even columns and odd ones, a slice after the other.
-    void put_in_order() {
-        const Zmm first(30), second(29), even(0), odd(1), x(2);
-        load_interleaving(*this, first, second);
-        each_row_of_c([&](int) {
+    // The even and the odd columns of a slice lie one after the other.
+    void restore_order() {
+        const Zmm &first = x_, &second = scale_, even = sums_[0],
+                  odd = sums_[1], x = sums_[2];
+        load_interleaving(first, second);
+        each_row_of_c([&] {
             for (int v = 0; v < panel_vectors; v += 2) {
-                vmovups(even, ptr[rbp + bytes(v)]);
-                vmovups(odd, ptr[rbp + bytes(v + 1)]);
+                vmovups(even, ptr[c_row_ + bytes(v)]);
+                vmovups(odd, ptr[c_row_ + bytes(v + 1)]);
                 vmovaps(x, even);
                 vpermt2ps(x, first, odd);
                 vpermt2ps(even, second, odd);
-                vmovups(ptr[rbp + bytes(v)], x);
-                vmovups(ptr[rbp + bytes(v + 1)], even);
+                vmovups(ptr[c_row_ + bytes(v)], x);
+                vmovups(ptr[c_row_ + bytes(v + 1)], even);
             }
         });
     }
-
-    const integer_format_t format_;
-    const bool is_nibble_, by_column_;
-    const int rows_;
 };
 
 // The next rows that are done together: even parts of what is left.
 dim_t next_rows(dim_t left) {
-    const dim_t parts = div_up(left, most_rows);
-    return div_up(left, parts);
+    return div_up(left, div_up(left, most_rows));
 }
 
 class jit_integer_repacked_t : public integer_repacked_kernel_t {
 public:
-    // Those of so many rows, and of one for what is left of fewer.
+    // Code for so many rows, and for one row where fewer are left.
     result_t make(const integer_format_t &format, dim_t rows) {
         result_t result = make_code(format, 1);
         for (dim_t left = rows; left > 0 && result.ok();
@@ -270,25 +258,20 @@ public:
             part.row_groups = tile.row_groups + row * tile.row_groups_pitch;
             part.c = tile.c + row * tile.c_pitch;
             dim_t rows = next_rows(tile.rows - row);
-            if (!code_of(rows)) rows = 1;
-            (*code_of(rows))(part);
+            if (!code_[static_cast<size_t>(rows)]) rows = 1;
+            code_[static_cast<size_t>(rows)](part);
             row += rows;
         }
     }
 
 private:
-    using code_t = std::unique_ptr<generator_t>;
-
-    const code_t &code_of(dim_t rows) const {
-        return code_[static_cast<size_t>(rows)];
-    }
     result_t make_code(const integer_format_t &format, dim_t rows) {
         auto &code = code_[static_cast<size_t>(rows)];
         if (code) return {};
-        return make_jit(code, format, static_cast<int>(rows));
+        return make_jit_as<generator_t>(code, format, static_cast<int>(rows));
     }
 
-    std::array<code_t, most_rows + 1> code_;
+    std::array<jit_function_t<const tile_t>, most_rows + 1> code_;
 };
 
 } // namespace
