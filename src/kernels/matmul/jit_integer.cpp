@@ -108,17 +108,13 @@ private:
 
     void unpack_rows(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
-        jit_integer_rows_args_t args;
-        args.weights = at(weights, 0);
-        args.quads = group.quads;
-        args.sums = group.columns->sums;
-        args.pitch = bytes_of(format_.weights, format_.depth_stride);
-        args.ahead = bytes_of(format_.weights, weights.ahead);
-        args.quad_count = weights.cols == integer_panel
-                                  ? weights.depth / rows_of_quad
-                                  : 0;
-        if (args.quad_count > 0) rows_(args);
-        for (dim_t k = args.quad_count * rows_of_quad; k < weights.depth;
+        const bool is_whole = weights.cols == integer_panel;
+        const dim_t quads = is_whole ? weights.depth / rows_of_quad : 0;
+        if (quads > 0)
+            rows_({at(weights, 0), group.quads, group.columns->sums,
+                    bytes_of(format_.weights, format_.depth_stride), quads,
+                    bytes_of(format_.weights, weights.ahead)});
+        for (dim_t k = quads * rows_of_quad; k < weights.depth;
                 k += rows_of_quad)
             unpack_part(weights, k, group);
     }
@@ -139,13 +135,11 @@ private:
 
     void unpack_columns(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
-        jit_integer_columns_args_t args;
-        args.weights = at(weights, 0);
-        args.quads = group.quads;
-        args.sums = group.columns->sums;
-        args.pitch = bytes_of(format_.weights, format_.col_stride);
-        args.bytes = bytes_of(format_.weights, weights.depth);
-        args.slices = weights.cols / args.cols;
+        const jit_integer_columns_args_t args
+                = {at(weights, 0), group.quads, group.columns->sums,
+                        bytes_of(format_.weights, format_.col_stride),
+                        bytes_of(format_.weights, weights.depth),
+                        weights.cols / jit_integer_columns_args_t::cols};
         if (args.slices > 0) columns_(args);
         if (weights.cols % args.cols != 0) unpack_slice(args, weights.cols);
         if (bits_of(format_.weights) == 4 && weights.depth % 2 != 0)
@@ -178,20 +172,13 @@ private:
 
     // What follows an odd number of nibbles in their last byte.
     void clear_row(dim_t k, const integer_group_t &group) const noexcept {
-        const dim_t place = place_in_group(format_, k);
-        for (dim_t n = 0; n < integer_panel; ++n) {
-            if (format_.is_packed) {
-                group.quads[(k / 8 * integer_panel + n) * rows_of_quad
-                            + k % 8 / 2]
-                        &= 0x0f;
-                continue;
-            }
-            uint8_t &value
-                    = group.quads[(place / rows_of_quad * integer_panel + n)
-                                          * rows_of_quad
-                                  + place % rows_of_quad];
-            group.columns->sums[n] -= value;
-            value = 0;
+        const bool is_packed = format_.is_packed;
+        const dim_t place = is_packed ? k / 2 : place_in_group(format_, k);
+        uint8_t *value = group.quads + place % rows_of_quad
+                         + (place - place % rows_of_quad) * integer_panel;
+        for (dim_t n = 0; n < integer_panel; ++n, value += rows_of_quad) {
+            if (!is_packed) group.columns->sums[n] -= *value;
+            *value &= is_packed ? 0x0f : 0;
         }
     }
 

@@ -92,9 +92,22 @@ protected:
 
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
-    /// The indices by which vpermt2d interleaves the dwords of two vectors:
-    /// of their first halves, of their second ones.
-    void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second);
+    /// Indices of vpermt2d: `lanes`, and each of them `apart` lanes later.
+    void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
+            lanes_t lanes, uint32_t apart) {
+        vmovups(first, constant(lanes));
+        for (uint32_t &lane : lanes)
+            lane += apart;
+        vmovups(second, constant(lanes));
+    }
+    /// Those that interleave the dwords of two vectors: of their first halves,
+    /// of their second ones.
+    void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second) {
+        lanes_t lanes;
+        for (uint32_t i = 0; i < 16; ++i)
+            lanes[i] = i / 2 + i % 2 * 16;
+        load_indices(first, second, lanes, 8);
+    }
 
     /// Bytes of nibbles become two vectors of bytes: the lower nibbles stay in
     /// `low`.
@@ -111,8 +124,8 @@ protected:
         vpternlogd(low, mask, flipped, masked_and_flipped);
         vpternlogd(high, mask, flipped, masked_and_flipped);
     }
-    void flip(const Vmm &x, const Xbyak::Operand &flipped) {
-        if (flipped_bits(format_) != 0) bit_xor(x, x, flipped);
+    void flip(const Vmm &x) {
+        if (flipped_lane() != 0) bit_xor(x, x, constant(flipped_lane()));
     }
 
     /// The epilogue: corrected sums, which may be in memory, become f32, are
@@ -144,7 +157,10 @@ protected:
     virtual void all_groups(int rows) = 0;
 
     void generate() final;
-    void load_c_pitch();
+    void load_c_pitch() {
+        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(c_pitch_, 2);
+    }
     /// Where `at` steps from row to row.
     void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
     /// Prefetches a piece of the next weights into the second cache.
@@ -174,16 +190,37 @@ protected:
 
     /// Rows 3 to 5 are at `high`.
     static Xbyak::RegExp row_of(const Xbyak::Reg64 &low,
-            const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row);
+            const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row) {
+        const Xbyak::RegExp base(row < 3 ? low : high);
+        return row % 3 == 0 ? base : base + pitch * (row % 3);
+    }
     void base_of_high(const Xbyak::Reg64 &high, const Xbyak::Reg64 &low,
-            const Xbyak::Reg64 &pitch);
+            const Xbyak::Reg64 &pitch) {
+        lea(high, ptr[pitch + pitch * 2]);
+        add(high, low);
+    }
     Xbyak::RegExp row_of_a(int row) const {
         return row_of(a_, a_high_, a_pitch_, row);
     }
-    void load_a();
-    void step_quads(int rows, uint32_t count);
+    void load_a() {
+        mov(a_, arg(offsetof(integer_tile_t, a)));
+        add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
+        base_of_high(a_high_, a_, a_pitch_);
+    }
+    void step_quads(int rows, uint32_t count) {
+        add(b_, count * quad_bytes);
+        add(a_, count * 4);
+        if (rows > 3) add(a_high_, count * 4);
+    }
     /// Short sums begin with their corrections instead.
-    void correct(int rows);
+    void correct(int rows) {
+        if (format_.has_short_sums) return;
+        subtract(rows, offsetof(integer_columns_t, zps),
+                offsetof(row_group_t, sum));
+        if (format_.has_src_zps)
+            subtract(rows, offsetof(integer_columns_t, sums),
+                    offsetof(row_group_t, zp));
+    }
     virtual void subtract(int rows, size_t of_columns, size_t of_row) = 0;
 
     const Xbyak::Reg64 a_ = general_.take("a of three rows", rax),

@@ -249,11 +249,6 @@ void jit_integer_tile_t::generate() {
     postamble();
 }
 
-void jit_integer_tile_t::load_c_pitch() {
-    mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
-    shl(c_pitch_, 2);
-}
-
 void jit_integer_tile_t::clear_rows(
         int rows, const Reg64 &at, const Vmm &zero) {
     clear(zero);
@@ -290,39 +285,6 @@ void jit_integer_tile_t::prefetch_piece() {
     mov(of_asked(offsetof(integer_asked_t, end)), asked_);
     mov(asked_, of_asked(offsetof(integer_asked_t, at)));
     L(l_within);
-}
-
-RegExp jit_integer_bytes_t::row_of(
-        const Reg64 &low, const Reg64 &high, const Reg64 &pitch, int row) {
-    const RegExp base(row < 3 ? low : high);
-    return row % 3 == 0 ? base : base + pitch * (row % 3);
-}
-
-void jit_integer_bytes_t::base_of_high(
-        const Reg64 &high, const Reg64 &low, const Reg64 &pitch) {
-    lea(high, ptr[pitch + pitch * 2]);
-    add(high, low);
-}
-
-void jit_integer_bytes_t::load_a() {
-    mov(a_, arg(offsetof(integer_tile_t, a)));
-    add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
-    base_of_high(a_high_, a_, a_pitch_);
-}
-
-void jit_integer_bytes_t::step_quads(int rows, uint32_t count) {
-    add(b_, count * quad_bytes);
-    add(a_, count * 4);
-    if (rows > 3) add(a_high_, count * 4);
-}
-
-void jit_integer_bytes_t::correct(int rows) {
-    if (format_.has_short_sums) return;
-    subtract(
-            rows, offsetof(integer_columns_t, zps), offsetof(row_group_t, sum));
-    if (format_.has_src_zps)
-        subtract(rows, offsetof(integer_columns_t, sums),
-                offsetof(row_group_t, zp));
 }
 
 } // namespace dnnl_dequant

@@ -38,7 +38,7 @@ private:
     const Reg64 &c_row_ = quads_; // outside the loop of quads
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> sums_
-            = vectors_.take("sums", rows_at_once *vectors),
+            = vectors_.take("sums", vectors *rows_at_once),
             sums_of_weights_ = vectors_.take("sums of weights", vectors),
             low_ = vectors_.take("lower nibbles, zero points", vectors),
             high_ = vectors_.take("upper nibbles, scales", vectors);
@@ -206,17 +206,6 @@ private:
 };
 
 } // namespace
-
-void jit_integer_base_t::load_interleaving(
-        const Zmm &first, const Zmm &second) {
-    lanes_t of_first, of_second;
-    for (uint32_t i = 0; i < 16; ++i) {
-        of_first[i] = i / 2 + i % 2 * 16;
-        of_second[i] = of_first[i] + 8;
-    }
-    vmovups(first, constant(of_first));
-    vmovups(second, constant(of_second));
-}
 
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {

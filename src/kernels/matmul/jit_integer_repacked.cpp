@@ -58,7 +58,7 @@ private:
     const Reg64 &parameters_row_ = a_next_; // outside the loop of quads
     vector_registers_t<isa_avx512_core> registers_;
     const vmm_range_t<Zmm> sums_
-            = registers_.take("sums", most_rows *panel_vectors / 2),
+            = registers_.take("sums", panel_vectors / 2 * most_rows),
             b_ = registers_.take("lower and upper nibbles of b", 4);
     const Zmm of_row_ = registers_.take("a row's short zero points"),
               scale_ = registers_.take("a row's scale"),
@@ -84,7 +84,7 @@ private:
         shl(c_pitch_, 2);
         if (is_nibble()) vmovups(mask_, constant(0x0f0f0f0f));
         clear(sums_[0]);
-        each_row_of_c([this] {
+        each_row_of_c([this](int) {
             for (int v = 0; v < panel_vectors; ++v)
                 vmovups(ptr[c_row_ + bytes(v)], sums_[0]);
         });
@@ -112,13 +112,11 @@ private:
     }
 
     template <typename body_t>
-    void each_row_of_c(const body_t &body, bool has_parameters = false) {
+    void each_row_of_c(const body_t &body) {
         mov(c_row_, c_);
         for (int r = 0; r < rows_; ++r) {
-            body();
-            if (r + 1 == rows_) continue;
-            if (has_parameters) add(parameters_row_, parameters_pitch_);
-            add(c_row_, c_pitch_);
+            body(r);
+            if (r + 1 < rows_) add(c_row_, c_pitch_);
         }
     }
 
@@ -175,24 +173,21 @@ private:
     }
 
     void end_group(int slice) {
+        const RegExp of_row = parameters_row_;
         mov(parameters_row_, parameters_);
-        int row = 0;
-        const auto scale_row = [&] {
-            const auto of_row = [this](size_t offset) {
-                return ptr[parameters_row_ + offset];
-            };
-            vbroadcastss(scale_, of_row(offsetof(row_group_t, scale)));
+        each_row_of_c([&](int r) {
+            vbroadcastss(scale_, ptr[of_row + offsetof(row_group_t, scale)]);
             if (format_.has_short_sums)
-                vpbroadcastd(of_row_, of_row(offsetof(row_group_t, short_zp)));
+                vpbroadcastd(
+                        of_row_, ptr[of_row + offsetof(row_group_t, short_zp)]);
             for (int v = 0; v < vectors_; ++v) {
                 const size_t at = bytes(slice * vectors_ + v);
-                correct(sum(row, v), at + quad_bytes);
-                add_to_c(sum(row, v), sum(row, v), ptr[weights_ + at], scale_,
+                correct(sum(r, v), at + quad_bytes);
+                add_to_c(sum(r, v), sum(r, v), ptr[weights_ + at], scale_,
                         ptr[c_row_ + at]);
             }
-            ++row;
-        };
-        each_row_of_c(scale_row, true);
+            if (r + 1 < rows_) add(parameters_row_, parameters_pitch_);
+        });
     }
 
     // The shorts are at `at` from the end of the quads on, or the zero points
@@ -217,7 +212,7 @@ private:
         const Zmm &first = x_, &second = scale_, even = sums_[0],
                   odd = sums_[1], x = sums_[2];
         load_interleaving(first, second);
-        each_row_of_c([&] {
+        each_row_of_c([&](int) {
             for (int v = 0; v < panel_vectors; v += 2) {
                 vmovups(even, ptr[c_row_ + bytes(v)]);
                 vmovups(odd, ptr[c_row_ + bytes(v + 1)]);

@@ -149,7 +149,7 @@ private:
                 jle(l_end, T_NEAR);
             }
             if (splits()) split_and_flip(x, high_, mask_, flipped_);
-            else flip(x, flipped_);
+            else if (flipped_lane() != 0) vpxord(x, x, flipped_);
             store(x);
             if (splits()) store(high_);
         }
@@ -276,8 +276,7 @@ private:
         uint32_t at = 0;
         for (int i = 0; i < count; ++i, at += parts * quad_bytes) {
             const Ymm quads = transposed_[i];
-            if (flipped_lane() != 0)
-                bit_xor(quads, quads, constant(flipped_lane()));
+            flip(quads);
             if (is_nibble()) {
                 split(quads, high_[i], constant(0x0f0f0f0f));
                 vmovdqu(ptr[quads_ + at + quad_bytes], high_[i]);

@@ -103,21 +103,16 @@ private:
         vmovups(ones_, constant(0x01010101));
         vmovups(mask_, constant(0x0f0f0f0f));
         vmovups(flipped_, constant(flipped_lane() & mask));
-        lanes_t by_rows, bytes, first, second;
+        lanes_t by_rows, bytes, first;
         for (uint32_t i = 0; i < 16; ++i) {
             by_rows[i] = i % 4 * 4 + i / 4;
             bytes[i] = i % 4 * 0x01010101u + 0x0c080400u;
             first[i] = i % 4 * 8 + i / 4;
-            second[i] = first[i] + 4;
         }
         vmovups(by_rows_, constant(by_rows));
         vmovups(bytes_, constant(bytes));
-        if (!format_.is_packed) {
-            load_interleaving(first_, second_);
-            return;
-        }
-        vmovups(first_, constant(first));
-        vmovups(second_, constant(second));
+        if (format_.is_packed) load_indices(first_, second_, first, 4);
+        else load_interleaving(first_, second_);
     }
 
     void combine(const Zmm &first, const Zmm &second, const Zmm &next) {
@@ -137,7 +132,7 @@ private:
         for (int i = 0; i < 2; ++i) {
             const Zmm x = loaded_[2 * i];
             vpshufb(x, x, bytes_);
-            flip(x, flipped_);
+            if (flipped_lane() != 0) vpxord(x, x, flipped_);
             vmovups(ptr[quads_ + bytes(i)], x);
         }
     }
@@ -149,7 +144,7 @@ private:
                       next = loaded_[4 * i + 2];
             load_rows(x, static_cast<size_t>(i) * 16);
             if (!is_nibble()) {
-                flip(x, flipped_);
+                if (flipped_lane() != 0) vpxord(x, x, flipped_);
                 store(i, x);
                 continue;
             }
@@ -254,10 +249,6 @@ private:
             vpunpcklbw(low, high, second);
             vpunpckhbw(high, high, second);
         }
-    }
-
-    void flip(const Ymm &x) {
-        if (flipped_lane() != 0) bit_xor(x, x, constant(flipped_lane()));
     }
 
     // The lower lanes of both are vector `v` of a quad, the upper ones another.
