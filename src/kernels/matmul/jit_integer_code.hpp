@@ -92,6 +92,22 @@ protected:
 
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
+    /// The body is for `step` each; afterwards `left` is less than 0, by `step`
+    /// less than what is left.
+    template <typename body_t>
+    void repeat(const Xbyak::Reg64 &left, uint32_t step, bool is_aligned,
+            const body_t &body) {
+        Xbyak::Label l_loop, l_rest;
+        sub(left, step);
+        jl(l_rest, T_NEAR);
+        if (is_aligned) align(32);
+        L(l_loop);
+        body();
+        sub(left, step);
+        jge(l_loop, T_NEAR);
+        L(l_rest);
+    }
+
     /// Indices of vpermt2d: `lanes`, and each of them `apart` lanes later.
     void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
             lanes_t lanes, uint32_t apart) {

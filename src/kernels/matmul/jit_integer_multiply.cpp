@@ -127,16 +127,9 @@ private:
     }
 
     void all_quads(int rows) {
-        Label l_loop, l_rest, l_single, l_end;
+        Label l_single, l_end;
         mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
-        sub(quads_, unroll);
-        jl(l_rest, T_NEAR);
-        align(32);
-        L(l_loop);
-        quads(rows, unroll);
-        sub(quads_, unroll);
-        jge(l_loop, T_NEAR);
-        L(l_rest);
+        repeat(quads_, unroll, true, [&] { quads(rows, unroll); });
         add(quads_, unroll);
         jz(l_end, T_NEAR);
         L(l_single);

@@ -127,17 +127,12 @@ private:
         mov(quads_left_, ptr[quads_]);
         const auto quads
                 = static_cast<uint32_t>(sets_ * (has_two_depths() ? 2 : 1));
-        Label l_loop, l_last, l_end;
-        sub(quads_left_, quads);
-        jl(l_last, T_NEAR);
-        align(32);
-        L(l_loop);
-        for (int i = 0; i < sets_; ++i)
-            step(slice, i);
-        sub(quads_left_, quads);
-        jge(l_loop, T_NEAR);
-        L(l_last);
+        repeat(quads_left_, quads, true, [&] {
+            for (int i = 0; i < sets_; ++i)
+                step(slice, i);
+        });
         if (sets_ == 1) return;
+        Label l_end;
         add(quads_left_, quads);
         jz(l_end, T_NEAR);
         step(slice, 0);

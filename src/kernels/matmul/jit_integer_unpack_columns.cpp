@@ -83,20 +83,16 @@ private:
     }
 
     void slice() {
-        Label l_line, l_part, l_end;
+        Label l_end;
         mov(quads_, arg(offsetof(args_t, quads)));
         add(quads_, quad_at_);
         xor_(done_, done_);
         mov(bytes_, arg(offsetof(args_t, bytes)));
-        sub(bytes_, line);
-        jl(l_part, T_NEAR);
-        L(l_line);
-        columns(true);
-        add(quads_, count * (splits() ? 2 : 1) * quad_bytes);
-        add(done_, line);
-        sub(bytes_, line);
-        jge(l_line, T_NEAR);
-        L(l_part);
+        repeat(bytes_, line, false, [this] {
+            columns(true);
+            add(quads_, count * (splits() ? 2 : 1) * quad_bytes);
+            add(done_, line);
+        });
         add(bytes_, line);
         jz(l_end, T_NEAR);
         columns(false);
@@ -196,21 +192,16 @@ private:
 
     void columns() {
         constexpr int half = 4 * dwords; // of a vector, bytes
-        Label l_half, l_rest, l_dword, l_bytes, l_end;
+        Label l_dword, l_bytes, l_end;
         mov(quads_, first_quads_);
         mov(column_, first_);
         lea(next_columns_, ptr[first_ + pitch_ * 4]);
         mov(bytes_, arg(offsetof(args_t, bytes)));
         if (sums()) vmovdqu(sum_, ptr[sums_at_]);
-        sub(bytes_, half);
-        jl(l_rest, T_NEAR);
-        align(32);
-        L(l_half);
-        transpose();
-        store_quads(dwords);
-        sub(bytes_, half);
-        jge(l_half, T_NEAR);
-        L(l_rest);
+        repeat(bytes_, half, true, [this] {
+            transpose();
+            store_quads(dwords);
+        });
         add(bytes_, half - 4);
         jl(l_bytes, T_NEAR);
         L(l_dword);
