@@ -57,12 +57,6 @@ result_t make_jit_integer_unpack(
 result_t make_jit_integer_unpack(
         const integer_format_t &format, isa_t isa, jit_integer_columns_t &code);
 
-/// integer_kernel_t::load_parameters(), by vectors whichever way parameters
-/// lie. The machine has AVX2 and F16C.
-void load_integer_columns(const integer_format_t &format,
-        const integer_parameters_t &from, dim_t cols, dim_t groups,
-        integer_columns_t *columns) noexcept;
-
 /// These bits of stored weights are flipped, which adds the bias: of a byte, or
 /// of both its nibbles.
 uint8_t flipped_bits(const integer_format_t &format);
