@@ -80,14 +80,14 @@ protected:
         return flipped_bits(format_) * 0x01010101u;
     }
 
-    /// What unpacking does besides: sums, and nibbles to bytes.
+    /// Unpacking sums weights and splits nibbles unless they stay packed.
     bool sums() const { return format_.has_src_zps && !format_.is_packed; }
     bool splits() const { return is_nibble() && !format_.is_packed; }
 
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
-    /// The body is for `step` each; afterwards `left` is less than 0, by `step`
-    /// less than what is left.
+    /// Runs the body once for every whole `step` of `left`. Afterwards `left`
+    /// is the rest less `step`.
     template <typename body_t>
     void repeat(const Xbyak::Reg64 &left, uint32_t step, bool is_aligned,
             const body_t &body) {
@@ -110,8 +110,8 @@ protected:
             lane += apart;
         vmovups(second, constant(lanes));
     }
-    /// Those that interleave the dwords of two vectors: of their first halves,
-    /// of their second ones.
+    /// The indices that interleave the dwords of two vectors: of their first
+    /// halves, of their second ones.
     void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second) {
         lanes_t lanes;
         for (uint32_t i = 0; i < 16; ++i)
@@ -119,8 +119,7 @@ protected:
         load_indices(first, second, lanes, 8);
     }
 
-    /// Bytes of nibbles become two vectors of bytes: the lower nibbles stay in
-    /// `low`.
+    /// Splits bytes into their nibbles: the lower ones stay in `low`.
     void split(const Vmm &low, const Vmm &high, const Xbyak::Operand &mask) {
         vpsrlw(high, low, 4);
         bit_and(low, low, mask);
@@ -171,7 +170,7 @@ protected:
         mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
         shl(c_pitch_, 2);
     }
-    /// Where `at` steps from row to row.
+    /// Clears rows of c, from one to the next of which `at` steps.
     void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
     /// Prefetches a piece of the next weights into the second cache.
     void prefetch_piece();
