@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "e2e/attention_graph.hpp"
 #include "e2e/constant_product.hpp"
 #include "e2e/dequantize_graph.hpp"
 #include "e2e/plugin.hpp"
@@ -82,6 +83,28 @@ TEST(stress_concurrency, the_cache_is_resized_meanwhile) {
     });
     EXPECT_EQ(wrong, "");
     dnnl_graph_set_compiled_partition_cache_capacity(capacity);
+}
+
+// A few rows by tokens that are split, and as many rows as fill a block; each
+// execution has threads of its own.
+TEST(stress_concurrency, attention_of_many_threads) {
+    const std::string wrong = together(threads, [](int t) -> std::string {
+        for (int n = 0; n < 10; ++n) {
+            attention_case_t c = plain_attention();
+            c.keys.type = c.values.type = data_type_t::s8;
+            c.keys.scales = c.values.scales = data_type_t::f32;
+            c.keys.granularity = c.values.granularity = granularity_t::token;
+            c.rows = (n + t) % 3 == 0 ? 40 : 1 + n % 5;
+            c.tokens = n % 2 == 0 ? 1100 : 60;
+            c.head = c.cols = 64;
+            c.addend = extent_t::tokens;
+            c.seed = static_cast<uint64_t>(n + 1);
+            const std::string one = check(c);
+            if (!one.empty()) return to_string(c) + ": " + one;
+        }
+        return "";
+    });
+    EXPECT_EQ(wrong, "");
 }
 
 // Threads meet while constant weights are repacked, kept and dropped.
