@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "kernels/attention/weighted_sum.hpp"
 #include "kernels/jit/simd.hpp"
+#include "kernels/matmul/jit_gemv_code.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 
 namespace dnnl_dequant {
@@ -176,19 +177,6 @@ private:
     }
 };
 
-// Of nibbles vector v has the v-th of each lane.
-template <size_t vectors>
-void put_in_order(float *sums, dim_t panels) noexcept {
-    constexpr size_t cols = vectors * lanes;
-    float lane_order[cols];
-    for (dim_t p = 0; p < panels; ++p, sums += cols) {
-        std::copy_n(sums, cols, lane_order);
-        for (size_t i = 0; i < lanes; ++i)
-            for (size_t v = 0; v < vectors; ++v)
-                sums[i * vectors + v] = lane_order[v * lanes + i];
-    }
-}
-
 class jit_weighted_sum_t : public weighted_sum_t {
 public:
     explicit jit_weighted_sum_t(const weighted_values_t &values)
@@ -208,9 +196,9 @@ public:
         code_[static_cast<size_t>(rows)](block);
         if (bits_of(values_.type) != 4) return;
         const int vectors = vectors_of(values_, rows);
-        const auto order = vectors == 8   ? put_in_order<8>
-                           : vectors == 4 ? put_in_order<4>
-                                          : put_in_order<2>;
+        const auto order = vectors == 8   ? join_columns<8>
+                           : vectors == 4 ? join_columns<4>
+                                          : join_columns<2>;
         for (dim_t r = 0; r < rows; ++r)
             order(block.sums + r * block.sums_pitch / 4,
                     values_.cols / lanes / vectors);

@@ -155,21 +155,7 @@ void jit_gemv_t::run(
     if (panel_.deinterleaved) put_right(block);
 }
 
-// A panel's columns side by side again. Of a number of vectors that is known,
-// nothing is divided: by an idiv an element this took 7 in 100 of one row.
-template <size_t vectors>
-void join_columns(float *c, dim_t panels) noexcept {
-    constexpr size_t lanes = 16, cols = vectors * lanes;
-    float lane_order[cols];
-    for (dim_t p = 0; p < panels; ++p, c += cols) {
-        std::copy_n(c, cols, lane_order);
-        for (size_t i = 0; i < lanes; ++i)
-            for (size_t v = 0; v < vectors; ++v)
-                c[i * vectors + v] = lane_order[v * lanes + i];
-    }
-}
-
-// The same of the order on AVX2.
+// join_columns() of the order on AVX2.
 template <size_t vectors>
 void join_words(float *c, dim_t panels) noexcept {
     constexpr size_t lanes = 8, side = 4, cols = vectors * lanes;
