@@ -137,6 +137,8 @@ result_t make_numbers(const factor_t &numbers, dim_t head,
     const size_t shapes = numbers.tokens_of(last) == plan.tokens ? 1 : 2;
     gemv_weights_t weights;
     result_t result = describe_block(numbers, head, weights);
+    if (result.ok() && weights.pitch * bits_of(weights.type) % 8 != 0)
+        return refuse("a token begins within a byte");
     for (size_t shape = 0; shape < shapes && result.ok(); ++shape) {
         // A last block of one token alone would look like no weights.
         weights.cols = numbers.tokens_of(shape * last);
@@ -151,6 +153,13 @@ result_t make_numbers(const factor_t &numbers, dim_t head,
     return result;
 }
 
+// How far before they are read numbers are prefetched: so far that memory has
+// answered, and whole tokens, between which others' numbers may lie.
+dim_t bytes_ahead(dim_t pitch) {
+    constexpr dim_t bytes = 16 * 1024;
+    return pitch == 0 ? bytes : std::max<dim_t>(bytes / pitch, 1) * pitch;
+}
+
 result_t make_digits(const factor_t &numbers, dim_t head,
         const attention_cut_t &cut, attention_digits_t &plan) {
     return make_numbers(numbers, head, cut, false, plan,
@@ -162,6 +171,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
         plan.format.digits = cut.multiplied == data_type_t::bf16 ? 2 : 3;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;
+        plan.format.ahead = bytes_ahead(plan.format.pitch);
         return make_jit_digits(plan.format, cut.rows, cut.isa, plan.kernel);
     });
 }
@@ -180,6 +190,7 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
         plan.values = {weights.type, bytes_of(weights.type, weights.pitch),
                 std::min(weights.group, weights.depth),
                 weights.zps.type != data_type_t::undef};
+        plan.values.ahead = bytes_ahead(plan.values.pitch);
         return make_jit_weighted_sum(plan.values, cut.rows, cut.isa, plan.sum);
     });
 }

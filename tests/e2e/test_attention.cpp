@@ -148,8 +148,8 @@ attention_case_t choose_case(chooser_t &choose) {
     c.batches = choose.of<dim_t>({1, 2, 6});
     c.rows = choose.of<dim_t>({1, 2, 7, 33, 65});
     c.tokens = choose.of<dim_t>({1, 5, 33, 129, 300, 1100});
-    c.head = choose.of<dim_t>({1, 16, 40, 64, 80, 128});
-    c.cols = choose.of<dim_t>({1, 16, 40, 64, 80, 128});
+    c.head = choose.of<dim_t>({1, 5, 16, 40, 64, 80, 128});
+    c.cols = choose.of<dim_t>({1, 5, 16, 40, 64, 80, 128});
     c.type = choose.of<t>({t::f32, t::bf16, t::f16});
     c.wide_scores = choose.flag();
     c.casts_weights = choose.flag();

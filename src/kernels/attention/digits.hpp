@@ -27,6 +27,7 @@ struct digits_format_t {
     dim_t pitch = 0;                       // bytes from token to token
     int digits = 3;                        // 2 or 3
     bool has_zps = false;
+    dim_t ahead = 16 * 1024; // bytes, of what is prefetched
 
     /// Bytes of keys that meet one vector of each digit, or two of 4 bits.
     static constexpr dim_t chunk = 64;

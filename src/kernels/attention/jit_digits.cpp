@@ -15,10 +15,7 @@ using namespace Xbyak;
 namespace {
 
 constexpr size_t line = 64, all_tokens = digits_kernel_t::tokens_at_once;
-// Bytes of keys that are prefetched, so far before they are read that memory
-// has answered, and evenly over the work.
-constexpr size_t ahead = 16 * 1024;
-constexpr dim_t most_chunks = 8;
+constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024;
 
 using block_t = digits_kernel_t::block_t;
 
@@ -176,7 +173,7 @@ private:
         const size_t place = static_cast<size_t>(token * format_.pitch)
                              + static_cast<size_t>(chunk) * line;
         const bool is_short = (chunk + 1) * format_.chunk > format_.key_bytes();
-        prefetcht1(ptr[keys_ + place + ahead]);
+        prefetcht1(ptr[keys_ + place + static_cast<size_t>(format_.ahead)]);
         const Zmm key = keys[token * halves()];
         const Address at = ptr[keys_ + place];
         if (is_short) vmovdqu8(key | k_tail_ | T_z, at);
@@ -272,6 +269,10 @@ result_t make_jit_digits(const digits_format_t &format, dim_t rows, isa_t isa,
     if (format.chunks() > most_chunks)
         return refuse(text("a token has ", format.key_bytes(),
                 " bytes; expected ", most_chunks * format.chunk, " at most"));
+    // A short block's tokens are copied as they lie.
+    if (format.pitch > most_pitch)
+        return refuse(text("tokens lie ", format.pitch,
+                " bytes apart; expected ", most_pitch, " at most"));
     auto made = std::make_shared<jit_digits_t>();
     const result_t result = made->make(format, rows);
     if (result.ok()) kernel = std::move(made);

@@ -22,8 +22,6 @@ using block_t = weighted_sum_t::block_t;
 
 constexpr int lanes = 16, most_sums = 24, most_vectors = 8;
 constexpr size_t line = 64;
-// Bytes that are prefetched before they are read, evenly over the work.
-constexpr size_t ahead = 16 * 1024;
 
 // Vectors of columns that are summed together; 0 where none fit.
 int vectors_of(const weighted_values_t &values, dim_t rows) {
@@ -136,7 +134,7 @@ private:
 
     void token() {
         for (size_t place = 0; place < panel_bytes(); place += line)
-            prefetcht1(ptr[at_ + place + ahead]);
+            prefetcht1(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
         if (is_nibble()) {
             if (vectors_ == 8) load(raw_[0], ptr[at_]);
             else if (vectors_ == 4) vpmovzxwd(raw_[0], ptr[at_]);

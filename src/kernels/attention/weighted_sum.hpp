@@ -16,6 +16,7 @@ struct weighted_values_t {
     dim_t pitch = 0;                       // bytes from token to token
     dim_t cols = 0;                        // numbers of a token that are summed
     bool has_zp = false;
+    dim_t ahead = 16 * 1024; // bytes, of what is prefetched
 };
 
 /// sums = sum over tokens of weight * value, a few rows of weights at a time;
