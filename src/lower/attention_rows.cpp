@@ -9,8 +9,9 @@ namespace dnnl_dequant {
 namespace {
 
 // Rows whose scores, query and sums stay in a core's second cache beside the
-// keys and values of a block of tokens.
-constexpr dim_t most_rows = 48;
+// keys and values of a block of tokens: 512 rows by 512 tokens, eight heads on
+// one thread of a Zen 4, take 12.5 ms by 48 rows and 12.0 by 96.
+constexpr dim_t most_rows = 96;
 
 // A factor's batch at a place of the scores.
 size_t outer_at(const chain_t &factor, const dims_t &at) {
