@@ -89,9 +89,9 @@ private:
         const cache_place_t place
                 = place_of(cache, cached_, c_.tokens, numbers);
         const bool quantized = cache.type != t::undef;
-        const size_t src = add(quantized ? cache.type : c_.type, {},
-                quantized ? role_t::quantized : role_t::plain);
-        g_.ops.tensors[src].dims = place.tensor.dims;
+        const size_t src
+                = add(quantized ? cache.type : c_.type, place.tensor.dims,
+                        quantized ? role_t::quantized : role_t::plain);
         g_.ops.tensors[src].strides = place.tensor.strides;
         size_t value = quantized ? dequantize(cache, src, place) : src;
         value = bring(cache, value, numbers);
