@@ -173,14 +173,22 @@ private:
                     std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
 
-    // Of query and keys.
-    data_type_t multiplied_type() const {
-        const product_t scores {
-                attention_.query, attention_.keys, shape_, nullptr};
+    // Of the query and keys, or of weights, which have the query's type, and
+    // values.
+    data_type_t multiplied_type(const composition_t &factor) const {
+        const product_t product {attention_.query, factor, shape_, nullptr};
         const bool has_pairs
                 = has(isa_, isa_avx512_core_bf16)
-                  && narrow_type(scores, mode_) == data_type_t::bf16;
+                  && narrow_type(product, mode_) == data_type_t::bf16;
         return has_pairs ? data_type_t::bf16 : data_type_t::f32;
+    }
+
+    attention_cut_t cut_of(dim_t pitch, const composition_t &factor) const {
+        attention_cut_t cut {isa_, rows_.most, {}, tokens_, plan_.tile_pitch,
+                pitch, multiplied_type(factor)};
+        for (const auto &block : plan_.row_blocks)
+            cut.row_counts.insert(block.rows);
+        return cut;
     }
 
     // --- kernels
@@ -224,13 +232,10 @@ private:
         result_t result = make_query();
         if (result.ok() && plan_.head > 0)
             result = make_attention_keys(keys(),
-                    {isa_, rows_.most, tokens_, plan_.tile_pitch,
-                            multiplied_type()},
-                    plan_.keys);
+                    cut_of(plan_.tile_pitch, attention_.keys), plan_.keys);
         if (result.ok())
             result = make_attention_values(values(),
-                    {isa_, rows_.most, tokens_, plan_.cols_pitch},
-                    plan_.values);
+                    cut_of(plan_.cols_pitch, product_.weights), plan_.values);
         for (size_t p = 0; p < plan_.parts.size() && result.ok(); ++p)
             result = make_part(
                     attention_.parts[p].steps.chain, plan_.parts[p].steps);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "lower/blocks.hpp"
 #include "lower/lower.hpp"
 #include "lower/matmul_sizes.hpp"
+#include "lower/narrow_gemm.hpp"
 #include "lower/not_taken.hpp"
 
 namespace dnnl_dequant {
@@ -15,6 +17,7 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr const char *stream_name = "attention_stream";
+constexpr const char *narrow_name = "attention_narrow_blocks";
 constexpr const char *short_group = "the last group of values is shorter";
 
 // Keys or values as both ways see them.
@@ -29,13 +32,13 @@ public:
         , all_tokens_(chain.shape()[tokens]) {}
 
     // Where blocks of the chain lie, with a dst that is the block's own.
-    block_kernels_t places() const {
+    block_kernels_t places(data_type_t dst = data_type_t::f32) const {
         chain_t chain = chain_;
         chain.place_dst(dims_t(rank_, 0));
         auto outer = whole_axis(chain.operand_count());
         for (size_t d = 0; d + 2 < rank_; ++d)
             outer = combined_axis(outer, block_axis(chain, d, 1));
-        return block_kernels_t(operand_types(chain_, data_type_t::f32),
+        return block_kernels_t(operand_types(chain_, dst),
                 {outer, block_axis(chain, tokens_, cut_.tokens),
                         whole_axis(chain.operand_count())});
     }
@@ -49,15 +52,17 @@ public:
     }
 
     // Its rows `pitch` floats apart.
-    result_t block_problem(
-            size_t block, dim_t pitch, problem_t &problem) const {
+    result_t block_problem(size_t block, dim_t pitch, problem_t &problem,
+            data_type_t dst = data_type_t::f32) const {
         dims_t sizes(rank_, 1), strides(rank_, 0);
         sizes[rank_ - 2] = chain_.shape()[rank_ - 2];
         sizes[rank_ - 1] = chain_.shape()[rank_ - 1];
         sizes[tokens_] = tokens_of(block);
         strides[rank_ - 2] = pitch;
         strides[rank_ - 1] = 1;
-        return chain_.block(sizes).finish(strides, problem);
+        chain_t chain = chain_.block(sizes);
+        chain.set_type(dst);
+        return chain.finish(strides, problem);
     }
 
     result_t make_blocks(attention_blocks_t &plan) const {
@@ -73,6 +78,53 @@ public:
                 [&](size_t, size_t block, size_t, problem_t &problem) {
             return block_problem(block, cut_.pitch, problem);
         });
+    }
+
+    // One factor's rows are `depth` long, and as many f32 `pitch` apart.
+    result_t make_narrow(const std::set<dim_t> &depths,
+            const std::set<dim_t> &cols, dim_t pitch, bool accumulates,
+            attention_narrow_t &plan) const {
+        if (cut_.multiplied != data_type_t::bf16)
+            return refuse("query and numbers may not be rounded to bf16");
+        if (cut_.rows < least_narrow_rows)
+            return refuse(text("blocks have ", cut_.rows, " rows; expected ",
+                    least_narrow_rows, " or more"));
+        plan.pitch = cut_.pitch;
+        plan.depth = *depths.rbegin();
+        plan.cols = *cols.rbegin();
+        plan.src_pitch = round_up(plan.depth, dim_t(16));
+        std::vector<matmul_desc_t> shapes;
+        result_t result;
+        for (const dim_t rows : cut_.row_counts)
+            for (const dim_t depth : depths) {
+                for (const dim_t c : cols)
+                    for (const bool adds : {false, true})
+                        if (!adds || accumulates)
+                            shapes.push_back({cut_.multiplied, rows, depth, c,
+                                    plan.src_pitch, plan.pitch, plan.pitch,
+                                    adds});
+                plan.roundings.push_back({rows, depth, nullptr});
+                chain_t chain;
+                chain.begin(data_type_t::f32, {rows, depth}, {pitch, 1});
+                chain.set_type(cut_.multiplied);
+                problem_t problem;
+                result = chain.finish({plan.src_pitch, 1}, problem);
+                if (result.ok())
+                    result = choose_kernel(
+                            problem, cut_.isa, plan.roundings.back().kernel);
+                if (!result.ok()) return result;
+            }
+        result = make_narrow_gemm(shapes, plan.gemm);
+        if (!result.ok()) return result;
+        plan.kernels = places(cut_.multiplied);
+        return make_kernels(plan.kernels, cut_.isa,
+                [&](size_t, size_t block, size_t, problem_t &problem) {
+            return block_problem(block, cut_.pitch, problem, cut_.multiplied);
+        });
+    }
+
+    std::set<dim_t> token_counts() const {
+        return {tokens_of(0), tokens_of(block_count() - 1)};
     }
 
 private:
@@ -230,6 +282,12 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     if (result.ok()) product = make_keys_product(std::move(stream));
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
+    attention_narrow_t narrow;
+    result = factor.make_narrow(
+            {head}, factor.token_counts(), head, false, narrow);
+    if (result.ok()) product = make_keys_product(std::move(narrow));
+    if (result.is_final()) return result;
+    log_not_taken(narrow_name, result.reason);
     attention_blocks_t blocks;
     result = factor.make_blocks(blocks);
     if (result.ok()) product = make_keys_product(std::move(blocks));
@@ -264,8 +322,15 @@ result_t make_attention_values(const chain_t &values,
     if (result.ok()) product = make_values_product(stream);
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
+    const factor_t in_blocks(values, rank - 2, cut);
+    attention_narrow_t narrow;
+    result = in_blocks.make_narrow(
+            in_blocks.token_counts(), {cols}, cut.scores_pitch, true, narrow);
+    if (result.ok()) product = make_values_product(std::move(narrow));
+    if (result.is_final()) return result;
+    log_not_taken(narrow_name, result.reason);
     attention_blocks_t blocks;
-    result = factor_t(values, rank - 2, cut).make_blocks(blocks);
+    result = in_blocks.make_blocks(blocks);
     if (result.ok()) product = make_values_product(std::move(blocks));
     return result;
 }

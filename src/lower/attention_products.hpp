@@ -1,6 +1,8 @@
 #ifndef LOWER_ATTENTION_PRODUCTS_HPP
 #define LOWER_ATTENTION_PRODUCTS_HPP
 
+#include <set>
+
 #include "kernels/attention/products.hpp"
 #include "problem/chain.hpp"
 
@@ -9,9 +11,12 @@ namespace dnnl_dequant {
 /// What both products of attention are cut into.
 struct attention_cut_t {
     isa_t isa;
-    dim_t rows;   // of the largest block
-    dim_t tokens; // of a block, all but the last
-    dim_t pitch;  // floats from row to row of scores, or of the result
+    dim_t rows; // of the largest block
+    /// Of all blocks, each once.
+    std::set<dim_t> row_counts;
+    dim_t tokens;       // of a block, all but the last
+    dim_t scores_pitch; // floats from row to row
+    dim_t pitch;        // the same of the result, or of scores
     /// What both factors may be rounded to, f32 or bf16.
     data_type_t multiplied = data_type_t::f32;
 };

@@ -4,6 +4,7 @@
 #include "base/isa.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "match/match.hpp"
+#include "primitives/matmul.hpp"
 #include "upstream/declarations.hpp"
 
 namespace dnnl_dequant {
@@ -24,6 +25,10 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
 /// @returns unimplemented with the reason where oneDNN has none, out_of_memory.
 result_t make_narrow_gemm(data_type_t type, const product_blocks_t &blocks,
         dim_t src_pitch, std::shared_ptr<const narrow_gemm_t> &gemm);
+
+/// The same for shapes that are given, all of one type.
+result_t make_narrow_gemm(const std::vector<matmul_desc_t> &shapes,
+        std::shared_ptr<const narrow_gemm_t> &gemm);
 
 } // namespace dnnl_dequant
 

@@ -113,7 +113,7 @@ dim_t attention_kernel_t::partial_floats() const {
 }
 
 // A unit is a split of a block of rows.
-void attention_kernel_t::run_unit(const stage_memory_t &memory, dim_t unit,
+status_t attention_kernel_t::run_unit(const stage_memory_t &memory, dim_t unit,
         bool is_first) const noexcept {
     const auto row_block = static_cast<size_t>(unit / splits());
     const auto split = static_cast<size_t>(unit % splits());
@@ -132,24 +132,30 @@ void attention_kernel_t::run_unit(const stage_memory_t &memory, dim_t unit,
     if (split == 0 || is_first) load_query(memory, row_block, own);
     const size_t all = plan_.token_blocks.size();
     const size_t many = splits() > 1 ? plan_.blocks_a_split : all;
-    attend(memory, row_block, split * many, std::min(split * many + many, all),
-            own);
-    if (splits() == 1) store(memory, row_block, own);
+    const status_t status = attend(memory, row_block, split * many,
+            std::min(split * many + many, all), own);
+    if (status == status_t::success && splits() == 1)
+        store(memory, row_block, own);
+    return status;
 }
 
-void attention_kernel_t::attend(const stage_memory_t &memory, size_t row_block,
-        size_t begin, size_t end, const memory_t &own) const noexcept {
+status_t attention_kernel_t::attend(const stage_memory_t &memory,
+        size_t row_block, size_t begin, size_t end,
+        const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
     std::fill_n(own.maxima, rows, -infinity);
     std::fill_n(own.totals, rows, 0.f);
     bool is_first = true;
     for (size_t block = begin; block < end; ++block) {
         if (counts_for_nothing(memory, row_block, block, own)) continue;
-        compute_scores(memory, row_block, block, own);
-        weigh(memory, row_block, block, is_first, own);
+        status_t status = compute_scores(memory, row_block, block, own);
+        if (status == status_t::success)
+            status = weigh(memory, row_block, block, is_first, own);
+        if (status != status_t::success) return status;
         is_first = false;
     }
     if (is_first) std::fill_n(own.sums, rows * plan_.cols_pitch, 0.f);
+    return status_t::success;
 }
 
 attention_tile_t attention_kernel_t::tile_of(size_t row_block,
@@ -169,16 +175,18 @@ void attention_kernel_t::load_query(const stage_memory_t &memory,
     plan_.keys->begin(own.query, plan_.row_blocks[row_block].rows, own.keys);
 }
 
-void attention_kernel_t::compute_scores(const stage_memory_t &memory,
+status_t attention_kernel_t::compute_scores(const stage_memory_t &memory,
         size_t row_block, size_t token_block,
         const memory_t &own) const noexcept {
     const auto &rows = plan_.row_blocks[row_block];
     if (plan_.head == 0)
         std::fill_n(own.tile, rows.rows * plan_.tile_pitch, 0.f);
-    else
-        plan_.keys->run(memory.buffers + plan_.keys_operands.first,
-                tile_of(row_block, token_block, rows.keys, own), own.query,
-                own.keys);
+    else if (const status_t status
+             = plan_.keys->run(memory.buffers + plan_.keys_operands.first,
+                     tile_of(row_block, token_block, rows.keys, own), own.query,
+                     own.keys);
+            status != status_t::success)
+        return status;
     std::array<void *, max_operands> at {};
     for (const attention_part_t &part : plan_.parts) {
         if (part.steps.operand_count() > 0) {
@@ -191,6 +199,7 @@ void attention_kernel_t::compute_scores(const stage_memory_t &memory,
         if (part.mask.kind != attention_mask_t::kind_t::none)
             apply_mask(memory, part.mask, row_block, token_block, own.tile);
     }
+    return status_t::success;
 }
 
 // The last token that counts for a row, by a causal mask.
@@ -264,8 +273,9 @@ bool attention_kernel_t::counts_for_nothing(const stage_memory_t &memory,
 
 // Adds a block of tokens: scores become e^(score - maximum), and multiply the
 // values.
-void attention_kernel_t::weigh(const stage_memory_t &memory, size_t row_block,
-        size_t token_block, bool is_first, const memory_t &own) const noexcept {
+status_t attention_kernel_t::weigh(const stage_memory_t &memory,
+        size_t row_block, size_t token_block, bool is_first,
+        const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
     const dim_t tokens = plan_.token_blocks[token_block];
     for (dim_t r = 0; r < rows; ++r) {
@@ -284,11 +294,11 @@ void attention_kernel_t::weigh(const stage_memory_t &memory, size_t row_block,
     plan_.exp.run({row_block, token_block, 0}, at.data());
     for (dim_t r = 0; r < rows; ++r)
         own.totals[r] += sum_of(own.tile + r * plan_.tile_pitch, tokens);
-    if (plan_.values)
-        plan_.values->run(memory.buffers + plan_.values_operands.first,
-                tile_of(row_block, token_block,
-                        plan_.row_blocks[row_block].values, own),
-                own.sums, plan_.cols_pitch, !is_first, own.values);
+    if (!plan_.values) return status_t::success;
+    return plan_.values->run(memory.buffers + plan_.values_operands.first,
+            tile_of(row_block, token_block, plan_.row_blocks[row_block].values,
+                    own),
+            own.sums, plan_.cols_pitch, !is_first, own.values);
 }
 
 void attention_kernel_t::store_stats(const stage_memory_t &memory,
@@ -375,9 +385,11 @@ workload_t make_workload(
     workload.scratch.own = 4 * attention->places_.end;
     workload.stages.push_back({blocks * splits, threads, true,
             [attention](const stage_memory_t &memory, dim_t begin, dim_t end) {
-        for (dim_t unit = begin; unit < end; ++unit)
-            attention->run_unit(memory, unit, unit == begin);
-        return status_t::success;
+        status_t status = status_t::success;
+        for (dim_t unit = begin; unit < end && status == status_t::success;
+                ++unit)
+            status = attention->run_unit(memory, unit, unit == begin);
+        return status;
     }});
     if (splits == 1) return workload;
     workload.scratch.shared = 4 * blocks * splits * attention->partial_floats();

@@ -102,20 +102,20 @@ private:
     dim_t splits() const;
     dim_t partial_floats() const;
     /// @param is_first of those that a thread runs, one behind the other
-    void run_unit(const stage_memory_t &memory, dim_t unit,
+    status_t run_unit(const stage_memory_t &memory, dim_t unit,
             bool is_first) const noexcept;
     void join_splits(const stage_memory_t &memory, dim_t block) const noexcept;
     attention_tile_t tile_of(size_t row_block, size_t token_block, size_t outer,
             const memory_t &own) const noexcept;
-    void attend(const stage_memory_t &memory, size_t row_block, size_t begin,
-            size_t end, const memory_t &own) const noexcept;
+    status_t attend(const stage_memory_t &memory, size_t row_block,
+            size_t begin, size_t end, const memory_t &own) const noexcept;
     void load_query(const stage_memory_t &memory, size_t row_block,
             const memory_t &own) const noexcept;
-    void compute_scores(const stage_memory_t &memory, size_t row_block,
+    status_t compute_scores(const stage_memory_t &memory, size_t row_block,
             size_t token_block, const memory_t &own) const noexcept;
     void apply_mask(const stage_memory_t &memory, const attention_mask_t &mask,
             size_t row_block, size_t token_block, float *tile) const noexcept;
-    void weigh(const stage_memory_t &memory, size_t row_block,
+    status_t weigh(const stage_memory_t &memory, size_t row_block,
             size_t token_block, bool is_first,
             const memory_t &own) const noexcept;
     bool counts_for_nothing(const stage_memory_t &memory, size_t row_block,

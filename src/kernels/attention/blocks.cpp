@@ -35,7 +35,7 @@ public:
                 scratch);
     }
 
-    void run(void *const *buffers, const attention_tile_t &tile,
+    status_t run(void *const *buffers, const attention_tile_t &tile,
             const float * /*query*/, float *scratch) const noexcept override {
         float *const keys = scratch + packed_floats(tile.rows);
         const auto at = with_dst(plan_.kernels, buffers, keys);
@@ -50,6 +50,7 @@ public:
         block.cols = round_up(tile.tokens, plan_.gemm->panel());
         block.depth = plan_.depth;
         plan_.gemm->run(block);
+        return status_t::success;
     }
 
 private:
@@ -70,8 +71,8 @@ public:
         return values_floats() + rows * plan_.depth;
     }
 
-    void run(void *const *buffers, const attention_tile_t &tile, float *sums,
-            dim_t sums_pitch, bool accumulates,
+    status_t run(void *const *buffers, const attention_tile_t &tile,
+            float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept override {
         const auto at = with_dst(plan_.kernels, buffers, scratch);
         plan_.kernels.run({tile.outer, tile.block, 0}, at.data());
@@ -89,6 +90,7 @@ public:
         block.depth = tile.tokens;
         block.accumulates = accumulates;
         plan_.gemm->run(block);
+        return status_t::success;
     }
 
 private:

@@ -121,7 +121,7 @@ public:
                     places.rows[r]);
     }
 
-    void run(void *const *buffers, const attention_tile_t &tile,
+    status_t run(void *const *buffers, const attention_tile_t &tile,
             const float * /*query*/, float *scratch) const noexcept override {
         const places_t places = places_in(scratch, tile.rows);
         plan_.load(plan_.scales, buffers, tile, places.scales);
@@ -139,6 +139,7 @@ public:
                 run_tokens(keys, tile, places, row, rows, tile.tokens - at_once,
                         1);
         });
+        return status_t::success;
     }
 
 private:

@@ -9,6 +9,7 @@
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/narrow_gemm.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,7 +36,8 @@ public:
             = 0;
     /// tile.scores = query * keys. Writes whole panels of columns.
     /// @param buffers of the keys
-    virtual void run(void *const *buffers, const attention_tile_t &tile,
+    /// @returns what oneDNN says where it multiplies.
+    virtual status_t run(void *const *buffers, const attention_tile_t &tile,
             const float *query, float *scratch) const noexcept
             = 0;
 };
@@ -49,7 +51,8 @@ public:
     /// sums = tile.scores * values, or that much more; rows of `sums_pitch`
     /// floats.
     /// @param buffers of the values
-    virtual void run(void *const *buffers, const attention_tile_t &tile,
+    /// @returns what oneDNN says where it multiplies.
+    virtual status_t run(void *const *buffers, const attention_tile_t &tile,
             float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept
             = 0;
@@ -67,6 +70,27 @@ std::shared_ptr<const keys_product_t> make_keys_product(
         attention_blocks_t plan);
 std::shared_ptr<const values_product_t> make_values_product(
         attention_blocks_t plan);
+
+/// The same in 16 bits, which oneDNN's matmul primitive multiplies.
+struct attention_narrow_t {
+    /// Rows of the query or of weights become 16 bits: for every number of rows
+    /// and columns that there is.
+    struct rounding_t {
+        dim_t rows, cols;
+        std::shared_ptr<const kernel_t> kernel;
+    };
+
+    std::shared_ptr<const narrow_gemm_t> gemm;
+    block_kernels_t kernels; // outer, block of tokens; dst is the block's own
+    std::vector<rounding_t> roundings;
+    dim_t pitch = 0;           // of a block, in elements
+    dim_t src_pitch = 0;       // of rounded rows
+    dim_t depth = 0, cols = 0; // of the largest block
+};
+std::shared_ptr<const keys_product_t> make_keys_product(
+        attention_narrow_t plan);
+std::shared_ptr<const values_product_t> make_values_product(
+        attention_narrow_t plan);
 
 /// Blocks of integer keys or values as they lie, a token's numbers side by
 /// side. Each token has a scale and a zero point for every group of its

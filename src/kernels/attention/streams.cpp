@@ -39,7 +39,7 @@ public:
         }
     }
 
-    void run(void *const *buffers, const attention_tile_t &tile,
+    status_t run(void *const *buffers, const attention_tile_t &tile,
             const float * /*query*/, float *scratch) const noexcept override {
         gemv_t::block_t block {};
         block.scales = scratch;
@@ -56,6 +56,7 @@ public:
         block.cols = tile.tokens;
         void *const at[] = {plan_.numbers_of(buffers, tile)};
         plan_.gemv[plan_.shape_of(tile)]->run(at, block);
+        return status_t::success;
     }
 
 private:

@@ -27,8 +27,8 @@ public:
                + rows * (row_floats() + cols_floats()) + more_floats(rows);
     }
 
-    void run(void *const *buffers, const attention_tile_t &tile, float *sums,
-            dim_t sums_pitch, bool accumulates,
+    status_t run(void *const *buffers, const attention_tile_t &tile,
+            float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept final;
 
 protected:
@@ -86,9 +86,9 @@ float scaled_values_t::weigh(const float *weights, const float *scales,
     return sums[0];
 }
 
-void scaled_values_t::run(void *const *buffers, const attention_tile_t &tile,
-        float *sums, dim_t sums_pitch, bool accumulates,
-        float *scratch) const noexcept {
+status_t scaled_values_t::run(void *const *buffers,
+        const attention_tile_t &tile, float *sums, dim_t sums_pitch,
+        bool accumulates, float *scratch) const noexcept {
     float *const scales = scratch;
     float *const zps = scales + numbers_.parameter_floats();
     float *const weights = zps + numbers_.parameter_floats();
@@ -121,6 +121,7 @@ void scaled_values_t::run(void *const *buffers, const attention_tile_t &tile,
                 to[c] += from[c] - less;
         }
     }
+    return status_t::success;
 }
 
 class stream_values_t final : public scaled_values_t {
