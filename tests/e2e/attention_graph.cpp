@@ -69,9 +69,9 @@ private:
 
     chain_node_t &last() { return g_.ops.nodes.back(); }
 
-    size_t add(t type, const dims_t &dims, role_t role, dim_t gap = 0) {
-        g_.ops.tensors.push_back(
-                {type, dims, support::padded_strides(dims, gap)});
+    size_t add(t type, dims_t dims, role_t role, dim_t gap = 0) {
+        dims_t strides = support::padded_strides(dims, gap);
+        g_.ops.tensors.push_back({type, std::move(dims), std::move(strides)});
         g_.roles.push_back(role);
         return g_.roles.size() - 1;
     }
