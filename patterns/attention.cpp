@@ -283,7 +283,11 @@ private:
         part().chain.set_type(data_type_t::f32);
         part().ops.push_back(&op);
         begin_part();
-        part().chain.set_type(type_of(op.outputs[0]));
+        // Scores and fill that have the type already are not rounded again.
+        const data_type_t type = type_of(op.outputs[0]);
+        if (type_of(scope_.known(op.inputs[link.value])) != type
+                || type_of(fill) != type)
+            part().chain.set_type(type);
         return {};
     }
 
