@@ -2,6 +2,7 @@
 // each factory refuses, and plain C++ serves.
 
 #include "kernels/attention/digits.hpp"
+#include "kernels/attention/softmax_rows.hpp"
 #include "kernels/attention/weighted_sum.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
@@ -46,6 +47,10 @@ result_t make_jit_digits(const digits_format_t &, dim_t, isa_t,
 
 result_t make_jit_weighted_sum(const weighted_values_t &, dim_t, isa_t,
         std::shared_ptr<const weighted_sum_t> &) {
+    return refuse_machine();
+}
+
+result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {
     return refuse_machine();
 }
 

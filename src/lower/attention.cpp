@@ -13,6 +13,7 @@
 #include "lower/blocks.hpp"
 #include "lower/matmul_sizes.hpp"
 #include "lower/narrow_gemm.hpp"
+#include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
 
 namespace dnnl_dequant {
@@ -239,7 +240,7 @@ private:
         for (size_t p = 0; p < plan_.parts.size() && result.ok(); ++p)
             result = make_part(
                     attention_.parts[p].steps.chain, plan_.parts[p].steps);
-        if (result.ok()) result = make_exp();
+        if (result.ok()) result = make_softmax();
         return result.ok() ? make_result() : result;
     }
 
@@ -283,36 +284,10 @@ private:
         });
     }
 
-    // e^(score + what is added to its row), in place.
-    result_t make_exp() {
-        axis_t rows, tokens;
-        std::vector<dim_t> seen;
-        for (const auto &block : plan_.row_blocks) {
-            const auto at = std::find(seen.begin(), seen.end(), block.rows);
-            rows.shapes.push_back(static_cast<size_t>(at - seen.begin()));
-            if (at == seen.end()) seen.push_back(block.rows);
-        }
-        for (const dim_t block : plan_.token_blocks)
-            tokens.shapes.push_back(block != plan_.token_blocks[0]);
-        rows.offsets.assign(rows.shapes.size() * 3, 0);
-        tokens.offsets.assign(tokens.shapes.size() * 3, 0);
-        rows.shape_count = seen.size();
-        tokens.shape_count = 2;
-        plan_.exp
-                = block_kernels_t(std::vector<data_type_t>(3, data_type_t::f32),
-                        {rows, tokens, whole_axis(3)});
-        return make_kernels(plan_.exp, isa_,
-                [&](size_t row, size_t block, size_t, problem_t &problem) {
-            const dims_t sizes {
-                    plan_.row_blocks[row].rows, plan_.token_blocks[block]};
-            const dims_t tile {plan_.tile_pitch, 1};
-            chain_t chain;
-            chain.begin(data_type_t::f32, sizes, tile);
-            const result_t result = chain.apply(
-                    step_kind_t::add, {data_type_t::f32, {{1, 1}, {0, 1}}});
-            chain.apply(function_t::exp);
-            return result.ok() ? chain.finish(tile, problem) : result;
-        });
+    result_t make_softmax() {
+        plan_.softmax = make_portable_softmax_rows();
+        return or_another(
+                "jit_softmax_rows", make_jit_softmax_rows(isa_, plan_.softmax));
     }
 
     result_t make_result() {

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/attention/digits.hpp"
+#include "kernels/attention/softmax_rows.hpp"
 #include "kernels/attention/weighted_sum.hpp"
 #include "kernels/generated_code.hpp"
 #include "kernels/matmul/gemm.hpp"
@@ -144,6 +145,11 @@ void hash_products(code_hashes_t &hashes) {
 }
 
 void hash_attention(code_hashes_t &hashes) {
+    for (const isa_t isa : {isa_avx2, isa_avx512_core})
+        note_generated(hashes, text("softmax rows ", name_of(isa)), [&] {
+            std::shared_ptr<const softmax_rows_t> softmax;
+            (void)make_jit_softmax_rows(isa, softmax);
+        });
     for (const t type : weight_types)
         for (const dim_t head : {16, 64, 96, 128, 256}) {
             const dim_t bytes = bytes_of(type, head);

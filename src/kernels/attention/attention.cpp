@@ -18,39 +18,6 @@ constexpr float vanishes_from = 104.f;
 constexpr dim_t products_per_thread = 256 * 1024;
 constexpr dim_t floats_a_line = 16;
 
-// Compilers make vectors of as many parts.
-constexpr dim_t parts = 16;
-
-// The largest number; NaN is none. -infinity where there is none.
-float max_of(const float *values, dim_t count) {
-    std::array<float, parts> most;
-    most.fill(-infinity);
-    dim_t i = 0;
-    for (; i + parts <= count; i += parts)
-        for (dim_t p = 0; p < parts; ++p) {
-            const auto at = static_cast<size_t>(p);
-            most[at] = most[at] < values[i + p] ? values[i + p] : most[at];
-        }
-    for (; i < count; ++i)
-        most[0] = std::max(most[0], values[i]);
-    return *std::max_element(most.begin(), most.end());
-}
-
-// The same order of additions on every machine.
-float sum_of(const float *values, dim_t count) {
-    std::array<float, parts> sums {};
-    dim_t i = 0;
-    for (; i + parts <= count; i += parts)
-        for (dim_t p = 0; p < parts; ++p)
-            sums[static_cast<size_t>(p)] += values[i + p];
-    for (; i < count; ++i)
-        sums[0] += values[i];
-    for (size_t half = parts / 2; half > 0; half /= 2)
-        for (size_t p = 0; p < half; ++p)
-            sums[p] += sums[p + half];
-    return sums[0];
-}
-
 void scale(float *values, dim_t count, float by) {
     for (dim_t i = 0; i < count; ++i)
         values[i] *= by;
@@ -65,9 +32,9 @@ float correction(float before, float after) {
 
 struct attention_kernel_t::memory_t {
     float *query, *keys, *values, *tile, *sums;
-    // One a row: the largest score so far, the sum of e^(score - maximum), and
-    // -maximum as it is added.
-    float *maxima, *totals, *shifts;
+    // One a row: the largest score so far, the sum of e^(score - maximum), what
+    // is added to its scores, and what a block of tokens gives.
+    float *maxima, *totals, *shifts, *of_block;
 };
 
 attention_kernel_t::attention_kernel_t(attention_plan_t plan)
@@ -98,6 +65,7 @@ attention_kernel_t::attention_kernel_t(attention_plan_t plan)
     places_.maxima = take(most_rows_);
     places_.totals = take(most_rows_);
     places_.shifts = take(most_rows_);
+    places_.of_block = take(most_rows_);
     places_.end = at;
 }
 
@@ -120,8 +88,8 @@ status_t attention_kernel_t::run_unit(const stage_memory_t &memory, dim_t unit,
     auto *const base = static_cast<float *>(memory.own);
     memory_t own {base + places_.query, base + places_.keys,
             base + places_.values, base + places_.tile, base + places_.sums,
-            base + places_.maxima, base + places_.totals,
-            base + places_.shifts};
+            base + places_.maxima, base + places_.totals, base + places_.shifts,
+            base + places_.of_block};
     if (splits() > 1) {
         own.sums
                 = static_cast<float *>(memory.shared) + unit * partial_floats();
@@ -278,10 +246,12 @@ status_t attention_kernel_t::weigh(const stage_memory_t &memory,
         const memory_t &own) const noexcept {
     const dim_t rows = plan_.row_blocks[row_block].rows;
     const dim_t tokens = plan_.token_blocks[token_block];
+    const softmax_rows_t::block_t block {
+            own.tile, plan_.tile_pitch, rows, tokens};
+    plan_.softmax->find_largest(block, own.of_block);
     for (dim_t r = 0; r < rows; ++r) {
         const float before = own.maxima[r];
-        const float after = std::max(
-                before, max_of(own.tile + r * plan_.tile_pitch, tokens));
+        const float after = std::max(before, own.of_block[r]);
         const float by = correction(before, after);
         own.maxima[r] = after;
         // Of nothing but -infinity all are e^-infinity.
@@ -290,10 +260,9 @@ status_t attention_kernel_t::weigh(const stage_memory_t &memory,
         if (!is_first && by != 1.f)
             scale(own.sums + r * plan_.cols_pitch, plan_.cols, by);
     }
-    std::array<void *, 3> at {own.tile, own.shifts, own.tile};
-    plan_.exp.run({row_block, token_block, 0}, at.data());
+    plan_.softmax->weigh(block, own.shifts, own.of_block);
     for (dim_t r = 0; r < rows; ++r)
-        own.totals[r] += sum_of(own.tile + r * plan_.tile_pitch, tokens);
+        own.totals[r] += own.of_block[r];
     if (!plan_.values) return status_t::success;
     return plan_.values->run(memory.buffers + plan_.values_operands.first,
             tile_of(row_block, token_block, plan_.row_blocks[row_block].values,

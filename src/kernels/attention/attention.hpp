@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/attention/products.hpp"
+#include "kernels/attention/softmax_rows.hpp"
 #include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
@@ -63,8 +64,7 @@ struct attention_plan_t {
     std::shared_ptr<const values_product_t> values;
     block_kernels_t query; // row block; to dense rows of f32
     std::vector<attention_part_t> parts;
-    /// e^(score + operand 1's row), in place: row block, token block.
-    block_kernels_t exp;
+    std::shared_ptr<const softmax_rows_t> softmax;
     block_kernels_t result; // row block; operand 0 is the sums
 
     /// Of each row ln(sum of e^score), f32, where it is asked for: the operand,
@@ -95,7 +95,8 @@ public:
 private:
     // Floats of a thread's own memory, one behind the other.
     struct places_t {
-        dim_t query, keys, values, tile, sums, maxima, totals, shifts, end;
+        dim_t query, keys, values, tile, sums, maxima, totals, shifts, of_block,
+                end;
     };
     struct memory_t;
 

@@ -235,6 +235,12 @@ program_t make_function(const step_t &step) {
     return builder.take();
 }
 
+program_t make_exp() {
+    builder_t builder;
+    builder.exp(builder_t::r0, builder_t::r1, builder_t::r2);
+    return builder.take();
+}
+
 float evaluate(const program_t &program, float x) {
     std::array<float, program_registers> r {x};
     const auto at = [&r](int index) -> float & {

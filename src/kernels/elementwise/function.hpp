@@ -43,6 +43,9 @@ constexpr int program_registers = 4;
 /// Of a step that is no function: empty.
 program_t make_function(const step_t &step);
 
+/// e^x
+program_t make_exp();
+
 /// Runs the program in plain C++.
 float evaluate(const program_t &program, float x);
 

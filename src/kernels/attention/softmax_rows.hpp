@@ -1,0 +1,50 @@
+#ifndef KERNELS_ATTENTION_SOFTMAX_ROWS_HPP
+#define KERNELS_ATTENTION_SOFTMAX_ROWS_HPP
+
+#include <memory>
+
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// The two passes of an online softmax over rows of scores. All
+/// implementations give the same bits.
+class softmax_rows_t {
+public:
+    /// Numbers that are added up side by side: number i of a row belongs to
+    /// sum i % lanes, and the sums are added up by halves.
+    static constexpr dim_t lanes = 16;
+
+    /// `rows` by `tokens` scores, more than 0, `pitch` floats from row to row.
+    /// Behind each row there is memory up to a multiple of `lanes`, whose
+    /// contents do not count and may change.
+    struct block_t {
+        float *scores;
+        dim_t pitch, rows, tokens;
+    };
+
+    virtual ~softmax_rows_t() = default;
+    virtual const char *name() const = 0;
+
+    /// largest[r] = the largest score of the row that is a number, -infinity if
+    /// there is none.
+    virtual void find_largest(
+            const block_t &block, float *largest) const noexcept
+            = 0;
+    /// score = e^(score + shifts[r]), sums[r] = what the row adds up to.
+    virtual void weigh(const block_t &block, const float *shifts,
+            float *sums) const noexcept
+            = 0;
+};
+
+std::shared_ptr<const softmax_rows_t> make_portable_softmax_rows();
+
+/// Unimplemented without AVX2.
+result_t make_jit_softmax_rows(
+        isa_t isa, std::shared_ptr<const softmax_rows_t> &softmax);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,152 @@
+// The generated passes of the softmax against the plain ones, bit for bit, and
+// those against f64; pages behind the last row fault.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/convert.hpp"
+#include "kernels/attention/softmax_rows.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/random.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using support::guarded_buffer_t;
+
+constexpr dim_t lanes = softmax_rows_t::lanes;
+
+// Rows of scores that end where the last one's whole lanes do.
+struct rows_t {
+    dim_t rows, tokens, pitch;
+    guarded_buffer_t scores;
+
+    rows_t(dim_t row_count, dim_t token_count, dim_t gap)
+        : rows(row_count)
+        , tokens(token_count)
+        , pitch(round_up(tokens, lanes) + gap)
+        , scores(static_cast<size_t>(rows * pitch - gap) * sizeof(float)) {}
+
+    float *row(dim_t r) const {
+        return static_cast<float *>(scores.data()) + r * pitch;
+    }
+    softmax_rows_t::block_t block() const {
+        return {row(0), pitch, rows, tokens};
+    }
+};
+
+float any_score(support::random_t &random) {
+    constexpr float odd[]
+            = {NAN, INFINITY, -INFINITY, 0.f, -0.f, 1e30f, -1e30f, 1e-40f};
+    const auto which = random.between(0, 60);
+    if (which < 8) return odd[which];
+    return static_cast<float>(random.between(-100000, 100000)) / 1024;
+}
+
+// Behind the tokens there are numbers that do not count.
+void fill(const rows_t &to, support::random_t &random, bool is_odd) {
+    for (dim_t r = 0; r < to.rows; ++r)
+        for (dim_t t = 0; t < round_up(to.tokens, lanes); ++t) {
+            float &score = to.row(r)[t];
+            if (t >= to.tokens) score = t % 2 == 0 ? 1e38f : NAN;
+            else if (is_odd) score = any_score(random);
+            else score = static_cast<float>(random.between(-9000, 9000)) / 1024;
+        }
+}
+
+void expect_same(const std::vector<float> &x, const std::vector<float> &y,
+        const std::string &what) {
+    for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_TRUE(std::memcmp(&x[i], &y[i], sizeof(float)) == 0
+                    || (std::isnan(x[i]) && std::isnan(y[i])))
+                << what << " of row " << i << ": " << x[i] << ", plain "
+                << y[i];
+}
+
+void compare(const softmax_rows_t &generated, dim_t rows, dim_t tokens,
+        dim_t gap, bool is_odd) {
+    support::random_t random(static_cast<uint64_t>(tokens * 10 + rows));
+    const rows_t ours(rows, tokens, gap), plain(rows, tokens, gap);
+    fill(ours, random, is_odd);
+    std::memcpy(plain.scores.data(), ours.scores.data(), ours.scores.size());
+    const auto reference = make_portable_softmax_rows();
+    const auto count = static_cast<size_t>(rows);
+    std::vector<float> found(count), expected(count), shifts(count);
+    generated.find_largest(ours.block(), found.data());
+    reference->find_largest(plain.block(), expected.data());
+    expect_same(found, expected, "largest");
+    for (size_t r = 0; r < count; ++r)
+        shifts[r] = std::isfinite(found[r]) ? -found[r] : 0.f;
+    generated.weigh(ours.block(), shifts.data(), found.data());
+    reference->weigh(plain.block(), shifts.data(), expected.data());
+    expect_same(found, expected, "sum");
+    for (dim_t r = 0; r < rows; ++r)
+        expect_same({ours.row(r), ours.row(r) + tokens},
+                {plain.row(r), plain.row(r) + tokens}, "weights");
+}
+
+#if defined(__x86_64__)
+TEST(softmax_rows, are_the_same_by_every_instruction_set) {
+    for (const isa_t isa : {isa_avx2, isa_avx512_core}) {
+        if (!has(isa_of_machine(), isa)) continue;
+        std::shared_ptr<const softmax_rows_t> generated;
+        ASSERT_TRUE(make_jit_softmax_rows(isa, generated).ok());
+        for (dim_t tokens = 1; tokens <= 70; ++tokens)
+            for (const dim_t rows : {1, 2, 5})
+                for (const bool is_odd : {false, true}) {
+                    compare(*generated, rows, tokens, rows * 3, is_odd);
+                    if (HasFatalFailure()) return;
+                }
+        compare(*generated, 3, 512, 0, false);
+    }
+}
+#endif
+
+TEST(softmax_rows, are_refused_without_avx2) {
+    std::shared_ptr<const softmax_rows_t> generated;
+    EXPECT_FALSE(make_jit_softmax_rows(isa_none, generated).ok());
+}
+
+TEST(softmax_rows, give_what_f64_does) {
+    support::random_t random(7);
+    const auto softmax = make_portable_softmax_rows();
+    for (const dim_t tokens : {1, 15, 16, 17, 100}) {
+        const rows_t rows(2, tokens, 16);
+        fill(rows, random, false);
+        const std::vector<float> scores(rows.row(1), rows.row(1) + tokens);
+        float largest[2], sums[2];
+        softmax->find_largest(rows.block(), largest);
+        EXPECT_EQ(largest[1], *std::max_element(scores.begin(), scores.end()));
+        const float shifts[] = {-largest[0], -largest[1]};
+        softmax->weigh(rows.block(), shifts, sums);
+        double sum = 0;
+        for (size_t t = 0; t < scores.size(); ++t) {
+            const double weight = std::exp(double(scores[t]) - largest[1]);
+            EXPECT_NEAR(rows.row(1)[t], weight, 2e-7);
+            sum += weight;
+        }
+        EXPECT_NEAR(sums[1], sum, 1e-6 * sum);
+    }
+}
+
+// Of NaN and -infinity alone there is none.
+TEST(softmax_rows, pass_over_what_is_no_number) {
+    const auto softmax = make_portable_softmax_rows();
+    const rows_t rows(2, 3, 0);
+    for (dim_t t = 0; t < 3; ++t)
+        rows.row(0)[t] = rows.row(1)[t] = t == 1 ? NAN : -INFINITY;
+    rows.row(1)[2] = -5;
+    float largest[2];
+    softmax->find_largest(rows.block(), largest);
+    EXPECT_EQ(largest[0], -INFINITY);
+    EXPECT_EQ(largest[1], -5);
+}
+
+} // namespace
+
+} // namespace dnnl_dequant
