@@ -8,11 +8,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Rows whose scores, query and sums stay in a core's second cache beside the
-// keys and values of a block of tokens: 512 rows by 512 tokens, eight heads on
-// one thread of a Zen 4, take 12.5 ms by 48 rows and 12.0 by 96.
-constexpr dim_t most_rows = 96;
-
 // A factor's batch at a place of the scores.
 size_t outer_at(const chain_t &factor, const dims_t &at) {
     const size_t rank = at.size() + 1;
@@ -44,7 +39,7 @@ bool cuts_parts_evenly(const attention_t &attention, size_t d, dim_t size) {
 }
 
 attention_rows_t cut_attention_rows(const attention_t &attention,
-        const chain_t &values, const chain_t &stored) {
+        const chain_t &values, const chain_t &stored, dim_t most_rows) {
     const dims_t &shape = attention.scores;
     const chain_t &query = attention.query.chain, &keys = attention.keys.chain;
     const size_t rank = shape.size();

@@ -24,7 +24,7 @@ struct attention_rows_t {
 
 /// @param stored What becomes of the result, in the product's dimensions.
 attention_rows_t cut_attention_rows(const attention_t &attention,
-        const chain_t &values, const chain_t &stored);
+        const chain_t &values, const chain_t &stored, dim_t most_rows);
 
 /// True where blocks of `size` indices along dimension d of the scores look
 /// alike to all that becomes of them.
