@@ -3,7 +3,7 @@
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
-#include "kernels/attention/weighted_sum.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/matmul/gemm.hpp"

@@ -144,6 +144,8 @@ result_t describe_block(
     if (result.ok()) result = describe_weights(problem, head, tokens, weights);
     if (result.ok() && !weights.by_column)
         return refuse("a token's numbers are not side by side");
+    if (result.ok() && weights.col_group > 1)
+        return refuse("tokens share scales or zero points");
     return result;
 }
 

@@ -70,6 +70,26 @@ result_t make_parameters(const product_cut_t &cut,
     });
 }
 
+// Those of groups of columns, all at once.
+result_t make_shared_parameters(const product_cut_t &cut,
+        const gemv_parameters_t &place, few_rows_t &plan, size_t p) {
+    auto &shared = plan.shared[p];
+    shared.exist = true;
+    shared.operand = place.operand;
+    const dims_t dense {plan.col_groups, 1};
+    if (place.type == data_type_t::f32
+            && dims_t {place.group_stride, place.column_stride} == dense)
+        return {};
+    chain_t chain;
+    chain.begin(place.type, {plan.groups, plan.col_groups},
+            {place.group_stride, place.column_stride});
+    chain.set_type(data_type_t::f32);
+    problem_t problem;
+    const result_t result = chain.finish(dense, problem);
+    return result.ok() ? choose_kernel(problem, cut.target.isa, shared.kernel)
+                       : result;
+}
+
 } // namespace
 
 result_t make_few_rows(
@@ -85,10 +105,15 @@ result_t make_few_rows(
     if (!result.ok()) return result;
     product_blocks_t blocks = cut_few_rows(cut, weights, *plan.gemv);
     plan.groups = weights.groups();
+    const bool are_shared = weights.col_group > 1;
+    if (are_shared) plan.col_groups = weights.cols / weights.col_group;
     const gemv_parameters_t *const places[] = {&weights.scales, &weights.zps};
     for (size_t p = 0; p < plan.parameters.size() && result.ok(); ++p)
         if (places[p]->type != data_type_t::undef)
-            result = make_parameters(cut, *places[p], blocks, plan, p);
+            result = are_shared
+                             ? make_shared_parameters(cut, *places[p], plan, p)
+                             : make_parameters(
+                                       cut, *places[p], blocks, plan, p);
     if (result.ok())
         result = make_src_rows(cut.src(), plan.gemv->src_type(),
                 plan.gemv->src_unit(), cut.target.isa, cut.blocks, plan.src);

@@ -59,8 +59,8 @@ std::string to_string(const matmul_case_t &c) {
     print("src", c.src);
     print(", weights", c.weights);
     out << ", " << to_string(c.quantized) << ", zps " << to_string(c.zps)
-        << ", " << to_string(c.type) << ", group " << c.group
-        << (c.transpose_a ? ", a transposed" : "")
+        << ", " << to_string(c.type) << ", group " << c.group << " x "
+        << c.col_group << (c.transpose_a ? ", a transposed" : "")
         << (c.transpose_b ? ", b transposed" : "")
         << (c.dense ? "" : ", padded") << (c.bias ? ", bias" : "") << ", seed "
         << c.seed;
@@ -136,6 +136,7 @@ chain_graph_t graph_of(const matmul_case_t &c) {
     if (c.group > 0) {
         how.group_shape.assign(rank, 1);
         how.group_shape[depth_at] = c.group;
+        how.group_shape[col_at] = c.col_group;
     }
     const dims_t grid = support::scales_dims_of(how);
     dequantize.inputs = {add_tensor(g, c.quantized, stored, c.dense),

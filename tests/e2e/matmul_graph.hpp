@@ -14,7 +14,8 @@ struct matmul_case_t {
     data_type_t quantized = data_type_t::u4;
     data_type_t zps = data_type_t::u4;   // undef: none
     data_type_t type = data_type_t::f32; // of src and dst
-    dim_t group = 0; // along depth; 0: one for all, -1: one a column
+    dim_t group = 0;     // along depth; 0: one for all, -1: one a column
+    dim_t col_group = 1; // columns of a group, where group is not 0 or -1
     bool transpose_a = false, transpose_b = false;
     bool dense = true; // no gaps between rows
     bool bias = false;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "e2e/matmul_graph.hpp"
+#include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
 namespace dnnl_dequant {
@@ -17,7 +18,7 @@ void expect_exact(const matmul_case_t &c, const chain_graph_t &g) {
     const auto got = exact_values(g, 3), expected = exact_values(g, 3);
     run(g, partitions[0], got);
     compute_exactly(g, expected);
-    EXPECT_EQ(support::difference(data_type_t::f32, expected.back().data(),
+    EXPECT_EQ(support::difference(g.tensors.back().type, expected.back().data(),
                       got.back().data(), g.tensors.back().span()),
             "")
             << to_string(c);
@@ -49,6 +50,33 @@ TEST(matmul_cuts, moves_halves_of_many_columns) {
             g.nodes.push_back(transpose);
             expect_exact(c, g);
         }
+}
+
+// By a few rows or by blocks, those that share scales side by side or one after
+// the other.
+TEST(matmul_cuts, keeps_columns_that_share_scales_apart) {
+    using t = data_type_t;
+    dim_t number = 0;
+    for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+        for (const t type : {t::f32, t::bf16, t::f16})
+            for (const dim_t group : {1, 16})
+                for (const dim_t col_group : {32, 64, 96, 384, 2})
+                    for (const dim_t rows : {1, 5, 13}) {
+                        if (number++ % support::every()) continue;
+                        matmul_case_t c;
+                        c.src = {rows, 80};
+                        c.weights = {80, 384};
+                        c.quantized = quantized;
+                        const t zps[] = {quantized, t::undef, t::s8};
+                        c.zps = zps[number % 3];
+                        c.type = type;
+                        c.group = group;
+                        c.col_group = col_group;
+                        c.transpose_b = number % 4 == 0;
+                        c.dense = number % 5 != 0;
+                        c.seed = static_cast<uint64_t>(number);
+                        expect_exact(c, graph_of(c));
+                    }
 }
 
 // Each thread has several to go through, depth by depth, and one has fewer.

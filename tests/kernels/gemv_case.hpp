@@ -115,16 +115,18 @@ private:
         std::vector<float> c(at(rows_ * c_pitch));
         std::vector<float> partial(c.size() * at(gemv.partial_floats()));
         // They end at guard pages, too.
+        const dim_t pitch_of_groups
+                = w_.col_group > 1 ? col_groups() + 3 : c_pitch;
         const dim_t parameters
                 = gemv.parameters_by_column()
                           ? (w_.cols + gemv_t::columns_beyond) * w_.groups()
-                          : (w_.groups() - 1) * c_pitch + w_.cols;
+                          : (w_.groups() - 1) * pitch_of_groups + col_groups();
         const floats_t scales(parameters), zps(parameters);
-        place(gemv, c_pitch, scales.data(), zps.data());
+        place(gemv, pitch_of_groups, scales.data(), zps.data());
         void *const buffers[] = {stored_.data()};
-        gemv.run(
-                buffers, {a.data(), c.data(), partial.data(), pitch, c_pitch,
-                                 rows_, 0, w_.cols, scales.data(), zps.data()});
+        gemv.run(buffers,
+                {a.data(), c.data(), partial.data(), pitch, c_pitch, rows_, 0,
+                        w_.cols, scales.data(), zps.data(), pitch_of_groups});
         std::vector<float> dense;
         for (dim_t r = 0; r < rows_; ++r)
             dense.insert(dense.end(), c.begin() + r * c_pitch,
@@ -137,7 +139,7 @@ private:
     void make_values() {
         src_.resize(at(rows_ * w_.depth));
         fill_small(src_.data(), rows_ * w_.depth, random_);
-        scales_.resize(at(w_.groups() * w_.cols));
+        scales_.resize(at(w_.groups() * col_groups()));
         zps_.resize(scales_.size());
         const bool is_u8 = w_.zps.type == t::u8;
         const dim_t least = w_.zps.type == t::s16 ? -300 : is_u8 ? 0 : -128;
@@ -149,20 +151,22 @@ private:
         if (w_.zps.type == t::undef) std::fill(zps_.begin(), zps_.end(), 0.f);
     }
 
-    void place(const gemv_t &gemv, dim_t c_pitch, float *scales,
-            float *zps) const {
+    dim_t col_groups() const { return w_.cols / w_.col_group; }
+
+    void place(
+            const gemv_t &gemv, dim_t pitch, float *scales, float *zps) const {
         for (dim_t g = 0; g < w_.groups(); ++g)
-            for (dim_t n = 0; n < w_.cols; ++n) {
+            for (dim_t n = 0; n < col_groups(); ++n) {
                 const dim_t to = gemv.parameters_by_column()
                                          ? n * w_.groups() + g
-                                         : g * c_pitch + n;
-                scales[to] = scales_[at(g * w_.cols + n)];
-                zps[to] = zps_[at(g * w_.cols + n)];
+                                         : g * pitch + n;
+                scales[to] = scales_[at(g * col_groups() + n)];
+                zps[to] = zps_[at(g * col_groups() + n)];
             }
     }
 
     double weight_at(dim_t k, dim_t n) const {
-        const size_t p = at(k / w_.group * w_.cols + n);
+        const size_t p = at(k / w_.group * col_groups() + n / w_.col_group);
         const auto q = static_cast<double>(
                 support::integer_at(w_.type, stored_.data(),
                         w_.by_column ? n * w_.pitch + k : k * w_.pitch + n));

@@ -3,12 +3,12 @@
 #include "base/text.hpp"
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
-#include "kernels/attention/weighted_sum.hpp"
 #include "kernels/generated_code.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_repacked.hpp"
 #include "kernels/matmul/integer_stream.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {
 
@@ -44,6 +44,34 @@ void generate_gemv(gemv_weights_t weights, isa_t isa) {
             std::shared_ptr<const gemv_t> gemv;
             (void)make_gemv(weights, rows, isa, gemv);
         }
+}
+
+void generate_column_groups(gemv_weights_t weights) {
+    weights.depth = weights.cols = weights.pitch = 256;
+    weights.scales.type = t::f32;
+    for (const dim_t group : {1, 64})
+        for (const dim_t col_group : {32, 64, 128}) {
+            weights.group = group;
+            weights.col_group = col_group;
+            std::shared_ptr<const gemv_t> gemv;
+            (void)make_gemv(weights, gemv_t::most_rows, isa_avx512_core, gemv);
+        }
+}
+
+void hash_column_groups(code_hashes_t &hashes) {
+    for (const t type : weight_types)
+        for (const t rounded : {t::f32, t::bf16, t::f16})
+            for (const t zps : {t::undef, t::u8}) {
+                gemv_weights_t weights;
+                weights.type = type;
+                weights.rounded = rounded;
+                weights.zps.type = zps;
+                note_generated(hashes,
+                        text("gemv column groups ", to_string(type),
+                                " rounded to ", to_string(rounded), " zps ",
+                                to_string(zps)),
+                        [&] { generate_column_groups(weights); });
+            }
 }
 
 void hash_gemv(isa_t isa, code_hashes_t &hashes) {
@@ -142,6 +170,7 @@ void hash_products(code_hashes_t &hashes) {
     }
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_gemv(isa, hashes);
+    hash_column_groups(hashes);
 }
 
 void hash_attention(code_hashes_t &hashes) {

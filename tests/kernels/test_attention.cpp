@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "kernels/attention/digits.hpp"
-#include "kernels/attention/weighted_sum.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/random.hpp"
 
@@ -193,8 +193,10 @@ void check_sum(const weighted_values_t &values, dim_t rows, dim_t tokens) {
     const auto weights = any_floats(random, rows * tokens);
     const float zp = static_cast<float>(random.between(-8, 8));
     std::vector<float> sums(static_cast<size_t>(rows * values.cols));
-    kernel->run(rows, {numbers.data(), weights.data(), &zp, sums.data(),
-                              tokens * 4, values.cols * 4, tokens});
+    const weighted_sum_t::block_t block {numbers.data(), weights.data(), &zp,
+            sums.data(), tokens * 4, values.cols * 4, tokens, nullptr, 0};
+    kernel->run(rows, block);
+    kernel->put_in_order(rows, block);
     for (dim_t r = 0; r < rows; ++r)
         for (dim_t c = 0; c < values.cols; ++c) {
             float sum = 0;

@@ -81,7 +81,8 @@ TEST(gemv_kernels, of_avx2_leave_the_rest_to_blocks) {
 std::string table_of_kernels() {
     std::string lines
             = "| kernel | weights | bits | rounded | rows | columns, depth, "
-              "groups in units of |\n|---|---|---|---|---|---|\n";
+              "groups in units of | columns that share scales "
+              "|\n|---|---|---|---|---|---|---|\n";
     for (const gemv_kernel_t &kernel : gemv_kernels()) {
         std::string bits, rounded;
         for (const unsigned b : {4u, 8u})
@@ -95,7 +96,13 @@ std::string table_of_kernels() {
         lines += text("| `", kernel.name, "` | ",
                 kernel.order == gemv_order_t::nk ? "[N,K]" : "[K,N]", " | ",
                 bits, " | ", rounded, " | ", kernel.rows, " | ", kernel.cols,
-                ", ", kernel.depth, ", ", kernel.group_bytes, " bytes |\n");
+                ", ", kernel.depth, ", ",
+                kernel.group_bytes > 0 ? text(kernel.group_bytes, " bytes")
+                                       : "any",
+                " | ",
+                kernel.col_group > 1 ? text("units of ", kernel.col_group)
+                                     : "none",
+                " |\n");
     }
     return lines;
 }

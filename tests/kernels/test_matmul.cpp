@@ -29,7 +29,7 @@ void check_gemv(const gemv_case_t &c) {
                  << to_string(c.weights.zps.type) << ", by column "
                  << c.weights.by_column << ", " << c.rows << " rows, "
                  << c.weights.depth << " x " << c.weights.cols << ", groups of "
-                 << c.weights.group);
+                 << c.weights.group << " x " << c.weights.col_group);
     gemv_case_run_t(c).check(*gemv);
 }
 
@@ -52,7 +52,8 @@ protected:
         return {t::bf16, t::f32, t::f16};
     }
     // Of every number of rows, with and without zero points and rounding.
-    void check(bool by_column, dim_t depth, dim_t cols, dim_t group) {
+    void check(bool by_column, dim_t depth, dim_t cols, dim_t group,
+            dim_t col_group = 1) {
         for (dim_t rows = 1; rows <= gemv_t::most_rows; ++rows) {
             gemv_case_t c;
             c.rows = rows;
@@ -64,6 +65,7 @@ protected:
             w.cols = cols;
             w.pitch = (by_column ? depth + depth % 2 : cols) + 2 * (rows % 3);
             w.group = std::min(group, depth);
+            w.col_group = col_group;
             w.scales.type = rows % 2 ? t::f32 : t::bf16;
             const t zps[] = {t::u8, t::s16, t::undef, t::s8};
             w.zps.type = zps[rows % 4];
@@ -101,6 +103,15 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
     // Longer than what src is cut into.
     for (const dim_t group : {5000, 128})
         check(true, 2080, 3, group);
+}
+
+TEST_P(gemv, multiplies_columns_that_share_scales) {
+    // Nobody else takes them.
+    if (isa() != isa_avx512_core) return;
+    for (const dim_t col_group : {32, 96, 128, 384})
+        for (const dim_t depth : {1, 100})
+            for (const dim_t group : {1, 7, 1000})
+                check(false, depth, 384, group, col_group);
 }
 
 TEST_P(gemv, multiplies_short_groups_of_bytes) {

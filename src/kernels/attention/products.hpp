@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/attention/digits.hpp"
-#include "kernels/attention/weighted_sum.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"

@@ -193,6 +193,7 @@ private:
         block.sums_pitch = cols_floats() * 4;
         block.tokens = tile.tokens;
         sum_->run(tile.rows, block);
+        sum_->put_in_order(tile.rows, block);
     }
 
     const data_type_t type_;

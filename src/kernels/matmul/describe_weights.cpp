@@ -5,11 +5,32 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Groups of rows, rows, columns: the strides of what varies with a group and a
-// column only.
-result_t describe_parameters(
-        const problem_t &problem, gemv_weights_t &weights) {
-    const size_t count = problem.loops.size();
+// Groups of rows, rows, groups of columns, columns: some of the loops, the last
+// of each being there always.
+struct loops_t {
+    size_t row, col;     // indices of rows and columns
+    bool has_col_groups; // at col - 1
+    bool has_groups;     // at row - 1
+
+    size_t varying_col() const { return has_col_groups ? col - 1 : col; }
+};
+
+// Whether scales or zero points vary with each row.
+bool vary_by_row(const problem_t &problem, const loops_t &loops) {
+    for (const step_t &step : problem.steps)
+        if (step.operand >= 0
+                && problem.operands[static_cast<size_t>(step.operand)]
+                                   .strides[loops.row]
+                           != 0)
+            return true;
+    return false;
+}
+
+// The strides of what varies with a group and a column, or a group of columns,
+// only.
+result_t describe_parameters(const problem_t &problem, const loops_t &loops,
+        gemv_weights_t &weights) {
+    const bool rows_are_groups = weights.group == 1 && !loops.has_groups;
     for (const step_t &step : problem.steps) {
         if (step.kind == step_kind_t::round
                 && weights.scales.type != data_type_t::undef) {
@@ -26,14 +47,39 @@ result_t describe_parameters(
         const operand_t &operand = problem.operands[o];
         if (parameters.type != data_type_t::undef
                 || (is_zps && weights.scales.type != data_type_t::undef)
-                || operand.strides[count - 2] != 0 || operand.offset != 0)
+                || (!rows_are_groups && operand.strides[loops.row] != 0)
+                || (loops.has_col_groups && operand.strides[loops.col] != 0)
+                || operand.offset != 0)
             return refuse("scales or zero points vary within groups");
-        parameters = {operand.type, o, count == 3 ? operand.strides[0] : 0,
-                operand.strides[count - 1]};
+        const dim_t group_stride = rows_are_groups ? operand.strides[loops.row]
+                                   : loops.has_groups
+                                           ? operand.strides[loops.row - 1]
+                                           : 0;
+        parameters = {operand.type, o, group_stride,
+                operand.strides[loops.varying_col()]};
     }
     if (weights.scales.type == data_type_t::undef)
         return refuse("weights have no scales");
     return {};
+}
+
+// Which loops are rows and which are columns; false where they are not both.
+bool find_loops(const problem_t &problem, dim_t cols, loops_t &found) {
+    const auto &loops = problem.loops;
+    const dims_t &strides = problem.src().strides;
+    const size_t count = loops.size();
+    if (count < 2) return false;
+    found.col = count - 1;
+    found.has_col_groups
+            = count > 2 && loops[count - 1].extent != cols
+              && loops[count - 1].extent * loops[count - 2].extent == cols
+              && strides[count - 2]
+                         == strides[count - 1] * loops[count - 1].extent;
+    const size_t col_loops = found.has_col_groups ? 2 : 1;
+    if (!found.has_col_groups && loops[count - 1].extent != cols) return false;
+    found.row = count - col_loops - 1;
+    found.has_groups = found.row == 1;
+    return found.row < 2;
 }
 
 } // namespace
@@ -41,7 +87,6 @@ result_t describe_parameters(
 result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
         gemv_weights_t &weights) {
     const auto &loops = problem.loops;
-    const size_t count = loops.size();
     const operand_t &src = problem.src();
     weights = {};
     weights.type = src.type;
@@ -51,21 +96,24 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
             || (bits_of(src.type) != 4 && bits_of(src.type) != 8))
         return refuse(text("weights are of type ", to_string(src.type),
                 "; expected integers of 4 or 8 bits"));
-    // Rows, perhaps in groups, by columns.
-    if (count < 2 || count > 3 || loops[count - 1].extent != cols
-            || src.offset != 0)
+    loops_t found {};
+    if (!find_loops(problem, cols, found) || src.offset != 0)
         return refuse("weights are not of rows by columns");
-    const dim_t row = src.strides[count - 2], col = src.strides[count - 1];
+    const dim_t row = src.strides[found.row], col = src.strides[found.col];
     if (row != 1 && col != 1)
         return refuse("neither rows nor columns of the weights are side by "
                       "side");
     weights.by_column = col != 1;
     weights.pitch = weights.by_column ? col : row;
-    weights.group = loops[count - 2].extent;
-    if (count == 2 ? weights.group != depth
-                   : src.strides[0] != row * weights.group)
+    weights.group = loops[found.row].extent;
+    if (found.has_col_groups) weights.col_group = loops[found.col].extent;
+    if (found.has_groups ? src.strides[0] != row * weights.group
+                         : weights.group != depth)
         return refuse("groups of the weights are not one after the other");
-    return describe_parameters(problem, weights);
+    if (found.has_col_groups && !found.has_groups
+            && vary_by_row(problem, found))
+        weights.group = 1;
+    return describe_parameters(problem, found, weights);
 }
 
 } // namespace dnnl_dequant

@@ -14,9 +14,11 @@ namespace dnnl_dequant {
 
 /// How parameters (scales, zero points) lie over weights of depth x columns.
 struct gemv_parameters_t {
-    data_type_t type = data_type_t::undef;     // undef: there are none
-    size_t operand = 0;                        // of the problem
-    dim_t group_stride = 0, column_stride = 0; // elements
+    data_type_t type = data_type_t::undef; // undef: there are none
+    size_t operand = 0;                    // of the problem
+    /// Elements from group to group, and from column to column, or from one
+    /// group of columns to the next.
+    dim_t group_stride = 0, column_stride = 0;
 };
 
 /// Weights of 4 or 8 bits whose columns lie side by side, or one after the
@@ -28,6 +30,7 @@ struct gemv_weights_t {
     dim_t pitch = 0;           // elements from a row, or column, to the next
     dim_t depth = 0, cols = 0; // of all
     dim_t group = 0;           // rows that share a scale and a zero point
+    dim_t col_group = 1;       // columns that do
     gemv_parameters_t scales, zps;
     data_type_t rounded = data_type_t::f32; // what they are rounded to
     // What they and src may be rounded to for it: bf16 where the graph or its
@@ -59,8 +62,10 @@ public:
         dim_t a_pitch, c_pitch, rows;
         dim_t first_col, cols; // in panels
         // Of the block's columns, as parameters_by_column()
-        // says; scratch.
+        // says; scratch. Where columns share them those of all columns, rows
+        // of groups `parameters_pitch` apart.
         float *scales, *zps;
+        dim_t parameters_pitch;
     };
 
     explicit gemv_t(const gemv_weights_t &weights)
@@ -128,7 +133,7 @@ struct gemv_kernel_t {
     gemv_order_t order;
     unsigned bits, rounded; // sets
     data_type_t multiplied;
-    dim_t rows, cols, depth, group_bytes;
+    dim_t rows, cols, depth, group_bytes, col_group;
     result_t (*make)(const gemv_weights_t &weights, dim_t rows,
             std::shared_ptr<const gemv_t> &gemv);
 };
@@ -159,6 +164,8 @@ result_t make_dot(const gemv_weights_t &weights, dim_t rows,
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
+result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 
 } // namespace dnnl_dequant

@@ -30,7 +30,8 @@ float gemv_t::sum_of_scaled(void *const *buffers, const float *src,
     const gemv_weights_t &w = weights_;
     const auto parameter = [&](const gemv_parameters_t &p, dim_t group) {
         return load_f32(p.type, buffers[p.operand],
-                group * p.group_stride + column * p.column_stride);
+                group * p.group_stride
+                        + column / w.col_group * p.column_stride);
     };
     float sum = 0, scale = 0, zp = 0;
     for (dim_t k = 0; k < w.depth; ++k) {

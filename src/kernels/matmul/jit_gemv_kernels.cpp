@@ -43,10 +43,17 @@ std::string misfit(const gemv_kernel_t &row, const gemv_weights_t &weights,
         return "src and weights may not be rounded to bf16";
     if (rows > row.rows)
         return text("found ", rows, " rows; expected ", row.rows, " at most");
+    if (row.col_group == 1 && weights.col_group > 1)
+        return "columns share scales";
+    if (row.col_group > 1 && weights.col_group == 1)
+        return "columns have scales of their own";
     std::string why = in_units("columns", weights.cols, row.cols);
     if (why.empty()) why = in_units("depth", weights.depth, row.depth);
-    if (why.empty() && weights.group < weights.depth)
+    if (why.empty() && row.group_bytes > 0 && weights.group < weights.depth)
         why = in_units("group", weights.group, row.group_bytes * 8 / bits);
+    if (why.empty())
+        why = in_units(
+                "columns with one scale", weights.col_group, row.col_group);
     return why;
 }
 
@@ -55,9 +62,9 @@ std::string misfit(const gemv_kernel_t &row, const gemv_weights_t &weights,
 const gemv_kernels_t &gemv_kernels() {
     static constexpr gemv_kernels_t kernels {{
 #define X(name, isa, order, bits, rounded, multiplied, rows, cols, depth,    \
-        group, factory)                                                      \
+        group, col_group, factory)                                           \
     {#name, isa, order, bits, rounded, multiplied, rows, cols, depth, group, \
-            factory},
+            col_group, factory},
 #include "kernels/matmul/kernels.def"
 #undef X
     }};

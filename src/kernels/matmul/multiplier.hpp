@@ -125,10 +125,22 @@ struct few_rows_t {
         size_t operand = 0;      // of the weights
     };
 
+    /// The same, made once.
+    struct shared_parameters_t {
+        /// Null: the user's memory has them as f32 already.
+        std::shared_ptr<const kernel_t> kernel;
+        bool exist = false;
+        size_t operand = 0; // of the weights
+    };
+
     src_rows_t src;
     std::shared_ptr<const gemv_t> gemv;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;
+    /// Where columns share them: of all columns at once, groups of rows by
+    /// groups of columns.
+    std::array<shared_parameters_t, 2> shared;
+    dim_t col_groups = 0; // 0: columns have their own
 };
 std::shared_ptr<const multiplier_t> make_multiplier(
         product_blocks_t blocks, few_rows_t plan);

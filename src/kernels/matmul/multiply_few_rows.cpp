@@ -15,22 +15,26 @@ public:
         , places_of_src_(plan_.gemv->places_of_src())
         , partial_floats_(sums_floats() * plan_.gemv->partial_floats())
         , parameters_floats_(
-                  plan_.groups
-                  * (this->blocks().pitch + gemv_t::columns_beyond)) {}
+                  plan_.col_groups > 0
+                          ? 0
+                          : plan_.groups
+                                    * (this->blocks().pitch
+                                            + gemv_t::columns_beyond)) {}
 
     const char *name() const override { return plan_.gemv->name(); }
     bool is_stream() const override { return true; }
     scratch_size_t scratch() const override {
-        const dim_t made
-                = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
         const auto parameters = static_cast<dim_t>(plan_.parameters.size());
-        return {made, 4 * (partial_floats_ + parameters * parameters_floats_)};
+        return {shared_place(parameters),
+                4 * (partial_floats_ + parameters * parameters_floats_)};
     }
 
     std::vector<stage_t> prepare(dim_t /*threads*/) const override {
         std::vector<stage_t> stages;
+        for (size_t p = 0; p < plan_.shared.size(); ++p)
+            add_stage(p, stages);
         plan_.src.add_stage(blocks(), 0, stages);
-        if (stages.empty() || plan_.gemv->src_unit() == 1) return stages;
+        if (!plan_.src.kernel || plan_.gemv->src_unit() == 1) return stages;
         stages.push_back(
                 make_serial_stage([gemv = plan_.gemv, rows = blocks().rows,
                                           row_bytes = plan_.src.bytes(1)](
@@ -51,7 +55,8 @@ public:
         gemv_t::block_t block {plan_.src.find(memory, 0, rows.first), sums, own,
                 plan_.src.pitch, blocks().pitch, rows.rows,
                 static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
-                blocks().col_blocks[unit.begin], nullptr, nullptr};
+                blocks().col_blocks[unit.begin], nullptr, nullptr,
+                plan_.col_groups};
         std::array<float *, 2> at {};
         for (size_t p = 0; p < plan_.parameters.size(); ++p) {
             const auto &parameters = plan_.parameters[p];
@@ -61,6 +66,8 @@ public:
             void *const buffers[] = {weights[parameters.operand], at[p]};
             parameters.kernels.run({unit.begin, 0, 0}, buffers);
         }
+        for (size_t p = 0; p < plan_.shared.size(); ++p)
+            if (plan_.shared[p].exist) at[p] = find(memory, p);
         block.scales = at[0];
         block.zps = at[1];
         plan_.gemv->run(weights, block);
@@ -70,6 +77,37 @@ public:
     }
 
 private:
+    // Bytes of shared memory before parameter p, behind src's rows.
+    dim_t shared_place(dim_t p) const {
+        const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
+        return round_up(src, dim_t(64)) + p * shared_bytes();
+    }
+    dim_t shared_bytes() const {
+        return round_up(4 * plan_.groups * plan_.col_groups, dim_t(64));
+    }
+
+    void add_stage(size_t p, std::vector<stage_t> &stages) const {
+        const auto &shared = plan_.shared[p];
+        if (!shared.kernel) return;
+        const size_t operand = blocks().src_operands + shared.operand;
+        const dim_t place = shared_place(static_cast<dim_t>(p));
+        stages.push_back(make_stage(shared.kernel, shared_bytes(),
+                [operand, place](const stage_memory_t &memory, void **buffers) {
+            buffers[0] = memory.buffers[operand];
+            buffers[1] = static_cast<char *>(memory.shared) + place;
+        }));
+    }
+
+    float *find(const stage_memory_t &memory, size_t p) const noexcept {
+        const auto &shared = plan_.shared[p];
+        return static_cast<float *>(
+                shared.kernel
+                        ? static_cast<void *>(
+                                  static_cast<char *>(memory.shared)
+                                  + shared_place(static_cast<dim_t>(p)))
+                        : blocks().weights_of(memory.buffers)[shared.operand]);
+    }
+
     const few_rows_t plan_;
     const std::vector<dim_t> places_of_src_;
     const dim_t partial_floats_, parameters_floats_;

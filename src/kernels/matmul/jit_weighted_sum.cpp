@@ -1,16 +1,17 @@
 // Sums of integer values by weights, on AVX-512: the sums of some columns stay
 // in registers over all tokens. A nibble is looked up in a table of the 16
-// numbers there are; a lane of loaded ones has as many as there are vectors of
-// sums, which are put in order at the end.
+// numbers there are, scaled where tokens have scales; a lane of loaded ones has
+// as many as there are vectors of sums, which are put in order at the end.
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
-#include "kernels/attention/weighted_sum.hpp"
+#include "kernels/jit/lanes.hpp"
 #include "kernels/jit/simd.hpp"
 #include "kernels/matmul/jit_gemv_code.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {
 
@@ -39,11 +40,14 @@ public:
         : jit_simd_t("jit_weighted_sum")
         , values_(values)
         , rows_(rows)
-        , vectors_(vectors_of(values, rows)) {}
+        , vectors_(vectors_of(values, rows))
+        , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
+                  data_type_t::undef) {}
 
 private:
     const weighted_values_t values_;
     const int rows_, vectors_;
+    jit_lanes_t<isa_avx512_core> lanes_; // constants in memory
     const Reg64 at_ = general_.take("values", rax),
                 sums_at_ = general_.take("sums", rcx),
                 pitch_ = general_.take("pitch of sums", rdx),
@@ -51,7 +55,9 @@ private:
                 tokens_ = general_.take("tokens to go", r11),
                 panels_ = general_.take("panels to go", r12),
                 first_ = general_.take("values of the panel", r13),
-                row_ = general_.take("a row of sums", r14);
+                row_ = general_.take("a row of sums", r14),
+                scales_ = general_.take("scales", rbp),
+                zps_ = general_.take("zero points", r15);
     // Of three rows each.
     const std::array<Reg64, 4> weights_at_ {
             general_.take("weights of rows 0 to 2", rsi),
@@ -65,7 +71,8 @@ private:
                  raw_ = registers_.take("nibbles", 1),
                  table_ = registers_.take("table of nibbles, or zero point", 1),
                  weights_ = registers_.take(
-                         "weights", rows_ <= most_broadcast ? rows_ : 1);
+                         "weights", rows_ <= most_broadcast ? rows_ : 1),
+                 scratch_ = registers_.take("rounding", 1);
 
     // Rows whose weights are in registers.
     static constexpr int most_broadcast = 3;
@@ -93,9 +100,9 @@ private:
         mov(weights_pitch_, arg(offsetof(block_t, weights_pitch)));
         mov(panels_, static_cast<uint64_t>(values_.cols / lanes)
                              / static_cast<uint64_t>(vectors_));
-        if (is_nibble())
+        if (is_nibble() && !values_.by_token)
             vmovups(table_[0], constant(nibble_numbers(values_.type)));
-        if (values_.has_zp) {
+        if (values_.has_zp && !values_.by_token) {
             mov(row_, arg(offsetof(block_t, zp)));
             if (is_nibble()) vsubps(table_[0], table_[0], ptr_b[row_]);
             else vbroadcastss(table_[0], ptr[row_]);
@@ -114,12 +121,21 @@ private:
         mov(at_, first_);
         mov(tokens_, arg(offsetof(block_t, tokens)));
         mov(weights_at_[0], arg(offsetof(block_t, weights)));
+        if (values_.by_token) {
+            mov(scales_, arg(offsetof(block_t, scales)));
+            mov(zps_, arg(offsetof(block_t, zp)));
+        }
         for (size_t i = 1; i * 3 < static_cast<size_t>(rows_); ++i) {
             lea(weights_at_[i], ptr[weights_pitch_ + weights_pitch_ * 2]);
             add(weights_at_[i], weights_at_[i - 1]);
         }
-        for (int i = 0; i < sums_.count(); ++i)
-            clear(sums_[i]);
+        if (values_.adds)
+            for_sums([this](const Address &at, const Zmm &sum) {
+                vmovups(sum, at);
+            });
+        else
+            for (int i = 0; i < sums_.count(); ++i)
+                clear(sums_[i]);
         Label l_token;
         align(32);
         L(l_token);
@@ -127,15 +143,26 @@ private:
         add(at_, static_cast<uint32_t>(values_.pitch));
         for (size_t i = 0; i * 3 < static_cast<size_t>(rows_); ++i)
             add(weights_at_[i], 4);
+        if (values_.by_token) {
+            add(scales_, arg(offsetof(block_t, parameters_pitch)));
+            if (values_.has_zp)
+                add(zps_, arg(offsetof(block_t, parameters_pitch)));
+        }
         dec(tokens_);
         jnz(l_token, T_NEAR);
-        store();
+        for_sums([this](const Address &at, const Zmm &sum) {
+            vmovups(at, sum);
+        });
     }
 
     void token() {
         for (size_t place = 0; place < panel_bytes(); place += line)
             prefetcht1(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
         if (is_nibble()) {
+            if (values_.by_token) {
+                vmovups(table_[0], constant(nibble_numbers(values_.type)));
+                scale(table_[0]);
+            }
             if (vectors_ == 8) load(raw_[0], ptr[at_]);
             else if (vectors_ == 4) vpmovzxwd(raw_[0], ptr[at_]);
             else vpmovzxbd(raw_[0], ptr[at_]);
@@ -162,14 +189,24 @@ private:
         if (is_signed()) vpmovsxbd(number, from);
         else vpmovzxbd(number, from);
         vcvtdq2ps(number, number);
-        if (values_.has_zp) vsubps(number, number, table_[0]);
+        if (values_.by_token) scale(number);
+        else if (values_.has_zp) vsubps(number, number, table_[0]);
     }
 
-    void store() {
+    // Numbers become a token's values.
+    void scale(const Zmm &numbers) {
+        if (values_.has_zp) vsubps(numbers, numbers, ptr_b[zps_]);
+        vmulps(numbers, numbers, ptr_b[scales_]);
+        lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
+                scratch_[0]);
+    }
+
+    template <typename use_t>
+    void for_sums(use_t &&use) {
         mov(row_, sums_at_);
         for (int r = 0; r < rows_; ++r) {
             for (int v = 0; v < vectors_; ++v)
-                vmovups(ptr[row_ + static_cast<size_t>(v) * line], sum(r, v));
+                use(ptr[row_ + static_cast<size_t>(v) * line], sum(r, v));
             add(row_, pitch_);
         }
     }
@@ -192,6 +229,10 @@ public:
 
     void run(dim_t rows, const block_t &block) const noexcept override {
         code_[static_cast<size_t>(rows)](block);
+    }
+
+    void put_in_order(
+            dim_t rows, const block_t &block) const noexcept override {
         if (bits_of(values_.type) != 4) return;
         const int vectors = vectors_of(values_, rows);
         const auto order = vectors == 8   ? join_columns<8>

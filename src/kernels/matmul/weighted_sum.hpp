@@ -1,5 +1,5 @@
-#ifndef KERNELS_ATTENTION_WEIGHTED_SUM_HPP
-#define KERNELS_ATTENTION_WEIGHTED_SUM_HPP
+#ifndef KERNELS_MATMUL_WEIGHTED_SUM_HPP
+#define KERNELS_MATMUL_WEIGHTED_SUM_HPP
 
 #include <memory>
 
@@ -10,13 +10,20 @@
 
 namespace dnnl_dequant {
 
-/// Integer values, a token's numbers side by side.
+/// Integer values, a token's numbers side by side; or weights [K,N], where a
+/// token is one of K.
 struct weighted_values_t {
     data_type_t type = data_type_t::undef; // s8 u8 s4 u4
     dim_t pitch = 0;                       // bytes from token to token
     dim_t cols = 0;                        // numbers of a token that are summed
     bool has_zp = false;
     dim_t ahead = 16 * 1024; // bytes, of what is prefetched
+    /// Each token has a scale and a zero point of its own: its values are
+    /// (number - zero point) * scale, rounded to `rounded`. Else one zero point
+    /// is that of all tokens, and nothing is scaled.
+    bool by_token = false;
+    data_type_t rounded = data_type_t::f32;
+    bool adds = false; // to the sums that are there
 };
 
 /// sums = sum over tokens of weight * value, a few rows of weights at a time;
@@ -26,16 +33,21 @@ public:
     struct block_t {
         const void *values;   // of the first token
         const float *weights; // rows, weights_pitch bytes apart
-        const float *zp;      // one, for all tokens
+        const float *zp;      // of the first token
         float *sums;          // rows x cols, sums_pitch bytes apart
         dim_t weights_pitch, sums_pitch;
-        dim_t tokens; // more than 0
+        dim_t tokens;           // more than 0
+        const float *scales;    // of the first token
+        dim_t parameters_pitch; // bytes from a token's to the next one's
     };
     static constexpr dim_t most_rows = 12;
 
     virtual ~weighted_sum_t() = default;
     virtual const char *name() const = 0;
+    /// Sums of 4-bit values are in an order of their own until put_in_order().
     virtual void run(dim_t rows, const block_t &block) const noexcept = 0;
+    virtual void put_in_order(dim_t rows, const block_t &block) const noexcept
+            = 0;
 };
 
 /// For up to so many rows; unimplemented without AVX-512, or for other numbers
