@@ -3,7 +3,6 @@
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
-#include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/matmul/gemm.hpp"
@@ -11,6 +10,7 @@
 #include "kernels/matmul/integer_kernel.hpp"
 #include "kernels/matmul/integer_repacked.hpp"
 #include "kernels/matmul/integer_stream.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/quantize/ranges.hpp"
 

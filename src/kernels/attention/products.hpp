@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "kernels/attention/digits.hpp"
-#include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/narrow_gemm.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {
 
