@@ -60,12 +60,13 @@ TEST(matmul_cuts, keeps_columns_that_share_scales_apart) {
     for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
         for (const t type : {t::f32, t::bf16, t::f16})
             for (const dim_t group : {1, 16})
-                for (const dim_t col_group : {32, 64, 96, 384, 2})
+                for (const dim_t col_group : {32, 64, 96, 128, 384, 2})
                     for (const dim_t rows : {1, 5, 13}) {
                         if (number++ % support::every()) continue;
                         matmul_case_t c;
-                        c.src = {rows, 80};
-                        c.weights = {80, 384};
+                        const dim_t depth = number % 2 ? 80 : 256;
+                        c.src = {rows, depth};
+                        c.weights = {depth, 384};
                         c.quantized = quantized;
                         const t zps[] = {quantized, t::undef, t::s8};
                         c.zps = zps[number % 3];

@@ -61,17 +61,20 @@ void generate_column_groups(gemv_weights_t weights) {
 void hash_column_groups(code_hashes_t &hashes) {
     for (const t type : weight_types)
         for (const t rounded : {t::f32, t::bf16, t::f16})
-            for (const t zps : {t::undef, t::u8}) {
-                gemv_weights_t weights;
-                weights.type = type;
-                weights.rounded = rounded;
-                weights.zps.type = zps;
-                note_generated(hashes,
-                        text("gemv column groups ", to_string(type),
-                                " rounded to ", to_string(rounded), " zps ",
-                                to_string(zps)),
-                        [&] { generate_column_groups(weights); });
-            }
+            for (const bool by_column : {false, true})
+                for (const t zps : {t::undef, t::u8}) {
+                    gemv_weights_t weights;
+                    weights.type = type;
+                    weights.by_column = by_column;
+                    weights.rounded = rounded;
+                    weights.zps.type = zps;
+                    note_generated(hashes,
+                            text("gemv column groups ", to_string(type), " ",
+                                    order_of(by_column), " rounded to ",
+                                    to_string(rounded), " zps ",
+                                    to_string(zps)),
+                            [&] { generate_column_groups(weights); });
+                }
 }
 
 void hash_gemv(isa_t isa, code_hashes_t &hashes) {

@@ -18,10 +18,14 @@ void check_gemv(const gemv_case_t &c) {
     static dim_t number;
     if (number++ % support::every()) return;
     std::shared_ptr<const gemv_t> gemv;
-    const result_t made = make_gemv(c.weights, c.rows, c.isa, gemv);
+    std::string refusals;
+    const result_t made = make_gemv(c.weights, c.rows, c.isa, gemv,
+            [&](const std::string &name, const std::string &why) {
+        refusals += name + ": " + why + "\n";
+    });
     // There is more by blocks: gemv_of_avx2 says what.
     if (!made.ok() && c.isa == isa_avx2) return;
-    ASSERT_TRUE(made.ok()) << made.reason;
+    ASSERT_TRUE(made.ok()) << made.reason << refusals;
     SCOPED_TRACE(testing::Message()
                  << to_string(c.weights.type) << ", rounded to "
                  << to_string(c.weights.rounded) << ", multiplied as "
@@ -112,6 +116,11 @@ TEST_P(gemv, multiplies_columns_that_share_scales) {
         for (const dim_t depth : {1, 100})
             for (const dim_t group : {1, 7, 1000})
                 check(false, depth, 384, group, col_group);
+    if (bits_of(type()) == 8) return;
+    for (const dim_t col_group : {128, 256})
+        for (const dim_t depth : {128, 384})
+            for (const dim_t group : {1, 64, 1000})
+                check(true, depth, 512, group, col_group);
 }
 
 TEST_P(gemv, multiplies_short_groups_of_bytes) {

@@ -167,6 +167,8 @@ result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
+result_t make_column_groups_transposed(const gemv_weights_t &weights,
+        dim_t rows, std::shared_ptr<const gemv_t> &gemv);
 
 } // namespace dnnl_dequant
 

@@ -22,7 +22,7 @@ namespace {
 using block_t = weighted_sum_t::block_t;
 
 constexpr int lanes = 16, most_sums = 24, most_vectors = 8;
-constexpr size_t line = 64;
+constexpr size_t line = 64, piece_bytes = 16;
 
 // Vectors of columns that are summed together; 0 where none fit.
 int vectors_of(const weighted_values_t &values, dim_t rows) {
@@ -85,6 +85,13 @@ private:
         return static_cast<size_t>(
                 bytes_of(values_.type, dim_t(vectors_) * lanes));
     }
+    // From one panel of values to the next.
+    size_t panel_pitch() const {
+        return values_.piece_pitch == 0
+                       ? panel_bytes()
+                       : panel_bytes() / piece_bytes
+                                 * static_cast<size_t>(values_.piece_pitch);
+    }
     Zmm sum(int row, int v) const { return sums_[row * vectors_ + v]; }
     Address arg(size_t offset) { return qword[rdi + offset]; }
     RegExp weights_of(int row) const {
@@ -110,7 +117,7 @@ private:
         Label l_panel;
         L(l_panel);
         panel();
-        add(first_, static_cast<uint32_t>(panel_bytes()));
+        add(first_, static_cast<uint32_t>(panel_pitch()));
         add(sums_at_, static_cast<uint32_t>(vectors_) * line);
         dec(panels_);
         jnz(l_panel, T_NEAR);
@@ -156,16 +163,15 @@ private:
     }
 
     void token() {
-        for (size_t place = 0; place < panel_bytes(); place += line)
+        for (size_t place = 0; values_.ahead > 0 && place < panel_bytes();
+                place += line)
             prefetcht1(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
         if (is_nibble()) {
             if (values_.by_token) {
                 vmovups(table_[0], constant(nibble_numbers(values_.type)));
                 scale(table_[0]);
             }
-            if (vectors_ == 8) load(raw_[0], ptr[at_]);
-            else if (vectors_ == 4) vpmovzxwd(raw_[0], ptr[at_]);
-            else vpmovzxbd(raw_[0], ptr[at_]);
+            load_nibbles();
         }
         const bool keeps_weights = rows_ <= most_broadcast;
         for (int r = 0; keeps_weights && r < rows_; ++r)
@@ -177,6 +183,31 @@ private:
                 if (keeps_weights) vfmadd231ps(sum(r, v), number, weights_[r]);
                 else vfmadd231ps(sum(r, v), number, ptr_b[weights_of(r)]);
         }
+    }
+
+    // As many to a lane as there are vectors.
+    void load_nibbles() {
+        const Zmm raw = raw_[0];
+        if (values_.piece_pitch == 0 || vectors_ == 2) {
+            if (vectors_ == 8) load(raw, ptr[at_]);
+            else if (vectors_ == 4) vpmovzxwd(raw, ptr[at_]);
+            else vpmovzxbd(raw, ptr[at_]);
+            return;
+        }
+        const auto piece = [this](int p) {
+            return ptr[at_
+                       + static_cast<size_t>(p)
+                                 * static_cast<size_t>(values_.piece_pitch)];
+        };
+        const Ymm half(raw.getIdx());
+        vmovups(Xmm(raw.getIdx()), piece(0));
+        if (vectors_ == 4) {
+            vinserti32x4(half, half, piece(1), 1);
+            vpmovzxwd(raw, half);
+            return;
+        }
+        for (int p = 1; p < 4; ++p)
+            vinserti32x4(raw, raw, piece(p), static_cast<uint8_t>(p));
     }
 
     void make_number(const Zmm &number, int v) {

@@ -17,13 +17,16 @@ struct weighted_values_t {
     dim_t pitch = 0;                       // bytes from token to token
     dim_t cols = 0;                        // numbers of a token that are summed
     bool has_zp = false;
-    dim_t ahead = 16 * 1024; // bytes, of what is prefetched
+    dim_t ahead = 16 * 1024; // bytes, of what is prefetched; 0: nothing is
     /// Each token has a scale and a zero point of its own: its values are
     /// (number - zero point) * scale, rounded to `rounded`. Else one zero point
     /// is that of all tokens, and nothing is scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
+    /// Of 4 bits: a token's numbers lie in pieces of 32, so many bytes apart;
+    /// 0: side by side.
+    dim_t piece_pitch = 0;
 };
 
 /// sums = sum over tokens of weight * value, a few rows of weights at a time;

@@ -1,0 +1,207 @@
+// A few rows times weights of which columns share scales: a unit of columns has
+// one scale a row.
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/jit_transpose_nibbles.hpp"
+#include "kernels/matmul/weighted_sum.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// Rows of weights in a strip, whose next lines of a unit are prefetched while
+// those of the other units are read.
+constexpr dim_t strip_rows = 32;
+
+// What both orders of weights share.
+class column_groups_t : public gemv_t {
+public:
+    dim_t panel() const final { return unit_; }
+    bool parameters_by_column() const final { return false; }
+    dim_t src_unit() const final { return 1; }
+    void arrange(void *) const noexcept final {}
+    dim_t partial_floats() const final { return 1; }
+    // Weights are scaled, not sums.
+    bool scales_sums() const final { return false; }
+
+    void run(void *const *buffers, const block_t &block) const noexcept final {
+        for (dim_t r = 0; r < block.rows; ++r)
+            std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
+        add_products(static_cast<const char *>(buffers[0]), block);
+        for (dim_t col = 0; col < block.cols; col += unit_)
+            sum_->put_in_order(block.rows, strip(block, nullptr, 0, 0, col));
+    }
+
+protected:
+    column_groups_t(const gemv_weights_t &weights, dim_t unit,
+            std::shared_ptr<const weighted_sum_t> sum)
+        : gemv_t(weights)
+        , unit_(unit)
+        , sum_(std::move(sum)) {}
+
+    virtual void add_products(
+            const char *weights, const block_t &block) const noexcept
+            = 0;
+
+    // Adds `depth` rows of weights from k on, which are in one group or are one
+    // each, by a unit of columns.
+    void add(const block_t &block, const char *values, dim_t k, dim_t depth,
+            dim_t col) const noexcept {
+        sum_->run(block.rows, strip(block, values, k, depth, col));
+    }
+
+    const dim_t unit_;
+
+private:
+    weighted_sum_t::block_t strip(const block_t &block, const char *values,
+            dim_t k, dim_t depth, dim_t col) const noexcept {
+        const dim_t parameter = k / weights_.group * block.parameters_pitch
+                                + (block.first_col + col) / weights_.col_group;
+        weighted_sum_t::block_t strip {};
+        strip.values = values;
+        strip.weights = static_cast<const float *>(src_at(block, 0, k));
+        strip.scales = block.scales + parameter;
+        if (weights_.zps.type != data_type_t::undef)
+            strip.zp = block.zps + parameter;
+        strip.sums = block.c + col;
+        strip.weights_pitch = src_pitch_bytes(block);
+        strip.sums_pitch = block.c_pitch * 4;
+        strip.parameters_pitch
+                = weights_.group == 1 ? block.parameters_pitch * 4 : 0;
+        strip.tokens = depth;
+        return strip;
+    }
+
+    const std::shared_ptr<const weighted_sum_t> sum_;
+};
+
+// Strips of rows are read side by side; of each strip one unit of columns after
+// the other is added.
+class side_by_side_t final : public column_groups_t {
+public:
+    side_by_side_t(const gemv_weights_t &weights, dim_t unit,
+            std::shared_ptr<const weighted_sum_t> sum)
+        : column_groups_t(weights, unit, std::move(sum)) {}
+
+    const char *name() const override {
+        return "jit_matmul_column_groups_avx512_core";
+    }
+
+private:
+    void add_products(
+            const char *weights, const block_t &block) const noexcept override {
+        const gemv_weights_t &w = weights_;
+        dim_t depth = 0;
+        for (dim_t k = 0; k < w.depth; k += depth) {
+            const dim_t group_left
+                    = w.group == 1 ? strip_rows : w.group - k % w.group;
+            depth = std::min({w.depth - k, strip_rows, group_left});
+            for (dim_t col = 0; col < block.cols; col += unit_)
+                add(block,
+                        weights
+                                + bytes_of(w.type,
+                                        k * w.pitch + block.first_col + col),
+                        k, depth, col);
+        }
+    }
+};
+
+// Tiles of nibbles are transposed in cache; the transposed rows lie in pieces.
+class transposed_t final : public column_groups_t {
+public:
+    transposed_t(const gemv_weights_t &weights,
+            std::shared_ptr<const weighted_sum_t> sum,
+            jit_transpose_nibbles_t transpose)
+        : column_groups_t(weights, transposed_tile, std::move(sum))
+        , transpose_(std::move(transpose)) {}
+
+    const char *name() const override {
+        return "jit_matmul_column_groups_transposed_avx512_core";
+    }
+
+    // A quarter of a tile's rows, which are in one group or are one each.
+    static constexpr dim_t rows_together = transposed_tile / 4;
+
+private:
+    void add_products(
+            const char *weights, const block_t &block) const noexcept override {
+        alignas(64) char tile[transposed_bytes];
+        const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+        for (dim_t col = 0; col < block.cols; col += transposed_tile)
+            for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
+                const char *const from = weights
+                                         + (block.first_col + col) * pitch
+                                         + bytes_of(weights_.type, k);
+                jit_transpose_nibbles_args_t args {from, pitch, tile};
+                transpose_(args);
+                // The next tile of the same columns.
+                const char *next
+                        = from + bytes_of(weights_.type, transposed_tile);
+                for (dim_t part = 0; part < transposed_tile;
+                        part += rows_together) {
+                    for (dim_t i = 0; i < rows_together; ++i, next += pitch)
+                        __builtin_prefetch(next, 0, 2);
+                    add(block, tile + bytes_of(weights_.type, part), k + part,
+                            rows_together, col);
+                }
+            }
+    }
+
+    const jit_transpose_nibbles_t transpose_;
+};
+
+// What both ask of the sums.
+weighted_values_t values_of(const gemv_weights_t &weights, dim_t unit) {
+    weighted_values_t values;
+    values.type = weights.type;
+    values.cols = unit;
+    values.has_zp = weights.zps.type != data_type_t::undef;
+    values.by_token = true;
+    values.rounded = weights.rounded;
+    values.adds = true;
+    return values;
+}
+
+} // namespace
+
+result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    // As many columns as one line of nibbles has, or as share a scale.
+    dim_t unit = 128;
+    while (weights.col_group % unit != 0)
+        unit /= 2;
+    weighted_values_t values = values_of(weights, unit);
+    values.pitch = bytes_of(weights.type, weights.pitch);
+    values.ahead = strip_rows * values.pitch;
+    std::shared_ptr<const weighted_sum_t> sum;
+    const result_t result
+            = make_jit_weighted_sum(values, rows, isa_avx512_core, sum);
+    if (result.ok())
+        gemv = std::make_shared<const side_by_side_t>(
+                weights, unit, std::move(sum));
+    return result;
+}
+
+result_t make_column_groups_transposed(const gemv_weights_t &weights,
+        dim_t rows, std::shared_ptr<const gemv_t> &gemv) {
+    if (weights.group != 1 && weights.group % transposed_t::rows_together != 0)
+        return refuse(text("group ", weights.group,
+                "; expected 1 or a multiple of ", transposed_t::rows_together));
+    weighted_values_t values = values_of(weights, transposed_tile);
+    values.pitch = 64;
+    values.ahead = 0;
+    values.piece_pitch = transposed_part_bytes;
+    std::shared_ptr<const weighted_sum_t> sum;
+    result_t result = make_jit_weighted_sum(values, rows, isa_avx512_core, sum);
+    jit_transpose_nibbles_t transpose;
+    if (result.ok()) result = make_jit_transpose_nibbles(transpose);
+    if (result.ok())
+        gemv = std::make_shared<const transposed_t>(
+                weights, std::move(sum), std::move(transpose));
+    return result;
+}
+
+} // namespace dnnl_dequant
