@@ -10,7 +10,6 @@
 #include "linear_set.hpp"
 #include "memory_left.hpp"
 #include "peers_printer.hpp"
-#include "product/product_memory.hpp"
 #include "product/product_report.hpp"
 #include "product/xnnpack_peer.hpp"
 #include "progress.hpp"

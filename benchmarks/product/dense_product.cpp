@@ -12,15 +12,14 @@ namespace {
 
 using memory_t = dnnl::memory;
 
-// Any numbers are multiplied as fast, but for those below the normal ones.
-memory_t made_of_numbers(const memory_t::desc &desc) {
-    memory_t memory(desc, cpu_engine());
+} // namespace
+
+dnnl::memory made_of_numbers(const dnnl::memory::desc &desc) {
+    dnnl::memory memory(desc, cpu_engine());
     constexpr int byte = 0x3f; // 0x3f3f3f3f is 0.747 in f32, 0x3f3f in bf16
     std::memset(memory.get_data_handle(), byte, desc.get_size());
     return memory;
 }
-
-} // namespace
 
 dense_product_t::dense_product_t(const product_case_t &c, long last_cache_bytes)
     : stream_(cpu_engine()) {

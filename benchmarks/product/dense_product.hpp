@@ -13,6 +13,10 @@
 namespace dnnl_dequant {
 namespace bench {
 
+/// Memory of any numbers: they are multiplied as fast as others, but for those
+/// below the normal ones.
+dnnl::memory made_of_numbers(const dnnl::memory::desc &desc);
+
 /// oneDNN's matmul primitive of weights that are floats of src's type already,
 /// in the order that it asks for: what a product costs who has dequantized
 /// beforehand, and room for it.

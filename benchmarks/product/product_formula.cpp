@@ -1,7 +1,7 @@
+#include "product_formula.hpp"
+
 #include <algorithm>
 #include <cmath>
-
-#include "product_run.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -19,7 +19,7 @@ double rounded(type_t type, float value) {
 
 class reference_t {
 public:
-    reference_t(const product_case_t &c, product_memory_t &memory)
+    reference_t(const product_case_t &c, cold_memory_t &memory)
         : c_(c)
         , memory_(memory) {}
 
@@ -69,12 +69,12 @@ private:
     }
 
     const product_case_t &c_;
-    product_memory_t &memory_;
+    cold_memory_t &memory_;
 };
 
 } // namespace
 
-check_t check_product(const product_case_t &c, product_memory_t &memory) {
+check_t check_product(const product_case_t &c, cold_memory_t &memory) {
     const reference_t reference(c, memory);
     const dim_t all = c.rows * c.columns;
     const dim_t count = std::min(all, elements_to_check);

@@ -7,9 +7,10 @@
 #include <omp.h>
 
 #include "dense_product.hpp"
+#include "graph_run.hpp"
 #include "limit.hpp"
 #include "machine.hpp"
-#include "product_run.hpp"
+#include "product_formula.hpp"
 #include "progress.hpp"
 #include "xnnpack_peer.hpp"
 
@@ -22,23 +23,15 @@ namespace {
 // many times fewer columns.
 constexpr dim_t part = 32;
 
-double try_out(product_run_t &run, bool cpu_time, contender_t &contender) {
-    contender.refusal = run.refusal();
-    contender.kernel = run.kernel();
-    if (!contender.refusal.empty()) return 0;
-    try {
-        return seconds_of([&] { run.execute(); }, cpu_time);
-    } catch (const std::exception &e) {
-        contender.refusal = e.what();
-        return 0;
-    }
+cold_memory_t memory_of(const product_case_t &c, int copies) {
+    return {graph_of(c), {weights_value, scales_value, zps_value}, copies};
 }
 
 void estimate_stock(product_case_t c, const measure_options_t &options,
         contender_t &stock) {
     c.columns /= part;
-    product_memory_t memory(c, 1);
-    product_run_t run(c, owner_t::stock, memory);
+    cold_memory_t memory = memory_of(c, 1);
+    graph_run_t run(graph_of(c), owner_t::stock, memory);
     const double seconds = try_out(run, options.cpu_time, stock);
     if (!stock.refusal.empty()) return;
     stock.time.seconds = {seconds * static_cast<double>(part)};
@@ -62,12 +55,12 @@ private:
 // taken.
 class repacked_run_t {
 public:
-    repacked_run_t(const product_case_t &c, product_memory_t &memory)
-        : run_(constant(c), owner_t::plugin, memory) {}
+    repacked_run_t(const product_case_t &c, cold_memory_t &memory)
+        : run_(graph_of(constant(c)), owner_t::plugin, memory) {}
 
     // Where the plugin repacks.
     void enter(contest_t &contest, const product_case_t &c, bool cpu_time,
-            product_memory_t &memory, contender_t &contender) {
+            cold_memory_t &memory, contender_t &contender) {
         if (run_.kernel().find("repacked") == std::string::npos) return;
         for (int copy = 0; copy < memory.copies(); copy++)
             try_out(run_, cpu_time, contender);
@@ -83,17 +76,16 @@ private:
     }
 
     const constant_cache_t cache_;
-    product_run_t run_;
+    graph_run_t run_;
 };
 
-void enter_limits(contest_t &contest, const product_memory_t &memory,
-        product_row_t &row) {
+void enter_limits(
+        contest_t &contest, const cold_memory_t &memory, product_row_t &row) {
     // What it would write is of no use, so it is one line.
     alignas(64) static char unused[64];
     std::vector<byte_mover_t> readers;
     for (int copy = 0; copy < memory.copies(); copy++)
-        readers.emplace_back(
-                std::vector<readable_bytes_t> {memory.packed(copy)},
+        readers.emplace_back(std::vector<readable_bytes_t> {memory.cold(copy)},
                 writable_bytes_t {unused, sizeof(unused)}, stores_t::ordinary,
                 row.c.threads);
     contest.enter(timed_here([readers, next = size_t {0}]() mutable {
@@ -162,9 +154,9 @@ product_row_t measure_product(
     omp_set_num_threads(c.threads);
     product_row_t row;
     row.c = c;
-    row.copies = cold_copies(c, this_machine().l3_bytes);
-    product_memory_t memory(c, row.copies);
-    product_run_t ours(c, owner_t::plugin, memory);
+    row.copies = cold_copies(c.packed_bytes(), this_machine().l3_bytes);
+    cold_memory_t memory = memory_of(c, row.copies);
+    graph_run_t ours(graph_of(c), owner_t::plugin, memory);
     try_out(ours, options.cpu_time, row.ours);
     contest_t contest;
     if (row.ours.refusal.empty()) {
@@ -209,6 +201,21 @@ std::vector<product_row_t> measure_products(
         std::printf("\ninterrupted: %zu of %zu products\n", rows.size(),
                 cases.size());
     return rows;
+}
+
+double bytes_needed(const product_case_t &c, long last_cache_bytes) {
+    const auto bytes = [&c](dim_t rows, dim_t cols) {
+        return static_cast<double>(bytes_of(c.floats(), rows * cols));
+    };
+    const double packed = static_cast<double>(c.packed_bytes())
+                          * cold_copies(c.packed_bytes(), last_cache_bytes);
+    // oneDNN's product of floats has as many copies, too.
+    const double dense
+            = c.in_integers()
+                      ? 0
+                      : bytes(c.depth, c.columns)
+                                + 2 * static_cast<double>(last_cache_bytes);
+    return packed + dense + bytes(c.rows, c.depth + c.columns);
 }
 
 std::string onnx_product(const product_case_t &c, int copies) {

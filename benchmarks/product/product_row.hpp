@@ -45,6 +45,9 @@ std::vector<product_row_t> measure_products(
         const measure_options_t &options,
         const std::function<void(const product_row_t &)> &print_row);
 
+/// What measuring it takes, other libraries' copies of the weights aside.
+double bytes_needed(const product_case_t &c, long last_cache_bytes);
+
 /// The case in ONNX's words, for peer_t::prepare():
 ///   {op_type: MatMulNBits, domain, rows, depth, columns, block_size,
 ///    x, y: element types, accuracy_level, copies, threads}

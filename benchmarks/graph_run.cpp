@@ -1,15 +1,14 @@
-#include "product_run.hpp"
+#include "graph_run.hpp"
 
 #include "replay/parts.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
 
-product_run_t::product_run_t(
-        const product_case_t &c, owner_t owner, product_memory_t &memory)
+graph_run_t::graph_run_t(
+        const graph_file_t &file, owner_t owner, cold_memory_t &memory)
     : stream_(cpu_engine())
     , copies_(static_cast<size_t>(memory.copies())) {
-    const graph_file_t file = graph_of(c);
     auto values = file.values;
     const auto tensors = [&](const std::vector<size_t> &ids, int copy) {
         std::vector<dnnl::graph::tensor> all;
@@ -32,10 +31,22 @@ product_run_t::product_run_t(
     }
 }
 
-void product_run_t::execute() {
+void graph_run_t::execute() {
     for (auto &part : parts_)
         part.compiled.execute(stream_, part.inputs[next_], part.outputs[next_]);
     next_ = (next_ + 1) % copies_;
+}
+
+double try_out(graph_run_t &run, bool cpu_time, contender_t &contender) {
+    contender.refusal = run.refusal();
+    contender.kernel = run.kernel();
+    if (!contender.refusal.empty()) return 0;
+    try {
+        return seconds_of([&] { run.execute(); }, cpu_time);
+    } catch (const std::exception &e) {
+        contender.refusal = e.what();
+        return 0;
+    }
 }
 
 } // namespace bench

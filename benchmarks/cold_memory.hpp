@@ -1,0 +1,54 @@
+#ifndef BENCHMARKS_COLD_MEMORY_HPP
+#define BENCHMARKS_COLD_MEMORY_HPP
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "limit.hpp"
+#include "replay/graph_file.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+/// The values of a graph. Of those that are `cold` (packed weights with their
+/// scales, a cache of keys and values) there are so many copies that the next
+/// one is in no cache of the CPU, as in a model, whose other layers run in
+/// between.
+class cold_memory_t {
+public:
+    /// @param has_large_pages Asks for pages of 2 MiB.
+    cold_memory_t(graph_file_t file, std::vector<size_t> cold, int copies,
+            bool has_large_pages = false);
+
+    /// Where a value is; of one that ops make, where they write it.
+    void *of(size_t value, int copy);
+    /// All that is cold, in one piece.
+    readable_bytes_t cold(int copy) const;
+    int copies() const { return static_cast<int>(cold_.size()); }
+
+private:
+    struct free_t {
+        void operator()(void *memory) const { std::free(memory); }
+    };
+    using block_t = std::unique_ptr<void, free_t>;
+
+    block_t reserve(size_t size) const;
+
+    const graph_file_t file_;
+    const bool has_large_pages_;
+    std::map<size_t, size_t> offsets_; // of what is cold
+    size_t cold_size_ = 0;
+    std::vector<block_t> cold_;
+    std::map<size_t, block_t> others_;
+};
+
+/// As many copies of so many bytes as twice the last cache holds, within
+/// reason.
+int cold_copies(size_t bytes, long last_cache_bytes);
+
+} // namespace bench
+} // namespace dnnl_dequant
+
+#endif
