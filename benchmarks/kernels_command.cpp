@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "attention/attention_report.hpp"
 #include "commands.hpp"
 #include "kernels_set.hpp"
 #include "progress.hpp"
@@ -38,9 +39,15 @@ int run_kernels(const kernels_options_t &options) {
                                         ? kernels_set(threads, options.quick)
                                         : shapes_set(options.shapes, threads),
             wanted);
+    // Those of models' weights have none.
+    const auto attentions = filtered(
+            options.shapes.empty() ? attention_set(threads, options.quick)
+                                   : std::vector<attention_case_t>(),
+            wanted);
     check_writable(options);
     if (options.list) {
         print_names(cases);
+        print_names(attentions);
         return 0;
     }
     kernels_printer_t printer;
@@ -49,14 +56,18 @@ int run_kernels(const kernels_options_t &options) {
     printer.print_legend();
     const auto rows = measure_all(cases, options, measuring(options),
             [&](const row_t &row) { printer.print_row(row); });
+    const auto attention_rows = measure_caches(attentions, measuring(options));
     const auto latencies = is_interrupted() ? std::vector<latency_t>()
                                             : measure_latencies(wanted);
-    if (rows.empty() && latencies.empty() && !is_interrupted())
+    if (rows.empty() && attention_rows.empty() && latencies.empty()
+            && !is_interrupted())
         refuse_filter(options);
     printer.print_latencies(latencies);
-    printer.print_summary(rows);
-    write_files(options, document_of("kernels", machine, rows, latencies));
-    return all_right(rows) ? 0 : 1;
+    if (!rows.empty()) printer.print_summary(rows);
+    json_t document = document_of("kernels", machine, rows, latencies);
+    add_rows(document, attention_rows);
+    write_files(options, document);
+    return all_right(rows) && all_right(attention_rows) ? 0 : 1;
 }
 
 } // namespace

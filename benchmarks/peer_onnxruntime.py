@@ -222,6 +222,83 @@ class Product(Row):
                 opsets[:1])).SerializeToString()
 
 
+class Attention(Row):
+    """Queries over a quantized cache: GroupQueryAttention, which appends the
+    tokens of the queries to the cache before. Keys and values have a scale for
+    each number of a head and no zero points."""
+
+    def shapes(self, row):
+        heads, head = row["heads"], row["head"]
+        numbers = head * row["bits"] // 8
+        return {
+            "query": [1, row["queries"], heads * row["group"] * head],
+            "token": [1, row["queries"], heads * head],
+            "cache": [1, heads, row["tokens"], numbers],
+            "scale": [1, heads, 1, head]}
+
+    @staticmethod
+    def cache_type(row):
+        return "UINT8" if row["bits"] == 4 else "INT8"
+
+    def inputs(self, row):
+        shapes, kind = self.shapes(row), row["x"]
+        cache = self.cache_type(row)
+        yield "query", kind, shapes["query"]
+        yield "key", kind, shapes["token"]
+        yield "value", kind, shapes["token"]
+        yield "past_key", cache, shapes["cache"]
+        yield "past_value", cache, shapes["cache"]
+        yield "seqlens_k", "INT32", [1]
+        yield "total_sequence_length", "INT32", []
+        yield "k_scale", "FLOAT", shapes["scale"]
+        yield "v_scale", "FLOAT", shapes["scale"]
+
+    def outputs(self, row):
+        shapes, cache = self.shapes(row), self.cache_type(row)
+        yield "y", row["y"], shapes["query"]
+        yield "present_key", cache, shapes["cache"]
+        yield "present_value", cache, shapes["cache"]
+
+    def buffer(self, row, name, type_name, shape):
+        """The cache before and after is the same memory."""
+        if name.startswith("present"):
+            return self.places[name.replace("present", "past")]
+        counts = {"seqlens_k": row["tokens"] - 1,
+                  "total_sequence_length": row["tokens"]}
+        kind = {"query": "x", "key": "x", "value": "x", "k_scale": "scale",
+                "v_scale": "scale", "past_key": "x", "past_value": "x"}
+        place = super().buffer(row, kind.get(name, name), type_name, shape)
+        if name in counts:
+            self.memory[-1][:4].view("i4")[0] = counts[name]
+        self.places[name] = place
+        return place
+
+    def model(self, row):
+        self.places = {}
+        helper = self.onnx.helper
+        inputs, outputs = (
+            [helper.make_tensor_value_info(name, self.code(kind), shape)
+             for name, kind, shape in side(row)]
+            for side in (self.inputs, self.outputs))
+        names = [value.name for value in inputs]
+        node = helper.make_node(
+            row["op_type"], names[:7] + [""] * 5 + names[7:],
+            [value.name for value in outputs], domain=row["domain"],
+            num_heads=row["heads"] * row["group"], kv_num_heads=row["heads"],
+            k_quant_type="PER_CHANNEL", v_quant_type="PER_CHANNEL",
+            kv_cache_bit_width=row["bits"])
+        graph = helper.make_graph([node], "row", inputs, outputs)
+        opsets = [helper.make_opsetid("", 21),
+                  helper.make_opsetid(row["domain"], 1)]
+        return helper.make_model(
+            graph, opset_imports=opsets,
+            ir_version=helper.find_min_ir_version_for(
+                opsets[:1])).SerializeToString()
+
+
+KINDS = {"MatMulNBits": Product, "GroupQueryAttention": Attention}
+
+
 def one_line(error):
     """The runtime's sentence, without the code that it starts with."""
     text = " ".join(str(error).split())
@@ -244,8 +321,7 @@ def main():
         current = None  # gives its memory back
         try:
             row = json.loads(line)
-            kind = Product if row["op_type"] == "MatMulNBits" else Row
-            current = kind(modules, row)
+            current = KINDS.get(row["op_type"], Row)(modules, row)
             say(ready=True)
         except Exception as error:  # whatever the runtime throws
             say(refused=one_line(error))

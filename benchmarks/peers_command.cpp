@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "attention/attention_report.hpp"
 #include "commands.hpp"
 #include "data_file.hpp"
 #include "kernels_set.hpp"
@@ -59,6 +60,11 @@ std::vector<product_case_t> products_of(const peers_options_t &options) {
             filter_of(options));
 }
 
+std::vector<attention_case_t> attentions_of(const peers_options_t &options) {
+    return filtered(attention_set(threads_of(options), options.quick),
+            filter_of(options));
+}
+
 void print_legend() {
     std::printf(
             "limit  a plain loop that moves the same bytes; all take turns\n"
@@ -101,15 +107,20 @@ int run_peers(const peers_options_t &options) {
     limit_isa(options.isa);
     const auto cases = cases_of(options);
     const auto products = products_of(options);
+    const auto attentions = attentions_of(options);
     check_writable(options);
-    if (cases.empty() && products.empty()) refuse_filter(options);
+    if (cases.empty() && products.empty() && attentions.empty())
+        refuse_filter(options);
     if (options.list) {
         print_names(cases);
         print_names(products);
+        print_names(attentions);
         return 0;
     }
     const machine_t machine = this_machine();
     for (const auto &c : products)
+        check_memory(c.name(), bytes_needed(c, machine.l3_bytes));
+    for (const auto &c : attentions)
         check_memory(c.name(), bytes_needed(c, machine.l3_bytes));
     kernels_printer_t::print_machine(machine);
     print_legend();
@@ -126,11 +137,16 @@ int run_peers(const peers_options_t &options) {
     measure.peer = &peer;
     const auto rows = measure_ops(cases, options, measure);
     const auto product_rows = measure_matmuls(products, measure);
+    const auto attention_rows = measure_caches(attentions, measure);
     json_t document = document_of("peers", machine, rows, {});
     for (const auto &row : product_rows)
         document["rows"].push_back(product_row_json(row));
+    add_rows(document, attention_rows);
     write_files(options, document);
-    return all_right(rows) && all_right(product_rows) ? 0 : 1;
+    return all_right(rows) && all_right(product_rows)
+                           && all_right(attention_rows)
+                   ? 0
+                   : 1;
 }
 
 } // namespace

@@ -24,6 +24,21 @@ def run(*arguments, limit=resource.RLIM_INFINITY):
 
 class Runs(unittest.TestCase):
 
+    def test_kernels_has_attention(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.json")
+            done = run("kernels", "--quick", "--threads", "1", "--no-stock",
+                       "--budget", "0.01", "--json", path,
+                       "--filter", "^Attention/f32/s8/8_of_8_heads/1x")
+            self.assertEqual((done.returncode, done.stderr), (0, ""),
+                             done.stdout)
+            with open(path, encoding="utf-8") as file:
+                rows = json.load(file)["rows"]
+        self.assertEqual([row["op"] for row in rows], ["Attention"])
+        self.assertEqual(rows[0]["plugin"]["wrong"], 0)
+        # Nobody else is asked.
+        self.assertEqual(list(rows[0]["peers"]), ["oneDNN dense"])
+
     def test_kernels_writes_json_and_csv(self):
         with tempfile.TemporaryDirectory() as folder:
             json_path = os.path.join(folder, "rows.json")

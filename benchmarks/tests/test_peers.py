@@ -318,5 +318,51 @@ class Mistakes(unittest.TestCase):
         self.refused("--json", "/nonexistent/a.json")
 
 
+class Attentions(Peers):
+    # Of Peers only how it measures.
+    for name in list(vars(Peers)):
+        if name.startswith("test_"):
+            vars()[name] = None
+
+    def test_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            done, rows = self.measured(
+                "--filter", "^Attention/b?f(32|16)/s4/8_of_32", log=log)
+            with open(log, encoding="utf-8") as file:
+                asked = [json.loads(line) for line in file
+                         if not line.startswith("run ")]
+        self.assertEqual([row["src"] for row in rows], ["f32", "bf16", "f16"])
+        same = {"op_type": "GroupQueryAttention", "domain": "com.microsoft",
+                "heads": 8, "group": 4, "queries": 1, "tokens": 4096,
+                "head": 128, "bits": 4, "threads": 1}
+        self.assertEqual(asked, [
+            dict(same, x=kind, y=kind, copies=row["copies"])
+            for kind, row in zip(("FLOAT", "BFLOAT16", "FLOAT16"), rows)])
+        for row in rows:
+            with self.subTest(row["name"]):
+                self.assertGreater(row["copies"], 1)
+                # Eight rows of 128.
+                self.assertEqual(row["plugin"]["checked"], 1024)
+                self.assertEqual(row["plugin"]["wrong"], 0)
+                self.assertGreater(row["ratio"]["median"], 0)
+                self.assertEqual(row["operations"], 4 * 32 * 4096 * 128)
+        self.assertEqual([row["target"] for row in rows], [5.8, 3.6, 3.6])
+        self.assertEqual(rows[1]["peers"]["ONNX Runtime"],
+                         {"refused": "no BFLOAT16"})
+        self.assertIn("ORT refused: no BFLOAT16", done.stdout)
+        self.assertGreater(rows[0]["peers"]["oneDNN dense"]["gain"], 0)
+        # oneDNN 3.7's own fails at compile, in whatever words.
+        stock = rows[0]["stock"]
+        self.assertTrue(stock.get("refused") or stock["estimated"])
+
+    def test_masks(self):
+        _, rows = self.measured("--filter", "^Attention/f32/.*512x512")
+        self.assertEqual([row["layout"] for row in rows], ["dense", "causal"])
+        for row in rows:
+            self.assertEqual(row["plugin"]["wrong"], 0)
+            self.assertIsNone(row["target"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,162 @@
+#include "attention_row.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+#include <omp.h>
+
+#include "attention_formula.hpp"
+#include "dense_attention.hpp"
+#include "graph_run.hpp"
+#include "limit.hpp"
+#include "machine.hpp"
+#include "peak.hpp"
+#include "progress.hpp"
+
+namespace dnnl_dequant {
+namespace bench {
+
+namespace {
+
+// Where stock runs, its reference code takes seconds for all tokens: it runs
+// once, on so many times fewer.
+constexpr dim_t part = 32;
+
+void set_float(type_t type, void *to, float value) {
+    const uint32_t bits = round_to(type, value);
+    std::memcpy(to, &bits, bytes_of(type, 1));
+}
+
+// Random numbers for all but what scales scores and masks them.
+cold_memory_t memory_of(const attention_case_t &c, int copies) {
+    cold_memory_t memory(graph_of(c), cache_values(), copies, true);
+    set_float(c.type, memory.of(scale_value, 0),
+            1 / std::sqrt(static_cast<float>(c.head)));
+    if (c.causal) set_float(c.type, memory.of(fill_value_of_mask, 0), -1e4f);
+    return memory;
+}
+
+void estimate_stock(attention_case_t c, const measure_options_t &options,
+        contender_t &stock) {
+    c.tokens /= part;
+    cold_memory_t memory = memory_of(c, 1);
+    graph_run_t run(graph_of(c), owner_t::stock, memory);
+    const double seconds = try_out(run, options.cpu_time, stock);
+    if (!stock.refusal.empty()) return;
+    stock.time.seconds = {seconds * static_cast<double>(part)};
+    stock.estimated = true;
+}
+
+void enter_limits(
+        contest_t &contest, const cold_memory_t &memory, attention_row_t &row) {
+    // What it would write is of no use, so it is one line.
+    alignas(64) static char unused[64];
+    std::vector<byte_mover_t> readers;
+    for (int copy = 0; copy < memory.copies(); copy++)
+        readers.emplace_back(std::vector<readable_bytes_t> {memory.cold(copy)},
+                writable_bytes_t {unused, sizeof(unused)}, stores_t::ordinary,
+                row.c.threads);
+    contest.enter(timed_here([readers, next = size_t {0}]() mutable {
+        readers[next].read();
+        next = (next + 1) % readers.size();
+    }),
+            row.limit);
+    const peak_loop_t peak(peak_kind_t::fma, row.c.threads);
+    if (!peak.is_there()) return;
+    row.peak_operations = peak.operations();
+    contest.enter(timed_here([peak] { peak.run(); }), row.peak);
+}
+
+} // namespace
+
+samples_t attention_row_t::share_of(const contender_t &contender) const {
+    samples_t share = bench::ratio_of(peak, contender.time);
+    for (double &value : share.seconds)
+        value *= c.operations() / peak_operations;
+    return share;
+}
+
+std::optional<double> attention_row_t::gain_on(const contender_t &other) const {
+    if (!ours.ran() || !other.ran()) return std::nullopt;
+    return other.estimated ? other.time.median() / ours.time.median()
+                           : bench::ratio_of(other.time, ours.time).median();
+}
+
+bool attention_row_t::misses_target() const {
+    if (!ours.ran()) return true;
+    if (const auto gain = gain_on(onnx); gain && *gain < 1) return true;
+    return c.target() && ratio_of(ours).median() > *c.target();
+}
+
+attention_row_t measure_attention(
+        const attention_case_t &c, const measure_options_t &options) {
+    omp_set_num_threads(c.threads);
+    attention_row_t row;
+    row.c = c;
+    row.copies = cold_copies(c.cache_bytes(), this_machine().l3_bytes);
+    cold_memory_t memory = memory_of(c, row.copies);
+    graph_run_t ours(graph_of(c), owner_t::plugin, memory);
+    try_out(ours, options.cpu_time, row.ours);
+    contest_t contest;
+    if (row.ours.refusal.empty()) {
+        row.ours.check = check_attention(c, memory);
+        contest.enter(timed_here([&] { ours.execute(); }), row.ours.time);
+    }
+    enter_limits(contest, memory, row);
+    if (options.peer != nullptr)
+        enter_peer(contest, *options.peer, onnx_attention(c, row.copies),
+                row.onnx);
+    dense_attention_t dense(c, this_machine().l3_bytes);
+    row.dense.refusal = dense.refusal();
+    row.dense.kernel = dense.kernel();
+    if (row.dense.refusal.empty())
+        contest.enter(dense.contestant(), row.dense.time);
+    if (options.with_stock) estimate_stock(c, options, row.stock);
+    contest.run(sampling_of(options));
+    if (options.peer != nullptr) bury(*options.peer, row.onnx);
+    return row;
+}
+
+std::vector<attention_row_t> measure_attentions(
+        const std::vector<attention_case_t> &cases,
+        const measure_options_t &options,
+        const std::function<void(const attention_row_t &)> &print_row) {
+    watch_interrupts();
+    const progress_t progress(cases.size());
+    std::vector<attention_row_t> rows;
+    for (const auto &c : cases) {
+        if (is_interrupted()) break;
+        progress.show(rows.size(), c.name());
+        attention_row_t row = measure_attention(c, options);
+        progress.clear();
+        print_row(row);
+        rows.push_back(std::move(row));
+    }
+    if (rows.size() < cases.size())
+        std::printf("\ninterrupted: %zu of %zu attentions\n", rows.size(),
+                cases.size());
+    return rows;
+}
+
+double bytes_needed(const attention_case_t &c, long last_cache_bytes) {
+    const double cache = static_cast<double>(c.cache_bytes());
+    const double floats = static_cast<double>(
+            2 * bytes_of(c.type, c.heads * c.tokens * c.head));
+    return cache * cold_copies(c.cache_bytes(), last_cache_bytes) + floats
+           + 2 * static_cast<double>(last_cache_bytes);
+}
+
+std::string onnx_attention(const attention_case_t &c, int copies) {
+    return nlohmann::json {{"op_type", "GroupQueryAttention"},
+            {"domain", "com.microsoft"}, {"heads", c.heads}, {"group", c.group},
+            {"queries", c.queries}, {"tokens", c.tokens}, {"head", c.head},
+            {"bits", c.cache == type_t::s4 ? 4 : 8}, {"x", onnx_name(c.type)},
+            {"y", onnx_name(c.type)}, {"copies", copies},
+            {"threads", c.threads}}
+            .dump();
+}
+
+} // namespace bench
+} // namespace dnnl_dequant
