@@ -49,5 +49,29 @@ double try_out(graph_run_t &run, bool cpu_time, contender_t &contender) {
     }
 }
 
+void enter_reading(contest_t &contest, const cold_memory_t &memory, int threads,
+        samples_t &time) {
+    // What it would write is of no use, so it is one line.
+    alignas(64) static char unused[64];
+    std::vector<byte_mover_t> readers;
+    for (int copy = 0; copy < memory.copies(); copy++)
+        readers.emplace_back(std::vector<readable_bytes_t> {memory.cold(copy)},
+                writable_bytes_t {unused, sizeof(unused)}, stores_t::ordinary,
+                threads);
+    contest.enter(timed_here([readers, next = size_t {0}]() mutable {
+        readers[next].read();
+        next = (next + 1) % readers.size();
+    }),
+            time);
+}
+
+double enter_peak(
+        contest_t &contest, peak_kind_t kind, int threads, samples_t &time) {
+    const peak_loop_t peak(kind, threads);
+    if (!peak.is_there()) return 0;
+    contest.enter(timed_here([peak] { peak.run(); }), time);
+    return peak.operations();
+}
+
 } // namespace bench
 } // namespace dnnl_dequant

@@ -7,6 +7,7 @@
 #include "cold_memory.hpp"
 #include "dequantize_run.hpp"
 #include "measure.hpp"
+#include "peak.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -41,6 +42,15 @@ private:
 /// Runs it once.
 /// @returns the seconds, or 0 where the contender says why not
 double try_out(graph_run_t &run, bool cpu_time, contender_t &contender);
+
+/// Reading what is cold once, the next copy each time.
+void enter_reading(contest_t &contest, const cold_memory_t &memory, int threads,
+        samples_t &time);
+
+/// @returns the operations of one run; 0 where the machine has no such
+///     instructions, and nothing takes part
+double enter_peak(
+        contest_t &contest, peak_kind_t kind, int threads, samples_t &time);
 
 } // namespace bench
 } // namespace dnnl_dequant

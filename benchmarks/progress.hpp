@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <string>
+#include <vector>
 
 namespace dnnl_dequant {
 namespace bench {
@@ -27,6 +29,30 @@ private:
     bool shown_;
     std::chrono::steady_clock::time_point start_;
 };
+
+/// Rows of measure(case) for each, printed as they come, until there are none
+/// or the user interrupts.
+/// @param what their plural
+template <typename row_t, typename case_t, typename measure_t, typename print_t>
+std::vector<row_t> measure_each(const char *what,
+        const std::vector<case_t> &cases, measure_t &&measure,
+        print_t &&print_row) {
+    watch_interrupts();
+    const progress_t progress(cases.size());
+    std::vector<row_t> rows;
+    for (const auto &c : cases) {
+        if (is_interrupted()) break;
+        progress.show(rows.size(), c.name());
+        row_t row = measure(c);
+        progress.clear();
+        print_row(row);
+        rows.push_back(std::move(row));
+    }
+    if (rows.size() < cases.size())
+        std::printf("\ninterrupted: %zu of %zu %s\n", rows.size(), cases.size(),
+                what);
+    return rows;
+}
 
 } // namespace bench
 } // namespace dnnl_dequant

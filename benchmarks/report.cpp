@@ -142,5 +142,12 @@ void kernels_printer_t::print_summary(const std::vector<row_t> &rows) const {
                 missing_text(*row).c_str());
 }
 
+std::string time_cell(const contender_t &contender) {
+    if (contender.ran())
+        return (contender.estimated ? "~" : "")
+               + time_text(contender.time.median());
+    return contender.absent ? "absent" : contender.died ? "died" : "-";
+}
+
 } // namespace bench
 } // namespace dnnl_dequant

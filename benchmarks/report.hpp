@@ -30,6 +30,9 @@ private:
     static table_t make_table();
 };
 
+/// Its time, estimated or not; or why there is none, in a word.
+std::string time_cell(const contender_t &contender);
+
 /// The whole run, samples included.
 json_t document_of(const char *command, const machine_t &machine,
         const std::vector<row_t> &rows,

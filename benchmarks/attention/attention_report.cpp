@@ -4,6 +4,7 @@
 
 #include "peak.hpp"
 #include "progress.hpp"
+#include "report.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -13,13 +14,6 @@ namespace {
 std::string share_text(const attention_row_t &row) {
     if (!row.ours.ran() || row.peak_operations == 0) return "";
     return number_text(100 * row.share_of(row.ours).median(), 0) + "%";
-}
-
-std::string time_cell(const contender_t &contender) {
-    if (contender.ran())
-        return (contender.estimated ? "~" : "")
-               + time_text(contender.time.median());
-    return contender.absent ? "absent" : contender.died ? "died" : "-";
 }
 
 std::string remark(const attention_row_t &row) {

@@ -1,7 +1,6 @@
 #include "attention_row.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
@@ -10,9 +9,7 @@
 #include "attention_formula.hpp"
 #include "dense_attention.hpp"
 #include "graph_run.hpp"
-#include "limit.hpp"
 #include "machine.hpp"
-#include "peak.hpp"
 #include "progress.hpp"
 
 namespace dnnl_dequant {
@@ -47,26 +44,6 @@ void estimate_stock(attention_case_t c, const measure_options_t &options,
     if (!stock.refusal.empty()) return;
     stock.time.seconds = {seconds * static_cast<double>(part)};
     stock.estimated = true;
-}
-
-void enter_limits(
-        contest_t &contest, const cold_memory_t &memory, attention_row_t &row) {
-    // What it would write is of no use, so it is one line.
-    alignas(64) static char unused[64];
-    std::vector<byte_mover_t> readers;
-    for (int copy = 0; copy < memory.copies(); copy++)
-        readers.emplace_back(std::vector<readable_bytes_t> {memory.cold(copy)},
-                writable_bytes_t {unused, sizeof(unused)}, stores_t::ordinary,
-                row.c.threads);
-    contest.enter(timed_here([readers, next = size_t {0}]() mutable {
-        readers[next].read();
-        next = (next + 1) % readers.size();
-    }),
-            row.limit);
-    const peak_loop_t peak(peak_kind_t::fma, row.c.threads);
-    if (!peak.is_there()) return;
-    row.peak_operations = peak.operations();
-    contest.enter(timed_here([peak] { peak.run(); }), row.peak);
 }
 
 } // namespace
@@ -104,7 +81,9 @@ attention_row_t measure_attention(
         row.ours.check = check_attention(c, memory);
         contest.enter(timed_here([&] { ours.execute(); }), row.ours.time);
     }
-    enter_limits(contest, memory, row);
+    enter_reading(contest, memory, c.threads, row.limit);
+    row.peak_operations
+            = enter_peak(contest, peak_kind_t::fma, c.threads, row.peak);
     if (options.peer != nullptr)
         enter_peer(contest, *options.peer, onnx_attention(c, row.copies),
                 row.onnx);
@@ -123,21 +102,10 @@ std::vector<attention_row_t> measure_attentions(
         const std::vector<attention_case_t> &cases,
         const measure_options_t &options,
         const std::function<void(const attention_row_t &)> &print_row) {
-    watch_interrupts();
-    const progress_t progress(cases.size());
-    std::vector<attention_row_t> rows;
-    for (const auto &c : cases) {
-        if (is_interrupted()) break;
-        progress.show(rows.size(), c.name());
-        attention_row_t row = measure_attention(c, options);
-        progress.clear();
-        print_row(row);
-        rows.push_back(std::move(row));
-    }
-    if (rows.size() < cases.size())
-        std::printf("\ninterrupted: %zu of %zu attentions\n", rows.size(),
-                cases.size());
-    return rows;
+    return measure_each<attention_row_t>(
+            "attentions", cases, [&](const attention_case_t &c) {
+        return measure_attention(c, options);
+    }, print_row);
 }
 
 double bytes_needed(const attention_case_t &c, long last_cache_bytes) {

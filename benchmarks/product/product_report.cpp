@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "report.hpp"
+
 namespace dnnl_dequant {
 namespace bench {
 
@@ -11,13 +13,6 @@ namespace {
 std::string share_text(const product_row_t &row, const contender_t &contender) {
     if (!contender.ran() || row.peak_operations == 0) return "";
     return number_text(100 * row.share_of(contender).median(), 0) + "%";
-}
-
-std::string time_cell(const contender_t &contender) {
-    if (contender.ran())
-        return (contender.estimated ? "~" : "")
-               + time_text(contender.time.median());
-    return contender.absent ? "absent" : contender.died ? "died" : "-";
 }
 
 std::string remark(const product_row_t &row) {

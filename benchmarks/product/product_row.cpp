@@ -1,14 +1,12 @@
 #include "product_row.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 #include <omp.h>
 
 #include "dense_product.hpp"
 #include "graph_run.hpp"
-#include "limit.hpp"
 #include "machine.hpp"
 #include "product_formula.hpp"
 #include "progress.hpp"
@@ -79,26 +77,6 @@ private:
     graph_run_t run_;
 };
 
-void enter_limits(
-        contest_t &contest, const cold_memory_t &memory, product_row_t &row) {
-    // What it would write is of no use, so it is one line.
-    alignas(64) static char unused[64];
-    std::vector<byte_mover_t> readers;
-    for (int copy = 0; copy < memory.copies(); copy++)
-        readers.emplace_back(std::vector<readable_bytes_t> {memory.cold(copy)},
-                writable_bytes_t {unused, sizeof(unused)}, stores_t::ordinary,
-                row.c.threads);
-    contest.enter(timed_here([readers, next = size_t {0}]() mutable {
-        readers[next].read();
-        next = (next + 1) % readers.size();
-    }),
-            row.limit);
-    const peak_loop_t peak(row.c.peak(), row.c.threads);
-    if (!peak.is_there()) return;
-    row.peak_operations = peak.operations();
-    contest.enter(timed_here([peak] { peak.run(); }), row.peak);
-}
-
 void enter_xnnpack(
         contest_t &contest, xnnpack_peer_t &xnnpack, product_row_t &row) {
     row.xnnpack.refusal = xnnpack.prepare(row.c, row.copies);
@@ -165,7 +143,8 @@ product_row_t measure_product(
     }
     repacked_run_t repacked(c, memory);
     repacked.enter(contest, c, options.cpu_time, memory, row.repacked);
-    enter_limits(contest, memory, row);
+    enter_reading(contest, memory, c.threads, row.limit);
+    row.peak_operations = enter_peak(contest, c.peak(), c.threads, row.peak);
     if (options.peer != nullptr)
         enter_peer(
                 contest, *options.peer, onnx_product(c, row.copies), row.onnx);
@@ -186,21 +165,10 @@ std::vector<product_row_t> measure_products(
         const std::vector<product_case_t> &cases,
         const measure_options_t &options,
         const std::function<void(const product_row_t &)> &print_row) {
-    watch_interrupts();
-    const progress_t progress(cases.size());
-    std::vector<product_row_t> rows;
-    for (const auto &c : cases) {
-        if (is_interrupted()) break;
-        progress.show(rows.size(), c.name());
-        product_row_t row = measure_product(c, options);
-        progress.clear();
-        print_row(row);
-        rows.push_back(std::move(row));
-    }
-    if (rows.size() < cases.size())
-        std::printf("\ninterrupted: %zu of %zu products\n", rows.size(),
-                cases.size());
-    return rows;
+    return measure_each<product_row_t>(
+            "products", cases, [&](const product_case_t &c) {
+        return measure_product(c, options);
+    }, print_row);
 }
 
 double bytes_needed(const product_case_t &c, long last_cache_bytes) {
