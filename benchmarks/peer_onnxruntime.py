@@ -180,7 +180,8 @@ class Row:
 
 
 class Product(Row):
-    """Rows times 4-bit weights: MatMulNBits, whose weights lie by column."""
+    """Rows times weights of 4 or 8 bits: MatMulNBits, whose weights lie by
+    column. Without zero points it takes off the middle of the numbers."""
 
     def inputs(self, row):
         yield "x", row["x"], [row["rows"], row["depth"]]
@@ -198,13 +199,16 @@ class Product(Row):
 
         scales = random.uniform(1 / 64, 1, row["columns"] * groups)
         weights = {
-            "B": codes(row["columns"], groups, row["block_size"] // 2),
+            "B": codes(row["columns"], groups,
+                       row["block_size"] * row["bits"] // 8),
             "scales": scales.astype(helper.tensor_dtype_to_np_dtype(
-                self.code(row["x"]))),
-            "zero_points": codes(row["columns"] * ((groups + 1) // 2))}
+                self.code(row["x"])))}
+        if row["zero_points"]:
+            weights["zero_points"] = codes(
+                row["columns"] * ((groups * row["bits"] + 7) // 8))
         node = helper.make_node(
             row["op_type"], ["x", *weights], ["y"], domain=row["domain"],
-            K=row["depth"], N=row["columns"], bits=4,
+            K=row["depth"], N=row["columns"], bits=row["bits"],
             block_size=row["block_size"],
             accuracy_level=row["accuracy_level"])
         values = [[helper.make_tensor_value_info(name, self.code(kind), shape)

@@ -35,8 +35,9 @@ dense_product_t::dense_product_t(const product_case_t &c, long last_cache_bytes)
 }
 
 void dense_product_t::prepare(const product_case_t &c, long last_cache_bytes) {
-    const auto type = c.src == type_t::bf16 ? memory_t::data_type::bf16
-                                            : memory_t::data_type::f32;
+    const auto type = c.src == type_t::bf16  ? memory_t::data_type::bf16
+                      : c.src == type_t::f16 ? memory_t::data_type::f16
+                                             : memory_t::data_type::f32;
     const auto rows = memory_t::format_tag::ab;
     const memory_t::desc src({c.rows, c.depth}, type, rows);
     const memory_t::desc dst({c.rows, c.columns}, type, rows);

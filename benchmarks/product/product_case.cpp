@@ -5,16 +5,26 @@ namespace bench {
 
 namespace {
 
-constexpr dim_t decode_rows = 1, few_rows = 8, some_rows = 32,
+constexpr dim_t decode_rows = 1, few_rows = 8, more_rows = 16, some_rows = 32,
                 prefill_rows = 512;
 
 dim_t groups_of(const product_case_t &c) {
     return c.depth / c.group;
 }
 
-// Of the weights or of their scales: `size` along the depth.
-dims_t by_layout(const product_case_t &c, dim_t size) {
-    return c.by_column ? dims_t {c.columns, size} : dims_t {size, c.columns};
+dim_t parameters_of(const product_case_t &c) {
+    return groups_of(c) * (c.columns / c.column_group);
+}
+
+// Of [K,N], as the weights lie.
+dims_t by_layout(const product_case_t &c, dim_t k, dim_t n) {
+    return c.by_column ? dims_t {n, k} : dims_t {k, n};
+}
+
+dims_t parameter_dims(const product_case_t &c) {
+    return c.is_per_channel()
+                   ? dims_t {c.columns}
+                   : by_layout(c, groups_of(c), c.columns / c.column_group);
 }
 
 void add_value(graph_file_t &file, size_t id, type_t type, const dims_t &dims) {
@@ -37,18 +47,24 @@ graph_op_t make_op(size_t id, op_kind_t kind, const char *name,
 }
 
 void add_weights(const product_case_t &c, graph_file_t &file) {
-    add_value(file, weights_value, type_t::u4, by_layout(c, c.depth));
-    add_value(file, scales_value, c.floats(), by_layout(c, groups_of(c)));
-    add_value(file, zps_value, type_t::u4, by_layout(c, groups_of(c)));
+    const dims_t dims = by_layout(c, c.depth, c.columns);
+    add_value(file, weights_value, c.weights, dims);
+    add_value(file, scales_value, c.floats(), parameter_dims(c));
+    if (c.has_zps) add_value(file, zps_value, c.weights, parameter_dims(c));
     for (auto &[id, value] : file.values)
         if (c.constant) value.property = lt_t::property_type::constant;
-    add_value(file, float_weights_value, c.floats(), by_layout(c, c.depth));
+    add_value(file, float_weights_value, c.floats(), dims);
+    std::vector<size_t> inputs {weights_value, scales_value};
+    if (c.has_zps) inputs.push_back(zps_value);
     graph_op_t op = make_op(0, op_kind_t::DynamicDequantize,
-            "DynamicDequantize", {weights_value, scales_value, zps_value},
-            float_weights_value);
-    op.attributes["qtype"] = std::string("per_group");
-    op.attributes["group_shape"]
-            = c.by_column ? dims_t {1, c.group} : dims_t {c.group, 1};
+            "DynamicDequantize", inputs, float_weights_value);
+    if (c.is_per_channel()) {
+        op.attributes["qtype"] = std::string("per_channel");
+        op.attributes["axis"] = int64_t {c.by_column ? 0 : 1};
+    } else {
+        op.attributes["qtype"] = std::string("per_group");
+        op.attributes["group_shape"] = by_layout(c, c.group, c.column_group);
+    }
     file.ops.push_back(op);
 }
 
@@ -64,22 +80,66 @@ void add_codes(const product_case_t &c, graph_file_t &file) {
     file.ops.push_back(op);
 }
 
-std::vector<product_case_t> with_rows_and_types(
-        product_case_t c, const std::vector<type_t> &types) {
+std::vector<product_case_t> with_rows_and_types(product_case_t c,
+        const std::vector<type_t> &types, const std::vector<dim_t> &rows) {
     std::vector<product_case_t> all;
     for (const type_t src : types)
-        for (const dim_t rows :
-                {decode_rows, few_rows, some_rows, prefill_rows}) {
+        for (const dim_t one : rows) {
             c.src = src;
-            c.rows = rows;
+            c.rows = one;
             all.push_back(c);
         }
     return all;
 }
 
+std::vector<product_case_t> groups_of_128(product_case_t c) {
+    std::vector<product_case_t> all;
+    for (const dim_t columns : {4096, 11008})
+        for (const bool by_column : {true, false}) {
+            c.columns = columns;
+            c.by_column = by_column;
+            for (const auto &one : with_rows_and_types(c,
+                         {type_t::f32, type_t::u8, type_t::bf16, type_t::f16},
+                         {decode_rows, few_rows, some_rows, prefill_rows}))
+                all.push_back(one);
+        }
+    return all;
+}
+
+// ONNX Runtime's groups, those of oneDNN's own graphs, and what most 8-bit
+// models have.
+std::vector<product_case_t> other_granularities(product_case_t c) {
+    std::vector<product_case_t> all;
+    const auto add = [&](const std::vector<type_t> &types) {
+        for (const bool by_column : {true, false}) {
+            c.by_column = by_column;
+            for (const auto &one : with_rows_and_types(c, types,
+                         {decode_rows, few_rows, more_rows, some_rows,
+                                 prefill_rows}))
+                all.push_back(one);
+        }
+    };
+    const std::vector<type_t> floats {type_t::f32, type_t::bf16, type_t::f16};
+    c.group = 32;
+    add({type_t::f32, type_t::u8, type_t::bf16, type_t::f16});
+    c.group = 1;
+    for (const dim_t columns : {128, 32}) {
+        c.column_group = columns;
+        add(floats);
+    }
+    c.weights = type_t::s8;
+    c.has_zps = false;
+    add(floats);
+    c.group = c.depth;
+    c.column_group = 1;
+    add(floats);
+    return all;
+}
+
 bool is_quick(const product_case_t &c) {
     const bool smaller = c.columns == c.depth;
-    if (c.src == type_t::bf16 || (!smaller && c.rows != decode_rows))
+    if (c.group != 128 || c.src == type_t::bf16 || c.src == type_t::f16
+            || (!smaller && c.rows != decode_rows))
         return false;
     return c.by_column || c.rows == decode_rows || c.rows == some_rows;
 }
@@ -87,15 +147,15 @@ bool is_quick(const product_case_t &c) {
 } // namespace
 
 size_t product_case_t::weights_bytes() const {
-    return bytes_of(type_t::u4, depth * columns);
+    return bytes_of(weights, depth * columns);
 }
 
 size_t product_case_t::scales_bytes() const {
-    return bytes_of(floats(), groups_of(*this) * columns);
+    return bytes_of(floats(), parameters_of(*this));
 }
 
 size_t product_case_t::zps_bytes() const {
-    return bytes_of(type_t::u4, groups_of(*this) * columns);
+    return has_zps ? bytes_of(weights, parameters_of(*this)) : 0;
 }
 
 size_t product_case_t::packed_bytes() const {
@@ -115,15 +175,29 @@ const char *product_case_t::layout_name() const {
 }
 
 std::string product_case_t::name() const {
-    return std::string("MatMul/") + to_string(src) + "/u4/group_"
-           + std::to_string(group) + "/zps_u4/" + layout_name() + "/"
-           + std::to_string(rows) + "x" + std::to_string(depth) + "x"
-           + std::to_string(columns) + "/t" + std::to_string(threads);
+    return std::string("MatMul/") + to_string(src) + "/" + to_string(weights)
+           + "/" + granularity_name() + "/zps_" + zps_name() + "/"
+           + layout_name() + "/" + std::to_string(rows) + "x"
+           + std::to_string(depth) + "x" + std::to_string(columns) + "/t"
+           + std::to_string(threads);
+}
+
+std::string product_case_t::granularity_name() const {
+    if (is_per_channel()) return "channel";
+    if (column_group == 1) return "group_" + std::to_string(group);
+    return "group_" + std::to_string(group) + "x"
+           + std::to_string(column_group);
+}
+
+const char *product_case_t::zps_name() const {
+    return has_zps ? to_string(weights) : "none";
 }
 
 std::optional<double> product_case_t::target() const {
-    if (rows != decode_rows || in_integers()) return std::nullopt;
-    if (src == type_t::bf16) return 1.25;
+    if (rows != decode_rows) return std::nullopt;
+    if (in_integers()) return 1.2;
+    if (bits_of(weights) == 8) return 1.3;
+    if (src != type_t::f32) return 1.6;
     return threads == 1 ? 2.0 : 1.5;
 }
 
@@ -135,7 +209,9 @@ std::optional<double> product_case_t::peak_target() const {
 std::optional<double> product_case_t::dense_target() const {
     if (in_integers()) return std::nullopt;
     if (rows == few_rows) return 1.0;
+    if (rows == more_rows) return 1.2;
     if (rows == some_rows) return 1.1;
+    if (rows == prefill_rows) return 1.05;
     return std::nullopt;
 }
 
@@ -156,17 +232,13 @@ graph_file_t graph_of(const product_case_t &c) {
 std::vector<product_case_t> products_set(
         const std::vector<int> &threads, bool quick) {
     std::vector<product_case_t> all;
-    for (const int n : threads)
-        for (const dim_t columns : {4096, 11008})
-            for (const bool by_column : {true, false}) {
-                product_case_t c;
-                c.columns = columns;
-                c.by_column = by_column;
-                c.threads = n;
-                for (const auto &one : with_rows_and_types(
-                             c, {type_t::f32, type_t::u8, type_t::bf16}))
-                    if (!quick || is_quick(one)) all.push_back(one);
-            }
+    for (const int n : threads) {
+        product_case_t c;
+        c.threads = n;
+        for (const auto &cases : {groups_of_128(c), other_granularities(c)})
+            for (const auto &one : cases)
+                if (!quick || is_quick(one)) all.push_back(one);
+    }
     return all;
 }
 

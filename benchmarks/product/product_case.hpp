@@ -24,13 +24,14 @@ enum product_value_t : size_t {
     code_zps_value,
 };
 
-/// Rows times u4 weights in groups along their depth, which have zero points:
-/// what is measured in one row of a table.
+/// Rows times weights of 4 or 8 bits: what is measured in one row of a table.
 struct product_case_t {
-    type_t src
-            = type_t::f32; // f32 or bf16; u8: rows that the graph dequantizes
+    type_t src = type_t::f32; // a float; u8: rows that the graph dequantizes
+    type_t weights = type_t::u4;
+    bool has_zps = true; // the weights; zero points are of their type
     dim_t rows = 1, depth = 4096, columns = 4096;
-    dim_t group = 128;
+    dim_t group = 128;      // rows of [K,N] that share a scale
+    dim_t column_group = 1; // columns that do
     bool by_column = false; // a column's depth is contiguous, not a row of them
     int threads = 1;
     bool constant = false; // as the graph says of the weights, no more
@@ -39,6 +40,11 @@ struct product_case_t {
     /// The type of scales and of dst, and that weights are dequantized to.
     type_t floats() const { return in_integers() ? type_t::f32 : src; }
     dims_t dims() const { return {rows, depth, columns}; }
+    /// One scale a column.
+    bool is_per_channel() const { return group == depth && column_group == 1; }
+    /// "group_128" along the depth, "group_1x128" along the columns, "channel"
+    std::string granularity_name() const;
+    const char *zps_name() const;
     size_t weights_bytes() const;
     size_t scales_bytes() const;
     size_t zps_bytes() const;
@@ -64,9 +70,10 @@ struct product_case_t {
 /// rows where these are integers, and a MatMul.
 graph_file_t graph_of(const product_case_t &c);
 
-/// 4096 x 4096 and 4096 x 11008; 1, 8, 32 and 512 rows; both orders of the
-/// weights. The quick set has the smaller weights as peers store them, and a
-/// few others.
+/// Both orders of the weights. In groups of 128 along the depth 4096 x 4096 and
+/// 4096 x 11008, by 1, 8, 32 and 512 rows; in other granularities 4096 x 4096,
+/// by 1, 8, 16, 32 and 512. The quick set has the smaller weights as peers
+/// store them, and a few others.
 std::vector<product_case_t> products_set(
         const std::vector<int> &threads, bool quick);
 

@@ -55,17 +55,24 @@ private:
     }
 
     double weight_at(dim_t k, dim_t column) const {
-        const dim_t groups = c_.depth / c_.group, g = k / c_.group;
-        const dim_t at = c_.by_column ? column * c_.depth + k
-                                      : k * c_.columns + column;
-        const dim_t group
-                = c_.by_column ? column * groups + g : g * c_.columns + column;
-        const float difference
-                = difference_of({type_t::u4, memory_.of(weights_value, 0), at},
-                        {type_t::u4, memory_.of(zps_value, 0), group});
+        const dim_t at = index(k, column, c_.depth, c_.columns);
+        const dim_t group = index(k / c_.group, column / c_.column_group,
+                c_.depth / c_.group, c_.columns / c_.column_group);
+        const float difference = difference_of(
+                {c_.weights, memory_.of(weights_value, 0), at}, zp(group));
         const float scale
                 = value_of({c_.floats(), memory_.of(scales_value, 0), group});
         return rounded(c_.floats(), difference * scale);
+    }
+
+    element_t zp(dim_t group) const {
+        if (!c_.has_zps) return {type_t::undef, nullptr, 0};
+        return {c_.weights, memory_.of(zps_value, 0), group};
+    }
+
+    // Of [K,N] as the weights lie.
+    dim_t index(dim_t k, dim_t n, dim_t depth, dim_t columns) const {
+        return c_.by_column ? n * depth + k : k * columns + n;
     }
 
     const product_case_t &c_;

@@ -63,9 +63,8 @@ table_t products_printer_t::make_table() {
 
 void products_printer_t::print_legend() const {
     std::printf(
-            "\nProducts with u4 weights in groups, which no cache holds: "
-            "copies "
-            "of them take turns.\n"
+            "\nProducts with weights of 4 or 8 bits, which no cache holds: "
+            "copies of them take turns.\n"
             "limit    reading the packed weights, their scales and zero points "
             "once\n"
             "of peak  multiply-adds a second over those of a loop in "
@@ -113,8 +112,8 @@ void products_printer_t::print_row(const product_row_t &row) const {
 json_t product_row_json(const product_row_t &row) {
     const auto &c = row.c;
     json_t j {{"name", c.name()}, {"op", "MatMul"}, {"src", to_string(c.src)},
-            {"weights", "u4"}, {"dst", to_string(c.floats())},
-            {"scales", "group_" + std::to_string(c.group)}, {"zps", "u4"},
+            {"weights", to_string(c.weights)}, {"dst", to_string(c.floats())},
+            {"scales", c.granularity_name()}, {"zps", c.zps_name()},
             {"layout", c.layout_name()}, {"dims", c.dims()},
             {"threads", c.threads}, {"copies", row.copies},
             {"bytes", c.packed_bytes()}, {"operations", c.operations()},

@@ -22,7 +22,9 @@ namespace {
 constexpr dim_t part = 32;
 
 cold_memory_t memory_of(const product_case_t &c, int copies) {
-    return {graph_of(c), {weights_value, scales_value, zps_value}, copies};
+    std::vector<size_t> cold {weights_value, scales_value};
+    if (c.has_zps) cold.push_back(zps_value);
+    return {graph_of(c), cold, copies};
 }
 
 void estimate_stock(product_case_t c, const measure_options_t &options,
@@ -145,9 +147,10 @@ product_row_t measure_product(
     repacked.enter(contest, c, options.cpu_time, memory, row.repacked);
     enter_reading(contest, memory, c.threads, row.limit);
     row.peak_operations = enter_peak(contest, c.peak(), c.threads, row.peak);
-    if (options.peer != nullptr)
+    if (options.peer != nullptr && c.column_group == 1)
         enter_peer(
                 contest, *options.peer, onnx_product(c, row.copies), row.onnx);
+    else row.onnx.refusal = "its scales are of one column";
     if (options.xnnpack != nullptr)
         enter_xnnpack(contest, *options.xnnpack, row);
     dense_product_t dense(c, this_machine().l3_bytes);
@@ -193,7 +196,8 @@ std::string onnx_product(const product_case_t &c, int copies) {
     const char *type = onnx_name(c.floats());
     return nlohmann::json {{"op_type", "MatMulNBits"},
             {"domain", "com.microsoft"}, {"rows", c.rows}, {"depth", c.depth},
-            {"columns", c.columns}, {"block_size", c.group}, {"x", type},
+            {"columns", c.columns}, {"bits", bits_of(c.weights)},
+            {"block_size", c.group}, {"zero_points", c.has_zps}, {"x", type},
             {"y", type}, {"accuracy_level", accuracy_level}, {"copies", copies},
             {"threads", c.threads}}
             .dump();

@@ -49,8 +49,9 @@ std::vector<product_row_t> measure_products(
 double bytes_needed(const product_case_t &c, long last_cache_bytes);
 
 /// The case in ONNX's words, for peer_t::prepare():
-///   {op_type: MatMulNBits, domain, rows, depth, columns, block_size,
-///    x, y: element types, accuracy_level, copies, threads}
+///   {op_type: MatMulNBits, domain, rows, depth, columns, bits, block_size,
+///    zero_points: whether there are, x, y: element types, accuracy_level,
+///    copies, threads}
 std::string onnx_product(const product_case_t &c, int copies);
 
 } // namespace bench

@@ -92,6 +92,7 @@ std::string xnnpack_peer_t::prepare(const product_case_t &c, int copies) {
     if (!absence_.empty()) return absence_;
     clear();
     if (!c.in_integers()) return "XNNPACK has this of rows in 8 bits alone";
+    if (c.column_group != 1) return "its scales are of one column";
     const size_t rows = static_cast<size_t>(c.rows);
     const size_t depth = static_cast<size_t>(c.depth);
     const size_t columns = static_cast<size_t>(c.columns);

@@ -166,19 +166,22 @@ class Products(Peers):
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "log")
             done, rows = self.measured(
-                "--filter", "^MatMul/.*by_column/1x4096x4096", log=log)
+                "--filter", "^MatMul/.*/group_128/.*by_column/1x4096x4096",
+                log=log)
             with open(log, encoding="utf-8") as file:
                 asked = [json.loads(line) for line in file
                          if not line.startswith("run ")]
-        self.assertEqual([row["src"] for row in rows], ["f32", "u8", "bf16"])
+        self.assertEqual([row["src"] for row in rows], ["f32", "u8", "bf16", "f16"])
         same = {"op_type": "MatMulNBits", "domain": "com.microsoft",
                 "rows": 1, "depth": 4096, "columns": 4096, "block_size": 128,
-                "copies": rows[0]["copies"], "threads": 1}
+                "bits": 4, "zero_points": True, "copies": rows[0]["copies"],
+                "threads": 1}
         self.assertGreater(rows[0]["copies"], 1)
         self.assertEqual(asked, [
             dict(same, x="FLOAT", y="FLOAT", accuracy_level=1),
             dict(same, x="FLOAT", y="FLOAT", accuracy_level=4),
-            dict(same, x="BFLOAT16", y="BFLOAT16", accuracy_level=1)])
+            dict(same, x="BFLOAT16", y="BFLOAT16", accuracy_level=1),
+            dict(same, x="FLOAT16", y="FLOAT16", accuracy_level=1)])
         for row in rows:
             with self.subTest(row["name"]):
                 self.assertEqual(row["plugin"]["checked"], 512)
@@ -189,11 +192,37 @@ class Products(Peers):
                          {"refused": "no BFLOAT16"})
         self.assertIn("ORT refused: no BFLOAT16", done.stdout)
         self.assertTrue(rows[0]["stock"]["estimated"])
-        self.assertEqual([row["target"] for row in rows], [2.0, None, 1.25])
+        self.assertEqual([row["target"] for row in rows], [2.0, 1.2, 1.6, 1.6])
+
+    def test_granularities(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            _, rows = self.measured(
+                "--filter", "^MatMul/f32/.*/(group_1x128|channel)/.*/1x",
+                log=log)
+            with open(log, encoding="utf-8") as file:
+                asked = [json.loads(line) for line in file
+                         if not line.startswith("run ")]
+        found = {row["name"].split("/", 2)[2].split("/1x")[0]: row
+                 for row in rows}
+        self.assertEqual(
+            list(found), [f"u4/group_1x128/zps_u4/{order}"
+                          for order in ("by_column", "by_row")]
+            + [f"s8/channel/zps_none/{order}"
+               for order in ("by_column", "by_row")])
+        for row in rows:
+            self.assertEqual(row["plugin"]["wrong"], 0)
+        # ONNX Runtime's groups are of one column.
+        self.assertEqual(
+            [(one["bits"], one["block_size"], one["zero_points"])
+             for one in asked], 2 * [(8, 4096, False)])
+        self.assertIn("of one column", found["u4/group_1x128/zps_u4/by_row"][
+            "peers"]["ONNX Runtime"]["refused"])
+        self.assertEqual(rows[2]["bytes"], 4096 * 4096 + 4 * 4096)
 
     def test_peak(self):
         _, rows = self.measured(
-            "--filter", "^MatMul/(f32|u8)/.*by_row/32x4096x4096")
+            "--filter", "^MatMul/(f32|u8)/.*/group_128/.*by_row/32x4096x4096")
         for row in rows:
             if row["peak"] is None:  # this machine has no such instruction
                 continue
@@ -210,7 +239,8 @@ class Products(Peers):
 
     def test_dense(self):
         _, rows = self.measured(
-            "--filter", "^MatMul/.*by_row/(8|32)x4096x4096")
+            "--filter",
+            "^MatMul/(f32|u8|bf16)/.*/group_128/.*by_row/(8|32)x4096x4096")
         for row in rows:
             with self.subTest(row["name"]):
                 dense = row["peers"]["oneDNN dense"]
@@ -228,7 +258,7 @@ class Products(Peers):
 
     def test_xnnpack(self):
         done, rows = self.measured(
-            "--filter", "^MatMul/(f32|u8)/.*by_column/1x")
+            "--filter", "^MatMul/(f32|u8)/.*/group_128/.*by_column/1x")
         self.assertIn("XNN   XNNPACK (", done.stdout)
         found = {row["name"].split("/")[1] + row["name"].split("x")[-1]:
                  row["peers"]["XNNPACK"] for row in rows}
@@ -251,7 +281,7 @@ class Products(Peers):
 
     def test_peer_that_dies(self):
         done, rows = self.measured(
-            "--filter", "^MatMul/f32/.*by_column/1x4096x4096",
+            "--filter", "^MatMul/f32/.*/group_128/.*by_column/1x4096x4096",
             behaviour="die")
         self.assertIn("ORT died: exit status 7", done.stdout)
         self.assertGreater(rows[0]["ratio"]["median"], 0)
