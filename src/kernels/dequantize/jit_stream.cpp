@@ -6,23 +6,14 @@
 #include <limits>
 
 #include <immintrin.h>
-#include <unistd.h>
+
+#include "kernels/jit/machine.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
 
 constexpr dim_t line = 64;
-
-dim_t last_level_cache() {
-    dim_t bytes = 0;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    bytes = std::max<dim_t>(
-            ::sysconf(_SC_LEVEL3_CACHE_SIZE), ::sysconf(_SC_LEVEL2_CACHE_SIZE));
-#endif
-    constexpr dim_t fallback = 32 << 20;
-    return bytes > 0 ? bytes : fallback;
-}
 
 } // namespace
 
@@ -32,10 +23,9 @@ dim_t last_level_cache() {
 // stretches in many pages, are streamed there: 0.8 of the time for f32.
 // Elsewhere a line that is not read before it is written is bandwidth gained.
 dim_t streaming_threshold(bool in_tiles) {
-    static const dim_t threshold = last_level_cache() / 2;
-    if (!in_tiles && __builtin_cpu_is("intel"))
+    if (!in_tiles && this_machine().is_intel)
         return std::numeric_limits<dim_t>::max();
-    return threshold;
+    return this_machine().last_cache_bytes / 2;
 }
 
 // Already where tiles leave the second cache: 2048 x 2048 in a third of the
@@ -44,7 +34,7 @@ dim_t streaming_threshold(bool in_tiles) {
 bool prefers_panels(dim_t dst_bytes) {
     constexpr dim_t second_cache = 1 << 20;
     return dst_bytes > second_cache
-           && (__builtin_cpu_is("intel")
+           && (this_machine().is_intel
                    || dst_bytes <= streaming_threshold(true));
 }
 

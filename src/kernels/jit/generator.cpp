@@ -1,5 +1,7 @@
 #include "kernels/jit/generator.hpp"
 
+#include "kernels/jit/machine.hpp"
+
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -101,6 +103,11 @@ void jit_generator_t::postamble() {
     for (size_t r = callee_saved_count; r-- > 0;)
         pop(callee_saved[r]);
     ret();
+}
+
+void jit_generator_t::prefetch_stream(const Xbyak::Address &line) {
+    if (this_machine().prefetches_into_l2()) prefetcht1(line);
+    else prefetcht0(line);
 }
 
 void jit_generator_t::write_constants() {

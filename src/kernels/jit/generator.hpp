@@ -66,6 +66,9 @@ protected:
     void preamble();
     void postamble();
 
+    /// A line of what is read once, as a stream.
+    void prefetch_stream(const Xbyak::Address &line);
+
     const Xbyak::Reg64 abi_param = rdi;
 
 private:

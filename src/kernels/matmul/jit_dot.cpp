@@ -150,7 +150,7 @@ private:
     // Multiplies `tail` elements, or a whole step where that is 0.
     void step(int tail) {
         for (int c = 0; c < cols_; ++c) {
-            prefetcht0(ptr[columns_[c] + ahead_]);
+            prefetch_stream(ptr[columns_[c] + ahead_]);
             if (is_nibble()) load_nibbles(c, tail);
         }
         for (int j = 0; j < step_.vectors; ++j) {

@@ -83,7 +83,7 @@ private:
 
     void row_of_weights() override {
         for (uint32_t at = 0; at < weights_bytes(vectors_); at += 64)
-            prefetcht0(ptr[rcx + r9 + at]);
+            prefetch_stream(ptr[rcx + r9 + at]);
         if (is_nibble(w_)) {
             if (vectors_ == 8) vmovdqu32(raw_, ptr[rcx]);
             else if (vectors_ == 4) vpmovzxwd(raw_, ptr[rcx]);

@@ -117,7 +117,7 @@ private:
         if (asks) {
             lea(rbp, ptr[rax + r9]);
             for (int r = 0; r < rows_of_quad; ++r)
-                prefetcht0(ptr[row(rbp, r)]);
+                prefetch_stream(ptr[row(rbp, r)]);
         }
         for (int first = 0; first < rows_of_quad; first += 2)
             for (int part = 0; part < 2; ++part)

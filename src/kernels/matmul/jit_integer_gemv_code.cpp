@@ -91,7 +91,7 @@ private:
             vmovdqu32(rows[r], ptr[row(rax, r)]);
         lea(rbp, ptr[rax + r9]);
         for (int r = 0; r < rows_of_quad; ++r)
-            prefetcht0(ptr[row(rbp, r)]);
+            prefetch_stream(ptr[row(rbp, r)]);
         for (int i = 0; i < 2; ++i) {
             vpunpcklbw(pairs[i], rows[2 * i], rows[2 * i + 1]);
             vpunpckhbw(rows[2 * i + 1], rows[2 * i], rows[2 * i + 1]);

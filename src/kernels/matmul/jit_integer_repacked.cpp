@@ -151,7 +151,7 @@ private:
             const auto at = weights_ + bytes(slice * lines + i);
             const Zmm x = b_[i % 2 * 2], y = b_[i % 2 * 2 + 1];
             load(x, ptr[at]);
-            prefetcht0(ptr[at + prefetch_distance]);
+            prefetch_stream(ptr[at + prefetch_distance]);
             if (is_nibble()) split(x, y, mask_);
             multiply(has_two_columns() ? 2 * i : i, set, x, a_);
             if (has_two_columns()) multiply(2 * i + 1, set, y, a_);
