@@ -76,7 +76,9 @@ result_t make_shared_parameters(const product_cut_t &cut,
     auto &shared = plan.shared[p];
     shared.exist = true;
     shared.operand = place.operand;
-    const dims_t dense {plan.col_groups, 1};
+    const dims_t dense = plan.gemv->parameters_by_column()
+                                 ? dims_t {1, plan.groups}
+                                 : dims_t {plan.col_groups, 1};
     if (place.type == data_type_t::f32
             && dims_t {place.group_stride, place.column_stride} == dense)
         return {};

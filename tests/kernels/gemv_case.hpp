@@ -115,12 +115,18 @@ private:
         std::vector<float> c(at(rows_ * c_pitch));
         std::vector<float> partial(c.size() * at(gemv.partial_floats()));
         // They end at guard pages, too.
-        const dim_t pitch_of_groups
-                = w_.col_group > 1 ? col_groups() + 3 : c_pitch;
+        const bool by_column = gemv.parameters_by_column();
+        const bool are_shared = w_.col_group > 1;
+        const dim_t side_by_side = by_column ? w_.groups() : col_groups();
+        const dim_t pitch_of_groups = are_shared  ? side_by_side + 3
+                                      : by_column ? side_by_side
+                                                  : c_pitch;
+        const dim_t beyond
+                = by_column && !are_shared ? gemv_t::columns_beyond : 0;
         const dim_t parameters
-                = gemv.parameters_by_column()
-                          ? (w_.cols + gemv_t::columns_beyond) * w_.groups()
-                          : (w_.groups() - 1) * pitch_of_groups + col_groups();
+                = ((by_column ? col_groups() : w_.groups()) + beyond - 1)
+                          * pitch_of_groups
+                  + side_by_side;
         const floats_t scales(parameters), zps(parameters);
         place(gemv, pitch_of_groups, scales.data(), zps.data());
         void *const buffers[] = {stored_.data()};
@@ -157,9 +163,8 @@ private:
             const gemv_t &gemv, dim_t pitch, float *scales, float *zps) const {
         for (dim_t g = 0; g < w_.groups(); ++g)
             for (dim_t n = 0; n < col_groups(); ++n) {
-                const dim_t to = gemv.parameters_by_column()
-                                         ? n * w_.groups() + g
-                                         : g * pitch + n;
+                const dim_t to = gemv.parameters_by_column() ? n * pitch + g
+                                                             : g * pitch + n;
                 scales[to] = scales_[at(g * col_groups() + n)];
                 zps[to] = zps_[at(g * col_groups() + n)];
             }

@@ -46,19 +46,20 @@ void generate_gemv(gemv_weights_t weights, isa_t isa) {
         }
 }
 
-void generate_column_groups(gemv_weights_t weights) {
+void generate_column_groups(gemv_weights_t weights, isa_t isa) {
     weights.depth = weights.cols = weights.pitch = 256;
     weights.scales.type = t::f32;
+    const dim_t most = has(isa, isa_avx512_core) ? gemv_t::most_rows : 4;
     for (const dim_t group : {1, 64})
         for (const dim_t col_group : {32, 64, 128}) {
             weights.group = group;
             weights.col_group = col_group;
             std::shared_ptr<const gemv_t> gemv;
-            (void)make_gemv(weights, gemv_t::most_rows, isa_avx512_core, gemv);
+            (void)make_gemv(weights, most, isa, gemv);
         }
 }
 
-void hash_column_groups(code_hashes_t &hashes) {
+void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
     for (const t type : weight_types)
         for (const t rounded : {t::f32, t::bf16, t::f16})
             for (const bool by_column : {false, true})
@@ -68,12 +69,14 @@ void hash_column_groups(code_hashes_t &hashes) {
                     weights.by_column = by_column;
                     weights.rounded = rounded;
                     weights.zps.type = zps;
+                    if (isa == isa_avx512_core_bf16)
+                        weights.multiplied = t::bf16;
                     note_generated(hashes,
-                            text("gemv column groups ", to_string(type), " ",
-                                    order_of(by_column), " rounded to ",
-                                    to_string(rounded), " zps ",
+                            text("gemv column groups ", name_of(isa), " ",
+                                    to_string(type), " ", order_of(by_column),
+                                    " rounded to ", to_string(rounded), " zps ",
                                     to_string(zps)),
-                            [&] { generate_column_groups(weights); });
+                            [&] { generate_column_groups(weights, isa); });
                 }
 }
 
@@ -173,7 +176,8 @@ void hash_products(code_hashes_t &hashes) {
     }
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_gemv(isa, hashes);
-    hash_column_groups(hashes);
+    for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
+        hash_column_groups(isa, hashes);
 }
 
 void hash_attention(code_hashes_t &hashes) {

@@ -77,6 +77,27 @@ TEST(gemv_kernels, of_avx2_leave_the_rest_to_blocks) {
             "weights have 8 bits. weights have 8 bits. ");
 }
 
+TEST(gemv_kernels, of_avx2_take_columns_that_share_scales) {
+    const std::string taker = "jit_matmul_dot_column_groups_avx2";
+    gemv_weights_t w;
+    w.by_column = true;
+    w.depth = w.cols = w.pitch = 128;
+    w.col_group = 32;
+    w.group = 1;
+    w.scales.type = t::f32;
+    for (const t type : {t::u4, t::s8})
+        for (const t rounded : {t::f32, t::bf16, t::f16}) {
+            w.type = type;
+            w.rounded = rounded;
+            EXPECT_EQ(taker_on_avx2(w, 4), taker);
+            EXPECT_NE(taker_on_avx2(w, 9, taker).find(" at most"),
+                    std::string::npos);
+        }
+    w.depth = 120;
+    EXPECT_NE(taker_on_avx2(w, 1, taker).find("expected a multiple of 16"),
+            std::string::npos);
+}
+
 // A line a kernel, as the folder's README has them.
 std::string table_of_kernels() {
     std::string lines

@@ -109,18 +109,23 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
         check(true, 2080, 3, group);
 }
 
-TEST_P(gemv, multiplies_columns_that_share_scales) {
+TEST_P(gemv, multiplies_columns_side_by_side_that_share_scales) {
     // Nobody else takes them.
     if (isa() != isa_avx512_core) return;
     for (const dim_t col_group : {32, 96, 128, 384})
         for (const dim_t depth : {1, 100})
             for (const dim_t group : {1, 7, 1000})
                 check(false, depth, 384, group, col_group);
-    if (bits_of(type()) == 8) return;
-    for (const dim_t col_group : {128, 256})
-        for (const dim_t depth : {128, 384})
-            for (const dim_t group : {1, 64, 1000})
-                check(true, depth, 512, group, col_group);
+}
+
+TEST_P(gemv, multiplies_columns_one_after_the_other_that_share_scales) {
+    for (const dim_t col_group : {4, 12, 128})
+        for (const dim_t depth : {32, 128})
+            for (const dim_t group : {1, 7, 64, 1000})
+                check(true, depth, 2 * col_group, group, col_group);
+    // Longer than a piece of the depth.
+    for (const dim_t group : {1, 32})
+        check(true, 1120, 8, group, 8);
 }
 
 TEST_P(gemv, multiplies_short_groups_of_bytes) {

@@ -61,9 +61,9 @@ public:
         float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
         dim_t first_col, cols; // in panels
-        // Of the block's columns, as parameters_by_column()
-        // says; scratch. Where columns share them those of all columns, rows
-        // of groups `parameters_pitch` apart.
+        // As parameters_by_column() says. Of the block's columns, in scratch
+        // memory; where columns share them those of all, and what is not side
+        // by side is `parameters_pitch` apart.
         float *scales, *zps;
         dim_t parameters_pitch;
     };
@@ -75,8 +75,8 @@ public:
     /// Columns that are done together; blocks are of whole panels.
     virtual dim_t panel() const = 0;
 
-    /// Scales and zero points are f32: by column, groups() each; or by group,
-    /// c_pitch apart.
+    /// Scales and zero points are f32: by column, or group of columns, groups()
+    /// each; or by group, c_pitch apart.
     virtual bool parameters_by_column() const = 0;
     /// Of rows of src: f32, or what the weights are multiplied in.
     virtual data_type_t src_type() const { return data_type_t::f32; }
@@ -164,6 +164,10 @@ result_t make_dot(const gemv_weights_t &weights, dim_t rows,
 result_t make_dot_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
+result_t make_dot_column_groups(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
+result_t make_dot_column_groups_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);

@@ -56,7 +56,8 @@ public:
                 plan_.src.pitch, blocks().pitch, rows.rows,
                 static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
                 blocks().col_blocks[unit.begin], nullptr, nullptr,
-                plan_.col_groups};
+                plan_.gemv->parameters_by_column() ? plan_.groups
+                                                   : plan_.col_groups};
         std::array<float *, 2> at {};
         for (size_t p = 0; p < plan_.parameters.size(); ++p) {
             const auto &parameters = plan_.parameters[p];
