@@ -33,15 +33,17 @@ public:
         , strip_rows_(strip_rows_of(rows)) {}
 
     const char *name() const override {
-        return is_avx2() ? "jit_matmul_few_rows_avx2"
-                         : "jit_matmul_few_rows_avx512_core";
+        return is_avx2()   ? "jit_matmul_few_rows_avx2"
+               : is_bf16() ? "jit_matmul_few_rows_avx512_core_bf16"
+                           : "jit_matmul_few_rows_avx512_core";
     }
     dim_t panel() const override { return panel_.cols(); }
     bool parameters_by_column() const override { return false; }
+    data_type_t src_type() const override { return weights_.multiplied; }
     dim_t src_unit() const override { return 1; }
     void arrange(void *) const noexcept override {}
     bool scales_sums() const override {
-        return weights_.rounded == data_type_t::f32;
+        return weights_.rounded == data_type_t::f32 && !is_bf16();
     }
     dim_t partial_floats() const override { return 1; }
 
@@ -60,6 +62,7 @@ public:
 
 private:
     bool is_avx2() const { return panel_.lanes == 8; }
+    bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
 
     result_t make_deinterleave() {
         const auto bias = is_avx2() ? gemv_zp_bias_avx2 : gemv_zp_bias;
@@ -137,13 +140,15 @@ void jit_gemv_t::run(
     args.c = block.c;
     args.partial = block.partial;
     const jit_gemv_code_t &code = code_[static_cast<size_t>(block.rows)];
-    for (dim_t k = 0; k < weights_.depth; k += args.depth) {
+    dim_t depth = 0;
+    for (dim_t k = 0; k < weights_.depth; k += depth) {
         const dim_t group = k / weights_.group, within = k % weights_.group;
         const dim_t left
                 = std::min(weights_.group - within, weights_.depth - k);
-        args.depth = std::min(left, strip_rows_);
+        depth = std::min(left, strip_rows_);
+        args.depth = is_bf16() ? depth / 2 : depth;
         args.continues = within != 0;
-        args.ends = args.depth == left;
+        args.ends = depth == left;
         args.a = src_at(block, 0, k);
         args.weights = static_cast<const char *>(buffers[0])
                        + bytes_of(weights_.type,

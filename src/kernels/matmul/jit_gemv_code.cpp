@@ -28,7 +28,13 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int most_sums = 24, most_vectors = 8;
+constexpr int most_vectors = 8;
+
+// Pairs need more registers beside the sums where there are masks of nibbles.
+int most_sums_of(const gemv_weights_t &weights, int vectors) {
+    const bool is_bf16 = weights.multiplied == data_type_t::bf16;
+    return is_bf16 && vectors > 2 ? 20 : 24;
+}
 
 bool is_nibble(const gemv_weights_t &w) {
     return bits_of(w.type) == 4;
@@ -66,6 +72,10 @@ private:
     const Zmm vmm_a_ {23}, raw_ {24};
     Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
     Zmm weight(int v) const { return Zmm(30 + v % 2); }
+    // Of pairs: the second row's nibbles, and the order of bf16. Fewer vectors
+    // need fewer masks and leave fewer registers beside the sums.
+    const Zmm second_raw_ {vectors_ > 2 ? 21 : 28};
+    const Zmm order_ {vectors_ > 4 ? 22 : 29};
 
     void load_constants() override {
         const int count = is_nibble(w_) ? std::min(vectors_, first_high) : 1;
@@ -74,6 +84,7 @@ private:
             if (has_room())
                 vmovups(flipped(4 * v), constant(flipped_bits(4 * v)));
         }
+        if (is_bf16_) vmovups(order_, constant(order_of_pairs()));
     }
 
     void begin_panel() override {
@@ -82,18 +93,35 @@ private:
     }
 
     void row_of_weights() override {
-        for (uint32_t at = 0; at < weights_bytes(vectors_); at += 64)
-            prefetch_stream(ptr[rcx + r9 + at]);
-        if (is_nibble(w_)) {
-            if (vectors_ == 8) vmovdqu32(raw_, ptr[rcx]);
-            else if (vectors_ == 4) vpmovzxwd(raw_, ptr[rcx]);
-            else vpmovzxbd(raw_, ptr[rcx]);
+        prefetch_row(rcx + r9);
+        if (is_nibble(w_)) load_nibbles(raw_, rcx);
+        if (is_bf16_) {
+            // A sum of three registers is no address.
+            lea(r9, ptr[r9 + r8]);
+            prefetch_row(rcx + r9);
+            sub(r9, r8);
+            if (is_nibble(w_)) load_nibbles(second_raw_, rcx + r8);
         }
         if (has_room()) vbroadcastss(vmm_a_, ptr[row_of_a(0)]);
         for (int v = 0; v < vectors_; ++v) {
-            make_number(v);
+            if (is_bf16_) {
+                multiply_pairs(v);
+                continue;
+            }
+            make_number(weight(v), v, raw_, rcx);
             multiply(weight(v), v);
         }
+    }
+
+    void prefetch_row(const RegExp &row) {
+        for (uint32_t at = 0; at < weights_bytes(vectors_); at += 64)
+            prefetch_stream(ptr[row + at]);
+    }
+
+    void load_nibbles(const Zmm &raw, const RegExp &row) {
+        if (vectors_ == 8) vmovdqu32(raw, ptr[row]);
+        else if (vectors_ == 4) vpmovzxwd(raw, ptr[row]);
+        else vpmovzxbd(raw, ptr[row]);
     }
 
     // What makes a number of a nibble at `bit`: unit_number(), and the bit that
@@ -107,8 +135,7 @@ private:
     }
 
     // A number that is more than the weight by unit_number(), and more.
-    void make_number(int v) {
-        const Zmm w = weight(v);
+    void make_number(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
         const int bit = bit_of(w_, v);
         const Address in_memory = constant(flipped_bits(bit));
         const Zmm in_register = flipped(bit);
@@ -116,27 +143,55 @@ private:
                 = has_room() ? static_cast<const Operand &>(in_register)
                              : in_memory;
         if (!is_nibble(w_)) {
-            vpmovzxbd(w, ptr[rcx + weights_bytes(v)]);
+            vpmovzxbd(w, ptr[row + weights_bytes(v)]);
             vpxord(w, w, flip);
             return;
         }
-        if (v == first_high) vpsrld(raw_, raw_, high_shift);
-        vmovdqa32(w, raw_);
+        if (v == first_high) vpsrld(raw, raw, high_shift);
+        vmovdqa32(w, raw);
         constexpr uint8_t masked_and_flipped = 0x6a; // (w & mask) ^ flipped
         vpternlogd(w, mask(bit), flip, masked_and_flipped);
     }
 
     void multiply(const Zmm &value, int v) {
-        if (has_room()) vsubps(value, value, zp(v));
-        else vsubps(value, value, ptr[r11 + bytes(v)]);
-        if (rounds_) {
-            vmulps(value, value, ptr[r13 + bytes(v)]);
-            lanes_.round(
-                    value, w_.rounded, weights_rounding(w_), weight(v + 1));
-        }
+        scale(value, v);
         if (has_room()) return vfmadd231ps(sum(0, v), value, vmm_a_);
         for (int r = 0; r < rows_; ++r)
             vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
+    }
+
+    // The number becomes a weight, or where sums are scaled only its difference
+    // from the zero point.
+    void scale(const Zmm &value, int v) {
+        if (has_room()) vsubps(value, value, zp(v));
+        else vsubps(value, value, ptr[r11 + bytes(v)]);
+        if (!rounds_) return;
+        vmulps(value, value, ptr[r13 + bytes(v)]);
+        if (!is_bf16_)
+            lanes_.round(
+                    value, w_.rounded, weights_rounding(w_), weight(v + 1));
+    }
+
+    // Both rows' weights of a vector, beside each other.
+    void multiply_pairs(int v) {
+        const Zmm first = weight(0), second = weight(1);
+        make_number(first, v, raw_, rcx);
+        scale(first, v);
+        make_number(second, v, second_raw_, rcx + r8);
+        scale(second, v);
+        vcvtne2ps2bf16(first, second, first);
+        vpermw(first, order_, first);
+        if (has_room()) return vdpbf16ps(sum(0, v), first, vmm_a_);
+        for (int r = 0; r < rows_; ++r)
+            vdpbf16ps(sum(r, v), first, ptr_b[row_of_a(r)]);
+    }
+
+    // Words 0 and 16, 1 and 17, and so on.
+    static lanes_t order_of_pairs() {
+        lanes_t order;
+        for (size_t i = 0; i < order.size(); ++i)
+            order[i] = static_cast<uint32_t>(i | (i + order.size()) << 16);
+        return order;
     }
 
     Zmm free_vmm() const override { return raw_; }
@@ -146,7 +201,7 @@ private:
 
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows) {
     for (int vectors = most_vectors; vectors > 1; vectors /= 2)
-        if (rows * vectors <= most_sums
+        if (rows * vectors <= most_sums_of(weights, vectors)
                 && weights.cols % (vectors * jit_isa_t<isa_avx512_core>::simd_w)
                            == 0)
             return {vectors, is_nibble(weights)};

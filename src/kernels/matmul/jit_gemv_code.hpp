@@ -16,7 +16,7 @@ struct jit_gemv_args_t {
     const float *scales, *zps;
     float *c, *partial;
     dim_t a_pitch, weights_pitch, c_pitch; // bytes
-    dim_t depth, panels;
+    dim_t depth, panels; // rows of weights; where two are multiplied, pairs
     // Bytes to the weights that are asked for: of a panel that comes soon, and
     // from the last panels of a strip to the next strip's first.
     dim_t ahead, ahead_last, last_panels;

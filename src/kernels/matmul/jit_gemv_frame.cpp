@@ -96,7 +96,8 @@ void jit_gemv_frame_t<isa>::down_the_group() {
     align(32);
     L(l_depth);
     row_of_weights();
-    add(rcx, r8);
+    for (int i = 0; i < (is_bf16_ ? 2 : 1); ++i)
+        add(rcx, r8);
     for (int i = 0; i * 3 < rows_; ++i)
         add(base_of_a(i), 4);
     dec(r10);

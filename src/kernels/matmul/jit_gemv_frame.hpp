@@ -13,7 +13,7 @@ namespace dnnl_dequant {
 /// What a few rows times weights by row are on every instruction set: the way
 /// over panels and down a group's rows of weights, and the sums, of which a
 /// group that is not done leaves its own in memory; and whether weights are
-/// rounded.
+/// rounded, by the graph or to be multiplied.
 ///
 /// Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
 /// weights; rdx c; rsi r8 the pitches of a, weights; r9 how far ahead weights
@@ -35,14 +35,15 @@ protected:
         , w_(weights)
         , rows_(rows)
         , vectors_(panel.vectors)
-        , rounds_(weights.rounded != data_type_t::f32)
+        , is_bf16_(weights.multiplied == data_type_t::bf16)
+        , rounds_(is_bf16_ || weights.rounded != data_type_t::f32)
         , lanes_(*this, first_rounding, data_type_t::undef) {}
 
     /// What serves all panels.
     virtual void load_constants() = 0;
     /// Loads what a panel needs beside its sums.
     virtual void begin_panel() {}
-    /// Multiplies a row of a panel's weights, at rcx.
+    /// Multiplies a row of a panel's weights, at rcx; of bf16 two.
     virtual void row_of_weights() = 0;
     /// A vector that is free where a group ends.
     virtual vmm_t free_vmm() const = 0;
@@ -63,6 +64,7 @@ protected:
 
     const gemv_weights_t w_;
     const int rows_, vectors_;
+    const bool is_bf16_; // multiplied in pairs, one of each of two rows
     const bool rounds_;
     jit_lanes_t<isa> lanes_;
 
