@@ -199,12 +199,14 @@ void hash_attention(code_hashes_t &hashes) {
                                 digits_kernel_t::most_rows,
                                 isa_avx512_core_vnni, kernel);
                 });
-            note_generated(hashes, text("weighted sum ", of), [&] {
-                std::shared_ptr<const weighted_sum_t> kernel;
-                for (const bool has_zp : {false, true})
-                    (void)make_jit_weighted_sum({type, bytes, head, has_zp},
-                            weighted_sum_t::most_rows, isa_avx512_core, kernel);
-            });
+            for (const isa_t isa : {isa_avx2, isa_avx512_core})
+                note_generated(hashes,
+                        text("weighted sum ", name_of(isa), " ", of), [&] {
+                    std::shared_ptr<const weighted_sum_t> kernel;
+                    for (const bool has_zp : {false, true})
+                        (void)make_jit_weighted_sum({type, bytes, head, has_zp},
+                                weighted_sum_t::most_rows, isa, kernel);
+                });
         }
 }
 

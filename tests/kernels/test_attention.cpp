@@ -183,11 +183,11 @@ TEST(attention_digits, refuse_long_keys) {
 
 // --- weighted sums
 
-void check_sum(const weighted_values_t &values, dim_t rows, dim_t tokens) {
+void check_sum(
+        const weighted_values_t &values, dim_t rows, dim_t tokens, isa_t isa) {
     support::random_t random(static_cast<uint64_t>(values.cols * 100 + rows));
     std::shared_ptr<const weighted_sum_t> kernel;
-    ASSERT_TRUE(
-            make_jit_weighted_sum(values, rows, isa_of_machine(), kernel).ok());
+    ASSERT_TRUE(make_jit_weighted_sum(values, rows, isa, kernel).ok());
     const auto numbers = any_numbers(random, values.type, tokens, values.pitch,
             bytes_of(values.type, values.cols));
     const auto weights = any_floats(random, rows * tokens);
@@ -213,22 +213,28 @@ void check_sum(const weighted_values_t &values, dim_t rows, dim_t tokens) {
         }
 }
 
-TEST(weighted_sum, is_what_plain_loops_give) {
-    if (!has(isa_of_machine(), isa_avx512_core)) GTEST_SKIP() << "no AVX-512";
+class weighted_sum : public testing::TestWithParam<isa_t> {};
+
+TEST_P(weighted_sum, is_what_plain_loops_give) {
+    const isa_t isa = GetParam();
+    if (!has(isa_of_machine(), isa)) GTEST_SKIP() << "no such instructions";
     for (const t type : types)
         for (const dim_t cols : {32, 64, 96, 128, 256})
             for (dim_t rows = 1; rows <= weighted_sum_t::most_rows; ++rows) {
                 const dim_t pitch = bytes_of(type, cols) + rows % 3 * 8;
-                check_sum(
-                        {type, pitch, cols, rows % 2 == 0}, rows, 1 + rows * 7);
+                check_sum({type, pitch, cols, rows % 2 == 0}, rows,
+                        1 + rows * 7, isa);
                 if (HasFatalFailure()) return;
             }
     for (const t type : {t::s8, t::u8})
         for (const dim_t cols : {16, 48, 80})
-            check_sum({type, cols, cols, true}, 12, 3);
+            check_sum({type, cols, cols, true}, 12, 3, isa);
 }
 
-TEST(weighted_sum, refuses_columns_that_fill_no_vector) {
+INSTANTIATE_TEST_SUITE_P(
+        every, weighted_sum, testing::Values(isa_avx2, isa_avx512_core));
+
+TEST(weighted_sum_refusals, name_what_was_found) {
     std::shared_ptr<const weighted_sum_t> kernel;
     const auto made = make_jit_weighted_sum(
             {t::u4, 24, 48, true}, 1, isa_avx512_core, kernel);
@@ -237,9 +243,12 @@ TEST(weighted_sum, refuses_columns_that_fill_no_vector) {
                       {t::s8, 64, 64, true}, 13, isa_avx512_core, kernel)
                       .reason,
             "found 13 rows; expected 12 at most");
-    EXPECT_EQ(make_jit_weighted_sum({t::s8, 64, 64, true}, 1, isa_avx2, kernel)
+    EXPECT_EQ(make_jit_weighted_sum({t::u4, 24, 24, true}, 1, isa_avx2, kernel)
                       .reason,
-            "no AVX-512");
+            "found 24 columns; expected a multiple of 16");
+    EXPECT_EQ(make_jit_weighted_sum({t::s8, 64, 64, true}, 1, isa_none, kernel)
+                      .reason,
+            "no AVX2");
 }
 
 } // namespace

@@ -171,6 +171,8 @@ result_t make_dot_column_groups_avx2(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
 result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv);
+result_t make_column_groups_avx2(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv);
 result_t make_column_groups_transposed(const gemv_weights_t &weights,
         dim_t rows, std::shared_ptr<const gemv_t> &gemv);
 

@@ -83,12 +83,11 @@ private:
 class side_by_side_t final : public column_groups_t {
 public:
     side_by_side_t(const gemv_weights_t &weights, dim_t unit,
-            std::shared_ptr<const weighted_sum_t> sum)
-        : column_groups_t(weights, unit, std::move(sum)) {}
+            std::shared_ptr<const weighted_sum_t> sum, const char *name)
+        : column_groups_t(weights, unit, std::move(sum))
+        , name_(name) {}
 
-    const char *name() const override {
-        return "jit_matmul_column_groups_avx512_core";
-    }
+    const char *name() const override { return name_; }
 
 private:
     void add_products(
@@ -107,6 +106,8 @@ private:
                         k, depth, col);
         }
     }
+
+    const char *const name_;
 };
 
 // Tiles of nibbles are transposed in cache; the transposed rows lie in pieces.
@@ -165,10 +166,8 @@ weighted_values_t values_of(const gemv_weights_t &weights, dim_t unit) {
     return values;
 }
 
-} // namespace
-
-result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
-        std::shared_ptr<const gemv_t> &gemv) {
+result_t make_side_by_side(const gemv_weights_t &weights, dim_t rows, isa_t isa,
+        const char *name, std::shared_ptr<const gemv_t> &gemv) {
     // As many columns as one line of nibbles has, or as share a scale.
     dim_t unit = 128;
     while (weights.col_group % unit != 0)
@@ -177,12 +176,25 @@ result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
     values.pitch = bytes_of(weights.type, weights.pitch);
     values.ahead = strip_rows * values.pitch;
     std::shared_ptr<const weighted_sum_t> sum;
-    const result_t result
-            = make_jit_weighted_sum(values, rows, isa_avx512_core, sum);
+    const result_t result = make_jit_weighted_sum(values, rows, isa, sum);
     if (result.ok())
         gemv = std::make_shared<const side_by_side_t>(
-                weights, unit, std::move(sum));
+                weights, unit, std::move(sum), name);
     return result;
+}
+
+} // namespace
+
+result_t make_column_groups(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    return make_side_by_side(weights, rows, isa_avx512_core,
+            "jit_matmul_column_groups_avx512_core", gemv);
+}
+
+result_t make_column_groups_avx2(const gemv_weights_t &weights, dim_t rows,
+        std::shared_ptr<const gemv_t> &gemv) {
+    return make_side_by_side(
+            weights, rows, isa_avx2, "jit_matmul_column_groups_avx2", gemv);
 }
 
 result_t make_column_groups_transposed(const gemv_weights_t &weights,

@@ -54,9 +54,9 @@ result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
 /// Puts columns side by side again that lie as nibbles are decoded: in a panel
 /// vector v has the v-th of each lane. Of a number of vectors that is known,
 /// nothing is divided: by an idiv an element this took 7 in 100 of one row.
-template <size_t vectors>
+template <size_t vectors, size_t lanes = 16>
 void join_columns(float *c, dim_t panels) noexcept {
-    constexpr size_t lanes = 16, cols = vectors * lanes;
+    constexpr size_t cols = vectors * lanes;
     float lane_order[cols];
     for (dim_t p = 0; p < panels; ++p, c += cols) {
         std::copy_n(c, cols, lane_order);

@@ -1,7 +1,7 @@
-// Sums of integer values by weights, on AVX-512: the sums of some columns stay
-// in registers over all tokens. A nibble is looked up in a table of the 16
-// numbers there are, scaled where tokens have scales; a lane of loaded ones has
-// as many as there are vectors of sums, which are put in order at the end.
+// Sums of integer values by weights: the sums of some columns stay in registers
+// over all tokens. A nibble is looked up in a table of the 16 numbers there
+// are, scaled where tokens have scales, on AVX2 in two registers; a loaded lane
+// has as many as there are vectors of sums, which are put in order at the end.
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "kernels/jit/lanes.hpp"
 #include "kernels/jit/simd.hpp"
+#include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_gemv_code.hpp"
 #include "kernels/matmul/nibble_lookup.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
@@ -21,33 +22,48 @@ namespace {
 
 using block_t = weighted_sum_t::block_t;
 
-constexpr int lanes = 16, most_sums = 24, most_vectors = 8;
-constexpr size_t line = 64, piece_bytes = 16;
+constexpr int most_vectors = 8;
+constexpr size_t piece_bytes = 16;
+
+template <isa_t isa>
+constexpr bool is_avx512 = isa == isa_avx512_core;
+template <isa_t isa>
+constexpr int lanes_of = static_cast<int>(jit_isa_t<isa>::simd_w);
+// The most rows of weights, and the most sums, of one generated function.
+template <isa_t isa>
+constexpr dim_t most_code_rows = is_avx512<isa> ? weighted_sum_t::most_rows : 4;
+template <isa_t isa>
+constexpr int most_sums = is_avx512<isa> ? 24 : 8;
 
 // Vectors of columns that are summed together; 0 where none fit.
+template <isa_t isa>
 int vectors_of(const weighted_values_t &values, dim_t rows) {
     const int fewest = bits_of(values.type) == 4 ? 2 : 1;
     for (int vectors = most_vectors; vectors >= fewest; vectors /= 2)
-        if (rows * vectors <= most_sums
-                && values.cols % (dim_t(vectors) * lanes) == 0)
+        if (rows * vectors <= most_sums<isa>
+                && values.cols % (dim_t(vectors) * lanes_of<isa>) == 0)
             return vectors;
     return 0;
 }
 
+template <isa_t isa>
 class generator_t : public jit_simd_t {
 public:
     generator_t(const weighted_values_t &values, int rows)
         : jit_simd_t("jit_weighted_sum")
         , values_(values)
         , rows_(rows)
-        , vectors_(vectors_of(values, rows))
-        , lanes_(*this, jit_isa_t<isa_avx512_core>::vmm_count,
-                  data_type_t::undef) {}
+        , vectors_(vectors_of<isa>(values, rows))
+        , lanes_(*this, jit_isa_t<isa>::vmm_count, data_type_t::undef) {}
 
 private:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr int lanes = lanes_of<isa>;
+    static constexpr uint32_t vector_bytes = lanes * 4, line = 64;
+
     const weighted_values_t values_;
     const int rows_, vectors_;
-    jit_lanes_t<isa_avx512_core> lanes_; // constants in memory
+    jit_lanes_t<isa> lanes_; // constants in memory
     const Reg64 at_ = general_.take("values", rax),
                 sums_at_ = general_.take("sums", rcx),
                 pitch_ = general_.take("pitch of sums", rdx),
@@ -64,18 +80,21 @@ private:
             general_.take("weights of rows 3 to 5", r8),
             general_.take("weights of rows 6 to 8", r9),
             general_.take("weights of rows 9 to 11", r10)};
-    vector_registers_t<isa_avx512_core> registers_;
-    using zmms_t = vector_registers_t<isa_avx512_core>::range_t;
-    const zmms_t sums_ = registers_.take("sums", rows_ *vectors_),
+    vector_registers_t<isa> registers_;
+    using vmms_t = typename vector_registers_t<isa>::range_t;
+    // Of bytes the table's registers have zero point and scale.
+    const vmms_t sums_ = registers_.take("sums", rows_ *vectors_),
                  numbers_ = registers_.take("numbers", 2),
                  raw_ = registers_.take("nibbles", 1),
-                 table_ = registers_.take("table of nibbles, or zero point", 1),
+                 table_
+                 = registers_.take("table of nibbles, or zero point and scale",
+                         is_avx512<isa> ? 1 : 2),
                  weights_ = registers_.take(
                          "weights", rows_ <= most_broadcast ? rows_ : 1),
-                 scratch_ = registers_.take("rounding", 1);
+                 scratch_ = registers_.take("rounding, half a lookup", 1);
 
     // Rows whose weights are in registers.
-    static constexpr int most_broadcast = 3;
+    static constexpr int most_broadcast = is_avx512<isa> ? 3 : 2;
 
     bool is_nibble() const { return bits_of(values_.type) == 4; }
     bool is_signed() const {
@@ -92,7 +111,7 @@ private:
                        : panel_bytes() / piece_bytes
                                  * static_cast<size_t>(values_.piece_pitch);
     }
-    Zmm sum(int row, int v) const { return sums_[row * vectors_ + v]; }
+    vmm_t sum(int row, int v) const { return sums_[row * vectors_ + v]; }
     Address arg(size_t offset) { return qword[rdi + offset]; }
     RegExp weights_of(int row) const {
         const RegExp base(weights_at_[static_cast<size_t>(row / 3)]);
@@ -107,18 +126,19 @@ private:
         mov(weights_pitch_, arg(offsetof(block_t, weights_pitch)));
         mov(panels_, static_cast<uint64_t>(values_.cols / lanes)
                              / static_cast<uint64_t>(vectors_));
-        if (is_nibble() && !values_.by_token)
-            vmovups(table_[0], constant(nibble_numbers(values_.type)));
-        if (values_.has_zp && !values_.by_token) {
+        if (!values_.by_token) {
             mov(row_, arg(offsetof(block_t, zp)));
-            if (is_nibble()) vsubps(table_[0], table_[0], ptr_b[row_]);
-            else vbroadcastss(table_[0], ptr[row_]);
+            if (is_nibble())
+                make_table([this](const vmm_t &half) {
+                    if (values_.has_zp) subtract(half, row_);
+                });
+            else if (values_.has_zp) vbroadcastss(table_[0], ptr[row_]);
         }
         Label l_panel;
         L(l_panel);
         panel();
         add(first_, static_cast<uint32_t>(panel_pitch()));
-        add(sums_at_, static_cast<uint32_t>(vectors_) * line);
+        add(sums_at_, static_cast<uint32_t>(vectors_) * vector_bytes);
         dec(panels_);
         jnz(l_panel, T_NEAR);
         postamble();
@@ -137,7 +157,7 @@ private:
             add(weights_at_[i], weights_at_[i - 1]);
         }
         if (values_.adds)
-            for_sums([this](const Address &at, const Zmm &sum) {
+            for_sums([this](const Address &at, const vmm_t &sum) {
                 vmovups(sum, at);
             });
         else
@@ -157,7 +177,7 @@ private:
         }
         dec(tokens_);
         jnz(l_token, T_NEAR);
-        for_sums([this](const Address &at, const Zmm &sum) {
+        for_sums([this](const Address &at, const vmm_t &sum) {
             vmovups(at, sum);
         });
     }
@@ -166,28 +186,50 @@ private:
         for (size_t place = 0; values_.ahead > 0 && place < panel_bytes();
                 place += line)
             prefetcht1(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
-        if (is_nibble()) {
-            if (values_.by_token) {
-                vmovups(table_[0], constant(nibble_numbers(values_.type)));
-                scale(table_[0]);
-            }
-            load_nibbles();
-        }
+        if (values_.by_token) begin_token();
+        if (is_nibble()) load_nibbles();
         const bool keeps_weights = rows_ <= most_broadcast;
         for (int r = 0; keeps_weights && r < rows_; ++r)
             vbroadcastss(weights_[r], ptr[weights_of(r)]);
         for (int v = 0; v < vectors_; ++v) {
-            const Zmm number = numbers_[v % 2];
+            const vmm_t number = numbers_[is_avx512<isa> ? v % 2 : 0];
             make_number(number, v);
-            for (int r = 0; r < rows_; ++r)
-                if (keeps_weights) vfmadd231ps(sum(r, v), number, weights_[r]);
-                else vfmadd231ps(sum(r, v), number, ptr_b[weights_of(r)]);
+            for (int r = 0; r < rows_; ++r) {
+                if (!keeps_weights && is_avx512<isa>) {
+                    vfmadd231ps(sum(r, v), number, ptr_b[weights_of(r)]);
+                    continue;
+                }
+                const vmm_t weight = weights_[keeps_weights ? r : 0];
+                if (!keeps_weights) vbroadcastss(weight, ptr[weights_of(r)]);
+                vfmadd231ps(sum(r, v), number, weight);
+            }
+        }
+    }
+
+    // What a token's numbers have in common.
+    void begin_token() {
+        if (is_nibble())
+            return make_table([this](const vmm_t &half) { scale(half); });
+        if (is_avx512<isa>) return;
+        if (values_.has_zp) vbroadcastss(table_[0], ptr[zps_]);
+        vbroadcastss(table_[1], ptr[scales_]);
+    }
+
+    // The numbers that nibbles are, from which use(half) makes the table.
+    template <typename use_t>
+    void make_table(use_t &&use) {
+        lanes_t numbers = nibble_numbers(values_.type);
+        for (int half = 0; half < table_.count(); ++half) {
+            vmovups(table_[half], constant(numbers));
+            use(table_[half]);
+            std::rotate(numbers.begin(), numbers.begin() + lanes % 16,
+                    numbers.end());
         }
     }
 
     // As many to a lane as there are vectors.
     void load_nibbles() {
-        const Zmm raw = raw_[0];
+        const vmm_t raw = raw_[0];
         if (values_.piece_pitch == 0 || vectors_ == 2) {
             if (vectors_ == 8) load(raw, ptr[at_]);
             else if (vectors_ == 4) vpmovzxwd(raw, ptr[at_]);
@@ -199,24 +241,21 @@ private:
                        + static_cast<size_t>(p)
                                  * static_cast<size_t>(values_.piece_pitch)];
         };
+        const Zmm whole(raw.getIdx());
         const Ymm half(raw.getIdx());
         vmovups(Xmm(raw.getIdx()), piece(0));
         if (vectors_ == 4) {
             vinserti32x4(half, half, piece(1), 1);
-            vpmovzxwd(raw, half);
+            vpmovzxwd(whole, half);
             return;
         }
         for (int p = 1; p < 4; ++p)
-            vinserti32x4(raw, raw, piece(p), static_cast<uint8_t>(p));
+            vinserti32x4(whole, whole, piece(p), static_cast<uint8_t>(p));
     }
 
-    void make_number(const Zmm &number, int v) {
-        if (is_nibble()) {
-            if (v > 0) vpsrld(number, raw_[0], static_cast<uint8_t>(4 * v));
-            vpermps(number, v > 0 ? number : raw_[0], table_[0]);
-            return;
-        }
-        const Address from = ptr[at_ + static_cast<size_t>(v) * lanes];
+    void make_number(const vmm_t &number, int v) {
+        if (is_nibble()) return look_up(number, v);
+        const Address from = ptr[at_ + static_cast<size_t>(v * lanes)];
         if (is_signed()) vpmovsxbd(number, from);
         else vpmovzxbd(number, from);
         vcvtdq2ps(number, number);
@@ -224,12 +263,48 @@ private:
         else if (values_.has_zp) vsubps(number, number, table_[0]);
     }
 
-    // Numbers become a token's values.
-    void scale(const Zmm &numbers) {
-        if (values_.has_zp) vsubps(numbers, numbers, ptr_b[zps_]);
-        vmulps(numbers, numbers, ptr_b[scales_]);
+    // The v-th nibble of each lane.
+    void look_up(const vmm_t &number, int v) {
+        constexpr int nibble_bits = 4, last = 7;
+        const auto shift = static_cast<uint8_t>(nibble_bits * v);
+        if (is_avx512<isa>) {
+            if (v > 0) vpsrld(number, raw_[0], shift);
+            vpermps(number, v > 0 ? number : raw_[0], table_[0]);
+            return;
+        }
+        // The highest of its bits says which half of the table.
+        const vmm_t index = numbers_[1], upper = scratch_[0];
+        if (v > 0) vpsrld(index, raw_[0], shift);
+        const vmm_t &from = v > 0 ? index : raw_[0];
+        vpermps(number, from, table_[0]);
+        vpermps(upper, from, table_[table_.count() - 1]);
+        if (v < last)
+            vpslld(index, raw_[0],
+                    static_cast<uint8_t>(nibble_bits * (last - v)));
+        vblendvps(number, number, upper, v < last ? index : raw_[0]);
+    }
+
+    // Numbers become a token's values. Of bytes both are in registers on AVX2.
+    void scale(const vmm_t &numbers) {
+        const bool are_kept = !is_avx512<isa> && !is_nibble();
+        if (values_.has_zp && are_kept) vsubps(numbers, numbers, table_[0]);
+        else if (values_.has_zp) subtract(numbers, zps_);
+        if (is_avx512<isa>) {
+            vmulps(numbers, numbers, ptr_b[scales_]);
+        } else {
+            const vmm_t scale = are_kept ? table_[1] : numbers_[0];
+            if (!are_kept) vbroadcastss(scale, ptr[scales_]);
+            vmulps(numbers, numbers, scale);
+        }
         lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
                 scratch_[0]);
+    }
+
+    // From each the one at an address.
+    void subtract(const vmm_t &numbers, const Reg64 &one) {
+        if (is_avx512<isa>) return vsubps(numbers, numbers, ptr_b[one]);
+        vbroadcastss(numbers_[0], ptr[one]);
+        vsubps(numbers, numbers, numbers_[0]);
     }
 
     template <typename use_t>
@@ -237,64 +312,89 @@ private:
         mov(row_, sums_at_);
         for (int r = 0; r < rows_; ++r) {
             for (int v = 0; v < vectors_; ++v)
-                use(ptr[row_ + static_cast<size_t>(v) * line], sum(r, v));
+                use(ptr[row_ + static_cast<size_t>(v) * vector_bytes],
+                        sum(r, v));
             add(row_, pitch_);
         }
     }
 };
 
+template <isa_t isa>
 class jit_weighted_sum_t : public weighted_sum_t {
 public:
     explicit jit_weighted_sum_t(const weighted_values_t &values)
         : values_(values) {}
 
-    const char *name() const override { return "jit_weighted_sum_avx512_core"; }
+    const char *name() const override {
+        return is_avx512<isa> ? "jit_weighted_sum_avx512_core"
+                              : "jit_weighted_sum_avx2";
+    }
 
     result_t make(dim_t rows) {
         result_t made;
-        for (dim_t r = 1; r <= rows && made.ok(); ++r)
-            made = make_jit_as<generator_t>(code_[static_cast<size_t>(r)],
+        for (dim_t r = 1; r <= std::min(rows, most) && made.ok(); ++r)
+            made = make_jit_as<generator_t<isa>>(code_[static_cast<size_t>(r)],
                     values_, static_cast<int>(r));
         return made;
     }
 
     void run(dim_t rows, const block_t &block) const noexcept override {
-        code_[static_cast<size_t>(rows)](block);
+        for_strips(rows, most, [&](dim_t row, dim_t count) {
+            block_t strip = block;
+            strip.weights += row * block.weights_pitch / 4;
+            strip.sums += row * block.sums_pitch / 4;
+            code_[static_cast<size_t>(count)](strip);
+        });
     }
 
     void put_in_order(
             dim_t rows, const block_t &block) const noexcept override {
         if (bits_of(values_.type) != 4) return;
-        const int vectors = vectors_of(values_, rows);
-        const auto order = vectors == 8   ? join_columns<8>
-                           : vectors == 4 ? join_columns<4>
-                                          : join_columns<2>;
-        for (dim_t r = 0; r < rows; ++r)
-            order(block.sums + r * block.sums_pitch / 4,
-                    values_.cols / lanes / vectors);
+        for_strips(rows, most, [&](dim_t row, dim_t count) {
+            const int vectors = vectors_of<isa>(values_, count);
+            const auto order = vectors == 8   ? join_columns<8, lanes_of<isa>>
+                               : vectors == 4 ? join_columns<4, lanes_of<isa>>
+                                              : join_columns<2, lanes_of<isa>>;
+            for (dim_t r = row; r < row + count; ++r)
+                order(block.sums + r * block.sums_pitch / 4,
+                        values_.cols / lanes_of<isa> / vectors);
+        });
     }
 
 private:
+    static constexpr dim_t most = most_code_rows<isa>;
+
     const weighted_values_t values_;
-    std::array<jit_function_t<const block_t>, most_rows + 1> code_;
+    std::array<jit_function_t<const block_t>, static_cast<size_t>(most) + 1>
+            code_;
 };
+
+template <isa_t isa>
+result_t make(const weighted_values_t &values, dim_t rows,
+        std::shared_ptr<const weighted_sum_t> &sum) {
+    if (vectors_of<isa>(values, most_code_rows<isa>) == 0)
+        return refuse(
+                text("found ", values.cols, " columns; expected a multiple of ",
+                        (bits_of(values.type) == 4 ? 2 : 1) * lanes_of<isa>));
+    auto made = std::make_shared<jit_weighted_sum_t<isa>>(values);
+    const result_t result = made->make(rows);
+    if (result.ok()) sum = std::move(made);
+    return result;
+}
 
 } // namespace
 
 result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
         isa_t isa, std::shared_ptr<const weighted_sum_t> &sum) {
-    if (!has(isa, isa_avx512_core)) return refuse("no AVX-512");
     if (rows > weighted_sum_t::most_rows)
         return refuse(text("found ", rows, " rows; expected ",
                 weighted_sum_t::most_rows, " at most"));
-    if (vectors_of(values, 12) == 0)
-        return refuse(
-                text("found ", values.cols, " columns; expected a multiple of ",
-                        bits_of(values.type) == 4 ? 2 * lanes : lanes));
-    auto made = std::make_shared<jit_weighted_sum_t>(values);
-    const result_t result = made->make(rows);
-    if (result.ok()) sum = std::move(made);
-    return result;
+    if (has(isa, isa_avx512_core))
+        return make<isa_avx512_core>(values, rows, sum);
+    if (!has(isa, isa_avx2)) return refuse("no AVX2");
+    if (values.piece_pitch != 0)
+        return refuse("on AVX2 a token's numbers lie side by side");
+    return make<isa_avx2>(values, rows, sum);
 }
 
 } // namespace dnnl_dequant

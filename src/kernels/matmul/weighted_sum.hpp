@@ -24,8 +24,8 @@ struct weighted_values_t {
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
-    /// Of 4 bits: a token's numbers lie in pieces of 32, so many bytes apart;
-    /// 0: side by side.
+    /// Of 4 bits, on AVX-512: a token's numbers lie in pieces of 32, so many
+    /// bytes apart; 0: side by side.
     dim_t piece_pitch = 0;
 };
 
@@ -53,8 +53,8 @@ public:
             = 0;
 };
 
-/// For up to so many rows; unimplemented without AVX-512, or for other numbers
-/// of columns.
+/// For up to so many rows; unimplemented without AVX2, or for other numbers of
+/// columns.
 result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
         isa_t isa, std::shared_ptr<const weighted_sum_t> &sum);
 
