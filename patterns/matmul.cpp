@@ -129,7 +129,11 @@ result_t compose_matmul(const scope_t &scope, const op_record_t &op,
     if (result.ok())
         result = product_shape(op, product->src.chain.shape(),
                 product->weights.chain.shape(), product->shape);
-    if (!result.ok()) return result;
+    if (!result.ok()) {
+        // So that it is logged.
+        composition.dequantizes = product->weights.dequantizes;
+        return result;
+    }
     append_ops(composition, product->src);
     append_ops(composition, product->weights);
     return begin_product(scope, op, std::move(product), composition);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "graph/inferred_shapes.hpp"
 #include "match/match.hpp"
 
 namespace dnnl_dequant {
@@ -12,7 +13,8 @@ namespace dnnl_dequant {
 class graph_scope_t : public scope_t {
 public:
     explicit graph_scope_t(const graph_record_t &graph)
-        : fusing_(graph.fusing) {
+        : fusing_(graph.fusing)
+        , shapes_(graph.ops) {
         for (const op_record_t &op : graph.ops) {
             for (const logical_tensor_t &output : op.outputs)
                 producers_[output.id] = &op;
@@ -44,7 +46,7 @@ public:
     }
 
     logical_tensor_t known(const logical_tensor_t &named) const override {
-        return named;
+        return shapes_.complete(named);
     }
 
     /// From now on only ops that are let in are producers.
@@ -63,6 +65,7 @@ public:
 
 private:
     const bool fusing_;
+    const inferred_shapes_t shapes_;
     std::map<size_t, const op_record_t *> producers_;
     std::map<size_t, size_t> uses_;
     std::set<size_t> claimed_, let_in_;

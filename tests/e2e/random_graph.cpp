@@ -22,6 +22,7 @@ public:
         : random_(seed) {}
 
     graph_spec_t make() {
+        spec_.names_outputs = !random_.one_in(3);
         for (int n = 0; n < 2; ++n)
             pool_.push_back(new_tensor());
         const dim_t steps = random_.between(2, 10);
@@ -133,9 +134,19 @@ op op_of(const graph_spec_t &spec, size_t id) {
     const auto dequantize = spec.dequantizes.find(id);
     if (dequantize != spec.dequantizes.end())
         set_attributes(result, dequantize->second);
+    const auto is_given = [&spec](size_t tensor) {
+        return std::any_of(spec.nodes.begin(), spec.nodes.end(),
+                [tensor](const node_t &n) { return n.output == tensor; });
+    };
+    const auto declared = [&](size_t port) {
+        const support::tensor_t &tensor = spec.tensors.at(port);
+        return spec.names_outputs || !is_given(port)
+                       ? strided(port, tensor)
+                       : of_type_only(port, tensor);
+    };
     for (const size_t input : node.inputs)
-        result.add_input(strided(input, spec.tensors.at(input)));
-    result.add_output(strided(node.output, spec.tensors.at(node.output)));
+        result.add_input(declared(input));
+    result.add_output(declared(node.output));
     return result;
 }
 

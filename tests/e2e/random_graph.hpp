@@ -22,6 +22,8 @@ struct graph_spec_t {
     std::vector<node_t> nodes; // the index is the op's id
     std::map<size_t, support::tensor_t> tensors;
     std::map<size_t, dequantize_case_t> dequantizes; // by op id
+    /// Whether the graph is built with the shapes of what ops give.
+    bool names_outputs = true;
 };
 
 /// Chains of oneDNN's ops over f32 tensors of one shape: Add, Multiply, ReLU,

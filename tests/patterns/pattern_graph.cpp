@@ -80,8 +80,8 @@ ids_t ops_of(const listed_t &listed) {
 
 } // namespace
 
-pattern_graph_t::pattern_graph_t(bool shaped)
-    : shaped_(shaped) {
+pattern_graph_t::pattern_graph_t(shapes_t shapes)
+    : shapes_(shapes) {
     EXPECT_EQ(dispatch_is_logged, 0);
     check(dnnl_graph_graph_create(&graph_, dnnl_cpu));
     record_.engine_kind = dnnl_cpu;
@@ -108,9 +108,13 @@ void pattern_graph_t::set_strides(size_t tensor, const dims_t &strides) {
 void pattern_graph_t::add(op_record_t op) {
     op.id = next_op_++;
     op.name = "op" + std::to_string(op.id);
-    if (!shaped_)
-        for (auto *tensors : {&op.inputs, &op.outputs})
-            for (logical_tensor_t &tensor : *tensors)
+    for (const logical_tensor_t &output : op.outputs)
+        given_.insert(output.id);
+    for (auto *tensors : {&op.inputs, &op.outputs})
+        for (logical_tensor_t &tensor : *tensors)
+            if (shapes_ == shapes_t::none
+                    || (shapes_ == shapes_t::of_inputs
+                            && given_.count(tensor.id) != 0))
                 tensor.ndims = -1;
     status_ = add_op(graph_, record_, real_op_of(op).get(), op);
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,14 @@ using parts_t = std::vector<std::string>;
 using ids_t = std::vector<size_t>;
 using attributes_t = std::map<int, attribute_t>;
 
+/// Which tensors have shapes when ops are added; all have at compile.
+enum class shapes_t { all, of_inputs, none };
+
 /// A graph that is built in oneDNN and recorded beside, without the exported
 /// functions. Tensors and ops have ids from 0, in the order of their making.
 class pattern_graph_t {
 public:
-    /// Without shapes where they come at compile.
-    explicit pattern_graph_t(bool shaped = true);
+    explicit pattern_graph_t(shapes_t shapes = shapes_t::all);
     ~pattern_graph_t();
     pattern_graph_t(const pattern_graph_t &) = delete;
     pattern_graph_t &operator=(const pattern_graph_t &) = delete;
@@ -70,7 +73,8 @@ public:
 private:
     void add(op_record_t op);
 
-    const bool shaped_;
+    const shapes_t shapes_;
+    std::set<size_t> given_; // tensors that ops give
     dnnl_graph_graph_t graph_ = nullptr;
     graph_record_t record_;
     std::vector<logical_tensor_t> tensors_; // with shapes

@@ -100,7 +100,7 @@ TEST(pattern_add, of_values_of_two_shapes_is_not_of_both) {
 }
 
 TEST(pattern_add, of_values_of_unknown_shapes_is_left_alone) {
-    pattern_graph_t g(false);
+    pattern_graph_t g(shapes_t::none);
     const size_t a = g.dequantized({4, 6}), b = g.dequantized({4, 6});
     g.binary(add, a, b);
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "ours: 1", "2"}));

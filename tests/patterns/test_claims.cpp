@@ -171,7 +171,7 @@ TEST(claims, hold_as_many_tensors_as_a_kernel_takes) {
 }
 
 TEST(claims, of_unknown_shapes_hold_what_needs_none) {
-    pattern_graph_t g(false);
+    pattern_graph_t g(shapes_t::none);
     const size_t value = g.relu(g.cast(g.dequantized({4, 6}), t::bf16));
     const size_t moved = g.reorder(g.transpose(value, {1, 0}));
     g.reshape(moved, {24});

@@ -35,6 +35,36 @@ TEST(matmul, takes_both_factors) {
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
 }
 
+// oneDNN infers the shapes of what lies between.
+TEST(matmul, takes_a_src_whose_shape_follows_from_others) {
+    pattern_graph_t g(shapes_t::of_inputs);
+    const size_t src = g.tensor(t::f32, {2, 3, 6});
+    const size_t first = matmul(g, {src, g.dequantized({6, 4})}, {2, 3, 4});
+    const size_t normal = g.op(dnnl_graph_op_softmax, {first}, t::f32,
+            {2, 3, 4}, {{dnnl_graph_op_attr_axis, dims_t {-1}}});
+    const size_t moved = g.transpose(normal, {1, 0, 2});
+    const size_t flat = g.reshape(moved, {6, 4});
+    const size_t side
+            = g.binary(dnnl_graph_op_add, flat, g.tensor(t::f32, {1, 4}));
+    const size_t second
+            = matmul(g, {side, g.dequantized({8, 4})}, {6, 8}, true);
+    g.binary(dnnl_graph_op_multiply, second, g.tensor(t::f32, {6, 1}));
+    g.partitions();
+    ASSERT_NE(g.claim(1), nullptr);
+    ASSERT_NE(g.claim(8), nullptr);
+    EXPECT_EQ(g.claim(8), g.claim(7));
+    const lowered_t lowered = g.lowered(8);
+    EXPECT_EQ(lowered.outputs[0].dims[1], 8);
+}
+
+TEST(matmul, leaves_a_src_whose_shape_follows_from_nothing) {
+    pattern_graph_t g(shapes_t::none);
+    const size_t src = g.relu(g.tensor(t::f32, {3, 6}));
+    matmul(g, {src, g.dequantized({6, 4})}, {3, 4});
+    EXPECT_EQ(g.partitions(), (parts_t {"0", "ours: 1", "2"}));
+    EXPECT_TRUE(logs(g, {"MatMul \"op2\"", "is not known yet"}));
+}
+
 TEST(matmul, leaves_a_product_of_plain_tensors) {
     pattern_graph_t g;
     matmul(g, {g.tensor(t::f32, {3, 6}), g.tensor(t::f32, {6, 4})}, {3, 4});

@@ -101,7 +101,7 @@ TEST(pattern_multiply, by_what_does_not_match_leaves_the_rest) {
 }
 
 TEST(pattern_multiply, of_unknown_shapes_is_left_alone) {
-    pattern_graph_t g(false);
+    pattern_graph_t g(shapes_t::none);
     const size_t value = g.dequantized({4, 6});
     g.binary(multiply, value, g.tensor(t::f32, {6}));
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1"}));
