@@ -40,7 +40,8 @@ TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
 
 const std::string by_blocks = "onednn_matmul_bf16",
                   by_column = "jit_matmul_dot_avx512_core_bf16",
-                  by_row = "jit_matmul_transposed_avx512_core_bf16",
+                  by_row = "jit_matmul_few_rows_avx512_core_bf16",
+                  in_tiles = "jit_matmul_transposed_avx512_core_bf16",
                   of_f32; // whatever it is
 
 bool is_narrow(const std::string &kernel) {
@@ -147,7 +148,21 @@ TEST(narrow_matmul, is_for_many_rows) {
     check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), of_f32);
 }
 
-// Of 4 bits by row in whole tiles, and by column; of 8 bits by column.
+// Up to four rows by nibbles by row are multiplied in whole tiles.
+const std::string &kernel_of(const matmul_case_t &c) {
+    constexpr dim_t tile = 128, most_rows_of_tiles = 4;
+    const bool is_nibble = bits_of(c.quantized) == 4;
+    if (c.transpose_b)
+        return is_nibble && c.group > 0 && c.group % 32 != 0 ? of_f32
+                                                             : by_column;
+    const auto in_whole = [](dim_t size) { return size % tile == 0; };
+    const bool has_tiles = is_nibble && in_whole(c.weights[0])
+                           && in_whole(c.weights[1])
+                           && (c.group <= 0 || in_whole(c.group));
+    return has_tiles && c.src[c.src.size() - 2] <= most_rows_of_tiles ? in_tiles
+                                                                      : by_row;
+}
+
 TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
     const struct {
         bool by_column;
@@ -156,9 +171,10 @@ TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
     } shapes[] = {{true, 34, 3, {0, -1}}, {true, 300, 70, {-1, 128, 64, 32}},
             {true, 96, 200, {0, 32, 96}}, {true, 2080, 9, {128, 32}},
             {true, 100, 9, {16, 48}}, {false, 256, 256, {0, -1, 128}},
-            {false, 384, 128, {-1, 384, 128}}, {false, 640, 384, {128}}};
+            {false, 384, 128, {-1, 384, 128}}, {false, 640, 384, {128}},
+            {false, 100, 96, {0, -1, 20}}, {false, 96, 64, {32}}};
     dim_t n = 0;
-    const auto check = [&](matmul_case_t c, const std::string &kernel) {
+    const auto check = [&](matmul_case_t c) {
         for (const t zps : {t::u8, t::undef, t::s16}) {
             c.zps = zps;
             c.bias = n % 2;
@@ -168,25 +184,19 @@ TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
             c.seed = support::first_seed() + static_cast<uint64_t>(n);
             if (n++ % (7 * support::every())) continue;
             SCOPED_TRACE(to_string(c));
-            check_exact(graph_of(c), kernel);
+            check_exact(graph_of(c), kernel_of(c));
         }
     };
     for (dim_t rows = 1; rows <= 12; ++rows)
         for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
             for (const auto &shape : shapes)
                 for (const dim_t group : shape.groups) {
-                    const bool is_nibble = bits_of(quantized) == 4;
-                    if (!is_nibble && !shape.by_column) continue;
                     matmul_case_t c = bf16_case(
                             {rows, shape.depth}, {shape.depth, shape.cols});
                     c.quantized = quantized;
                     c.group = group;
                     c.transpose_b = shape.by_column;
-                    const bool is_short
-                            = is_nibble && group > 0 && group % 32 != 0;
-                    check(c, is_short          ? of_f32
-                             : shape.by_column ? by_column
-                                               : by_row);
+                    check(c);
                 }
 }
 
@@ -196,7 +206,7 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
     c.weights = {128, 128};
     for (const bool transpose_b : {false, true}) {
         c.transpose_b = transpose_b;
-        const std::string &kernel = transpose_b ? by_column : by_row;
+        const std::string &kernel = transpose_b ? by_column : in_tiles;
         const chain_graph_t g = graph_of(c);
         check_exact(g, of_f32, mode_t::strict);
         check_exact(g, kernel, mode_t::bf16);
@@ -216,13 +226,11 @@ TEST(narrow_rows, are_for_weights_that_all_batches_share) {
 }
 
 TEST(narrow_rows, leave_the_rest_to_f32) {
-    // No whole tiles, or 8 bits.
-    check_exact(graph_of(bf16_case({4, 96}, {96, 128})), of_f32);
-    matmul_case_t c = bf16_case({4, 128}, {128, 128});
-    c.quantized = t::u8;
-    check_exact(graph_of(c), of_f32);
+    // No pairs of rows, or no whole vectors of columns.
+    check_exact(graph_of(bf16_case({4, 97}, {97, 128})), of_f32);
+    check_exact(graph_of(bf16_case({4, 96}, {96, 72})), of_f32);
     // Groups in no whole vectors.
-    c = bf16_case({4, 120}, {120, 16});
+    matmul_case_t c = bf16_case({4, 120}, {120, 16});
     c.transpose_b = true;
     c.group = 24;
     check_exact(graph_of(c), of_f32);
@@ -285,7 +293,6 @@ TEST(narrow_rows, err_no_more_than_stock) {
             c.transpose_b = transpose_b;
             c.group = 128;
             check_errors(c);
-            if (!transpose_b) continue;
             c.quantized = t::s8;
             c.zps = t::s8;
             check_errors(c);
