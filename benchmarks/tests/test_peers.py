@@ -162,15 +162,18 @@ class Products(Peers):
         if name.startswith("test_"):
             vars()[name] = None
 
-    def test_rows(self):
+    def measured_and_asked(self, which):
+        """What was printed, the rows, and what the peer was asked to prepare."""
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "log")
-            done, rows = self.measured(
-                "--filter", "^MatMul/.*/group_128/.*by_column/1x4096x4096",
-                log=log)
+            done, rows = self.measured("--filter", which, log=log)
             with open(log, encoding="utf-8") as file:
-                asked = [json.loads(line) for line in file
-                         if not line.startswith("run ")]
+                return done, rows, [json.loads(line) for line in file
+                                    if not line.startswith("run ")]
+
+    def test_rows(self):
+        done, rows, asked = self.measured_and_asked(
+            "^MatMul/.*/group_128/.*by_column/1x4096x4096")
         self.assertEqual([row["src"] for row in rows], ["f32", "u8", "bf16", "f16"])
         same = {"op_type": "MatMulNBits", "domain": "com.microsoft",
                 "rows": 1, "depth": 4096, "columns": 4096, "block_size": 128,
@@ -195,14 +198,8 @@ class Products(Peers):
         self.assertEqual([row["target"] for row in rows], [2.0, 1.2, 1.6, 1.6])
 
     def test_granularities(self):
-        with tempfile.TemporaryDirectory() as folder:
-            log = os.path.join(folder, "log")
-            _, rows = self.measured(
-                "--filter", "^MatMul/f32/.*/(group_1x128|channel)/.*/1x",
-                log=log)
-            with open(log, encoding="utf-8") as file:
-                asked = [json.loads(line) for line in file
-                         if not line.startswith("run ")]
+        _, rows, asked = self.measured_and_asked(
+            "^MatMul/f32/.*/(group_1x128|channel)/.*/1x")
         found = {row["name"].split("/", 2)[2].split("/1x")[0]: row
                  for row in rows}
         self.assertEqual(
