@@ -44,8 +44,8 @@ private:
     std::map<size_t, block_t> others_;
 };
 
-/// As many copies of so many bytes as twice the last cache holds, within
-/// reason.
+/// @returns how many copies of so many bytes twice the last cache holds, within
+///     reason
 int cold_copies(size_t bytes, long last_cache_bytes);
 
 } // namespace bench

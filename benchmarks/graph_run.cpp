@@ -51,7 +51,7 @@ double try_out(graph_run_t &run, bool cpu_time, contender_t &contender) {
 
 void enter_reading(contest_t &contest, const cold_memory_t &memory, int threads,
         samples_t &time) {
-    // What it would write is of no use, so it is one line.
+    // Nothing is made of what it reads, so one line is written.
     alignas(64) static char unused[64];
     std::vector<byte_mover_t> readers;
     for (int copy = 0; copy < memory.copies(); copy++)

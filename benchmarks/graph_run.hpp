@@ -29,7 +29,7 @@ public:
 private:
     struct bound_part_t {
         dnnl::graph::compiled_partition compiled;
-        // By copy of what is cold.
+        // One for each copy of what is cold.
         std::vector<std::vector<dnnl::graph::tensor>> inputs, outputs;
     };
 

@@ -118,10 +118,16 @@ class Row:
         results = [helper.make_tensor_value_info(name, self.code(kind), shape)
                    for name, kind, shape in self.outputs(row)]
         graph = helper.make_graph([node], "row", values, results)
-        onnx_opset = 21 if row["domain"] else row["opset"]
-        opsets = [helper.make_opsetid("", onnx_opset)]
         if row["domain"]:
-            opsets.append(helper.make_opsetid(row["domain"], row["opset"]))
+            return self.serialized(graph, row["domain"], row["opset"])
+        return self.serialized(graph, onnx_opset=row["opset"])
+
+    def serialized(self, graph, domain="", opset=1, onnx_opset=21):
+        """The model, with ONNX's own ops and those of another domain."""
+        helper = self.onnx.helper
+        opsets = [helper.make_opsetid("", onnx_opset)]
+        if domain:
+            opsets.append(helper.make_opsetid(domain, opset))
         model = helper.make_model(
             graph, opset_imports=opsets,
             ir_version=helper.find_min_ir_version_for(opsets[:1]))
@@ -218,12 +224,7 @@ class Product(Row):
             [node], "row", *values,
             initializer=[self.onnx.numpy_helper.from_array(value, name)
                          for name, value in weights.items()])
-        opsets = [helper.make_opsetid("", 21),
-                  helper.make_opsetid(row["domain"], 1)]
-        return helper.make_model(
-            graph, opset_imports=opsets,
-            ir_version=helper.find_min_ir_version_for(
-                opsets[:1])).SerializeToString()
+        return self.serialized(graph, row["domain"])
 
 
 class Attention(Row):
@@ -292,12 +293,7 @@ class Attention(Row):
             k_quant_type="PER_CHANNEL", v_quant_type="PER_CHANNEL",
             kv_cache_bit_width=row["bits"])
         graph = helper.make_graph([node], "row", inputs, outputs)
-        opsets = [helper.make_opsetid("", 21),
-                  helper.make_opsetid(row["domain"], 1)]
-        return helper.make_model(
-            graph, opset_imports=opsets,
-            ir_version=helper.find_min_ir_version_for(
-                opsets[:1])).SerializeToString()
+        return self.serialized(graph, row["domain"])
 
 
 KINDS = {"MatMulNBits": Product, "GroupQueryAttention": Attention}

@@ -40,14 +40,14 @@ struct attention_case_t {
 
     dim_t rows() const { return heads * group * queries; }
     bool is_decode() const { return queries == 1; }
-    /// What has to be read of the cache: numbers, scales and zero points.
+    /// The bytes of numbers, scales and zero points, which have to be read.
     size_t cache_bytes() const;
     /// Multiplications and additions of both products, masked or not.
     double operations() const;
 
     /// "Attention/f32/s8/8_of_8_heads/1x4096x128/t1"
     std::string name() const;
-    /// Of one query: the ratio to reading the cache.
+    /// The ratio to reading the cache that one query is held to.
     std::optional<double> target() const;
 };
 

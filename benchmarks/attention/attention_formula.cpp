@@ -41,7 +41,7 @@ private:
                 value_of({type, memory_.of(value, 0), index}));
     }
 
-    // Of the cache whose numbers these are.
+    // The values belong to the cache whose numbers these are.
     double number_at(size_t numbers, dim_t head, dim_t token, dim_t i) const {
         const dim_t place = head * c_.tokens + token;
         const double code = float_at(numbers, c_.cache, place * c_.head + i);

@@ -43,8 +43,8 @@ json_t peer_json(const attention_row_t &row, const contender_t &peer) {
 json_t peak_json(const attention_row_t &row) {
     if (row.peak_operations == 0) return nullptr;
     json_t j {{"of", to_string(peak_kind_t::fma)},
-            {"per_second", row.peak_operations / row.peak.median()},
-            {"share", nullptr}, {"target", nullptr}};
+            {"per_second", row.peak_per_second()}, {"share", nullptr},
+            {"target", nullptr}};
     if (row.ours.ran()) j["share"] = to_json(row.share_of(row.ours));
     return j;
 }

@@ -25,8 +25,8 @@ std::vector<attention_row_t> measure_caches(
         const std::vector<attention_case_t> &cases,
         const measure_options_t &options);
 
-/// As every row of a document, and: `operations`; `peak` ({of, per_second,
-/// share, target}) where the machine has such instructions.
+/// These rows have what every row of a document has, and `operations`; `peak`
+/// ({of, per_second, share, target}) where the machine has such instructions.
 void add_rows(json_t &document, const std::vector<attention_row_t> &rows);
 
 } // namespace bench

@@ -48,19 +48,6 @@ void estimate_stock(attention_case_t c, const measure_options_t &options,
 
 } // namespace
 
-samples_t attention_row_t::share_of(const contender_t &contender) const {
-    samples_t share = bench::ratio_of(peak, contender.time);
-    for (double &value : share.seconds)
-        value *= c.operations() / peak_operations;
-    return share;
-}
-
-std::optional<double> attention_row_t::gain_on(const contender_t &other) const {
-    if (!ours.ran() || !other.ran()) return std::nullopt;
-    return other.estimated ? other.time.median() / ours.time.median()
-                           : bench::ratio_of(other.time, ours.time).median();
-}
-
 bool attention_row_t::misses_target() const {
     if (!ours.ran()) return true;
     if (const auto gain = gain_on(onnx); gain && *gain < 1) return true;
@@ -72,6 +59,7 @@ attention_row_t measure_attention(
     omp_set_num_threads(c.threads);
     attention_row_t row;
     row.c = c;
+    row.operations = c.operations();
     row.copies = cold_copies(c.cache_bytes(), this_machine().l3_bytes);
     cold_memory_t memory = memory_of(c, row.copies);
     graph_run_t ours(graph_of(c), owner_t::plugin, memory);

@@ -16,7 +16,7 @@ namespace bench {
 /// cost alone. Queries that share a head are rows of one product.
 class dense_attention_t {
 public:
-    /// As many copies of keys and values as no cache holds take turns.
+    /// Copies of keys and values take turns, so many that no cache holds them.
     dense_attention_t(const attention_case_t &c, long last_cache_bytes);
 
     /// Empty, or why there is nothing to run.
@@ -34,7 +34,7 @@ private:
     std::string refusal_, kernel_;
     dnnl::stream stream_;
     dnnl::matmul scores_, sums_;
-    // By copy of keys and values.
+    // One for each copy of keys and values.
     std::vector<arguments_t> of_scores_, of_sums_;
     size_t next_ = 0;
 };

@@ -22,7 +22,7 @@ dnnl::memory made_of_numbers(const dnnl::memory::desc &desc);
 /// beforehand, and room for it.
 class dense_product_t {
 public:
-    /// As many copies of the weights as no cache holds take turns.
+    /// Copies of the weights take turns, so many that no cache holds them.
     dense_product_t(const product_case_t &c, long last_cache_bytes);
 
     /// Empty, or why there is nothing to run.
@@ -38,7 +38,7 @@ private:
     std::string refusal_, kernel_;
     dnnl::stream stream_;
     dnnl::matmul matmul_;
-    // By copy of the weights.
+    // One for each copy of the weights.
     std::vector<std::unordered_map<int, dnnl::memory>> arguments_;
     size_t next_ = 0;
 };

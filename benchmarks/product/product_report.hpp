@@ -20,9 +20,9 @@ private:
     table_t table_ = make_table();
 };
 
-/// As every row of a document, and: `operations`; `peak` ({of, per_second,
-/// share, target}) where the machine has such instructions; `share` of each
-/// peer.
+/// This has what every row of a document has, and `operations`; `peak` ({of,
+/// per_second, share, target}) where the machine has such instructions; `share`
+/// of each peer.
 json_t product_row_json(const product_row_t &row);
 
 } // namespace bench

@@ -97,23 +97,6 @@ void enter_dense(
 
 } // namespace
 
-samples_t product_row_t::share_of(const contender_t &contender) const {
-    samples_t share = bench::ratio_of(peak, contender.time);
-    for (double &value : share.seconds)
-        value *= c.operations() / peak_operations;
-    return share;
-}
-
-double product_row_t::peak_per_second() const {
-    return peak.seconds.empty() ? 0 : peak_operations / peak.median();
-}
-
-std::optional<double> product_row_t::gain_on(const contender_t &other) const {
-    if (!ours.ran() || !other.ran()) return std::nullopt;
-    return other.estimated ? other.time.median() / ours.time.median()
-                           : bench::ratio_of(other.time, ours.time).median();
-}
-
 bool product_row_t::misses_target() const {
     if (!ours.ran()) return true;
     for (const auto *other : {&stock, &onnx, &xnnpack})
@@ -134,6 +117,7 @@ product_row_t measure_product(
     omp_set_num_threads(c.threads);
     product_row_t row;
     row.c = c;
+    row.operations = c.operations();
     row.copies = cold_copies(c.packed_bytes(), this_machine().l3_bytes);
     cold_memory_t memory = memory_of(c, row.copies);
     graph_run_t ours(graph_of(c), owner_t::plugin, memory);
