@@ -11,6 +11,7 @@
 #include "exec/parallel.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/twin.hpp"
+#include "kernels/machine.hpp"
 #include "upstream/api.hpp"
 #include "upstream/mapping.hpp"
 
@@ -28,6 +29,15 @@ std::atomic<bool> &enabled_flag() {
 dnnl_status_t refuse(const char *where, const result_t &result) {
     log_refusal(log_check, where, result.reason);
     return to_c(result.status);
+}
+
+// Once, where somebody looks.
+void log_machine() {
+    static std::atomic<bool> is_logged {false};
+    if (log_enabled(log_info) && !is_logged.exchange(true))
+        log_done([] {
+            return "info,dequant_backend," + to_string(this_machine());
+        });
 }
 
 } // namespace
@@ -116,6 +126,7 @@ std::shared_ptr<const partition_t> claim_op(
 dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
+    log_machine();
     const double start = now_ms();
     const partition_t &partition = *compiled.partition;
     const isa_t isa = effective_isa();

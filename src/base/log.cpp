@@ -20,6 +20,11 @@ unsigned kinds_of_level(int level) {
     return level == 1 ? unsigned(log_profile_exec) : 0u;
 }
 
+// Whoever asks for anything is told that too, as oneDNN does.
+unsigned with_info(unsigned kinds) {
+    return kinds != 0 ? kinds | log_info : 0u;
+}
+
 // oneDNN's filter names the components that may print; ours is "graph".
 bool filter_admits_graph(const std::string &pattern) {
     try {
@@ -36,6 +41,7 @@ unsigned parse_verbose(const char *value) {
     for (std::string word; std::getline(words, word, ',');) {
         if (word == "none" || word == "0") return 0;
         if (word == "all" || word == "-1") kinds |= log_all;
+        else if (word == "info") kinds |= log_info;
         else if (word == "check") kinds |= log_check;
         else if (word == "dispatch") kinds |= log_dispatch;
         else if (word == "profile") kinds |= log_profile;
@@ -47,7 +53,7 @@ unsigned parse_verbose(const char *value) {
                  && !filter_admits_graph(word.substr(7)))
             return 0;
     }
-    return kinds;
+    return with_info(kinds);
 }
 
 unsigned kinds_of_environment() {
@@ -73,7 +79,8 @@ bool log_enabled(log_kind_t kind) {
 }
 
 void set_verbose(int level) {
-    enabled_kinds().store(kinds_of_level(level), std::memory_order_relaxed);
+    enabled_kinds().store(
+            with_info(kinds_of_level(level)), std::memory_order_relaxed);
 }
 
 void log_line(const std::string &text) {

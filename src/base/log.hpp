@@ -11,6 +11,7 @@ enum log_kind_t : unsigned {
     log_dispatch = 1u << 1, // why an implementation or claim was not taken
     log_profile_create = 1u << 2, // compile times
     log_profile_exec = 1u << 3,   // execution times
+    log_info = 1u << 4,           // what is the same for the whole process
 };
 
 /// True when the user asked for lines of this kind: ONEDNN_VERBOSE (or

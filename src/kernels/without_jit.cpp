@@ -5,6 +5,7 @@
 #include "kernels/attention/softmax_rows.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/machine.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
@@ -48,6 +49,10 @@ result_t make_jit_digits(const digits_format_t &, dim_t, isa_t,
 result_t make_jit_weighted_sum(const weighted_values_t &, dim_t, isa_t,
         std::shared_ptr<const weighted_sum_t> &) {
     return refuse_machine();
+}
+
+cpu_t this_cpu() {
+    return {cpu_vendor_t::other, false};
 }
 
 result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {

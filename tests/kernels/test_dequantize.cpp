@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "kernels/every_kernel.hpp"
+#include "kernels/on_machine.hpp"
 #include "kernels/run_case.hpp"
 #include "support/cross_product.hpp"
 
@@ -68,6 +69,15 @@ TEST_P(dequantize_kernels, equal_reference_about_multiples_of_vectors) {
     run(types_of(GetParam()), support::vector_shapes(), 1);
 }
 
+// Every unit does; otherwise only what is larger than tests have time for.
+TEST_P(dequantize_kernels, equal_reference_where_dst_leaves_the_caches) {
+    for (const auto &policy : machine_policies()) {
+        const on_machine_t machine({policy, no_cache_bytes});
+        run(types_of(GetParam()), support::small_shapes(), 29);
+        run(types_of(GetParam()), support::vector_shapes(), 11);
+    }
+}
+
 class extended_kernels : public dequantize_kernels {};
 
 // Primes: from one combination of types to the next other shapes are left out.
@@ -77,6 +87,14 @@ TEST_P(extended_kernels, equal_reference_on_small_odd_shapes) {
 
 TEST_P(extended_kernels, equal_reference_about_multiples_of_vectors) {
     run(extended_types_of(GetParam()), support::vector_shapes(), 23);
+}
+
+TEST_P(extended_kernels, equal_reference_where_dst_leaves_the_caches) {
+    for (const auto &policy : machine_policies()) {
+        const on_machine_t machine({policy, no_cache_bytes});
+        run(extended_types_of(GetParam()), support::small_shapes(), 97);
+        run(extended_types_of(GetParam()), support::vector_shapes(), 41);
+    }
 }
 
 std::string name_of(const ::testing::TestParamInfo<param_t> &info) {

@@ -13,7 +13,7 @@
 
 #include "kernels/generated_code.hpp"
 #include "kernels/jit/generator.hpp"
-#include "kernels/jit/machine.hpp"
+#include "kernels/on_machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -66,18 +66,13 @@ void write(const std::string &path, const code_hashes_t &hashes) {
 }
 
 TEST(generated_code, is_what_was_recorded) {
-    const machine_t here = this_machine();
     // Whatever this runs on.
-    machine_t amd;
-    amd.is_amd = true;
-    amd.last_cache_bytes = 32 << 20;
-    set_machine(amd);
+    const on_machine_t machine({policy_named("Zen 4"), 32 << 20});
     code_hashes_t made;
     hash_products(made);
     hash_integer_products(made);
     hash_attention(made);
     hash_rows(made);
-    set_machine(here);
     const std::string path = DNNL_DEQUANT_CODE_HASHES;
     if (std::getenv("DNNL_DEQUANT_TEST_RECORD") != nullptr) write(path, made);
     const code_hashes_t recorded = read(path);

@@ -13,6 +13,8 @@ constexpr dim_t tile_row_bytes = 64;
 constexpr dim_t min_unit_bytes = 32 * 1024;
 constexpr dim_t max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
+// Of one row, past the caches.
+constexpr dim_t long_call_cols = 256 * 1024;
 
 class block_chooser_t : private jit_nest_t {
 public:
@@ -36,7 +38,8 @@ public:
         if (plan_.panel_loop >= 0) choose_panel_groups();
 
         if (plan_.cols.blocks() == 1 && !is_clipped(plan_.cols.inner)
-                && !is_clipped(plan_.cols.outer))
+                && !is_clipped(plan_.cols.outer)
+                && plan_.cols.block <= plan_.bounced_cols(dst_bytes()))
             plan_.fixed_cols = plan_.cols.extent();
 
         plan_.pieces = plan_.rows.blocks() * plan_.cols.blocks()
@@ -78,14 +81,19 @@ private:
         if (plan_.is_packed())
             return dst_total() <= in_cache_bytes ? wide_tile_cols
                                                  : jit_narrow_cols;
-        const dim_t in_bounce = jit_bounce_bytes / dst_bytes();
-        if (plan_.group_cols > 1 && plan_.block_rows == 1)
-            return std::min(in_bounce,
-                    jit_max_staged
-                            * (plan_.has_group_table() ? 1 : plan_.group_cols));
-        // Four rows of the bounce buffer, which share what varies.
-        if (plan_.params_vary()) return std::min(in_bounce / 4, jit_max_staged);
-        return plan_.streaming ? in_bounce : jit_tile_bytes;
+        if (plan_.streams_at_once())
+            return std::min(staged_cols(), long_call_cols);
+        if (plan_.params_vary())
+            return std::min(plan_.bounced_cols(dst_bytes()), staged_cols());
+        return plan_.streaming ? plan_.bounced_cols(dst_bytes())
+                               : jit_tile_bytes;
+    }
+    // Columns whose parameters have room.
+    dim_t staged_cols() const {
+        if (!plan_.params_vary()) return long_call_cols;
+        return plan_.joins_cols() && !plan_.has_group_table()
+                       ? jit_max_staged * plan_.group_cols
+                       : jit_max_staged;
     }
     dim_t panel_cols() const {
         constexpr dim_t page = 4096;

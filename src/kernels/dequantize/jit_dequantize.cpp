@@ -119,6 +119,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     const bool may_be_two_part
             = always_two_part_ || (plan_.params.zps >= 0 && zps_may_be_wide());
     desc.streaming = streams;
+    desc.stream_ahead = plan_.stream_ahead;
     desc.prefetching = plan_.prefetching && (src == row_of_src || plan_.panels);
     desc.cols = plan_.fixed_cols;
     desc.dot_products = has(isa_, isa_avx512_core_vnni);

@@ -6,6 +6,7 @@
 #include "kernels/dequantize/jit_blocks.hpp"
 #include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -242,6 +243,11 @@ private:
         plan_.streaming
                 = !plan_.params.divides && !plan_.panels
                   && dst_total() > streaming_threshold(plan_.is_packed());
+        const auto &policy = this_machine().policy;
+        const bool is_direct = plan_.path == jit_src_path_t::direct;
+        plan_.streams_rows
+                = is_direct && policy.long_rows == far_stores_t::at_once;
+        if (plan_.streaming && is_direct) plan_.stream_ahead = policy.src_ahead;
         const bool in_cache = dst_total() <= in_cache_bytes;
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
         plan_.joins_groups = can_join_groups()
@@ -250,8 +256,7 @@ private:
         const bool share = plan_.params_vary() && plan_.rows_share();
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = 4;
-        else if (share && plan_.path == jit_src_path_t::direct && !short_rows)
-            plan_.block_rows = 2;
+        else if (share && is_direct && !short_rows) plan_.block_rows = 2;
         choose_halves();
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;

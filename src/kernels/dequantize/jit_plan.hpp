@@ -105,9 +105,12 @@ struct jit_plan_t {
 
     dim_t pieces = 0, pieces_per_unit = 1;
     bool streaming = false;
-    bool prefetching = false; // both ends of a direct path are in memory
-    dim_t fixed_cols = 0;     // of every rectangle; 0: of different ones
-    uint32_t block_rows = 1;  // see jit_row_desc_t
+    // Rows that are written from end to end too, where they are computed.
+    bool streams_rows = false;
+    uint32_t stream_ahead = 0; // see jit_row_desc_t
+    bool prefetching = false;  // both ends of a direct path are in memory
+    dim_t fixed_cols = 0;      // of every rectangle; 0: of different ones
+    uint32_t block_rows = 1;   // see jit_row_desc_t
     // A call takes the rows of several iterations of the outer row loop, which
     // are groups of them with parameters of their own.
     bool joins_groups = false;
@@ -117,7 +120,14 @@ struct jit_plan_t {
 
     /// Row kernels may store past the caches themselves.
     bool streams_at_once() const {
-        return streaming && path == jit_src_path_t::transposed;
+        return streaming
+               && (path == jit_src_path_t::transposed || streams_rows);
+    }
+    /// Of rows that go by way of the bounce buffer: four of them, where they
+    /// share what varies.
+    dim_t bounced_cols(dim_t dst_bytes) const {
+        const dim_t all = jit_bounce_bytes / dst_bytes;
+        return params_vary() && !joins_cols() ? all / 4 : all;
     }
     /// Too wide for the next lines of its source to be kept.
     bool is_wide_tile() const {
@@ -128,6 +138,8 @@ struct jit_plan_t {
         return path == jit_src_path_t::transposed
                || path == jit_src_path_t::gathered;
     }
+    /// Columns of a group are joined, and rows not.
+    bool joins_cols() const { return group_cols > 1 && block_rows == 1; }
     bool params_vary() const { return scales_vary || zps_vary; }
     bool has_group_table() const {
         return (group_cols & (group_cols - 1)) != 0;

@@ -213,6 +213,9 @@ private:
     }
 
     void prefetch(uint32_t rows, uint32_t elements) {
+        for (uint32_t r = 0; desc_.stream_ahead > 0 && r < rows; ++r)
+            step_.io().prefetch_src(
+                    src_row(r, is_unrolled()) + desc_.stream_ahead, elements);
         if (!desc_.prefetching) return;
         if (desc_.block_rows > 1) return prefetch_rows(rows, elements);
         step_.io().prefetch(dst_row(0, is_unrolled()) + reg_dst_ahead,

@@ -36,6 +36,9 @@ struct jit_row_desc_t {
     bool two_part_zps;
     // Past the caches: every row of dst begins at a multiple of 64 bytes.
     bool streaming;
+    // Src, while dst goes past the caches, is called for so many bytes further
+    // on. 0: not.
+    uint32_t stream_ahead;
     // Reads ahead, and calls for dst's lines ahead: as the arguments say or, of
     // two rows that share loads, the next two.
     bool prefetching;

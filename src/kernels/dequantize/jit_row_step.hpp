@@ -32,7 +32,7 @@ public:
         io_.set_streaming(desc.streaming);
         io_.set_dot_products(desc.dot_products);
         if constexpr (isa == isa_avx512_core) {
-            if (desc.src.bits == 4 && !params_.vary() && !desc.streaming)
+            if (desc.src.bits == 4 && !params_.vary())
                 table_ = std::make_unique<jit_nibble_table_t>(
                         host, io_, desc.src, desc.dst, vmm_table_at);
             io_.set_nibbles_in_place(!table_);
@@ -140,7 +140,7 @@ private:
         const dim_t least
                 = jit_f8_table_t::least_elements(desc_.src.type, desc_.dst);
         return least > 0 && !params_.vary() && !desc_.has_zps
-               && !desc_.streaming && desc_.block_rows == 1
+               && desc_.block_rows == 1
                && (desc_.cols == 0 || desc_.cols >= least);
     }
 

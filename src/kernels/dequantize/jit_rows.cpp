@@ -17,24 +17,24 @@ struct jit_tile_t {
 result_t jit_rows_t::make_row_kernels() {
     const bool is_nibbles = bits_of(problem_.src().type) == 4;
     if (plan_.path == jit_src_path_t::direct)
-        return make_row_kernel(row_of_src, false);
+        return make_kernels_of(row_of_src);
     if (plan_.both_halves) {
-        const result_t both = make_tile_kernels(row_of_tile_both);
+        const result_t both = make_kernels_of(row_of_tile_both);
         if (!both.ok() || !plan_.has_odd_row) return both;
     }
-    result_t result = make_tile_kernels(row_of_tile);
+    result_t result = make_kernels_of(row_of_tile);
     if (!result.ok() || plan_.both_halves) return result;
     if (plan_.path == jit_src_path_t::unaligned)
         return make_row_kernel(row_of_src, false);
     if (plan_.path == jit_src_path_t::transposed && is_nibbles)
-        return make_tile_kernels(row_of_tile_high);
+        return make_kernels_of(row_of_tile_high);
     return {};
 }
 
 // Those of transposed tiles also for dst past the caches: tiles wait for
 // memory twice, to read and to write, and storing at once while there is work
 // to do is where it can be hidden.
-result_t jit_rows_t::make_tile_kernels(row_src_t src) {
+result_t jit_rows_t::make_kernels_of(row_src_t src) {
     const result_t result = make_row_kernel(src, false);
     if (!result.ok() || !plan_.streams_at_once()) return result;
     return make_row_kernel(src, true);

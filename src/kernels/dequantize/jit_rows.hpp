@@ -31,7 +31,7 @@ protected:
         row_of_tile_high, // nibbles, in the high half
         row_of_tile_both, // nibbles, two rows, in both halves
         row_src_count,
-        streaming = row_src_count, // added to those of a tile
+        streaming = row_src_count, // added to one of those
     };
 
     jit_rows_t(const problem_t &problem, isa_t isa, const char *name)
@@ -68,7 +68,7 @@ protected:
     std::vector<uint32_t> group_table_;
 
 private:
-    result_t make_tile_kernels(row_src_t src);
+    result_t make_kernels_of(row_src_t src);
     void run_panels(
             void *const *buffers, dim_t begin, dim_t end) const noexcept;
     void run_pieces(void *const *buffers, dim_t begin, dim_t end,

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/jit/machine.hpp"
+#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -17,24 +17,21 @@ constexpr dim_t line = 64;
 
 } // namespace
 
-// Ordinary stores of long stretches are prefetched by the hardware. On Cascade
-// Lake (2 of its cores, 2026-11) they take 0.8 to 0.9 of the time of streaming
-// ones even where dst is seven times the last cache, so that only tiles, short
-// stretches in many pages, are streamed there: 0.8 of the time for f32.
-// Elsewhere a line that is not read before it is written is bandwidth gained.
+// Tiles, short stretches in many pages, are streamed on every machine: 0.8 of
+// the time of ordinary stores for f32 on Cascade Lake.
 dim_t streaming_threshold(bool in_tiles) {
-    if (!in_tiles && this_machine().is_intel)
+    const auto &machine = this_machine();
+    if (!in_tiles && machine.policy.long_rows == far_stores_t::ordinary)
         return std::numeric_limits<dim_t>::max();
-    return this_machine().last_cache_bytes / 2;
+    return machine.last_cache_bytes / 2;
 }
 
 // Already where tiles leave the second cache: 2048 x 2048 in a third of the
-// time. Elsewhere not where tiles go past the caches: on a Zen 3 (2026-11-22)
-// 4096 x 4096 u8 to f32 took twice as long by panels, 2048 x 2048 0.65.
+// time, on a Zen 3 in 0.65.
 bool prefers_panels(dim_t dst_bytes) {
     constexpr dim_t second_cache = 1 << 20;
     return dst_bytes > second_cache
-           && (this_machine().is_intel
+           && (this_machine().policy.has_far_panels
                    || dst_bytes <= streaming_threshold(true));
 }
 

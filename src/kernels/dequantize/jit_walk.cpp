@@ -9,7 +9,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t f32_bytes = 4;
+constexpr dim_t f32_bytes = 4, line = 64;
 
 // What comes next after a long row is the next one, at the same column; after
 // short ones that follow each other, what is so many bytes further.
@@ -121,7 +121,45 @@ void jit_walk_t::run_cols(rect_t rect) {
         rect.rows = 1;
     }
     rect.cols = std::min(rect.cols, axis_end(cols, rect) - rect.col);
-    if (rect.cols > 0) run_in_staged_parts(rect);
+    if (rect.cols <= 0) return;
+    if (plan_.streaming && plan_.streams_rows) return run_lines(rect);
+    run_in_staged_parts(rect);
+}
+
+// To whole lines of dst directly, where its rows all have theirs at the same
+// columns. What is before them comes last: the ends of rows have brought most
+// of those lines into the caches. Else by way of the bounce buffer.
+void jit_walk_t::run_lines(const rect_t &rect) {
+    const dim_t before = cols_before_line(rect);
+    const dim_t most = before < 0 ? plan_.bounced_cols(dst_bytes_) : rect.cols;
+    const dim_t head = std::min(std::max<dim_t>(before, 0), rect.cols);
+    rect_t part = rect;
+    for (dim_t c = head; c < rect.cols; c += most) {
+        part.col = rect.col + c;
+        part.cols = std::min(most, rect.cols - c);
+        run_in_staged_parts(part);
+    }
+    part.col = rect.col;
+    part.cols = head;
+    if (head > 0) run_in_staged_parts(part);
+}
+
+// In turns with reading: src that has been called for arrives while they are
+// stored, as long as they are few.
+dim_t jit_walk_t::bounced_bytes() const {
+    constexpr dim_t turn = 4096;
+    return bounces_ && plan_.stream_ahead > 0 ? turn : jit_bounce_bytes;
+}
+
+// Columns up to the first line of dst, the same of each row; -1 where lines
+// do not begin with a column or not all rows have them at the same ones.
+dim_t jit_walk_t::cols_before_line(const rect_t &rect) const {
+    const dim_t place = place_in_line(rect), bytes = -place & (line - 1);
+    if (place < 0 || bytes % dst_bytes_ != 0) return -1;
+    const dim_t cols = bytes / dst_bytes_;
+    const bool splits_byte = cols * src_bits_ % 8 != 0;
+    const bool is_fixed = plan_.fixed_cols > 0 || plan_.group_cols > 1;
+    return cols > 0 && (splits_byte || is_fixed) ? -1 : cols;
 }
 
 // Rows of which each has its own parameters must leave these room.
@@ -146,9 +184,12 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     dim_t most = rect.rows;
     streams_at_once_ = can_stream_at_once(rect);
     packs_at_once_ = can_pack_at_once(rect);
-    if ((packs_dst_ && !packs_at_once_)
-            || (plan_.streaming && !streams_at_once_))
-        most = std::min(most, jit_bounce_bytes / (rect.cols * dst_bytes_));
+    // What is before a line is no more than one.
+    bounces_ = plan_.streaming && !streams_at_once_
+               && rect.cols * dst_bytes_ >= line;
+    if ((packs_dst_ && !packs_at_once_) || bounces_)
+        most = std::min(most,
+                std::max<dim_t>(bounced_bytes() / (rect.cols * dst_bytes_), 1));
     if (plan_.path == jit_src_path_t::unaligned)
         most = std::min(most, jit_tile_bytes / rect.cols);
     if (plan_.both_halves && most < rect.rows) most -= most % 2;
@@ -158,15 +199,18 @@ void jit_walk_t::run_staged(const rect_t &rect) {
 
 // Where every row of dst begins at a cache line.
 bool jit_walk_t::can_stream_at_once(const rect_t &rect) const {
-    if (!plan_.streams_at_once()) return false;
-    constexpr dim_t line = 64;
+    return plan_.streams_at_once() && place_in_line(rect) == 0;
+}
+
+// Bytes from the beginning of a line to each row of dst; -1 where they differ.
+dim_t jit_walk_t::place_in_line(const rect_t &rect) const {
     const int o = static_cast<int>(problem_.operands.size()) - 1;
-    const auto place = static_cast<dim_t>(
-            reinterpret_cast<uintptr_t>(buffers_[o]) % line);
     const dim_t first = element(o, rect) + rect.col;
     const dim_t pitch = plan_.strides[at(o)].row;
-    return (place + first * dst_bytes_) % line == 0
-           && pitch * dst_bytes_ % line == 0;
+    if (rect.rows > 1 && pitch * dst_bytes_ % line != 0) return -1;
+    const auto place
+            = static_cast<dim_t>(reinterpret_cast<uintptr_t>(buffers_[o]));
+    return (place + first * dst_bytes_) & (line - 1);
 }
 
 // Where the row kernel can, and every row of dst begins at a byte.
@@ -217,7 +261,7 @@ void jit_walk_t::run_chunk(const rect_t &rect, dim_t row, dim_t rows) {
     auto *dst = static_cast<char *>(buffers_[o])
                 + (element(o, chunk) + chunk.col) * dst_bytes_;
     const dim_t dst_pitch = plan_.strides[at(o)].row * dst_bytes_;
-    if (!plan_.streaming || streams_at_once_) {
+    if (!bounces_) {
         run_rows_of(rect, chunk, dst, dst_pitch);
         return;
     }

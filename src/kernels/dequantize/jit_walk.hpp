@@ -77,6 +77,10 @@ private:
     void run_staged(const rect_t &rect);
 
     dim_t element(int operand, const rect_t &rect) const;
+    void run_lines(const rect_t &rect);
+    dim_t cols_before_line(const rect_t &rect) const;
+    dim_t bounced_bytes() const;
+    dim_t place_in_line(const rect_t &rect) const;
     bool can_stream_at_once(const rect_t &rect) const;
     bool can_pack_at_once(const rect_t &rect) const;
     dim_t padded(dim_t cols) const;
@@ -152,6 +156,7 @@ private:
     bool two_part_ = false;
     // The row kernel does, no bounce buffer.
     bool streams_at_once_ = false, packs_at_once_ = false;
+    bool bounces_ = false; // else past the caches
     jit_scratch_t scratch_;
 };
 

@@ -67,6 +67,8 @@ void jit_walk_t::run_rows_of(
     const dim_t first = element(0, chunk) + chunk.col;
     const dim_t per_byte = std::max(8 / src_bits_, 1);
     using k = jit_rows_t;
+    const auto *kernels
+            = &kernel_.row_kernels_[streams_at_once_ ? k::streaming : 0];
     switch (plan_.path) {
     case jit_src_path_t::unaligned:
         if (((first | row_stride) & (per_byte - 1)) != 0) {
@@ -83,7 +85,7 @@ void jit_walk_t::run_rows_of(
     case jit_src_path_t::direct:
         call(rect, chunk, dst, dst_pitch,
                 {packs_at_once_ ? &kernel_.packing_kernels_
-                                : &kernel_.row_kernels_[k::row_of_src],
+                                : &kernels[k::row_of_src],
                         static_cast<const char *>(buffers_[0])
                                 + first * src_bits_ / 8,
                         row_stride * src_bits_ / 8, 0, chunk.rows, 0});

@@ -84,7 +84,7 @@ void jit_f8_table_t::convert(const RegExp &dst, const RegExp &src,
     h_.vmovdqu16(low | k_upper_, high);
     h_.vpternlogd(low, index, vmm_sign_, a_xor_b_and_c);
     if (tail) h_.vmovdqu16(h_.ptr[dst] | io_.k_dst_tail(), low);
-    else h_.vmovups(h_.ptr[dst], low);
+    else io_.store_full(dst, low);
 }
 
 } // namespace dnnl_dequant

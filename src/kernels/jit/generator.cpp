@@ -1,6 +1,6 @@
 #include "kernels/jit/generator.hpp"
 
-#include "kernels/jit/machine.hpp"
+#include "kernels/machine.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -106,7 +106,7 @@ void jit_generator_t::postamble() {
 }
 
 void jit_generator_t::prefetch_stream(const Xbyak::Address &line) {
-    if (this_machine().prefetches_into_l2()) prefetcht1(line);
+    if (this_machine().policy.prefetches_into_l2) prefetcht1(line);
     else prefetcht0(line);
 }
 

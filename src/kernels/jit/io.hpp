@@ -125,6 +125,7 @@ public:
     enum class cache_t { l1, l2 };
     void prefetch(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             uint32_t elements, cache_t dst_cache = cache_t::l1);
+    void prefetch_src(const Xbyak::RegExp &src, uint32_t elements);
 
     /// Rounds a step's vectors to dst and stores them; they die. `single`
     /// stores lane 0 of the first vector only.

@@ -275,6 +275,12 @@ void jit_io_t<isa>::prefetch(const RegExp &dst, const RegExp &src,
     for (uint32_t at = 0; at < dst_bytes(elements); at += line)
         if (dst_cache == cache_t::l1) h_.prefetchw(h_.ptr[dst + at]);
         else h_.prefetcht1(h_.ptr[dst + at]);
+    prefetch_src(src, elements);
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::prefetch_src(const RegExp &src, uint32_t elements) {
+    constexpr uint32_t line = 64;
     for (uint32_t at = 0; at < src_bytes(elements); at += line)
         h_.prefetcht0(h_.ptr[src + at]);
 }

@@ -101,14 +101,14 @@ void jit_nibble_table_t::convert(
             h_.vpsrld(tmp, tmp, static_cast<uint8_t>(src_.shift));
         h_.vpermps(tmp, tmp, vmm_table_);
         if (tail) h_.vmovups(h_.ptr[dst] | io_.k_dst_tail(), tmp);
-        else h_.vmovups(h_.ptr[dst], tmp);
+        else io_.store_full(dst, tmp);
         return;
     }
     if (src_.container_bits == 8) load_byte_indices(tmp, src, tail);
     else load_word_indices(tmp, src, tail);
     h_.vpermw(tmp, tmp, vmm_table_);
     if (tail) h_.vmovdqu16(h_.ptr[dst] | io_.k_dst_tail(), tmp);
-    else h_.vmovups(h_.ptr[dst], tmp);
+    else io_.store_full(dst, tmp);
 }
 
 } // namespace dnnl_dequant

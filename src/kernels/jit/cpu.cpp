@@ -1,0 +1,13 @@
+#include "kernels/machine.hpp"
+
+namespace dnnl_dequant {
+
+cpu_t this_cpu() {
+    cpu_t cpu {cpu_vendor_t::other, false};
+    if (__builtin_cpu_is("intel")) cpu.vendor = cpu_vendor_t::intel;
+    if (__builtin_cpu_is("amd")) cpu.vendor = cpu_vendor_t::amd;
+    cpu.has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+    return cpu;
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,64 @@
+#ifndef KERNELS_MACHINE_HPP
+#define KERNELS_MACHINE_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// How what leaves the caches is written.
+enum class far_stores_t {
+    ordinary,  // its lines called for ahead
+    by_buffer, // past the caches, from a buffer in L1
+    at_once,   // past the caches where it is computed, src called for ahead
+};
+
+/// How kernels with equal results are chosen, and generated, on one kind of
+/// CPU; machine.cpp says what was measured.
+struct machine_policy_t {
+    const char *name; // of the CPU that it was measured on
+    /// Dst beyond half the last cache, in rows that are written from end to
+    /// end.
+    far_stores_t long_rows;
+    /// Bytes; with far_stores_t::at_once and by_buffer. 0: not called for.
+    uint32_t src_ahead;
+    /// Transposed sources: by panels beyond half the last cache too, not by
+    /// tiles that are stored past the caches.
+    bool has_far_panels;
+    /// What is read once, and soon, is prefetched into the second cache and no
+    /// further.
+    bool prefetches_into_l2;
+};
+
+/// What tells CPUs of the same instruction sets apart.
+struct machine_t {
+    machine_policy_t policy;
+    dim_t last_cache_bytes;
+};
+
+/// All there are. The last is for CPUs that nobody measured.
+const std::vector<machine_policy_t> &machine_policies();
+
+/// The one that this runs on, read once, or what a test has set.
+const machine_t &this_machine();
+
+/// What a CPU says of itself. It is asked in kernels/jit/cpu.cpp.
+enum class cpu_vendor_t { intel, amd, other };
+struct cpu_t {
+    cpu_vendor_t vendor;
+    bool has_avx512;
+};
+cpu_t this_cpu();
+
+/// For tests, before others make kernels: as on another machine.
+void set_machine(const machine_t &machine);
+
+/// For the log: "policy:Zen 4,last_cache:33554432".
+std::string to_string(const machine_t &machine);
+
+} // namespace dnnl_dequant
+
+#endif
