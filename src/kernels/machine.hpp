@@ -28,9 +28,9 @@ struct machine_policy_t {
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.
     bool has_far_panels;
-    /// What is read once, and soon, is prefetched into the second cache and no
-    /// further.
-    bool prefetches_into_l2;
+    /// What is prefetched into the second cache and no further: weights, which
+    /// are read once; lines of transposed sources, of which tiles are made.
+    bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
 };
 
 /// What tells CPUs of the same instruction sets apart.

@@ -2,6 +2,9 @@
 
 #include <immintrin.h>
 
+#include "kernels/dequantize/jit_call_for.hpp"
+#include "kernels/machine.hpp"
+
 namespace dnnl_dequant {
 
 namespace {
@@ -49,6 +52,7 @@ __attribute__((target("avx512f,avx512bw"))) inline void interleave(
     }
 }
 
+template <bool to_l2>
 __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
         uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
         dim_t ahead) {
@@ -57,7 +61,7 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
     for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
         // What comes next, which no hardware foresees.
-        _mm_prefetch(src + i * stride + ahead, _MM_HINT_T0);
+        call_for<to_l2>(src + i * stride + ahead);
     }
     interleave(b, a);
     interleave(a, b);
@@ -110,6 +114,7 @@ __attribute__((target("avx2"))) inline void interleave(
     }
 }
 
+template <bool to_l2>
 __attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
         dim_t pitch, const uint8_t *src, dim_t stride, dim_t ahead) {
     __m256i a[block], b[block];
@@ -117,7 +122,7 @@ __attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
     for (int i = 0; i < block; ++i) {
         a[i] = _mm256_loadu_si256(
                 reinterpret_cast<const __m256i *>(src + i * stride));
-        _mm_prefetch(src + i * stride + ahead, _MM_HINT_T0);
+        call_for<to_l2>(src + i * stride + ahead);
     }
     interleave(b, a);
     interleave(a, b);
@@ -168,7 +173,11 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
         ahead = block * stride;
     }
     const dim_t block_rows = is_avx512 ? 64 : 32;
-    const auto transpose = is_avx512 ? transpose_64_rows : transpose_32_rows;
+    const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
+    const auto transpose = is_avx512 ? to_l2 ? transpose_64_rows<true>
+                                             : transpose_64_rows<false>
+                           : to_l2 ? transpose_32_rows<true>
+                                     : transpose_32_rows<false>;
     const dim_t whole_rows = rows - rows % block_rows;
     const dim_t whole_cols = cols - cols % block;
     for (dim_t c = 0; c < whole_cols; c += block)

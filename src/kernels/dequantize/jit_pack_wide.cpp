@@ -5,6 +5,9 @@
 
 #include <emmintrin.h>
 
+#include "kernels/dequantize/jit_call_for.hpp"
+#include "kernels/machine.hpp"
+
 namespace dnnl_dequant {
 
 namespace {
@@ -71,7 +74,7 @@ uint8_t quarter(const void *src, dim_t index) {
 #define DNNL_DEQUANT_UNROLL
 #endif
 
-template <typename T>
+template <typename T, bool to_l2>
 inline void transpose_block(
         T *tile, dim_t pitch, const char *src, dim_t stride, dim_t ahead) {
     using block = block_t<T>;
@@ -82,7 +85,7 @@ inline void transpose_block(
         const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
         a[i] = load(from);
         // What comes next, which no hardware foresees.
-        _mm_prefetch(from + ahead, _MM_HINT_T0);
+        call_for<to_l2>(from + ahead);
     }
     DNNL_DEQUANT_UNROLL
     for (size_t round = 0; round < block::rounds; ++round) {
@@ -109,7 +112,7 @@ void transpose_scalar(T *tile, dim_t pitch, const char *src, dim_t stride,
 }
 
 // Along the columns of src outermost, so that a line of it is read at once.
-template <typename T>
+template <typename T, bool to_l2>
 void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
         dim_t rows, dim_t cols, dim_t ahead) {
     auto *const tile = static_cast<T *>(to);
@@ -119,8 +122,8 @@ void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
     const dim_t whole_cols = cols - cols % side;
     for (dim_t c = 0; c < whole_cols; c += side)
         for (dim_t r = 0; r < whole_rows; r += side)
-            transpose_block(tile + r * pitch + c, pitch, src(c * stride + r),
-                    stride, ahead);
+            transpose_block<T, to_l2>(tile + r * pitch + c, pitch,
+                    src(c * stride + r), stride, ahead);
     transpose_scalar(tile + whole_rows * pitch, pitch, src(whole_rows), stride,
             rows - whole_rows, whole_cols);
     transpose_scalar(tile + whole_cols, pitch, src(whole_cols * stride), stride,
@@ -148,7 +151,11 @@ void gather(void *to, dim_t pitch, const from_t &from, dim_t rows, dim_t cols,
 
 void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
         dim_t stride, dim_t rows, dim_t cols, dim_t ahead) {
-    const auto run = bits == 16 ? transpose<uint16_t> : transpose<uint32_t>;
+    const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
+    const auto run = bits == 16 ? to_l2 ? transpose<uint16_t, true>
+                                        : transpose<uint16_t, false>
+                     : to_l2 ? transpose<uint32_t, true>
+                                : transpose<uint32_t, false>;
     run(tile, pitch, src, stride, rows, cols, ahead);
 }
 

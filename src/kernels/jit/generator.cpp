@@ -106,7 +106,7 @@ void jit_generator_t::postamble() {
 }
 
 void jit_generator_t::prefetch_stream(const Xbyak::Address &line) {
-    if (this_machine().policy.prefetches_into_l2) prefetcht1(line);
+    if (this_machine().policy.prefetches_weights_into_l2) prefetcht1(line);
     else prefetcht0(line);
 }
 
