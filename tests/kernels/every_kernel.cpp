@@ -35,8 +35,9 @@ void every_kernel_t::run(
     }
     ++entry.taken;
     const std::string name = kernel->name();
-    // One kernel, and a row more for what it does where there is VNNI.
-    if (row.name != name && row.name != name + "_vnni")
+    // One kernel, and rows more for what it does where there is VNNI or BF16.
+    if (row.name != name && row.name != name + "_vnni"
+            && row.name != name + "_bf16")
         fail(entry, c, "is named " + name);
     const std::string wrong = check(*kernel);
     if (!wrong.empty()) fail(entry, c, wrong);

@@ -20,6 +20,8 @@ const std::vector<kernel_row_t> &dequantize_rows() {
 #include "kernels/dequantize/kernels.def"
 #undef X
             {"jit_dequantize_avx512_core_vnni", isa_avx512_core_vnni,
+                    make_jit_dequantize_avx512_core},
+            {"jit_dequantize_avx512_core_bf16", isa_avx512_core_bf16,
                     make_jit_dequantize_avx512_core}};
     return rows;
 }

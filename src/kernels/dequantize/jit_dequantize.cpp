@@ -95,10 +95,25 @@ result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
     if (result.ok())
         result = make_jit_plan(
                 problem, parameters_of(problem, isa), made->plan_);
+    if (result.ok()) made->choose_order();
     if (result.ok()) result = made->make_row_kernels();
     if (result.ok()) made->make_group_table();
     if (result.ok()) kernel = std::move(made);
     return result;
+}
+
+// Of machines that round two vectors to one of bf16; what they do to f16 gains
+// where whole lines are stored past the caches.
+void jit_dequantize_t::choose_order() {
+    const data_type_t src = problem_.src().type, dst = problem_.dst().type;
+    in_halves_ = has(isa_, isa_avx512_core_bf16) && plan_.group_cols == 1
+                 && jit_io_t<isa_avx512_core>::takes_halves(
+                         dense_format(src), dst);
+    auto &params = plan_.params;
+    params.checks_scales = in_halves_ && dst == data_type_t::bf16;
+    if (!params.checks_scales) return;
+    params.stage_scales = stage_checked_floats_of(
+            problem_.operands[static_cast<size_t>(params.scales)].type);
 }
 
 result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
@@ -118,15 +133,19 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     always_two_part_ = desc.src.is_wide();
     const bool may_be_two_part
             = always_two_part_ || (plan_.params.zps >= 0 && zps_may_be_wide());
+    has_two_part_zps_ = may_be_two_part;
     desc.streaming = streams;
     desc.stream_ahead = plan_.stream_ahead;
     desc.prefetching = plan_.prefetching && (src == row_of_src || plan_.panels);
     desc.cols = plan_.fixed_cols;
     desc.dot_products = has(isa_, isa_avx512_core_vnni);
+    desc.in_halves = in_halves_;
     for (const bool two_part : {false, true}) {
-        const bool has_another = may_be_two_part || zps_may_be_zero();
+        const bool has_another = may_be_two_part || zps_may_be_zero()
+                                 || plan_.params.checks_scales;
         if (two_part ? !has_another : always_two_part_) continue;
         desc.two_part_zps = two_part && may_be_two_part;
+        desc.bf16_conversion = plan_.params.checks_scales && !two_part;
         if (zps_may_be_zero()) {
             desc.has_zps = two_part;
             desc.zps_vary = two_part && plan_.zps_vary;
@@ -136,7 +155,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
         const result_t result = make_jit_row_kernel(desc, isa_, name_, made);
         if (!result.ok()) return result;
         step_width_ = made->width();
-        paired_ = made->fields() == 2;
+        paired_ = made->is_paired();
     }
     return {};
 }

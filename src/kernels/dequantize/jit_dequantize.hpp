@@ -14,9 +14,12 @@ public:
 private:
     using jit_rows_t::jit_rows_t;
 
+    void choose_order();
     result_t make_row_kernel(row_src_t src, bool streams) override;
     bool zps_may_be_wide() const;
     bool zps_may_be_zero() const;
+
+    bool in_halves_ = false; // see jit_row_desc_t
 };
 
 } // namespace dnnl_dequant

@@ -1,6 +1,7 @@
 #include "kernels/dequantize/jit_params.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -47,6 +48,33 @@ DNNL_DEQUANT_AVX2 bool stage_floats(
         to[i] = value != value ? nan : value;
     }
     return false;
+}
+
+DNNL_DEQUANT_AVX2 bool has_subnormals(const float *values, dim_t count) {
+    const float least = std::numeric_limits<float>::min();
+    const __m256 not_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+    __m256 found = _mm256_setzero_ps();
+    dim_t i = 0;
+    for (; i + simd_w <= count; i += simd_w) {
+        const __m256 size
+                = _mm256_and_ps(_mm256_loadu_ps(values + i), not_sign);
+        const __m256 below
+                = _mm256_cmp_ps(size, _mm256_set1_ps(least), _CMP_LT_OQ);
+        const __m256 is_zero
+                = _mm256_cmp_ps(size, _mm256_setzero_ps(), _CMP_EQ_OQ);
+        found = _mm256_or_ps(found, _mm256_andnot_ps(is_zero, below));
+    }
+    bool any = _mm256_movemask_ps(found) != 0;
+    for (; i < count; ++i)
+        any = any || (std::fabs(values[i]) < least && values[i] != 0.f);
+    return any;
+}
+
+template <data_type_t type>
+bool stage_checked_floats(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    stage_floats<type>(to, base, first, stride, count);
+    return has_subnormals(to, count);
 }
 
 // Bits above those of [-limit, limit), moved to begin at zero; of u32, above
@@ -184,6 +212,22 @@ stage_t stage_floats_of(data_type_t type) {
     case t::f8_e4m3fnuz: return stage_floats<t::f8_e4m3fnuz>;
     case t::f8_e5m2fnuz: return stage_floats<t::f8_e5m2fnuz>;
     case t::f4_e2m1: return stage_floats<t::f4_e2m1>;
+    default: return nullptr;
+    }
+}
+
+stage_t stage_checked_floats_of(data_type_t type) {
+    using t = data_type_t;
+    switch (type) {
+    case t::f32: return stage_checked_floats<t::f32>;
+    case t::bf16: return stage_checked_floats<t::bf16>;
+    case t::f16: return stage_checked_floats<t::f16>;
+    case t::e8m0: return stage_checked_floats<t::e8m0>;
+    case t::f8_e4m3: return stage_checked_floats<t::f8_e4m3>;
+    case t::f8_e5m2: return stage_checked_floats<t::f8_e5m2>;
+    case t::f8_e4m3fnuz: return stage_checked_floats<t::f8_e4m3fnuz>;
+    case t::f8_e5m2fnuz: return stage_checked_floats<t::f8_e5m2fnuz>;
+    case t::f4_e2m1: return stage_checked_floats<t::f4_e2m1>;
     default: return nullptr;
     }
 }

@@ -22,6 +22,9 @@ constexpr int64_t max_one_part_zp = 1 << 22;
 /// payload: rounding to bf16 by integers relies on it.
 stage_t stage_floats_of(data_type_t type);
 
+/// The same of scales; true where some are subnormal.
+stage_t stage_checked_floats_of(data_type_t type);
+
 /// Zero points: as one f32 each; or, since 32 bits make no f32, in two parts.
 /// The low part is the lowest ten bits, so that subtracting it is exact;
 /// subtracting the high part then rounds once. Floating zero points have one

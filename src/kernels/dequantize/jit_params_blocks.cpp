@@ -105,20 +105,35 @@ DNNL_DEQUANT_AVX512 __m512 plain(__m512 values) {
     return _mm512_mask_mov_ps(values, is_nan, nan);
 }
 
+DNNL_DEQUANT_AVX512 __mmask16 subnormals_of(__m512 values) {
+    const __m512i bits = _mm512_castps_si512(values);
+    const __mmask16 small
+            = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
+    return _mm512_mask_test_epi32_mask(
+            small, bits, _mm512_set1_epi32(0x007fffff));
+}
+
 template <data_type_t type>
-DNNL_DEQUANT_AVX512 void stage_blocks(
+DNNL_DEQUANT_AVX512 bool stage_blocks(
         float *to, const void *from, dim_t count, bool paired) {
     const auto *bytes = static_cast<const char *>(from);
     const dim_t bits = bits_of(type);
     const bool reorder = paired == in_halves<type>;
+    constexpr bool has_subnormals
+            = type == data_type_t::f32 || type == data_type_t::bf16;
+    unsigned subnormals = 0;
     for (dim_t i = 0; i < count; i += staged_block) {
         two_t two = load<type>(bytes + i * bits / 8);
         if (in_halves<type> || type == data_type_t::bf16)
             two = {plain(two.first), plain(two.second)};
+        if (has_subnormals)
+            subnormals |= unsigned(subnormals_of(two.first))
+                          | unsigned(subnormals_of(two.second));
         if (reorder) two = reordered(two, paired);
         _mm512_storeu_ps(to + i, two.first);
         _mm512_storeu_ps(to + i + staged_block / 2, two.second);
     }
+    return subnormals != 0;
 }
 
 #if defined(__GNUC__) && !defined(__clang__)

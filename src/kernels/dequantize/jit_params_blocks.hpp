@@ -10,9 +10,9 @@ constexpr dim_t staged_block = 32;
 
 /// As stage_t of jit_params.hpp and pair_blocks() together, for whole blocks
 /// that are dense from the byte at `from` on. `paired`: the even elements of
-/// each block first. The machine has AVX-512.
+/// each block first. True where some are subnormal. The machine has AVX-512.
 using stage_blocks_t
-        = void (*)(float *to, const void *from, dim_t count, bool paired);
+        = bool (*)(float *to, const void *from, dim_t count, bool paired);
 
 /// Null where only stage_t serves: for types that are rare, or whose stage_t
 /// has something to say of the values.

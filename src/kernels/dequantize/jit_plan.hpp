@@ -67,6 +67,8 @@ struct jit_parameters_t {
     /// place of zps_high, and its second form is for scales that
     /// stage_scales says are not ordinary.
     bool divides = false;
+    // The first of the row kernels is for scales of which none is subnormal.
+    bool checks_scales = false;
     // Row kernels cut the end of a row off by masks, not one by one.
     bool masks_tails = false;
 };

@@ -53,7 +53,9 @@ public:
         getCode<void (*)(jit_row_args_t *)>()(&args);
     }
     dim_t width() const override { return step_.io().width(); }
-    int fields() const override { return step_.io().fields(); }
+    bool is_paired() const override {
+        return step_.io().fields() == 2 && !step_.io().in_halves();
+    }
 
 private:
     using step_t = jit_row_step_t<isa>;

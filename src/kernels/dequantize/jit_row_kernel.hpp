@@ -45,6 +45,10 @@ struct jit_row_desc_t {
     // Of every call; 0: each says how many.
     dim_t cols;
     bool dot_products; // the machine has VNNI
+    // Steps are in halves, see jit_io_t, and columns in no groups.
+    bool in_halves;
+    // To bf16 by AVX512_BF16: no scale is subnormal. Halves only.
+    bool bf16_conversion;
 
     bool has_group_table() const {
         return (group_cols & (group_cols - 1)) != 0;
@@ -94,8 +98,8 @@ public:
 
     /// Elements of one step: what varies is ordered and padded by it.
     virtual dim_t width() const = 0;
-    /// Vectors of a step, see jit_io_t.
-    virtual int fields() const = 0;
+    /// A step is in pairs, see jit_io_t.
+    virtual bool is_paired() const = 0;
 };
 
 /// Generates the code for one of isa_avx512_core and isa_avx2. `name` stands

@@ -27,7 +27,7 @@ public:
         : h_(host)
         , desc_(desc)
         , io_(host, desc.src, desc.dst,
-                  jit_isa_t<isa>::vmm_count - io_t::vmm_needed)
+                  jit_isa_t<isa>::vmm_count - io_t::vmm_needed, desc.in_halves)
         , params_(host, desc, io_) {
         io_.set_streaming(desc.streaming);
         io_.set_dot_products(desc.dot_products);
@@ -36,6 +36,7 @@ public:
                 table_ = std::make_unique<jit_nibble_table_t>(
                         host, io_, desc.src, desc.dst, vmm_table_at);
             io_.set_nibbles_in_place(!table_);
+            io_.set_bf16_conversion(desc.bf16_conversion && !table_);
             if (looks_up_f8())
                 f8_table_ = std::make_unique<jit_f8_table_t>(
                         host, io_, desc.src.type, desc.dst, vmm_f8_table_at);
@@ -101,12 +102,14 @@ public:
         const Xbyak::RegExp dst = dst_row(r, at_begin) + io_.dst_bytes(offset);
         const bool tail = extent == extent_t::tail;
         if (looks_up()) return look_up(dst, src, tail);
-        io_.load_raw(vmm_raw, src, tail);
-        if (desc_.both_halves) h_.vpsrld(vmm_high_halves, vmm_raw, nibble);
+        load(src, tail);
+        const bool keeps = desc_.both_halves && !io_.in_halves();
+        if (keeps) h_.vpsrld(vmm_high_halves, vmm_raw, nibble);
         compute(io_.fields());
         io_.store(dst, vmm_value(0), vmm_raw, vmm_tmp, extent);
         if (!desc_.both_halves) return;
-        h_.vmovaps(vmm_raw, vmm_high_halves);
+        if (keeps) h_.vmovaps(vmm_raw, vmm_high_halves);
+        else load_high(src, tail);
         compute(io_.fields());
         io_.store(dst_high_row(r) + io_.dst_bytes(offset), vmm_value(0),
                 vmm_raw, vmm_tmp, extent);
@@ -129,6 +132,19 @@ public:
 
 private:
     static constexpr uint8_t nibble = 4;
+
+    void load(const Xbyak::RegExp &src, bool tail) {
+        if constexpr (isa == isa_avx512_core)
+            if (io_.in_halves())
+                return io_.load_halves(vmm_value(0), vmm_value(1), src, tail);
+        io_.load_raw(vmm_raw, src, tail);
+    }
+    // In halves two vectors would have to be kept.
+    void load_high(const Xbyak::RegExp &src, bool tail) {
+        load(src, tail);
+        for (int f = 0; f < io_.fields(); ++f)
+            h_.vpsrld(vmm_value(f), vmm_value(f), nibble);
+    }
 
     void point_to_high_rows(bool at_begin) {
         h_.mov(reg_dst_high, at_begin ? reg_dst_row : reg_dst);
@@ -213,7 +229,8 @@ private:
             return;
         }
         for (int f = 0; f < fields; ++f)
-            io_.extract(vmm_value(f), vmm_raw, f, vmm_tmp, vmm_tmp2);
+            io_.extract(vmm_value(f), io_.in_halves() ? vmm_value(f) : vmm_raw,
+                    f, vmm_tmp, vmm_tmp2);
         for (int f = 0; f < fields; ++f)
             params_.apply(vmm_value(f), f);
     }

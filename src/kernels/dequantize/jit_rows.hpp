@@ -63,7 +63,8 @@ protected:
     // Of all row kernels, see jit_row_kernel_t.
     dim_t step_width_ = 1;
     bool paired_ = false;
-    bool always_two_part_ = false; // for what src is
+    bool always_two_part_ = false;  // for what src is
+    bool has_two_part_zps_ = false; // the second of the row kernels reads them
     // Where the plan has one: of a block of columns that begins with a group.
     std::vector<uint32_t> group_table_;
 

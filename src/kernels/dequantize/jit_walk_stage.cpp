@@ -74,8 +74,8 @@ void jit_walk_t::stage(const rect_t &rect) {
         return;
     }
     if (params.zps < 0) return;
-    if (!two_part_) two_part_ = stage_operand(zps, rect);
-    if (!two_part_ || params.stages_of_zps.low == nullptr) return;
+    if (!kernel_.always_two_part_ && stage_operand(zps, rect)) two_part_ = true;
+    if (!two_part_ || !kernel_.has_two_part_zps_) return;
     zps.blocks = nullptr;
     zps.stage = params.stages_of_zps.low;
     stage_operand(zps, rect);
@@ -197,9 +197,10 @@ bool jit_walk_t::stage_run(
     const dim_t bit = first * bits_of(problem_.operands[at(o)].type);
     if (staging.blocks != nullptr && (count & (staged_block - 1)) == 0
             && (bit & 7) == 0) {
-        staging.blocks(to, static_cast<const char *>(buffers_[o]) + bit / 8,
-                count, in_steps && kernel_.paired_);
-        return false;
+        const bool odd = staging.blocks(to,
+                static_cast<const char *>(buffers_[o]) + bit / 8, count,
+                in_steps && kernel_.paired_);
+        return odd && plan_.params.checks_scales;
     }
     const bool wide = stage_span(staging, first, to, count);
     if (in_steps) order(to, count);

@@ -31,7 +31,8 @@ namespace {
 
 // Two vectors a step: see the class.
 template <isa_t isa>
-int fields_of(const src_format_t &src, data_type_t dst) {
+int fields_of(const src_format_t &src, data_type_t dst, bool in_halves) {
+    if (in_halves) return 2;
     const bool pairs = dst == data_type_t::bf16 && src.container_bits <= 16
                        && src.type != data_type_t::f16
                        && !jit_small_float_t<isa>::by_halves(src.type);
@@ -42,11 +43,12 @@ int fields_of(const src_format_t &src, data_type_t dst) {
 
 template <isa_t isa>
 jit_io_t<isa>::jit_io_t(jit_generator_t &host, const src_format_t &src,
-        data_type_t dst, int first_vmm)
+        data_type_t dst, int first_vmm, bool in_halves)
     : h_(host)
     , src_(src)
     , dst_(dst)
-    , fields_(fields_of<isa>(src, dst))
+    , in_halves_(in_halves)
+    , fields_(fields_of<isa>(src, dst, in_halves))
     , vmm_mask_ {vmm_t(first_vmm), vmm_t(first_vmm + 1)}
     , vmm_magic_ {vmm_t(first_vmm + 2), vmm_t(first_vmm + 3)}
     , vmm_word_masks_(first_vmm)
@@ -65,12 +67,13 @@ jit_io_t<isa>::jit_io_t(jit_generator_t &host, const src_format_t &src,
 // where the lower one is.
 template <isa_t isa>
 bool jit_io_t<isa>::is_shifted(int field) const {
-    return field == 1 && src_.container_bits == 16;
+    return field == 1 && !in_halves_ && src_.container_bits == 16;
 }
 
 template <isa_t isa>
 int jit_io_t<isa>::position(int field) const {
     if (is_shifted(field)) return 0;
+    if (in_halves_) return src_.shift;
     // Bytes have a word each by then.
     if (unpacks() && src_.container_bits == 8) return src_.shift;
     return field * src_.container_bits + src_.shift;
@@ -125,10 +128,11 @@ void jit_io_t<isa>::load_constants() {
     if (is_small_float()) small_float_.load_constants();
     if (unpacks()) load_unpacking_constants();
     else if (!src_.is_floating()) load_integer_constants();
-    if (dst_ == data_type_t::bf16) load_rounding_constants();
+    if (dst_ == data_type_t::bf16 && !bf16_conversion_)
+        load_rounding_constants();
     else if (in_place_) h_.vmovups(vmm_shifts_, bytes_of_nibbles());
     else if (src_.container_bits < 8) h_.vmovups(vmm_shifts_, shifts());
-    if (is_avx512 && !in_place_ && src_.container_bits * fields_ == 4) {
+    if (is_avx512 && !in_place_ && lane_bits() == 4) {
         h_.mov(h_.eax, 0xff00);
         h_.kmovd(k_upper_, h_.eax);
     }
@@ -158,6 +162,16 @@ Address jit_io_t<isa>::upper_words() {
     lanes_t lanes;
     for (uint32_t i = 0; i < lanes.size(); ++i)
         lanes[i] = 0x00030001u + i % 8 * two_words;
+    return h_.constant(lanes);
+}
+
+// The same of two vectors, for vpermt2w.
+template <isa_t isa>
+Address jit_io_t<isa>::upper_words_of_halves() {
+    constexpr uint32_t two_words = 0x00040004u;
+    lanes_t lanes;
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = 0x00030001u + i * two_words;
     return h_.constant(lanes);
 }
 
@@ -191,7 +205,7 @@ void jit_io_t<isa>::set_odd_mask() {
 // What brings a lane's own 2 or 4 bits (one container or two) to the bottom.
 template <isa_t isa>
 Address jit_io_t<isa>::shifts() {
-    const auto bits = static_cast<uint32_t>(src_.container_bits * fields_);
+    const auto bits = static_cast<uint32_t>(lane_bits());
     jit_generator_t::lanes_t lanes;
     for (uint32_t i = 0; i < lanes.size(); ++i)
         lanes[i] = i * bits % 32;

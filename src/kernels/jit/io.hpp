@@ -35,10 +35,13 @@ src_format_t dense_format(data_type_t type);
 /// Work goes in steps of width() elements, held in fields() vectors of 32-bit
 /// lanes. Their order is
 ///   one vector    lane i is element i;
-///   two vectors   lane i of vector f is element 2 * i + f, since two f32 that
+///   pairs         lane i of vector f is element 2 * i + f, since two f32 that
 ///                 round to the halves of one dword need no shuffle: for bf16
 ///                 from what is at most 16 bits wide (f16 and what is read
-///                 as f16 aside, which the machine converts in lanes).
+///                 as f16 aside, which the machine converts in lanes);
+///   halves        lane i of vector f is element 16 * f + i, since the machine
+///                 makes one vector of two: where whoever generates asks for
+///                 it, see takes_halves().
 ///
 /// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
 /// type's range) by putting its bits into the significand of 2^k: one logic
@@ -55,7 +58,14 @@ public:
     /// `first_vmm`: the lowest of the registers that are io's own, which are
     /// vmm_needed of them.
     jit_io_t(jit_generator_t &host, const src_format_t &src, data_type_t dst,
-            int first_vmm);
+            int first_vmm, bool in_halves = false);
+
+    /// Integers of 4 to 16 bits, to 16 bits, with AVX-512.
+    static bool takes_halves(const src_format_t &src, data_type_t dst) {
+        return isa == isa_avx512_core && !src.is_floating()
+               && src.container_bits >= 4 && src.container_bits <= 16
+               && bits_of(dst) == 16;
+    }
 
     static constexpr int vmm_own = isa == isa_avx512_core ? 7 : 6;
     static constexpr int vmm_needed
@@ -63,6 +73,7 @@ public:
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
 
     int fields() const { return fields_; }
+    bool in_halves() const { return in_halves_; }
     uint32_t width() const { return static_cast<uint32_t>(simd_w * fields_); }
     uint32_t src_bytes(uint32_t elements) const {
         return elements * static_cast<uint32_t>(src_.container_bits) / 8;
@@ -80,12 +91,16 @@ public:
     /// Rounds to bf16 by VNNI, two instructions instead of three.
     void set_dot_products(bool has_them) { dot_products_ = has_them; }
 
+    /// Rounds to bf16 by AVX512_BF16, which takes subnormal f32 for zeros: of
+    /// halves, none of which is one.
+    void set_bf16_conversion(bool has_it) { bf16_conversion_ = has_it; }
+
     /// Integers of 4 bits, one to a lane: those of odd lanes stay in the upper
     /// half of their byte, which saves a shift; extract() has masks to suit.
     /// AVX-512 only.
     void set_nibbles_in_place(bool in_place) {
-        in_place_ = in_place && src_.container_bits * fields_ == 4
-                    && src_.bits == 4 && !src_.is_floating();
+        in_place_ = in_place && lane_bits() == 4 && src_.bits == 4
+                    && !src_.is_floating();
     }
 
     /// For steps cut short: `reg_count` (below width()) elements. Clobbers
@@ -95,6 +110,9 @@ public:
 
     /// The raw containers of one step. `tail`: of the elements in the mask.
     void load_raw(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    /// Instead, in halves: those of both vectors.
+    void load_halves(const vmm_t &first, const vmm_t &second,
+            const Xbyak::RegExp &src, bool tail);
     /// The container of element `e` (below singles()) from the byte at `src`
     /// on, as the first of a step. Clobbers `reg`.
     void load_raw_single(const vmm_t &raw, const Xbyak::RegExp &src, uint32_t e,
@@ -102,7 +120,8 @@ public:
     /// The fewest elements that are whole bytes and whole fields.
     uint32_t singles() const;
 
-    /// Vector `field` of the step; `raw` dies with the last field.
+    /// Vector `field` of the step; `raw` dies with the last field. In halves
+    /// it is the field's own.
     void extract(const vmm_t &value, const vmm_t &raw, int field,
             const vmm_t &tmp_a, const vmm_t &tmp_b);
     bool has_bias() const {
@@ -154,6 +173,10 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
+    // Of what stands in a lane when it is loaded: one container or two.
+    int lane_bits() const {
+        return src_.container_bits * (in_halves_ ? 1 : fields_);
+    }
     // 1 where an element is a byte or more.
     uint32_t elements_per_byte() const {
         return src_.container_bits < 8
@@ -188,7 +211,11 @@ private:
     void set_odd_mask();
     void spread_nibbles_in_place(
             const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void spread_bytes_of_nibbles(const vmm_t &raw);
     Xbyak::Address upper_words();
+    Xbyak::Address upper_words_of_halves();
+    void store_halves(const Xbyak::RegExp &dst, const vmm_t &first,
+            const vmm_t &second, const vmm_t &tmp, bool tail);
     Xbyak::Address shifts();
     Xbyak::Address bytes_of_nibbles();
     void spread_bits(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
@@ -207,8 +234,10 @@ private:
     jit_generator_t &h_;
     const src_format_t src_;
     const data_type_t dst_;
+    const bool in_halves_;
     const int fields_;
-    bool streaming_ = false, dot_products_ = false, in_place_ = false;
+    bool streaming_ = false, dot_products_ = false, bf16_conversion_ = false,
+         in_place_ = false;
     // Wide integers: the parts' masks, the low part's bits of 2^23 or the high
     // part's weight.
     const vmm_t vmm_mask_[2], vmm_magic_[2];

@@ -22,7 +22,7 @@ template <isa_t isa>
 void jit_io_t<isa>::spread_bits(
         const vmm_t &raw, const RegExp &src, bool tail) {
     const Xmm x(raw.getIdx());
-    const bool pairs_of_bits = src_.container_bits * fields_ == 2;
+    const bool pairs_of_bits = lane_bits() == 2;
     if (is_avx512 && tail)
         h_.vmovdqu8(x | k_src_tail_ | util::T_z, h_.ptr[src]);
     if (!is_avx512 && pairs_of_bits) {
@@ -52,7 +52,15 @@ void jit_io_t<isa>::spread_nibbles_in_place(
     if (tail) h_.vmovdqu8(x | k_src_tail_ | util::T_z, h_.ptr[src]);
     if (tail) h_.vpbroadcastq(raw, x);
     else h_.vpbroadcastq(raw, h_.ptr[src]);
-    h_.vpshufb(raw, raw, vmm_shifts_);
+    spread_bytes_of_nibbles(raw);
+}
+
+// Where bf16 is rounded by integers, that has the register.
+template <isa_t isa>
+void jit_io_t<isa>::spread_bytes_of_nibbles(const vmm_t &raw) {
+    if (dst_ == data_type_t::bf16 && !bf16_conversion_)
+        h_.vpshufb(raw, raw, bytes_of_nibbles());
+    else h_.vpshufb(raw, raw, vmm_shifts_);
 }
 
 // As that of f16.
@@ -80,24 +88,22 @@ template <isa_t isa>
 void jit_io_t<isa>::load_raw(const vmm_t &raw, const RegExp &src, bool tail) {
     if (src_.type == data_type_t::f16) return load_f16(raw, src, tail);
     if (is_by_halves()) return load_f8(raw, src, tail);
-    // Two elements a lane, or one.
-    const int lane_bits = src_.container_bits * fields_;
     if (in_place_) return spread_nibbles_in_place(raw, src, tail);
-    if (lane_bits < 8) return spread_bits(raw, src, tail);
+    if (lane_bits() < 8) return spread_bits(raw, src, tail);
     if (unpacks()) {
-        if (lane_bits == 8) h_.vpbroadcastq(raw, h_.ptr[src]);
+        if (lane_bits() == 8) h_.vpbroadcastq(raw, h_.ptr[src]);
         else h_.vbroadcasti128(Ymm(raw.getIdx()), h_.ptr[src]);
         h_.vpshufb(raw, raw, vmm_word_order_);
         return;
     }
 
     const bool masked = is_avx512 && tail;
-    if (lane_bits == 8) {
+    if (lane_bits() == 8) {
         const Xmm bytes(raw.getIdx());
         if (masked) h_.vmovdqu8(bytes | k_src_tail_ | util::T_z, h_.ptr[src]);
         if (masked) h_.vpmovzxbd(raw, bytes);
         else h_.vpmovzxbd(raw, h_.ptr[src]);
-    } else if (lane_bits == 16) {
+    } else if (lane_bits() == 16) {
         const Ymm words(raw.getIdx());
         if (masked && fields_ == 2)
             h_.vmovdqu8(words | k_src_tail_ | util::T_z, h_.ptr[src]);
@@ -111,6 +117,45 @@ void jit_io_t<isa>::load_raw(const vmm_t &raw, const RegExp &src, bool tail) {
         h_.vmovdqu16(raw | k_src_tail_ | util::T_z, h_.ptr[src]);
     } else {
         h_.vmovups(raw | k_src_tail_ | util::T_z, h_.ptr[src]);
+    }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::load_halves(
+        const vmm_t &first, const vmm_t &second, const RegExp &src, bool tail) {
+    const Xmm low(second.getIdx());
+    const Ymm words(second.getIdx());
+    const RegExp next = src + src_bytes(simd_w);
+    if (src_.container_bits == 4) {
+        if (tail) {
+            h_.vmovdqu8(low | k_src_tail_ | util::T_z, h_.ptr[src]);
+            h_.vpbroadcastq(first, low);
+            h_.vpsrldq(low, low, 8);
+            h_.vpbroadcastq(second, low);
+        } else {
+            h_.vpbroadcastq(first, h_.ptr[src]);
+            h_.vpbroadcastq(second, h_.ptr[next]);
+        }
+        spread_bytes_of_nibbles(first);
+        spread_bytes_of_nibbles(second);
+    } else if (src_.container_bits == 8) {
+        if (tail) {
+            h_.vmovdqu8(words | k_src_tail_ | util::T_z, h_.ptr[src]);
+            h_.vpmovzxbd(first, low);
+            h_.vextracti128(low, words, 1);
+            h_.vpmovzxbd(second, low);
+        } else {
+            h_.vpmovzxbd(first, h_.ptr[src]);
+            h_.vpmovzxbd(second, h_.ptr[next]);
+        }
+    } else if (tail) {
+        h_.vmovdqu16(second | k_src_tail_ | util::T_z, h_.ptr[src]);
+        h_.vpmovzxwd(first, words);
+        h_.vextracti64x4(words, Zmm(second.getIdx()), 1);
+        h_.vpmovzxwd(second, words);
+    } else {
+        h_.vpmovzxwd(first, h_.ptr[src]);
+        h_.vpmovzxwd(second, h_.ptr[next]);
     }
 }
 

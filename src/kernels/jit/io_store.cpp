@@ -147,8 +147,37 @@ void jit_io_t<isa>::store_bf16_lanes(
 }
 
 template <isa_t isa>
+void jit_io_t<isa>::store_halves(const RegExp &dst, const vmm_t &first,
+        const vmm_t &second, const vmm_t &tmp, bool tail) {
+    const Ymm low(first.getIdx()), high(second.getIdx());
+    if (dst_ == data_type_t::f16) {
+        if (!tail && !streaming_) {
+            h_.vcvtps2ph(h_.ptr[dst], first, 0);
+            h_.vcvtps2ph(h_.ptr[dst + dst_bytes(simd_w)], second, 0);
+            return;
+        }
+        h_.vcvtps2ph(low, first, 0);
+        h_.vcvtps2ph(high, second, 0);
+        h_.vinserti64x4(Zmm(first.getIdx()), Zmm(first.getIdx()), high, 1);
+    } else if (bf16_conversion_) {
+        h_.vcvtne2ps2bf16(first, second, first);
+    } else {
+        round_to_bf16(first, tmp);
+        round_to_bf16(second, tmp);
+        h_.vmovups(tmp, upper_words_of_halves());
+        h_.vpermt2w(first, tmp, second);
+    }
+    if (tail) h_.vmovdqu16(h_.ptr[dst] | k_dst_tail_, first);
+    else store_full(dst, first);
+}
+
+template <isa_t isa>
 void jit_io_t<isa>::store(const RegExp &dst, const vmm_t &first,
         const vmm_t &second, const vmm_t &tmp, extent_t extent) {
+    if constexpr (is_avx512)
+        if (in_halves_)
+            return store_halves(
+                    dst, first, second, tmp, extent == extent_t::tail);
     switch (dst_) {
     case data_type_t::f32: return store_f32(dst, first, extent);
     case data_type_t::f16: return store_f16(dst, first, extent);

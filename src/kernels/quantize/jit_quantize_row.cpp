@@ -60,7 +60,7 @@ public:
         getCode<void (*)(jit_row_args_t *)>()(&args);
     }
     dim_t width() const override { return io_t::simd_w; }
-    int fields() const override { return 1; }
+    bool is_paired() const override { return false; }
 
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
