@@ -10,6 +10,7 @@
 #include "kernels/chain_case.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/every_kernel.hpp"
+#include "kernels/on_machine.hpp"
 #include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 
@@ -149,6 +150,14 @@ TEST_P(elementwise_kernels, equal_reference_on_small_odd_shapes) {
 // Primes: from one chain to the next other layouts and shapes are left out.
 TEST_P(elementwise_kernels, equal_reference_about_multiples_of_vectors) {
     run(true, 19);
+}
+
+TEST_P(elementwise_kernels, equal_reference_where_dst_leaves_the_caches) {
+    for (const auto &policy : machine_policies()) {
+        const on_machine_t machine({policy, no_cache_bytes});
+        run(false, 31);
+        run(true, 211);
+    }
 }
 
 const std::vector<data_type_t> every_type {

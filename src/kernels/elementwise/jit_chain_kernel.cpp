@@ -210,7 +210,8 @@ private:
                     to, steps_.vmm_value, tail, steps_.lanes().tail_mask());
         else
             steps_.lanes().store(to, stored(), steps_.vmm_value,
-                    steps_.rounding(), tail, desc_.streaming,
+                    steps_.rounding(), tail,
+                    desc_.streaming && extent == extent_t::full,
                     steps_.vmm_scratch);
     }
 
