@@ -9,6 +9,7 @@
 
 #include "base/convert.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "kernels/on_machine.hpp"
 #include "kernels/run_case.hpp"
 #include "problem/make_problem.hpp"
 #include "support/linear_cases.hpp"
@@ -84,6 +85,14 @@ TEST_P(quantize_kernels, equal_reference_on_small_odd_shapes) {
 
 TEST_P(quantize_kernels, equal_reference_about_multiples_of_vectors) {
     run(support::vector_shapes(), 29);
+}
+
+TEST_P(quantize_kernels, equal_reference_where_dst_leaves_the_caches) {
+    for (const auto &policy : machine_policies()) {
+        const on_machine_t machine({policy, no_cache_bytes});
+        run(support::small_shapes(), 311);
+        run(support::vector_shapes(), 211);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(every, quantize_kernels,

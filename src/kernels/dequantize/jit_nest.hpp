@@ -56,6 +56,7 @@ public:
     /// Of an element, at least one; and of all of dst.
     dim_t dst_bytes() const { return bytes_of(problem_.dst().type, 1); }
     dim_t dst_total() const { return nominal_points() * dst_bytes(); }
+    dim_t src_total() const { return nominal_points() * src_bits() / 8; }
 
     // Whatever begins a run along `dense_loop`, or along `outer` with it where
     // that is one, does so at a whole byte.

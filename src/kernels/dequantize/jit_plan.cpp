@@ -239,10 +239,7 @@ private:
     }
 
     void choose_stores_and_calls() {
-        // A quantized dst is small beside its source.
-        plan_.streaming
-                = !plan_.params.divides && !plan_.panels
-                  && dst_total() > streaming_threshold(plan_.is_packed());
+        plan_.streaming = !plan_.panels && leaves_caches();
         const auto &policy = this_machine().policy;
         const bool is_direct = plan_.path == jit_src_path_t::direct;
         plan_.streams_rows
@@ -260,6 +257,17 @@ private:
         choose_halves();
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;
+    }
+
+    // A quantized dst is small beside its source, which pushes it out.
+    bool leaves_caches() const {
+        const dim_t threshold = streaming_threshold(plan_.is_packed());
+        if (!plan_.params.divides) return dst_total() > threshold;
+        const auto &policy = this_machine().policy;
+        return policy.long_rows == far_stores_t::at_once
+               && plan_.path == jit_src_path_t::direct
+               && bits_of(problem_.dst().type) >= 8
+               && (src_total() + dst_total()) / 2 > threshold;
     }
 
     // Two nibbles of a byte are of one group, whose rows share what varies. (A

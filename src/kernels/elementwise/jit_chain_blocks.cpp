@@ -4,6 +4,7 @@
 
 #include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -35,6 +36,8 @@ public:
         plan_.panels = can_panel();
         plan_.streaming = !plan_.packs && !plan_.panels
                           && dst_total() > streaming_threshold(plan_.has_tiles);
+        if (plan_.streaming && !plan_.has_tiles)
+            plan_.desc.stream_ahead = this_machine().policy.src_ahead;
         plan_.desc.prefetching = !plan_.streaming && !plan_.packs
                                  && (plan_.panels || !plan_.has_tiles)
                                  && dst_total() > in_cache_bytes;

@@ -173,6 +173,11 @@ private:
     }
 
     void prefetch(uint32_t elements) {
+        if (desc_.stream_ahead > 0)
+            for (const auto &p : desc_.ports)
+                if (p.prefetch)
+                    prefetch_lines(pointer(p) + desc_.stream_ahead,
+                            steps_t::bytes(p, elements));
         if (!desc_.prefetching) return;
         mov(rax, arg(offsetof(chain_args_t, dst_ahead)));
         for (uint32_t b = 0; b < dst_bytes(elements); b += line)
@@ -180,9 +185,12 @@ private:
         for (const auto &p : desc_.ports) {
             if (!p.prefetch) continue;
             mov(rax, arg(at(offsetof(chain_args_t, aheads), p.place)));
-            for (uint32_t b = 0; b < steps_t::bytes(p, elements); b += line)
-                prefetcht0(ptr[pointer(p) + rax + b]);
+            prefetch_lines(pointer(p) + rax, steps_t::bytes(p, elements));
         }
+    }
+    void prefetch_lines(const RegExp &from, uint32_t bytes) {
+        for (uint32_t b = 0; b < bytes; b += line)
+            prefetcht0(ptr[from + b]);
     }
 
     // Steps whose results are packed together by fewer instructions.

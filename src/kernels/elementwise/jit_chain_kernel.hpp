@@ -59,6 +59,8 @@ struct chain_desc_t {
     bool as_integers = false; // what is stored are integers of 32 bits already
     bool streaming = false;   // every row of dst begins at a multiple of 64
     bool prefetching = false; // of dst and of ports that say so
+    // Else of those ports, while dst goes past the caches: so many bytes ahead.
+    uint32_t stream_ahead = 0;
     /// NaN in the inputs may have payloads that rounding must not meet.
     bool payloads = false;
 };

@@ -107,7 +107,7 @@ private:
     // Integers by reciprocals where the scales are ordinary; what is a float
     // needs all quotients exact.
     result_t make_row_kernel(row_src_t src, bool streams) override {
-        (void)streams;
+        desc_.streaming = streams;
         desc_.scales_vary = plan_.scales_vary;
         desc_.zps_vary = plan_.zps_vary;
         desc_.prefetching = plan_.prefetching && src == row_of_src;
@@ -116,7 +116,8 @@ private:
         for (const bool true_division : {false, true}) {
             if (!true_division && always_two_part_) continue;
             desc_.true_division = true_division;
-            auto &made = row_kernels_[src][true_division];
+            auto &made = row_kernels_[static_cast<size_t>(
+                    streams ? streaming + src : src)][true_division];
             const result_t result
                     = make_jit_quantize_row(desc_, isa_, name_, made);
             if (!result.ok()) return result;
@@ -129,7 +130,8 @@ private:
 
     // Writes dst of 4 bits itself, where all rows are whole bytes and vectors.
     result_t make_packing_kernel(row_src_t src) {
-        if (desc_.bits() != 4 || src != row_of_src) return {};
+        if (desc_.bits() != 4 || src != row_of_src || desc_.streaming)
+            return {};
         jit_quantize_desc_t packing = desc_;
         packing.packs = true;
         return make_jit_quantize_row(

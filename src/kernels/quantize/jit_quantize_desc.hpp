@@ -13,6 +13,8 @@ struct jit_quantize_desc_t {
     bool scales_vary = false, zps_vary = false;
     bool true_division = false; // else by the scales' reciprocals
     bool prefetching = false;
+    // Past the caches, src called for ahead: rows of dst begin at lines.
+    bool streaming = false;
     dim_t cols = 0; // of every call; 0: each says how many
     // Two elements of 4 bits to a byte of dst; cols are whole vectors.
     bool packs = false;

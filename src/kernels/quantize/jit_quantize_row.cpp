@@ -98,6 +98,7 @@ private:
     }
 
     void load_constants() {
+        store_.set_streaming(desc_.streaming);
         if (stays_float()) store_.load_constants();
         else narrow_.load_constants();
         if (!is_avx512) return;
@@ -203,7 +204,7 @@ private:
         if (desc_.packs) store_packed(to, values, count);
         else if (stays_float()) store_float(to, values[0], extent_t::full);
         else if (static_cast<int>(count) == narrow_.group())
-            narrow_.store_group(to, values);
+            narrow_.store_group(to, values, desc_.streaming);
         else narrow_.store(to, values[0], false, load_.k_dst_tail());
     }
 
@@ -279,8 +280,9 @@ private:
 
     void prefetch(uint32_t elements) {
         constexpr uint32_t line = 64;
-        if (!desc_.prefetching) return;
-        for (uint32_t at = 0; at < dst_bytes(elements); at += line)
+        if (!desc_.prefetching && !desc_.streaming) return;
+        const uint32_t of_dst = desc_.streaming ? 0 : dst_bytes(elements);
+        for (uint32_t at = 0; at < of_dst; at += line)
             prefetchw(ptr[reg_dst + reg_dst_ahead_ + at]);
         for (uint32_t at = 0; at < src_bytes(elements); at += line)
             prefetcht0(ptr[reg_src + reg_src_ahead() + at]);
