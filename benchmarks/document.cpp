@@ -21,7 +21,8 @@ void check_writable(const char *option, const std::string &path) {
 json_t to_json(const machine_t &m) {
     return {{"cpu", m.cpu}, {"cores", m.cores}, {"l2_bytes", m.l2_bytes},
             {"l3_bytes", m.l3_bytes}, {"onednn", m.onednn},
-            {"dnnl_dequant", m.plugin}, {"isa", m.isa}, {"date", m.date}};
+            {"dnnl_dequant", m.plugin}, {"isa", m.isa}, {"policy", m.policy},
+            {"date", m.date}};
 }
 
 // The figures of a row by the path to them: "plugin.seconds".

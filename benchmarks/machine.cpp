@@ -75,6 +75,7 @@ machine_t this_machine() {
     m.onednn = onednn_version();
     m.plugin = version();
     m.isa = isa_name();
+    m.policy = policy();
     m.date = utc_now();
     return m;
 }

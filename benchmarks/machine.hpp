@@ -15,8 +15,9 @@ struct machine_t {
     int cores = 0; // that this process may use
     long l2_bytes = 0, l3_bytes = 0;
     std::string onednn, plugin; // versions
-    std::string isa;  // oneDNN's effective one, which caps the plugin too
-    std::string date; // UTC, ISO 8601
+    std::string isa;    // oneDNN's effective one, which caps the plugin too
+    std::string policy; // the plugin's, dnnl_dequant_policy()
+    std::string date;   // UTC, ISO 8601
 };
 
 machine_t this_machine();

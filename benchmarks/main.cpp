@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
     add_replay_command(app, exit_status);
     add_serve_command(app, exit_status);
     add_compare_command(app, exit_status);
+    add_tune_command(app, exit_status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {

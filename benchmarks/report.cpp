@@ -65,8 +65,9 @@ table_t kernels_printer_t::make_table() {
 void kernels_printer_t::print_machine(const machine_t &m) {
     std::printf("%s, %d cores, L2 %ld KiB, L3 %ld KiB\n", m.cpu.c_str(),
             m.cores, m.l2_bytes / 1024, m.l3_bytes / 1024);
-    std::printf("oneDNN %s, isa %s; dnnl_dequant %s; %s\n\n", m.onednn.c_str(),
-            m.isa.c_str(), m.plugin.c_str(), m.date.c_str());
+    std::printf("oneDNN %s, isa %s; dnnl_dequant %s, policy %s; %s\n\n",
+            m.onednn.c_str(), m.isa.c_str(), m.plugin.c_str(), m.policy.c_str(),
+            m.date.c_str());
 }
 
 void kernels_printer_t::print_legend() const {

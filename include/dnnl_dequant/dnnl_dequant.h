@@ -123,6 +123,13 @@ DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_impl_info(
 /// @returns the plugin's version, "major.minor.patch"
 DNNL_DEQUANT_API const char *dnnl_dequant_version(void);
 
+/// Tells by which CPU's measurements kernels of equal results are chosen: that
+/// of this machine, or the one that the environment variable
+/// DNNL_DEQUANT_POLICY named when it was first asked for.
+/// @returns a name, for example "Zen 4"; "unknown" for a CPU that is like none
+///     that was measured
+DNNL_DEQUANT_API const char *dnnl_dequant_policy(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -75,6 +75,11 @@ inline std::string impl_info(
     return std::string(name);
 }
 
+/// The name of the CPU by whose measurements kernels are chosen.
+inline std::string policy() {
+    return dnnl_dequant_policy();
+}
+
 /// "major.minor.patch"
 inline std::string version() {
     return dnnl_dequant_version();

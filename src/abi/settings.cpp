@@ -6,6 +6,7 @@
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "exec/cache.hpp"
 #include "exec/constant_cache.hpp"
+#include "kernels/machine.hpp"
 #include "pipeline.hpp"
 
 using namespace dnnl_dequant;
@@ -68,6 +69,10 @@ dnnl_status_t dnnl_dequant_impl_info(
                 = as_compiled(compiled_partition)->executable)
             *name = executable->lowered().implementation.name.c_str();
     return dnnl_success;
+}
+
+const char *dnnl_dequant_policy(void) {
+    return this_machine().policy.name;
 }
 
 const char *dnnl_dequant_version(void) {

@@ -1,38 +1,22 @@
 #include "kernels/machine.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <unistd.h>
 
+#include "base/config.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
 
-// Cascade Lake (2 of its cores, 2026-11): ordinary stores of long stretches are
-// prefetched by the hardware, and take 0.8 to 0.9 of the time of streaming ones
-// even where dst is seven times the last cache. Panels: 0.6 to 0.8 of tiles.
-constexpr machine_policy_t cascade_lake {
-        "Cascade Lake", far_stores_t::ordinary, 0, true, false, false};
-// Zen 3 (2026-11-22): a line that is not read before it is written is bandwidth
-// gained; 4096 x 4096 u8 to f32 took twice as long by panels.
-constexpr machine_policy_t zen_3 {
-        "Zen 3", far_stores_t::by_buffer, 0, false, true, false};
-// Zen 4 (2026-11-24): 4096 x 4096 u8 to bf16 over a copying loop, by the buffer
-// and at once 1.53 and 1.02, u16 to f32 1.81 and 0.92, u4 to bf16 with a scale
-// a column 1.68 and 1.16. 2048 and 4096 bytes ahead are equal, 512 lose.
-// Lines of sixteen columns whose distance is a multiple of 4 KiB meet in one
-// set of the first cache, of eight ways, and push each other out before they
-// are used: transposed u8 to f32 1.68 with them there and 1.23 without, to bf16
-// 2.74 and 2.16, in groups of 128 3.10 and 2.46.
-constexpr machine_policy_t zen_4 {
-        "Zen 4", far_stores_t::at_once, 4096, false, true, true};
-constexpr machine_policy_t unknown {
-        "unknown", far_stores_t::by_buffer, 0, false, false, false};
+#define X(identifier, ...) constexpr machine_policy_t identifier {__VA_ARGS__};
+#include "kernels/machine.def"
+#undef X
 
-// An Intel or AMD CPU that nobody measured is taken for the nearest that
-// somebody did.
 const machine_policy_t &policy_of(const cpu_t &cpu) {
     switch (cpu.vendor) {
     case cpu_vendor_t::intel: return cascade_lake;
@@ -52,8 +36,22 @@ dim_t last_cache() {
     return bytes > 0 ? bytes : fallback;
 }
 
+// What the environment names, or the CPU's own.
+const machine_policy_t &wanted_policy() {
+    const char *name = environment("DNNL_DEQUANT_POLICY");
+    if (name == nullptr) return policy_of(this_cpu());
+    std::string names;
+    for (const auto &policy : machine_policies()) {
+        if (std::strcmp(policy.name, name) == 0) return policy;
+        names += text(names.empty() ? "" : ", ", policy.name);
+    }
+    log_refusal(log_check, "DNNL_DEQUANT_POLICY",
+            text("'", name, "' is no policy, expected one of: ", names));
+    return policy_of(this_cpu());
+}
+
 machine_t &machine() {
-    static machine_t machine {policy_of(this_cpu()), last_cache()};
+    static machine_t machine {wanted_policy(), last_cache()};
     return machine;
 }
 
@@ -61,7 +59,10 @@ machine_t &machine() {
 
 const std::vector<machine_policy_t> &machine_policies() {
     static const std::vector<machine_policy_t> policies {
-            cascade_lake, zen_3, zen_4, unknown};
+#define X(identifier, ...) identifier,
+#include "kernels/machine.def"
+#undef X
+    };
     return policies;
 }
 

@@ -17,7 +17,7 @@ enum class far_stores_t {
 };
 
 /// How kernels with equal results are chosen, and generated, on one kind of
-/// CPU; machine.cpp says what was measured.
+/// CPU; machine.def has them, and what was measured.
 struct machine_policy_t {
     const char *name; // of the CPU that it was measured on
     /// Dst beyond half the last cache, in rows that are written from end to
@@ -42,7 +42,8 @@ struct machine_t {
 /// All there are. The last is for CPUs that nobody measured.
 const std::vector<machine_policy_t> &machine_policies();
 
-/// The one that this runs on, read once, or what a test has set.
+/// The one that this runs on, read once, with the policy that the environment
+/// variable DNNL_DEQUANT_POLICY names, if any; or what a test has set.
 const machine_t &this_machine();
 
 /// What a CPU says of itself. It is asked in kernels/jit/cpu.cpp.
