@@ -206,7 +206,9 @@ def figures(runs):
 
     machine = runs[0]["machine"]
     dates = sorted(run["machine"]["date"] for run in runs)
-    kernels, beside = rows_of("kernels"), rows_of("peers")
+    # Attention is beside its peers, with the products.
+    kernels = [row for row in rows_of("kernels") if not is_product(row)]
+    beside = rows_of("peers")
     has_products = any(map(is_product, beside))
     parts = [
         f"{machine['cpu']}, {machine['cores']} cores, L2 "

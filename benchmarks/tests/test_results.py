@@ -47,7 +47,8 @@ class Results(unittest.TestCase):
         runs = [
             self.measured("kernels", "kernels", "--quick", "--threads", "1",
                           "--budget", "0.01", "--filter",
-                          "^u8/f32/.*256x256|latency/execute"),
+                          "^u8/f32/.*256x256|^Attention/f32/s8/8_of_8_.*/1x|"
+                          "latency/execute"),
             self.measured("replay", "replay", "--budget", "0.01", GRAPH),
             self.measured("serve", "serve", "--seconds", "1"),
             self.measured("peers", "peers", "--threads", "1", "--budget",
