@@ -198,38 +198,38 @@ template <data_type_t type>
 constexpr zps_stages_t small_float_stages {
         stage_small_floats<type>, nullptr, nullptr};
 
-} // namespace
+struct floats_stages_t {
+    stage_t plain, checked;
+};
 
-stage_t stage_floats_of(data_type_t type) {
+template <data_type_t type>
+constexpr floats_stages_t floats_stages {
+        stage_floats<type>, stage_checked_floats<type>};
+
+floats_stages_t floats_stages_of(data_type_t type) {
     using t = data_type_t;
     switch (type) {
-    case t::f32: return stage_floats<t::f32>;
-    case t::bf16: return stage_floats<t::bf16>;
-    case t::f16: return stage_floats<t::f16>;
-    case t::e8m0: return stage_floats<t::e8m0>;
-    case t::f8_e4m3: return stage_floats<t::f8_e4m3>;
-    case t::f8_e5m2: return stage_floats<t::f8_e5m2>;
-    case t::f8_e4m3fnuz: return stage_floats<t::f8_e4m3fnuz>;
-    case t::f8_e5m2fnuz: return stage_floats<t::f8_e5m2fnuz>;
-    case t::f4_e2m1: return stage_floats<t::f4_e2m1>;
-    default: return nullptr;
+    case t::f32: return floats_stages<t::f32>;
+    case t::bf16: return floats_stages<t::bf16>;
+    case t::f16: return floats_stages<t::f16>;
+    case t::e8m0: return floats_stages<t::e8m0>;
+    case t::f8_e4m3: return floats_stages<t::f8_e4m3>;
+    case t::f8_e5m2: return floats_stages<t::f8_e5m2>;
+    case t::f8_e4m3fnuz: return floats_stages<t::f8_e4m3fnuz>;
+    case t::f8_e5m2fnuz: return floats_stages<t::f8_e5m2fnuz>;
+    case t::f4_e2m1: return floats_stages<t::f4_e2m1>;
+    default: return {nullptr, nullptr};
     }
 }
 
+} // namespace
+
+stage_t stage_floats_of(data_type_t type) {
+    return floats_stages_of(type).plain;
+}
+
 stage_t stage_checked_floats_of(data_type_t type) {
-    using t = data_type_t;
-    switch (type) {
-    case t::f32: return stage_checked_floats<t::f32>;
-    case t::bf16: return stage_checked_floats<t::bf16>;
-    case t::f16: return stage_checked_floats<t::f16>;
-    case t::e8m0: return stage_checked_floats<t::e8m0>;
-    case t::f8_e4m3: return stage_checked_floats<t::f8_e4m3>;
-    case t::f8_e5m2: return stage_checked_floats<t::f8_e5m2>;
-    case t::f8_e4m3fnuz: return stage_checked_floats<t::f8_e4m3fnuz>;
-    case t::f8_e5m2fnuz: return stage_checked_floats<t::f8_e5m2fnuz>;
-    case t::f4_e2m1: return stage_checked_floats<t::f4_e2m1>;
-    default: return nullptr;
-    }
+    return floats_stages_of(type).checked;
 }
 
 zps_stages_t stages_of_zps(data_type_t type) {
