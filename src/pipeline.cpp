@@ -129,7 +129,7 @@ dnnl_status_t compile(compiled_partition_t &compiled,
     log_machine();
     const double start = now_ms();
     const partition_t &partition = *compiled.partition;
-    const isa_t isa = effective_isa();
+    const isa_t isa = isa_of_this_cpu(effective_isa());
     const int threads = available_threads();
     const bool keeps = keeps_constants();
     const auto make = [&]() -> compile_result_t {

@@ -66,6 +66,13 @@ const std::vector<machine_policy_t> &machine_policies() {
     return policies;
 }
 
+isa_t isa_of_this_cpu(isa_t effective) {
+    const bool has_vbmi = has(effective, isa_avx512_core_vnni)
+                          && this_cpu().has_avx512_vbmi;
+    return has_vbmi ? static_cast<isa_t>(effective | isa_avx512_core_vbmi)
+                    : effective;
+}
+
 const machine_t &this_machine() {
     return machine();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/isa.hpp"
 #include "base/types.hpp"
 
 namespace dnnl_dequant {
@@ -50,9 +51,13 @@ const machine_t &this_machine();
 enum class cpu_vendor_t { intel, amd, other };
 struct cpu_t {
     cpu_vendor_t vendor;
-    bool has_avx512;
+    bool has_avx512, has_avx512_vbmi;
 };
 cpu_t this_cpu();
+
+/// With what the CPU has and oneDNN, whose `effective` set this is, has no
+/// level for.
+isa_t isa_of_this_cpu(isa_t effective);
 
 /// For tests, before others make kernels: as on another machine.
 void set_machine(const machine_t &machine);

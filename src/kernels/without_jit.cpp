@@ -52,7 +52,7 @@ result_t make_jit_weighted_sum(const weighted_values_t &, dim_t, isa_t,
 }
 
 cpu_t this_cpu() {
-    return {cpu_vendor_t::other, false};
+    return {cpu_vendor_t::other, false, false};
 }
 
 result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {

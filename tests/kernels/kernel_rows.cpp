@@ -22,6 +22,12 @@ const std::vector<kernel_row_t> &dequantize_rows() {
             {"jit_dequantize_avx512_core_vnni", isa_avx512_core_vnni,
                     make_jit_dequantize_avx512_core},
             {"jit_dequantize_avx512_core_bf16", isa_avx512_core_bf16,
+                    make_jit_dequantize_avx512_core},
+            {"jit_dequantize_avx512_core_vbmi", isa_avx512_core_vbmi,
+                    make_jit_dequantize_avx512_core},
+            {"jit_dequantize_avx512_core_bf16_vbmi",
+                    static_cast<isa_t>(
+                            isa_avx512_core_bf16 | isa_avx512_core_vbmi),
                     make_jit_dequantize_avx512_core}};
     return rows;
 }
@@ -52,6 +58,9 @@ isa_t isa_of_machine() {
     if (has(static_cast<isa_t>(isa), isa_avx512_core_vnni)
             && __builtin_cpu_supports("avx512bf16"))
         isa |= isa_avx512_core_bf16;
+    if (has(static_cast<isa_t>(isa), isa_avx512_core_vnni)
+            && __builtin_cpu_supports("avx512vbmi"))
+        isa |= isa_avx512_core_vbmi;
     return static_cast<isa_t>(isa);
 #else
     return isa_none;

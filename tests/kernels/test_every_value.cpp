@@ -1,6 +1,7 @@
 // Every value that a source of 16 bits or fewer can have, and the ends of what
 // 32 bits can, through every kernel of the family.
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -26,9 +27,29 @@ protected:
 
     void run(const problem_t &problem, const std::vector<void *> &buffers) {
         std::shared_ptr<const kernel_t> kernel;
-        const result_t made = row().factory(problem, isa_of_machine(), kernel);
+        const result_t made = row().factory(problem, row().isa, kernel);
         ASSERT_TRUE(made.ok()) << made.reason;
         kernel->run(buffers.data(), 0, kernel->work_amount());
+    }
+    // `operands` are all but dst, which has `count` elements.
+    void expect_as_portable(const problem_t &problem,
+            const std::vector<const void *> &operands, dim_t count) {
+        std::vector<float> want(static_cast<size_t>(count)), got = want;
+        std::vector<void *> buffers;
+        for (const void *operand : operands)
+            buffers.push_back(const_cast<void *>(operand));
+        buffers.push_back(got.data());
+        run(problem, buffers);
+        std::shared_ptr<const kernel_t> portable;
+        const result_t made
+                = make_portable_dequantize(problem, isa_none, portable);
+        ASSERT_TRUE(made.ok()) << made.reason;
+        buffers.back() = want.data();
+        portable->run(buffers.data(), 0, portable->work_amount());
+        EXPECT_EQ(support::difference(
+                          problem.dst().type, want.data(), got.data(), count),
+                "")
+                << to_string(problem);
     }
 };
 
@@ -183,7 +204,6 @@ TEST_P(every_value, from_memory_is_as_from_caches) {
     for (const auto &nest : nests)
         for (const auto type : {t::u16, t::u32, t::bf16, t::f8_e4m3, t::u4})
             for (const auto to : {t::f32, t::bf16}) {
-                std::vector<float> want(count), got(count);
                 dims_t dense = nest.second[0];
                 if (dense[0] == 1 && dense.size() == 2) dense = {cols, 1};
                 const problem_t problem {nest.first,
@@ -191,20 +211,39 @@ TEST_P(every_value, from_memory_is_as_from_caches) {
                                 {t::f32, 0, nest.second[1]}, {to, 0, dense}},
                         {{step_kind_t::subtract, 1},
                                 {step_kind_t::multiply, 2}}};
-                run(problem,
-                        {src.data(), zps.data(), scales.data(), got.data()});
-                std::shared_ptr<const kernel_t> portable;
-                const result_t made
-                        = make_portable_dequantize(problem, isa_none, portable);
-                ASSERT_TRUE(made.ok()) << made.reason;
-                void *const buffers[]
-                        = {src.data(), zps.data(), scales.data(), want.data()};
-                portable->run(buffers, 0, portable->work_amount());
-                EXPECT_EQ(
-                        support::difference(to, want.data(), got.data(), count),
-                        "")
-                        << to_string(problem);
+                expect_as_portable(problem,
+                        {src.data(), zps.data(), scales.data()}, count);
             }
+}
+
+// Long enough for tables of all results (kernels/jit/byte_table.hpp), with
+// every end of a step, as one row and as rows that share the table or not, by
+// a scale of each kind.
+TEST_P(every_value, of_8_bits_in_long_rows_is_as_portable) {
+    if (row().isa == isa_none) return; // it would be compared with itself
+    using t = data_type_t;
+    constexpr dim_t most = 2112, rows = 3;
+    std::vector<uint8_t> src(rows * most);
+    for (size_t i = 0; i < src.size(); ++i)
+        src[i] = static_cast<uint8_t>(i * 41 + i / 256);
+    const int32_t zps[rows] = {0, -123456789, 77};
+    const float subnormal = 1e-40f;
+    const float all_scales[][rows] = {{0.37f, -2.5e-3f, 1e38f},
+            {subnormal, 0.0f, -subnormal}, {-0.0f, INFINITY, 6e-8f}};
+    for (const auto &scales : all_scales)
+        for (const auto type : {t::u8, t::s8})
+            for (const auto to : {t::bf16, t::f16})
+                for (dim_t cols = most - 65; cols <= most; ++cols)
+                    for (const dim_t pitch : {0, 1}) {
+                        const problem_t problem {{{rows, -1, 0}, {cols, -1, 0}},
+                                {{type, 0, {cols, 1}}, {t::s32, 0, {pitch, 0}},
+                                        {t::f32, 0, {pitch, 0}},
+                                        {to, 0, {cols, 1}}},
+                                {{step_kind_t::subtract, 1},
+                                        {step_kind_t::multiply, 2}}};
+                        expect_as_portable(problem, {src.data(), zps, scales},
+                                rows * cols);
+                    }
 }
 
 INSTANTIATE_TEST_SUITE_P(kernels, every_value,

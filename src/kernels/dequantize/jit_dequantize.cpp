@@ -5,6 +5,7 @@
 
 #include "base/convert.hpp"
 #include "kernels/dequantize/jit_dequantize.hpp"
+#include "kernels/jit/byte_table.hpp"
 
 namespace dnnl_dequant {
 
@@ -140,6 +141,8 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.cols = plan_.fixed_cols;
     desc.dot_products = has(isa_, isa_avx512_core_vnni);
     desc.in_halves = in_halves_;
+    desc.byte_table = looks_up_bytes();
+    desc.one_table_a_call = desc.byte_table && has_one_scale();
     for (const bool two_part : {false, true}) {
         const bool has_another = may_be_two_part || zps_may_be_zero()
                                  || plan_.params.checks_scales;
@@ -158,6 +161,23 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
         paired_ = made->is_paired();
     }
     return {};
+}
+
+// No row has a scale or a zero point that another of its call has not.
+bool jit_dequantize_t::has_one_scale() const {
+    return !plan_.params_vary() && !plan_.scales_rows && !plan_.zps_rows
+           && !plan_.joins_groups && plan_.panel_loop < 0;
+}
+
+// Integers of 8 bits where enough elements share the table.
+bool jit_dequantize_t::looks_up_bytes() const {
+    const data_type_t src = problem_.src().type, dst = problem_.dst().type;
+    if (!has(isa_, isa_avx512_core_vbmi) || plan_.params_vary()
+            || !is_integer(src) || bits_of(src) != 8 || bits_of(dst) != 16
+            || !is_floating(dst) || plan_.block_rows != 1)
+        return false;
+    const dim_t rows = has_one_scale() ? plan_.rows.block : 1;
+    return rows * plan_.cols.block >= jit_byte_table_t::least_elements;
 }
 
 // Integers only: no floating type has two parts.

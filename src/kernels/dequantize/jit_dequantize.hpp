@@ -16,6 +16,8 @@ private:
 
     void choose_order();
     result_t make_row_kernel(row_src_t src, bool streams) override;
+    bool has_one_scale() const;
+    bool looks_up_bytes() const;
     bool zps_may_be_wide() const;
     bool zps_may_be_zero() const;
 

@@ -16,7 +16,8 @@
 // parts of which each is an f32. A nibble with one scale and zero point a row
 // is looked up among its 16 results instead where there is AVX-512
 // (kernels/jit/nibble_table.hpp) or these are of 16 bits (nibble_bytes.hpp), an
-// f8 in long rows among those of its magnitudes (f8_table.hpp).
+// f8 in long rows among those of its magnitudes (f8_table.hpp), a byte among
+// all of its own where there is VBMI (byte_table.hpp).
 //
 // Registers: jit_row_registers.hpp.
 
@@ -71,6 +72,7 @@ private:
         load_pitches();
         if (!step_.looks_up() || step_.has_rest()) params_.load_constants();
         load_rows();
+        if (desc_.one_table_a_call) step_.set_row(0);
         if (desc_.in_groups) groups_loop();
         else rows_loops();
         postamble();
@@ -162,7 +164,7 @@ private:
     }
 
     void columns_loop(uint32_t rows) {
-        step_.set_row(0);
+        if (!desc_.one_table_a_call) step_.set_row(0);
         if (is_unrolled()) {
             for (uint32_t c = 0; c < desc_.cols; c += step_width())
                 step(rows, c, extent_t::full);

@@ -49,6 +49,10 @@ struct jit_row_desc_t {
     bool in_halves;
     // To bf16 by AVX512_BF16: no scale is subnormal. Halves only.
     bool bf16_conversion;
+    // Results of bytes are looked up among all 256 (VBMI), which are made once
+    // a row or, where rows have one scale and zero point, once a call.
+    bool byte_table = false;
+    bool one_table_a_call = false;
 
     bool has_group_table() const {
         return (group_cols & (group_cols - 1)) != 0;

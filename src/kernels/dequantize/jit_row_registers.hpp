@@ -12,7 +12,8 @@
 //                      scales and of zps
 //   vmm0 - vmm3        a step's containers, values and scratch
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
-//   vmm10 - vmm13      the nibble table; that of f8 instead of all these
+//   vmm10 - vmm13      the nibble table; that of f8, or of bytes, instead of
+//                      all these
 //   vmm5, vmm9         that of AVX2, beside scales and zps of one a row
 
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
@@ -58,7 +59,8 @@ struct jit_row_registers_t {
     static constexpr int vmm_groups_at = 5; // of the second field's scales
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
     static constexpr int vmm_groups_by_table_at = vmm_zps_high_at;
-    static constexpr int vmm_f8_table_at = vmm_scales_at;
+    static constexpr int vmm_f8_table_at = vmm_scales_at,
+                         vmm_byte_table_at = vmm_scales_at;
     static constexpr int vmm_low_bytes_at = vmm_scales_at + 1,
                          vmm_high_bytes_at = vmm_zps_high_at + 1;
 

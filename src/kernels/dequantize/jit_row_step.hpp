@@ -7,6 +7,7 @@
 #include "kernels/dequantize/jit_row_kernel.hpp"
 #include "kernels/dequantize/jit_row_params.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
+#include "kernels/jit/byte_table.hpp"
 #include "kernels/jit/f8_table.hpp"
 #include "kernels/jit/nibble_bytes.hpp"
 #include "kernels/jit/nibble_table.hpp"
@@ -36,7 +37,11 @@ public:
                 table_ = std::make_unique<jit_nibble_table_t>(
                         host, io_, desc.src, desc.dst, vmm_table_at);
             io_.set_nibbles_in_place(!table_);
-            io_.set_bf16_conversion(desc.bf16_conversion && !table_);
+            io_.set_bf16_conversion(
+                    desc.bf16_conversion && !table_ && !desc.byte_table);
+            if (desc.byte_table)
+                byte_table_ = std::make_unique<jit_byte_table_t>(
+                        host, io_, desc.src.type, desc.dst, vmm_byte_table_at);
             if (looks_up_f8())
                 f8_table_ = std::make_unique<jit_f8_table_t>(
                         host, io_, desc.src.type, desc.dst, vmm_f8_table_at);
@@ -53,13 +58,15 @@ public:
     const params_t &params() const { return params_; }
 
     bool looks_up() const {
-        return table_ || f8_table_ || (nibble_bytes_ && !is_rest_);
+        return table_ || f8_table_ || byte_table_
+               || (nibble_bytes_ && !is_rest_);
     }
-    bool looks_up_long_rows() const { return f8_table_ != nullptr; }
+    bool looks_up_long_rows() const { return f8_table_ || byte_table_; }
     /// Elements of a step.
     uint32_t width() const {
         if (nibble_bytes_ && !is_rest_) return jit_nibble_bytes_t::width;
         if (f8_table_) return jit_f8_table_t::width;
+        if (byte_table_) return jit_byte_table_t::width;
         return table_ ? table_->width() : io_.width();
     }
 
@@ -80,6 +87,7 @@ public:
         io_.load_tail_masks(reg_count, Xbyak::util::rax);
         if (table_) table_->load_constants();
         if (f8_table_) f8_table_->load_constants();
+        if (byte_table_) byte_table_->load_constants();
     }
 
     /// What row `r` of a block has one of.
@@ -177,6 +185,10 @@ private:
         if constexpr (isa == isa_avx512_core) {
             if (f8_table_)
                 return f8_table_->set(reg_scales, vmm_raw, vmm_tmp, vmm_tmp2);
+            if (byte_table_)
+                return byte_table_->set([this, r](const vmm_t &numbers) {
+                    compute_numbers(numbers, r);
+                }, vmm_raw, vmm_t(vmm_value_at), vmm_tmp);
             vmm_t numbers = table_->vmm_numbers();
             const auto subtract = [&](const Xbyak::RegExp &zp) {
                 h_.vsubps(vmm_raw, numbers, h_.ptr_b[zp]);
@@ -192,6 +204,14 @@ private:
             set_numbers(vmm_second, 1, r);
             nibble_bytes_->set(vmm_raw, vmm_second, vmm_tmp);
         }
+    }
+
+    // In place.
+    void compute_numbers(const vmm_t &numbers, uint32_t r) {
+        if (desc_.has_zps) h_.vsubps(numbers, numbers, h_.ptr_b[zps_row(r)]);
+        if (desc_.two_part_zps)
+            h_.vsubps(numbers, numbers, h_.ptr_b[zps_high_row(r)]);
+        h_.vmulps(numbers, numbers, h_.ptr_b[scales_row(r)]);
     }
 
     // Half the results that there are.
@@ -211,6 +231,9 @@ private:
             const Xbyak::RegExp &dst, const Xbyak::RegExp &src, bool tail) {
         if constexpr (isa == isa_avx512_core) {
             if (table_) return table_->convert(dst, src, vmm_raw, tail);
+            if (byte_table_)
+                return byte_table_->convert(
+                        dst, src, vmm_raw, vmm_tmp, vmm_tmp2, tail);
             f8_table_->convert(dst, src, vmm_raw, vmm_tmp, vmm_tmp2, tail);
         } else {
             nibble_bytes_->convert(
@@ -241,6 +264,7 @@ private:
     params_t params_;
     std::unique_ptr<jit_nibble_table_t> table_;
     std::unique_ptr<jit_f8_table_t> f8_table_;
+    std::unique_ptr<jit_byte_table_t> byte_table_;
     std::unique_ptr<jit_nibble_bytes_t> nibble_bytes_;
     bool is_rest_ = false; // of a row that nibble_bytes_ has the most of
     const vmm_t vmm_raw {vmm_raw_at}, vmm_tmp {vmm_tmp_at},

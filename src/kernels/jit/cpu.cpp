@@ -3,10 +3,11 @@
 namespace dnnl_dequant {
 
 cpu_t this_cpu() {
-    cpu_t cpu {cpu_vendor_t::other, false};
+    cpu_t cpu {cpu_vendor_t::other, false, false};
     if (__builtin_cpu_is("intel")) cpu.vendor = cpu_vendor_t::intel;
     if (__builtin_cpu_is("amd")) cpu.vendor = cpu_vendor_t::amd;
     cpu.has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+    cpu.has_avx512_vbmi = __builtin_cpu_supports("avx512vbmi") != 0;
     return cpu;
 }
 

@@ -1,6 +1,7 @@
 #ifndef KERNELS_JIT_F8_TABLE_HPP
 #define KERNELS_JIT_F8_TABLE_HPP
 
+#include "kernels/jit/code_results.hpp"
 #include "kernels/jit/io.hpp"
 
 namespace dnnl_dequant {
@@ -47,7 +48,7 @@ public:
 private:
     jit_generator_t &h_;
     io_t &io_;
-    const data_type_t src_, dst_;
+    const jit_code_results_t results_;
     const int first_vmm_;
     const Xbyak::Zmm vmm_upper_, vmm_sign_;
     const Xbyak::Opmask k_upper_ {6};
