@@ -18,17 +18,35 @@ enum class type_family_t { undef, unsigned_int, signed_int, floating };
 const char *to_string(data_type_t type);
 
 /// Bits of one element; 0 for a value that is no type of ours.
-int bits_of(data_type_t type);
+constexpr int bits_of(data_type_t type) {
+    switch (type) {
+#define X(name, value, bits, family) \
+    case data_type_t::name: return bits;
+#include "base/data_type.def"
+#undef X
+    case data_type_t::undef: break;
+    }
+    return 0;
+}
 
-type_family_t family_of(data_type_t type);
+constexpr type_family_t family_of(data_type_t type) {
+    switch (type) {
+#define X(name, value, bits, family) \
+    case data_type_t::name: return type_family_t::family;
+#include "base/data_type.def"
+#undef X
+    case data_type_t::undef: break;
+    }
+    return type_family_t::undef;
+}
 
-inline bool is_known(data_type_t type) {
+constexpr bool is_known(data_type_t type) {
     return bits_of(type) != 0;
 }
-inline bool is_floating(data_type_t type) {
+constexpr bool is_floating(data_type_t type) {
     return family_of(type) == type_family_t::floating;
 }
-inline bool is_integer(data_type_t type) {
+constexpr bool is_integer(data_type_t type) {
     return is_known(type) && !is_floating(type);
 }
 
