@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "kernels/chain_case.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/kernel_rows.hpp"
@@ -20,6 +23,10 @@ struct variant_t {
     dims_t dims, group;
     bool is_dense = false; // src is, else along the rows
 };
+
+// Where dst begins: whole lines are stored past the caches where they are
+// computed, others by way of a buffer.
+constexpr size_t line = 64, places[] = {0, 16};
 
 dim_t groups_of(const variant_t &v, size_t d) {
     return (v.dims[d] + v.group[d] - 1) / v.group[d];
@@ -49,16 +56,22 @@ chain_case_t case_of(const variant_t &v) {
 buffers_t buffers_of(const chain_case_t &c) {
     buffers_t buffers;
     for (size_t i = 0; i < c.tensors.size(); ++i) {
-        buffers.emplace_back(c.bytes(c.tensors[i]), 0x5a);
+        buffers.emplace_back(c.bytes(c.tensors[i]) + 2 * line, 0x5a);
         if (i + 1 < c.tensors.size()) support::fill(c, i, buffers[i].data());
     }
     return buffers;
 }
 
-void run(const kernel_t &kernel, buffers_t &buffers) {
+unsigned char *dst_of(buffers_t &buffers, size_t place) {
+    unsigned char *const any = buffers.back().data();
+    return any + (-reinterpret_cast<uintptr_t>(any) & (line - 1)) + place;
+}
+
+void run(const kernel_t &kernel, buffers_t &buffers, size_t place) {
     std::vector<void *> operands;
     for (auto &buffer : buffers)
         operands.push_back(buffer.data());
+    operands.back() = dst_of(buffers, place);
     const dim_t units = kernel.work_amount();
     kernel.run(operands.data(), 0, units / 3);
     kernel.run(operands.data(), units / 3, units);
@@ -70,18 +83,21 @@ void expect_as_portable(const variant_t &v) {
     std::shared_ptr<const kernel_t> portable;
     ASSERT_TRUE(make_portable_dequantize(problem, isa_none, portable).ok());
     auto expected = buffers_of(c);
-    run(*portable, expected);
+    run(*portable, expected, 0);
     for (const auto &row : dequantize_rows()) {
         if (!runs_here(row) || row.isa == isa_none) continue;
         std::shared_ptr<const kernel_t> kernel;
         const result_t made = row.factory(problem, row.isa, kernel);
         ASSERT_TRUE(made.ok()) << made.reason;
         auto got = buffers_of(c);
-        run(*kernel, got);
-        EXPECT_EQ(support::difference(v.dst, expected.back().data(),
-                          got.back().data(), v.dims[0] * v.dims[1]),
-                "")
-                << row.name << ' ' << to_string(problem);
+        for (const size_t place : places) {
+            std::fill(got.back().begin(), got.back().end(), 0x5a);
+            run(*kernel, got, place);
+            EXPECT_EQ(support::difference(v.dst, dst_of(expected, 0),
+                              dst_of(got, place), v.dims[0] * v.dims[1]),
+                    "")
+                    << row.name << ' ' << place << ' ' << to_string(problem);
+        }
     }
 }
 
@@ -110,6 +126,9 @@ TEST(dequantize_in_memory, transposes_groups_of_columns) {
     expect_as_portable({t::s4, t::s32, t::f32, wide, {1, 128}});
     expect_as_portable({t::u4, t::u8, t::f16, {3072, 4096}, {1, 16}});
     expect_as_portable({t::s8, t::undef, t::f16, {3072, 4096}, {1, 128}});
+    // Groups that are no whole lines.
+    expect_as_portable({t::u8, t::s32, t::bf16, {3072, 4104}, {1, 72}});
+    expect_as_portable({t::u4, t::u4, t::f32, {1537, 4095}, {1, 65}});
     expect_as_portable({t::u4, t::undef, t::f32, wide, {1, 4096}});
     // The last panel has fewer groups, or the last group is short.
     expect_as_portable({t::u4, t::u4, t::f32, narrow_rest, {1, 128}});

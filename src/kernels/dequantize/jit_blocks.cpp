@@ -59,7 +59,8 @@ private:
     void choose_panel_groups() {
         static_assert(jit_wide_panel_cols <= jit_max_staged, "a row fits");
         auto &rows = plan_.rows;
-        const dim_t most = plan_.panels ? panel_cols() : wide_tile_cols;
+        const dim_t most
+                = plan_.panels ? panel_cols() : widest_tile_cols(dst_total());
         const dim_t wanted
                 = std::min(plan_.panel_extent, most / plan_.cols.block);
         // Two rows may share bytes of src.
@@ -78,9 +79,7 @@ private:
     }
     dim_t max_block_cols() const {
         if (plan_.panels) return panel_cols();
-        if (plan_.is_packed())
-            return dst_total() <= in_cache_bytes ? wide_tile_cols
-                                                 : jit_narrow_cols;
+        if (plan_.is_packed()) return widest_tile_cols(dst_total());
         if (plan_.streams_at_once())
             return std::min(staged_cols(), long_call_cols);
         if (plan_.params_vary())
@@ -120,6 +119,11 @@ private:
 };
 
 } // namespace
+
+dim_t widest_tile_cols(dim_t dst_bytes) {
+    constexpr dim_t wide = 256;
+    return dst_bytes <= in_cache_bytes ? wide : jit_narrow_cols;
+}
 
 void choose_jit_blocks(const problem_t &problem, jit_plan_t &plan) {
     block_chooser_t(problem, plan).choose();

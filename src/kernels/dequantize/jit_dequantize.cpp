@@ -113,8 +113,10 @@ void jit_dequantize_t::choose_order() {
     auto &params = plan_.params;
     params.checks_scales = in_halves_ && dst == data_type_t::bf16;
     if (!params.checks_scales) return;
-    params.stage_scales = stage_checked_floats_of(
-            problem_.operands[static_cast<size_t>(params.scales)].type);
+    const data_type_t scales
+            = problem_.operands[static_cast<size_t>(params.scales)].type;
+    params.stage_scales = stage_checked_floats_of(scales);
+    params.blocks_of_scales = stage_checked_blocks_of(scales);
 }
 
 result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {

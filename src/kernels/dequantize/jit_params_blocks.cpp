@@ -1,15 +1,19 @@
-// 32 scales or zero points at a time. What two vectors hold is in the order
-// that is natural to the type: one half after the other, or the even elements
-// and the odd ones, which are parts of the same lanes.
+// 32 scales or zero points at a time, the last of a row by masks: rows of
+// groups are short. What two vectors hold is in the order that is natural to
+// the type: one half after the other, or the even elements and the odd ones,
+// which are parts of the same lanes.
 
 #include "kernels/dequantize/jit_params_blocks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include <immintrin.h>
 
-#define DNNL_DEQUANT_AVX512 __attribute__((target("avx512f")))
+#include "kernels/dequantize/jit_params.hpp"
+
+#define DNNL_DEQUANT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
 namespace dnnl_dequant {
 
@@ -27,18 +31,10 @@ struct two_t {
 };
 
 template <data_type_t type>
-constexpr bool in_halves = type == data_type_t::f32 || type == data_type_t::f16;
+constexpr bool in_halves = bits_of(type) == 32 || type == data_type_t::f16;
 
 DNNL_DEQUANT_AVX512 __m512i dwords(const void *from) {
     return _mm512_loadu_si512(from);
-}
-
-DNNL_DEQUANT_AVX512 __m256i words(const void *from) {
-    return _mm256_loadu_si256(static_cast<const __m256i *>(from));
-}
-
-DNNL_DEQUANT_AVX512 __m128i bytes(const void *from) {
-    return _mm_loadu_si128(static_cast<const __m128i *>(from));
 }
 
 DNNL_DEQUANT_AVX512 two_t converted(__m512i first, __m512i second) {
@@ -58,25 +54,64 @@ DNNL_DEQUANT_AVX512 two_t parts_of(__m512i lanes) {
                                _mm512_srli_epi32(odd, down));
 }
 
+// The block's bytes, as far as it has elements; each byte or pair of them in a
+// lane of its own where the type is no longer.
+struct lanes_t {
+    __m512i first, second;
+};
+
 template <data_type_t type>
-DNNL_DEQUANT_AVX512 two_t load(const char *from) {
+DNNL_DEQUANT_AVX512 lanes_t load(const char *from, dim_t count) {
+    const __m512i none = _mm512_setzero_si512();
+    const auto lanes = static_cast<__mmask32>((uint64_t(1) << count) - 1);
+    switch (bits_of(type)) {
+    case 32:
+        return {_mm512_maskz_loadu_epi32(static_cast<__mmask16>(lanes), from),
+                _mm512_maskz_loadu_epi32(
+                        static_cast<__mmask16>(lanes >> 16), from + 64)};
+    case 16: return {_mm512_maskz_loadu_epi16(lanes, from), none};
+    case 8:
+        return {_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi8(lanes, from)),
+                none};
+    default: {
+        const auto bytes = static_cast<__mmask16>((1u << (count + 1) / 2) - 1);
+        return {_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(bytes, from)), none};
+    }
+    }
+}
+
+template <data_type_t type>
+DNNL_DEQUANT_AVX512 two_t values_of(const lanes_t &lanes) {
     using t = data_type_t;
-    constexpr bool is_signed = type == t::s4 || type == t::s8;
+    constexpr bool is_signed = type == t::s4 || type == t::s8 || type == t::s16;
     switch (type) {
-    case t::f32: return {_mm512_loadu_ps(from), _mm512_loadu_ps(from + 64)};
+    case t::f32:
+        return {_mm512_castsi512_ps(lanes.first),
+                _mm512_castsi512_ps(lanes.second)};
     case t::f16:
-        return {_mm512_cvtph_ps(words(from)),
-                _mm512_cvtph_ps(words(from + 32))};
+        return {_mm512_cvtph_ps(_mm512_castsi512_si256(lanes.first)),
+                _mm512_cvtph_ps(_mm512_extracti64x4_epi64(lanes.first, 1))};
     case t::bf16: {
-        const __m512i both = dwords(from), upper = _mm512_set1_epi32(~0xffff);
-        return {_mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
-                _mm512_castsi512_ps(_mm512_and_si512(both, upper))};
+        const __m512i upper = _mm512_set1_epi32(~0xffff);
+        return {_mm512_castsi512_ps(_mm512_slli_epi32(lanes.first, 16)),
+                _mm512_castsi512_ps(_mm512_and_si512(lanes.first, upper))};
     }
-    case t::u8:
-    case t::s8:
-        return parts_of<8, is_signed>(_mm512_cvtepu16_epi32(words(from)));
-    default: return parts_of<4, is_signed>(_mm512_cvtepu8_epi32(bytes(from)));
+    case t::u32:
+    case t::s32: return converted(lanes.first, lanes.second);
+    default:
+        return parts_of<std::min<int>(bits_of(type), 16), is_signed>(
+                lanes.first);
     }
+}
+
+// A bit where a zero point has no value of one part.
+template <data_type_t type>
+DNNL_DEQUANT_AVX512 __mmask16 wide_of(__m512i zps) {
+    constexpr int limit = static_cast<int>(max_one_part_zp);
+    constexpr int least = type == data_type_t::u32 ? 0 : -limit;
+    return _mm512_test_epi32_mask(
+            _mm512_sub_epi32(zps, _mm512_set1_epi32(least)),
+            _mm512_set1_epi32(~(limit - least - 1)));
 }
 
 // Either order of two vectors from the other.
@@ -113,27 +148,35 @@ DNNL_DEQUANT_AVX512 __mmask16 subnormals_of(__m512 values) {
             small, bits, _mm512_set1_epi32(0x007fffff));
 }
 
-template <data_type_t type>
-DNNL_DEQUANT_AVX512 bool stage_blocks(
-        float *to, const void *from, dim_t count, bool paired) {
-    const auto *bytes = static_cast<const char *>(from);
-    const dim_t bits = bits_of(type);
-    const bool reorder = paired == in_halves<type>;
-    constexpr bool has_subnormals
-            = type == data_type_t::f32 || type == data_type_t::bf16;
-    unsigned subnormals = 0;
-    for (dim_t i = 0; i < count; i += staged_block) {
-        two_t two = load<type>(bytes + i * bits / 8);
-        if (in_halves<type> || type == data_type_t::bf16)
-            two = {plain(two.first), plain(two.second)};
-        if (has_subnormals)
-            subnormals |= unsigned(subnormals_of(two.first))
-                          | unsigned(subnormals_of(two.second));
-        if (reorder) two = reordered(two, paired);
-        _mm512_storeu_ps(to + i, two.first);
-        _mm512_storeu_ps(to + i + staged_block / 2, two.second);
+template <data_type_t type, bool checked>
+DNNL_DEQUANT_AVX512 bool stage_blocks(const staged_rows_t &all) {
+    constexpr bool is_float = is_floating(type);
+    constexpr bool is_wide = !is_float && bits_of(type) == 32;
+    constexpr dim_t bits = bits_of(type), half = staged_block / 2;
+    const bool reorder = all.paired == in_halves<type>;
+    unsigned found = 0;
+    const auto *row = static_cast<const char *>(all.from);
+    float *to_row = all.to;
+    for (dim_t r = 0; r < all.rows; ++r) {
+        for (dim_t i = 0; i < all.count; i += staged_block) {
+            const dim_t count = std::min(staged_block, all.count - i);
+            const lanes_t lanes = load<type>(row + i * bits / 8, count);
+            two_t two = values_of<type>(lanes);
+            if (is_float) two = {plain(two.first), plain(two.second)};
+            if (is_float && checked)
+                found |= unsigned(subnormals_of(two.first))
+                         | unsigned(subnormals_of(two.second));
+            if (is_wide)
+                found |= unsigned(wide_of<type>(lanes.first))
+                         | unsigned(wide_of<type>(lanes.second));
+            if (reorder) two = reordered(two, all.paired);
+            _mm512_storeu_ps(to_row + i, two.first);
+            if (count > half) _mm512_storeu_ps(to_row + i + half, two.second);
+        }
+        row += all.from_pitch;
+        to_row += all.to_pitch;
     }
-    return subnormals != 0;
+    return found != 0;
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -145,13 +188,27 @@ DNNL_DEQUANT_AVX512 bool stage_blocks(
 stage_blocks_t stage_blocks_of(data_type_t type) {
     using t = data_type_t;
     switch (type) {
-    case t::f32: return stage_blocks<t::f32>;
-    case t::bf16: return stage_blocks<t::bf16>;
-    case t::f16: return stage_blocks<t::f16>;
-    case t::u8: return stage_blocks<t::u8>;
-    case t::s8: return stage_blocks<t::s8>;
-    case t::u4: return stage_blocks<t::u4>;
-    case t::s4: return stage_blocks<t::s4>;
+    case t::f32: return stage_blocks<t::f32, false>;
+    case t::bf16: return stage_blocks<t::bf16, false>;
+    case t::f16: return stage_blocks<t::f16, false>;
+    case t::u32: return stage_blocks<t::u32, false>;
+    case t::s32: return stage_blocks<t::s32, false>;
+    case t::u16: return stage_blocks<t::u16, false>;
+    case t::s16: return stage_blocks<t::s16, false>;
+    case t::u8: return stage_blocks<t::u8, false>;
+    case t::s8: return stage_blocks<t::s8, false>;
+    case t::u4: return stage_blocks<t::u4, false>;
+    case t::s4: return stage_blocks<t::s4, false>;
+    default: return nullptr;
+    }
+}
+
+stage_blocks_t stage_checked_blocks_of(data_type_t type) {
+    using t = data_type_t;
+    switch (type) {
+    case t::f32: return stage_blocks<t::f32, true>;
+    case t::bf16: return stage_blocks<t::bf16, true>;
+    case t::f16: return stage_blocks<t::f16, true>;
     default: return nullptr;
     }
 }

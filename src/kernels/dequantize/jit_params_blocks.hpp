@@ -5,18 +5,30 @@
 
 namespace dnnl_dequant {
 
-/// Of what stage_blocks_t stages, a block.
+/// What stage_blocks_t orders, and takes at a time.
 constexpr dim_t staged_block = 32;
 
-/// As stage_t of jit_params.hpp and pair_blocks() together, for whole blocks
-/// that are dense from the byte at `from` on. `paired`: the even elements of
-/// each block first. True where some are subnormal. The machine has AVX-512.
-using stage_blocks_t
-        = bool (*)(float *to, const void *from, dim_t count, bool paired);
+/// Parameters to stage: of each row so many that are dense, from a byte on.
+struct staged_rows_t {
+    float *to;
+    const void *from;
+    dim_t rows, count;
+    dim_t to_pitch, from_pitch; // floats, bytes
+    // The even elements of each block first; the blocks are whole.
+    bool paired;
+};
 
-/// Null where only stage_t serves: for types that are rare, or whose stage_t
-/// has something to say of the values.
+/// As stage_t of jit_params.hpp and pair_blocks() together, row after row, with
+/// what stage_t says of the values. Up to 15 floats past each row are written.
+/// The machine has AVX-512.
+using stage_blocks_t = bool (*)(const staged_rows_t &rows);
+
+/// Scales, or zero points as one f32 each. Null where only stage_t serves: for
+/// types that are rare.
 stage_blocks_t stage_blocks_of(data_type_t type);
+
+/// The same of scales; true where some are subnormal.
+stage_blocks_t stage_checked_blocks_of(data_type_t type);
 
 } // namespace dnnl_dequant
 

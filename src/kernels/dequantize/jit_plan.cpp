@@ -210,11 +210,11 @@ private:
         const bool by_rows = plan_.scales_rows || plan_.zps_rows;
         const bool in_memory = prefers_panels(dst_total());
         if (plan_.path != jit_src_path_t::transposed || plan_.params.divides
-                || (!in_memory && dst_total() > in_cache_bytes)
                 || (plan_.params_vary() && by_rows && plan_.group_cols == 1))
             return;
         const dim_t cols = plan_.cols.extent();
-        const dim_t wanted = in_memory ? least_panel_cols : wide_tile_cols;
+        const dim_t wanted
+                = in_memory ? least_panel_cols : widest_tile_cols(dst_total());
         if (cols < wanted) {
             if (plan_.params_vary() || plan_.outer.empty()) return;
             const int l = plan_.outer.back();

@@ -60,6 +60,12 @@ private:
         int other; // 1: every other row of the chunk; 0: every row
     };
 
+    // `count` rows of a panel, or every other one, from `first` on.
+    struct panel_rows_t {
+        dim_t first, count;
+        int other; // 1: every other row; 0: every row
+    };
+
     dim_t extent(int loop, const rect_t &rect) const;
     dim_t axis_end(const jit_axis_t &axis, const rect_t &rect) const;
     std::array<int, 3> fastest_first() const;
@@ -99,8 +105,8 @@ private:
     bool are_runs(int operand, const rect_t &rect) const;
     bool stage_repeated(const staging_t &staging, dim_t first, dim_t stride,
             dim_t count, const rect_t &rect);
-    bool stage_run(
-            const staging_t &staging, dim_t first, float *to, dim_t count);
+    bool stage_runs(const staging_t &staging, dim_t first, dim_t stride,
+            dim_t rows, dim_t count);
     void order(float *values, dim_t count) const;
     dim_t staged_pitch(int operand, const rect_t &rect) const;
     bool stage_span(
@@ -112,8 +118,10 @@ private:
     void pack_gathered_rows(const rect_t &rect);
     bool stage_panel_operand(const staging_t &staging, const rect_t &rect);
     void run_panel(const rect_t &rect);
-    void run_panel_rows(
-            const rect_t &rect, dim_t first, dim_t count, int other);
+    void run_panel_chunk(const rect_t &rect, dim_t first, dim_t count,
+            char *dst, dim_t dst_pitch);
+    void run_panel_rows(const rect_t &rect, const panel_rows_t &rows, char *dst,
+            dim_t dst_pitch);
     void run_chunk(const rect_t &rect, dim_t row, dim_t rows);
     void run_rows_of(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch);

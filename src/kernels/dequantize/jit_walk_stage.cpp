@@ -144,9 +144,9 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
 bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
         dim_t count, const rect_t &rect) {
     const dim_t pitch = staged_cols(rect);
-    if (stride == pitch && are_runs(staging.operand, rect))
-        return stage_run(staging, first + first_group(rect.col), staging.to,
-                count * pitch);
+    if (are_runs(staging.operand, rect))
+        return stage_runs(
+                staging, first + first_group(rect.col), stride, count, pitch);
     if (plan_.group_cols == 1 && plan_.strides[at(staging.operand)].col == 0
             && plan_.cols.inner_extent > 1
             && plan_.cols.inner_extent < most_repeats)
@@ -188,22 +188,26 @@ bool jit_walk_t::are_runs(int operand, const rect_t &rect) const {
            && rect.cols == padded(rect.cols);
 }
 
-// What is dense; of what varies, unless it is repeated, whole steps, in the row
-// kernels' order.
-bool jit_walk_t::stage_run(
-        const staging_t &staging, dim_t first, float *to, dim_t count) {
+// `rows` of what is dense, their pitches `stride` and `count`; of what varies,
+// unless it is repeated, whole steps, in the row kernels' order.
+bool jit_walk_t::stage_runs(const staging_t &staging, dim_t first, dim_t stride,
+        dim_t rows, dim_t count) {
+    if (stride == count) return stage_runs(staging, first, 0, 1, rows * count);
     const int o = staging.operand;
     const bool in_steps = staging.varies && plan_.group_cols == 1;
-    const dim_t bit = first * bits_of(problem_.operands[at(o)].type);
-    if (staging.blocks != nullptr && (count & (staged_block - 1)) == 0
-            && (bit & 7) == 0) {
-        const bool odd = staging.blocks(to,
-                static_cast<const char *>(buffers_[o]) + bit / 8, count,
-                in_steps && kernel_.paired_);
-        return odd && plan_.params.checks_scales;
-    }
-    const bool wide = stage_span(staging, first, to, count);
-    if (in_steps) order(to, count);
+    const bool paired = in_steps && kernel_.paired_;
+    const int bits = bits_of(problem_.operands[at(o)].type);
+    const bool in_blocks = !paired || (count & (staged_block - 1)) == 0;
+    if (staging.blocks != nullptr && in_blocks
+            && ((first | stride) * bits & 7) == 0)
+        return staging.blocks({staging.to,
+                static_cast<const char *>(buffers_[o]) + first * bits / 8, rows,
+                count, count, stride * bits / 8, paired});
+    bool wide = false;
+    for (dim_t r = 0; r < rows; ++r)
+        wide |= stage_span(
+                staging, first + r * stride, staging.to + r * count, count);
+    if (in_steps) order(staging.to, rows * count);
     return wide;
 }
 
@@ -240,9 +244,6 @@ bool jit_walk_t::stage_cols(
     const auto &cols = plan_.cols;
     const dim_t inner = plan_.strides[at(o)].col;
     const dim_t outer = plan_.strides[at(o)].outer_col;
-    if (are_runs(o, rect))
-        return stage_run(
-                staging, first + first_group(rect.col), to, staged_cols(rect));
     if (plan_.group_cols > 1)
         return staging.stage(to, buffers_[o],
                 first + first_group(rect.col) * outer, outer,
