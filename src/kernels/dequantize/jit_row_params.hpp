@@ -1,6 +1,7 @@
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
 #define KERNELS_DEQUANTIZE_JIT_ROW_PARAMS_HPP
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/dequantize/jit_row_kernel.hpp"
@@ -45,7 +46,7 @@ public:
         if (repeats() && !has_table())
             h_.vmovups(vmm_groups, h_.constant(groups()));
         if (desc_.has_zps) return;
-        for (int f = 0; f < io_.fields(); ++f)
+        for (int f = 0; f < zps_fields(); ++f)
             if (io_.has_bias()) h_.vmovups(vmm_zps(f), io_.bias(f));
             else h_.vxorps(vmm_zps(f), vmm_zps(f), vmm_zps(f));
         const vmm_t high = vmm_zps_high(0);
@@ -60,7 +61,7 @@ public:
         h_.vbroadcastss(vmm_zps(0), h_.ptr[zps_row(r)]);
         if (desc_.two_part_zps)
             h_.vbroadcastss(vmm_zps_high(0), h_.ptr[zps_high_row(r)]);
-        for (int f = io_.fields() - 1; f >= 0; --f)
+        for (int f = zps_fields() - 1; f >= 0; --f)
             add_bias(vmm_zps(f), vmm_zps(0), f);
     }
 
@@ -157,7 +158,7 @@ public:
     /// What io_.extract() left in `value` becomes the result.
     void apply(const vmm_t &value, int field) {
         if (desc_.has_zps || io_.has_bias())
-            h_.vsubps(value, value, vmm_zps(field));
+            h_.vsubps(value, value, vmm_zps(std::min(field, zps_fields() - 1)));
         const bool shares = repeats() && !has_table();
         // The first difference is exact; this one rounds. What does not vary,
         // or is repeated, is the same in both fields, its bias aside.
@@ -169,6 +170,11 @@ public:
     }
 
 private:
+    // Halves have the same bias.
+    int zps_fields() const {
+        return io_.in_halves() && !desc_.zps_vary ? 1 : io_.fields();
+    }
+
     // Each lane's group, of those that a step begins with.
     jit_generator_t::lanes_t groups() const {
         jit_generator_t::lanes_t lanes {};

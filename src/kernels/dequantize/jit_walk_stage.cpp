@@ -122,6 +122,8 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     if (!staging.varies && rows > 1 && staged_pitch(o, rect) > 1)
         return stage_span(
                 staging, first, staging.to, (rows - 1) * row_stride + 1);
+    if (!staging.varies && row_stride == 1)
+        return stage_runs(staging, first, 0, 1, rows);
     if (!staging.varies)
         return staging.stage(staging.to, buffers_[o], first, row_stride, rows);
     return stage_many(staging, first, row_stride, rows, rect);
