@@ -2,9 +2,10 @@
 #define ABI_BOUNDARY_HPP
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <new>
+
+#include <oneapi/dnnl/dnnl_common.hpp>
 
 #include "exec/compiled_partition.hpp"
 #include "partition/partition.hpp"
@@ -16,15 +17,20 @@ namespace abi {
 using upstream::api_t;
 
 /// Runs the body of an exported function: forwards instead when oneDNN itself
-/// has called, and lets no exception cross the C boundary.
+/// has called, which may expect its own exceptions, and else lets none cross
+/// the C boundary. oneDNN 3.7 lets some out of its C functions
+/// (`dnnl_graph_partition_compile` of a pooling that no primitive computes):
+/// the caller gets the status that they carry.
 template <typename F, typename Body, typename... Args>
-dnnl_status_t enter(F api_t::*real, const Body &body, Args... args) noexcept {
+dnnl_status_t enter(F api_t::*real, const Body &body, Args... args) {
     if (upstream::inside_call()) return upstream::call(real, args...);
     try {
         return body();
+    } catch (const dnnl::error &error) {
+        return error.status;
     } catch (const std::bad_alloc &) {
         return dnnl_out_of_memory;
-    } catch (const std::exception &) {
+    } catch (...) {
         return dnnl_runtime_error;
     }
 }

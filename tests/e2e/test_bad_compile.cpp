@@ -161,6 +161,26 @@ TEST(bad_input_compile, other_types_than_declared) {
             dnnl_invalid_data_type, {"dst", "bf16", "f32"});
 }
 
+// A window that is larger than what it slides over: oneDNN's own refusal, which
+// 3.7 throws out of its C function.
+TEST(bad_input_compile, what_only_onednn_refuses) {
+    using dnnl::graph::op;
+    const dims_t two {2, 2}, none {0, 0}, window {20, 20};
+    const logical_tensor src(0, logical_tensor::data_type::f32, {1, 8, 8, 8},
+            logical_tensor::layout_type::strided);
+    const logical_tensor dst(1, logical_tensor::data_type::f32, {1, 8, 4, 4},
+            logical_tensor::layout_type::strided);
+    op pool(0, op::kind::MaxPool, {src}, {dst}, "pool");
+    pool.set_attr(op::attr::strides, two);
+    pool.set_attr(op::attr::kernel, window);
+    pool.set_attr(op::attr::pads_begin, none);
+    pool.set_attr(op::attr::pads_end, none);
+    pool.set_attr(op::attr::data_format, std::string("NCX"));
+    auto p = partition_of(pool);
+    EXPECT_EQ(status_of([&] { compile_or_throw(p, {src}, {dst}); }),
+            dnnl_invalid_arguments);
+}
+
 TEST(bad_input_compile, missing_tensors) {
     const auto c = plain();
     expect_compile_fails(c, {strided(src_id, c.src)}, strided(dst_id, c.dst),
