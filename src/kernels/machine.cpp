@@ -50,8 +50,17 @@ const machine_policy_t &wanted_policy() {
     return policy_of(this_cpu());
 }
 
+dim_t second_cache() {
+    dim_t bytes = 0;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    constexpr dim_t least = 1 << 20;
+    return std::max(bytes, least);
+}
+
 machine_t &machine() {
-    static machine_t machine {wanted_policy(), last_cache()};
+    static machine_t machine {wanted_policy(), last_cache(), second_cache()};
     return machine;
 }
 
@@ -83,7 +92,8 @@ void set_machine(const machine_t &other) {
 
 std::string to_string(const machine_t &machine) {
     return text("policy:", machine.policy.name,
-            ",last_cache:", machine.last_cache_bytes);
+            ",last_cache:", machine.last_cache_bytes,
+            ",second_cache:", machine.second_cache_bytes);
 }
 
 } // namespace dnnl_dequant

@@ -38,6 +38,9 @@ struct machine_policy_t {
 struct machine_t {
     machine_policy_t policy;
     dim_t last_cache_bytes;
+    /// A megabyte at least: what a core can keep there of dst, as was measured
+    /// where it has a megabyte and where it has half of one.
+    dim_t second_cache_bytes;
 };
 
 /// All there are. The last is for CPUs that nobody measured.
@@ -62,7 +65,7 @@ isa_t isa_of_this_cpu(isa_t effective);
 /// For tests, before others make kernels: as on another machine.
 void set_machine(const machine_t &machine);
 
-/// For the log: "policy:Zen 4,last_cache:33554432".
+/// For the log: "policy:Zen 4,last_cache:33554432,second_cache:1048576".
 std::string to_string(const machine_t &machine);
 
 } // namespace dnnl_dequant

@@ -72,7 +72,7 @@ TEST_P(dequantize_kernels, equal_reference_about_multiples_of_vectors) {
 // Every unit does; otherwise only what is larger than tests have time for.
 TEST_P(dequantize_kernels, equal_reference_where_dst_leaves_the_caches) {
     for (const auto &policy : machine_policies()) {
-        const on_machine_t machine({policy, no_cache_bytes});
+        const on_machine_t machine({policy, no_cache_bytes, no_cache_bytes});
         run(types_of(GetParam()), support::small_shapes(), 29);
         run(types_of(GetParam()), support::vector_shapes(), 11);
     }
@@ -91,7 +91,7 @@ TEST_P(extended_kernels, equal_reference_about_multiples_of_vectors) {
 
 TEST_P(extended_kernels, equal_reference_where_dst_leaves_the_caches) {
     for (const auto &policy : machine_policies()) {
-        const on_machine_t machine({policy, no_cache_bytes});
+        const on_machine_t machine({policy, no_cache_bytes, no_cache_bytes});
         run(extended_types_of(GetParam()), support::small_shapes(), 97);
         run(extended_types_of(GetParam()), support::vector_shapes(), 41);
     }

@@ -89,7 +89,7 @@ TEST_P(quantize_kernels, equal_reference_about_multiples_of_vectors) {
 
 TEST_P(quantize_kernels, equal_reference_where_dst_leaves_the_caches) {
     for (const auto &policy : machine_policies()) {
-        const on_machine_t machine({policy, no_cache_bytes});
+        const on_machine_t machine({policy, no_cache_bytes, no_cache_bytes});
         run(support::small_shapes(), 311);
         run(support::vector_shapes(), 211);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/dequantize/jit_nest.hpp"
+#include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
 
@@ -122,7 +123,7 @@ private:
 
 dim_t widest_tile_cols(dim_t dst_bytes) {
     constexpr dim_t wide = 256;
-    return dst_bytes <= in_cache_bytes ? wide : jit_narrow_cols;
+    return is_in_second_cache(dst_bytes) ? wide : jit_narrow_cols;
 }
 
 void choose_jit_blocks(const problem_t &problem, jit_plan_t &plan) {

@@ -5,9 +5,6 @@
 
 namespace dnnl_dequant {
 
-/// Bytes of dst that are in the second cache.
-constexpr dim_t in_cache_bytes = 1 << 20;
-
 /// What a tile, unless it is a panel, may be wide at most for a dst of so many
 /// bytes, and should be, so that dst is written in long stretches.
 dim_t widest_tile_cols(dim_t dst_bytes);

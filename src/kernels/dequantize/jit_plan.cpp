@@ -194,7 +194,7 @@ private:
     bool can_have_group_table(int inner) const {
         const auto &params = plan_.params;
         const bool is_dense = stride(problem_.src(), inner) == 1;
-        const bool in_memory = dst_total() > in_cache_bytes;
+        const bool in_memory = !is_in_second_cache(dst_total());
         const dim_t end
                 = is_dense && in_memory ? long_group_in_memory : long_group;
         const auto is_wide = [](const operand_t &operand) {
@@ -245,7 +245,7 @@ private:
         plan_.streams_rows
                 = is_direct && policy.long_rows == far_stores_t::at_once;
         if (plan_.streaming && is_direct) plan_.stream_ahead = policy.src_ahead;
-        const bool in_cache = dst_total() <= in_cache_bytes;
+        const bool in_cache = is_in_second_cache(dst_total());
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
         plan_.joins_groups = can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);

@@ -26,11 +26,14 @@ dim_t streaming_threshold(bool in_tiles) {
     return machine.last_cache_bytes / 2;
 }
 
+bool is_in_second_cache(dim_t dst_bytes) {
+    return dst_bytes <= this_machine().second_cache_bytes;
+}
+
 // Already where tiles leave the second cache: 2048 x 2048 in a third of the
 // time, on a Zen 3 in 0.65.
 bool prefers_panels(dim_t dst_bytes) {
-    constexpr dim_t second_cache = 1 << 20;
-    return dst_bytes > second_cache
+    return !is_in_second_cache(dst_bytes)
            && (this_machine().policy.has_far_panels
                    || dst_bytes <= streaming_threshold(true));
 }

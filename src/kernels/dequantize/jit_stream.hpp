@@ -9,6 +9,9 @@ namespace dnnl_dequant {
 /// long stretches.
 dim_t streaming_threshold(bool in_tiles);
 
+/// A dst of so many bytes is written there and may stay.
+bool is_in_second_cache(dim_t dst_bytes);
+
 /// Whether so large a dst of tiles is better written in long stretches, line by
 /// line after a call for it, than past the caches.
 bool prefers_panels(dim_t dst_bytes);

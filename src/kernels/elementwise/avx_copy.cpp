@@ -29,7 +29,7 @@ constexpr dim_t tile_bytes = 32 * 1024;
 // dst would fit the last one: 1.9 instead of 3.2 for 16 MiB of u8.
 constexpr dim_t tiles_in_cache_bytes = 4 << 20;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
-constexpr dim_t wanted_units = 32, in_cache_bytes = 1 << 20;
+constexpr dim_t wanted_units = 32;
 
 enum class copy_path_t { rows, tiles, elements };
 
@@ -112,7 +112,7 @@ void copy_t::choose_blocks() {
     const bool tiled = path_ == copy_path_t::tiles;
     streaming_ = total
                  > (tiled ? tiles_in_cache_bytes : streaming_threshold(false));
-    ahead_ = !streaming_ && total > in_cache_bytes;
+    ahead_ = !streaming_ && !is_in_second_cache(total);
     const dim_t unit_bytes = std::min(
             max_unit_bytes, std::max(min_unit_bytes, total / wanted_units));
     col_block_ = tiled ? (bits_ > 8 ? wide_tile_cols : tile_cols)

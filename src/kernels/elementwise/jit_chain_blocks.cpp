@@ -22,7 +22,6 @@ constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
-constexpr dim_t in_cache_bytes = 1 << 20;
 constexpr dim_t slack = 16; // see jit_params.hpp
 
 // How large pieces and units are, and what is stored how.
@@ -40,7 +39,7 @@ public:
             plan_.desc.stream_ahead = this_machine().policy.src_ahead;
         plan_.desc.prefetching = !plan_.streaming && !plan_.packs
                                  && (plan_.panels || !plan_.has_tiles)
-                                 && dst_total() > in_cache_bytes;
+                                 && !is_in_second_cache(dst_total());
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total() / wanted_units));
         plan_.col_block = max_direct_cols;
