@@ -13,11 +13,13 @@
 extern "C" {
 #endif
 
-#if defined(_WIN32)
-#define DNNL_DEQUANT_API
-#else
+/// The version of this header; dnnl_dequant_version() tells the library's. What
+/// either has of an earlier version with the same major number, it keeps.
+#define DNNL_DEQUANT_VERSION_MAJOR 0
+#define DNNL_DEQUANT_VERSION_MINOR 1
+#define DNNL_DEQUANT_VERSION_PATCH 0
+
 #define DNNL_DEQUANT_API __attribute__((visibility("default")))
-#endif
 
 /// Data types that oneDNN does not have, as values of dnnl_data_type_t. They
 /// lie between 0x7000 and 0x7ffe, inside the C enum's range, so that a cast

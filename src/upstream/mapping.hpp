@@ -4,6 +4,7 @@
 #include "base/data_type.hpp"
 #include "base/isa.hpp"
 #include "base/status.hpp"
+#include "dnnl_dequant/dnnl_dequant.h"
 #include "upstream/declarations.hpp"
 
 namespace dnnl_dequant {
@@ -36,6 +37,23 @@ static_assert(static_cast<int>(data_type_t::f16) == dnnl_f16
                       && static_cast<int>(data_type_t::s4) == dnnl_s4
                       && static_cast<int>(data_type_t::u4) == dnnl_u4,
         "data_type_t must carry dnnl_data_type_t's values");
+
+// What oneDNN lacks has values above all that it gives, in the range of its
+// enumerations.
+static_assert(int(dnnl_graph_op_last_symbol)
+                      <= int(dnnl_dequant_op_ExtendedQuantizeLinear),
+        "oneDNN has an op kind with the value of one of ours");
+static_assert(int(dnnl_graph_op_attr_qtype) < int(dnnl_dequant_attr_saturate)
+                      && int(dnnl_dequant_attr_block_size)
+                                 < int(dnnl_graph_op_attr_end),
+        "oneDNN has an attribute with the value of one of ours");
+static_assert(
+        int(dnnl_f4_e2m1) < int(dnnl_dequant_data_type_u16)
+                && int(dnnl_dequant_data_type_f8_e5m2fnuz)
+                           < int(dnnl_data_type_max)
+                && int(dnnl_dequant_data_type_e8m0) == int(dnnl_e8m0)
+                && int(dnnl_dequant_data_type_f4_e2m1) == int(dnnl_f4_e2m1),
+        "oneDNN has a data type with the value of one of ours");
 
 inline dnnl_status_t to_c(status_t status) {
     return static_cast<dnnl_status_t>(status);
