@@ -5,6 +5,7 @@
 #include "base/config.hpp"
 #include "base/growth.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "exec/cache.hpp"
 #include "exec/constant_cache.hpp"
 #include "exec/log_text.hpp"
@@ -31,13 +32,16 @@ dnnl_status_t refuse(const char *where, const result_t &result) {
     return to_c(result.status);
 }
 
-// Once, where somebody looks.
-void log_machine() {
+// Once, where somebody looks: after oneDNN's own backend, number 0.
+void log_backend() {
     static std::atomic<bool> is_logged {false};
-    if (log_enabled(log_info) && !is_logged.exchange(true))
-        log_done([] {
-            return "info,dequant_backend," + to_string(this_machine());
-        });
+    if (!log_enabled(log_info) || is_logged.exchange(true)) return;
+    log_done([] {
+        return text("backend,1:dequant_backend,version:", DNNL_DEQUANT_VERSION,
+                ",claims:", claims_enabled() ? "on" : "off");
+    });
+    log_done(
+            [] { return "info,dequant_backend," + to_string(this_machine()); });
 }
 
 } // namespace
@@ -126,7 +130,7 @@ std::shared_ptr<const partition_t> claim_op(
 dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
-    log_machine();
+    log_backend();
     const double start = now_ms();
     const partition_t &partition = *compiled.partition;
     const isa_t isa = isa_of_this_cpu(effective_isa());

@@ -114,6 +114,11 @@ class InstallTest(unittest.TestCase):
                     self.assertNotIn(OPTIONS.build, text, name)
                     self.assertNotIn(OPTIONS.source, text, name)
 
+    def test_the_log_names_the_plugin(self):
+        verbose = self.consumer("consumer", ONEDNN_VERBOSE="info")
+        self.assertIn("graph,backend,1:dequant_backend,"
+                      f"version:{OPTIONS.version},claims:on\n", verbose)
+
     def test_newest_onednn(self):
         if not OPTIONS.newest:
             return  # CMake has said so
