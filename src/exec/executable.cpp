@@ -53,8 +53,8 @@ result_t executable_t::run(void **buffers, constant_store_t *constants) const {
     std::copy_n(weights, repacked->operands, addresses.begin());
     const auto kept = constants->find_or_make(
             addresses, static_cast<size_t>(repacked->bytes), [&](void *to) {
-        // It calls nothing of oneDNN's, which might fail.
-        (void)run_stage(repacked->repack, {buffers, to, nullptr}, 0);
+        return run_stage(repacked->repack, {buffers, to, nullptr}, 0)
+               == status_t::success;
     });
     if (!kept) return run_workload(implementation.workload, buffers);
     // The product only reads them.
