@@ -64,11 +64,9 @@ dnnl_status_t dnnl_dequant_impl_info(
         const char **name) {
     if (compiled_partition == nullptr || name == nullptr)
         return dnnl_invalid_arguments;
-    *name = "";
-    if (is_ours(compiled_partition))
-        if (const auto &executable
-                = as_compiled(compiled_partition)->executable)
-            *name = executable->lowered().implementation.name.c_str();
+    *name = is_ours(compiled_partition)
+                    ? as_compiled(compiled_partition)->kernel()
+                    : "";
     return dnnl_success;
 }
 
