@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "exec/cache.hpp"
+#include "exec/compound.hpp"
 #include "exec/constant_cache.hpp"
 #include "exec/log_text.hpp"
 #include "exec/parallel.hpp"
@@ -42,6 +43,85 @@ void log_backend() {
     });
     log_done(
             [] { return "info,dequant_backend," + to_string(this_machine()); });
+}
+
+// The kernel for the given shapes, from the cache where it can.
+result_t fill_kernel(compiled_partition_t &compiled,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs) {
+    const double start = now_ms();
+    const partition_t &partition = *compiled.partition;
+    const isa_t isa = isa_of_this_cpu(effective_isa());
+    const int threads = available_threads();
+    const bool keeps = keeps_constants();
+    const auto make = [&]() -> compile_result_t {
+        lowered_t lowered;
+        const result_t result = lower(
+                partition, inputs, outputs, isa, threads, keeps, lowered);
+        if (!result.ok()) return {result, nullptr};
+        return {result, std::make_shared<executable_t>(std::move(lowered))};
+    };
+    bool hit = false;
+    const compile_result_t made = find_or_make(
+            cache_key(partition, inputs, outputs, threads, isa, keeps), make,
+            hit);
+    compiled.executable = made.executable;
+    if (made.executable && made.executable->lowered().implementation.repacked)
+        compiled.constants = std::make_unique<constant_store_t>();
+    if (made.result.ok() && log_enabled(log_profile_create))
+        log_done([&] {
+            return std::string(hit ? "compile:compiled_partition_cache_hit,"
+                                   : "compile:cache_miss,")
+                   + make_log_text(partition, made.executable->lowered()) + ","
+                   + std::to_string(now_ms() - start);
+        });
+    return made.result;
+}
+
+// Fills a compiled partition, or a part of one. oneDNN serves what we refuse,
+// if its partition is of the same ops.
+result_t fill(compiled_partition_t &compiled,
+        const std::vector<logical_tensor_t> &inputs,
+        const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
+    const partition_t &partition = *compiled.partition;
+    compiled.executable.reset();
+    compiled.compound.reset();
+    compiled.constants.reset();
+    compiled.upstream.reset();
+    result_t result;
+    if (partition.kind == partition_kind_t::onednn)
+        result = {status_t::unimplemented,
+                describe(partition.ops.back())
+                        + ": oneDNN does not compile it"};
+    else if (partition.kind == partition_kind_t::compound)
+        result = compile_parts(partition, inputs, outputs,
+                [engine](auto &part, const auto &in, const auto &out) {
+            return fill(part, in, out, engine);
+        }, compiled.compound);
+    else result = fill_kernel(compiled, inputs, outputs);
+    if (result.status != status_t::unimplemented
+            || partition.upstream.size() != 1)
+        return result;
+    compiled.upstream = compile_upstream(
+            *partition.upstream.front(), inputs, outputs, engine);
+    return compiled.upstream ? result_t() : result;
+}
+
+// Runs the kernel of a compiled partition.
+result_t run_kernel(
+        const compiled_partition_t &compiled, const buffer_list_t &buffers) {
+    const bool profile = log_enabled(log_profile_exec);
+    const double start = profile ? now_ms() : 0;
+    const result_t result
+            = compiled.executable->execute(buffers, compiled.constants.get());
+    if (result.ok() && profile)
+        log_done([&] {
+            return "exec,"
+                   + make_log_text(
+                           *compiled.partition, compiled.executable->lowered())
+                   + "," + std::to_string(now_ms() - start);
+        });
+    return result;
 }
 
 } // namespace
@@ -131,61 +211,26 @@ dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine) {
     log_backend();
-    const double start = now_ms();
-    const partition_t &partition = *compiled.partition;
-    const isa_t isa = isa_of_this_cpu(effective_isa());
-    const int threads = available_threads();
-    const bool keeps = keeps_constants();
-    const auto make = [&]() -> compile_result_t {
-        lowered_t lowered;
-        const result_t result = lower(
-                partition, inputs, outputs, isa, threads, keeps, lowered);
-        if (!result.ok()) return {result, nullptr};
-        return {result, std::make_shared<executable_t>(std::move(lowered))};
-    };
-    bool hit = false;
-    const compile_result_t made = find_or_make(
-            cache_key(partition, inputs, outputs, threads, isa, keeps), make,
-            hit);
-    compiled.executable = made.executable;
-    compiled.constants.reset();
-    if (made.executable && made.executable->lowered().implementation.repacked)
-        compiled.constants = std::make_unique<constant_store_t>();
-    compiled.upstream.reset();
-    if (made.result.status == status_t::unimplemented
-            && partition.upstream.size() == 1)
-        compiled.upstream = compile_upstream(
-                *partition.upstream.front(), inputs, outputs, engine);
-    if (compiled.upstream) return dnnl_success;
-    if (!made.result.ok()) return refuse("compile", made.result);
-    if (log_enabled(log_profile_create))
-        log_done([&] {
-            return std::string(hit ? "compile:compiled_partition_cache_hit,"
-                                   : "compile:cache_miss,")
-                   + make_log_text(partition, made.executable->lowered()) + ","
-                   + std::to_string(now_ms() - start);
-        });
-    return dnnl_success;
+    const result_t result = fill(compiled, inputs, outputs, engine);
+    return result.ok() ? dnnl_success : refuse("compile", result);
 }
 
-dnnl_status_t execute(
-        const compiled_partition_t &compiled, const buffer_list_t &buffers) {
-    const bool profile = log_enabled(log_profile_exec);
-    const double start = profile ? now_ms() : 0;
+dnnl_status_t execute(const compiled_partition_t &compiled,
+        dnnl_stream_t stream, const buffer_list_t &buffers) {
+    const auto execute_part = [stream](const compiled_partition_t &part,
+                                      const buffer_list_t &given) -> result_t {
+        if (part.executable) return run_kernel(part, given);
+        const dnnl_status_t status = execute_upstream(part, stream, given);
+        return {from_c(status), "oneDNN does not run it"};
+    };
     const result_t result
-            = compiled.executable->execute(buffers, compiled.constants.get());
-    if (!result.ok())
-        return refuse("execute",
-                {result.status, describe(compiled.partition->ops.back()) + ": "
-                                        + result.reason});
-    if (profile)
-        log_done([&] {
-            return "exec,"
-                   + make_log_text(
-                           *compiled.partition, compiled.executable->lowered())
-                   + "," + std::to_string(now_ms() - start);
-        });
-    return dnnl_success;
+            = compiled.compound
+                      ? execute_parts(*compiled.compound, buffers, execute_part)
+                      : execute_part(compiled, buffers);
+    if (result.ok()) return dnnl_success;
+    return refuse(
+            "execute", {result.status, describe(compiled.partition->ops.back())
+                                               + ": " + result.reason});
 }
 
 } // namespace dnnl_dequant

@@ -41,9 +41,10 @@ dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
 
-/// Runs a filled compiled partition.
-dnnl_status_t execute(
-        const compiled_partition_t &compiled, const buffer_list_t &buffers);
+/// Runs a filled compiled partition that is not oneDNN's as a whole.
+/// @param stream What oneDNN's parts of a compound run on.
+dnnl_status_t execute(const compiled_partition_t &compiled,
+        dnnl_stream_t stream, const buffer_list_t &buffers);
 
 } // namespace dnnl_dequant
 

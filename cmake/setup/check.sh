@@ -18,7 +18,7 @@ run_asan() {
 # to the sanitizer.
 run_tsan() {
     targets=test_stress
-    run_tests tsan -R 'stress_(concurrency|threads|one_answer)' \
+    run_tests tsan -R 'stress_(concurrency|threads|one_answer|parallel_for)' \
         -E inside_a_parallel_region "$@"
 }
 

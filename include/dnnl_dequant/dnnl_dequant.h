@@ -7,6 +7,8 @@
 #ifndef DNNL_DEQUANT_DNNL_DEQUANT_H
 #define DNNL_DEQUANT_DNNL_DEQUANT_H
 
+#include <stddef.h>
+
 #include "oneapi/dnnl/dnnl_graph_types.h"
 
 #ifdef __cplusplus
@@ -121,6 +123,39 @@ DNNL_DEQUANT_API int dnnl_dequant_enabled(void);
 DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_impl_info(
         const_dnnl_graph_compiled_partition_t compiled_partition,
         const char **name);
+
+/// A way to run tasks at the same time that the caller has already, for example
+/// the thread pool of a framework.
+typedef struct {
+    /// The number of tasks that may run at the same time, at least 1.
+    size_t concurrency;
+    /// Calls task(argument, index) once for each index from 0 to count - 1, on
+    /// any threads and in any order, and returns when all calls have returned.
+    /// `count` is at most `concurrency`. It must not throw.
+    void (*run)(void *context, size_t count,
+            void (*task)(void *argument, size_t index), void *argument);
+    /// The first argument of `run`.
+    void *context;
+} dnnl_dequant_parallel_for_t;
+
+/// Sets how the calling thread's calls of dnnl_graph_partition_compile() and
+/// dnnl_graph_compiled_partition_execute() run in parallel, until it is set
+/// again. Partitions of the plugin's own use no thread of OpenMP then; those
+/// of oneDNN's run as ever. Compile and execute with the same `concurrency`:
+/// the kernel is chosen for it. Results are the same with every one.
+/// @param parallel_for Copied; null for OpenMP, as it is from the start.
+/// @returns #dnnl_success, or #dnnl_invalid_arguments, which changes nothing,
+///     for a concurrency of 0 or a null `run`. An execution of which `run` did
+///     not call all tasks returns #dnnl_runtime_error; dst is undefined then.
+DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_set_parallel_for(
+        const dnnl_dequant_parallel_for_t *parallel_for);
+
+/// Tells what dnnl_dequant_set_parallel_for() has set for the calling thread.
+/// @param parallel_for Output: a concurrency of 0 and null pointers where
+///     nothing is set.
+/// @returns #dnnl_success, or #dnnl_invalid_arguments for a null pointer.
+DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_get_parallel_for(
+        dnnl_dequant_parallel_for_t *parallel_for);
 
 /// @returns the plugin's version, "major.minor.patch"
 DNNL_DEQUANT_API const char *dnnl_dequant_version(void);

@@ -75,6 +75,31 @@ inline std::string impl_info(
     return std::string(name);
 }
 
+/// Runs what the calling thread compiles and executes by the caller's own
+/// threads, as long as the scope lives; what was set before comes back then.
+/// See dnnl_dequant_set_parallel_for(). Scopes nest, and belong to the thread
+/// that made them.
+class parallel_for_scope {
+public:
+    /// @throws dnnl::error with #dnnl_invalid_arguments for a concurrency of 0
+    ///     or a null `run`
+    explicit parallel_for_scope(
+            const dnnl_dequant_parallel_for_t &parallel_for) {
+        dnnl_dequant_get_parallel_for(&before_);
+        dnnl::error::wrap_c_api(dnnl_dequant_set_parallel_for(&parallel_for),
+                "the caller's threads could not be set: a concurrency of 0, "
+                "or no function to run tasks");
+    }
+    ~parallel_for_scope() {
+        dnnl_dequant_set_parallel_for(before_.run ? &before_ : nullptr);
+    }
+    parallel_for_scope(const parallel_for_scope &) = delete;
+    parallel_for_scope &operator=(const parallel_for_scope &) = delete;
+
+private:
+    dnnl_dequant_parallel_for_t before_;
+};
+
 /// The name of the CPU by whose measurements kernels are chosen.
 inline std::string policy() {
     return dnnl_dequant_policy();

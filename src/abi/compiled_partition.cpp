@@ -32,7 +32,7 @@ bool append_buffers(size_t count, const_dnnl_graph_tensor_t *tensors,
                  != dnnl_success)
             return false;
         buffers.push_back(
-                {lt.id, data, has_shape(lt) ? element_count(lt) : -1});
+                {lt.id, data, has_shape(lt) ? element_count(lt) : -1, tensor});
     }
     return true;
 }
@@ -46,11 +46,11 @@ dnnl_status_t execute_ours(const compiled_partition_t &compiled,
                 const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
                 stream, num_inputs, inputs, num_outputs, outputs);
     buffer_list_t buffers;
-    if (stream == nullptr || compiled.executable == nullptr
+    if (stream == nullptr || !compiled.is_filled()
             || !append_buffers(num_inputs, inputs, buffers)
             || !append_buffers(num_outputs, outputs, buffers))
         return dnnl_invalid_arguments;
-    return execute(compiled, buffers);
+    return execute(compiled, stream, buffers);
 }
 
 dnnl_status_t query_ours(const compiled_partition_t &compiled, size_t tid,
@@ -61,9 +61,7 @@ dnnl_status_t query_ours(const compiled_partition_t &compiled, size_t tid,
                 &api_t::dnnl_graph_compiled_partition_query_logical_tensor,
                 const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
                 tid, lt);
-    const logical_tensor_t *found
-            = compiled.executable ? compiled.executable->find_tensor(tid)
-                                  : nullptr;
+    const logical_tensor_t *found = compiled.find_tensor(tid);
     if (found == nullptr) return dnnl_invalid_arguments;
     *lt = *found;
     return dnnl_success;
@@ -78,12 +76,9 @@ dnnl_status_t inplace_ports_of_ours(const compiled_partition_t &compiled,
                 &api_t::dnnl_graph_compiled_partition_get_inplace_ports,
                 const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
                 count, pairs);
-    *count = 0;
-    *pairs = nullptr;
-    if (compiled.executable == nullptr) return dnnl_success;
-    const auto &inplace = compiled.executable->lowered().inplace;
-    *count = inplace.size();
-    if (!inplace.empty()) *pairs = inplace.data();
+    const auto *inplace = compiled.inplace();
+    *count = inplace ? inplace->size() : 0;
+    *pairs = *count > 0 ? inplace->data() : nullptr;
     return dnnl_success;
 }
 

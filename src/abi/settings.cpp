@@ -6,6 +6,7 @@
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "exec/cache.hpp"
 #include "exec/constant_cache.hpp"
+#include "exec/parallel.hpp"
 #include "kernels/machine.hpp"
 #include "pipeline.hpp"
 
@@ -63,11 +64,28 @@ dnnl_status_t dnnl_dequant_impl_info(
         const char **name) {
     if (compiled_partition == nullptr || name == nullptr)
         return dnnl_invalid_arguments;
-    *name = "";
-    if (is_ours(compiled_partition))
-        if (const auto &executable
-                = as_compiled(compiled_partition)->executable)
-            *name = executable->lowered().implementation.name.c_str();
+    *name = is_ours(compiled_partition)
+                    ? as_compiled(compiled_partition)->kernel()
+                    : "";
+    return dnnl_success;
+}
+
+dnnl_status_t dnnl_dequant_set_parallel_for(
+        const dnnl_dequant_parallel_for_t *parallel_for) {
+    if (parallel_for == nullptr) {
+        set_parallel_for({});
+        return dnnl_success;
+    }
+    if (parallel_for->concurrency == 0 || parallel_for->run == nullptr)
+        return dnnl_invalid_arguments;
+    set_parallel_for(*parallel_for);
+    return dnnl_success;
+}
+
+dnnl_status_t dnnl_dequant_get_parallel_for(
+        dnnl_dequant_parallel_for_t *parallel_for) {
+    if (parallel_for == nullptr) return dnnl_invalid_arguments;
+    *parallel_for = this_parallel_for();
     return dnnl_success;
 }
 

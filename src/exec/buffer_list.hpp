@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "upstream/declarations.hpp"
 
 namespace dnnl_dequant {
 
@@ -14,6 +15,7 @@ struct buffer_t {
     size_t tensor; // logical tensor id
     void *data;
     dim_t count; // elements, or -1 where the shape is not known
+    const_dnnl_graph_tensor_t handle; // null for a value inside a compound
 };
 
 /// The tensors of one execution. As many as any op has lie on the stack, so

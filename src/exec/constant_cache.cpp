@@ -145,15 +145,13 @@ constant_store_t::~constant_store_t() {
 }
 
 made_t constant_store_t::find_or_make(const addresses_t &addresses,
-        size_t bytes, const std::function<void(void *)> &make) noexcept {
+        size_t bytes, const std::function<bool(void *)> &make) noexcept {
     bool begun = false;
     try {
         made_t made = cache().find_or_begin({this, addresses}, bytes, begun);
         if (!begun) return made;
-        if (const auto memory = allocate(bytes)) {
-            make(memory.get());
-            made = memory;
-        }
+        const auto memory = allocate(bytes);
+        if (memory && make(memory.get())) made = memory;
         cache().end({this, addresses}, made);
         return made;
     } catch (const std::bad_alloc &) {

@@ -37,9 +37,10 @@ public:
 
     /// What `make` writes to so many bytes, in lines of 64, the first time.
     /// Null, so that the caller does without, where it cannot be kept (the log
-    /// says why), while another thread makes it, and where there is no memory.
+    /// says why), while another thread makes it, where there is no memory, and
+    /// where `make` returns false.
     made_t find_or_make(const addresses_t &addresses, size_t bytes,
-            const std::function<void(void *)> &make) noexcept;
+            const std::function<bool(void *)> &make) noexcept;
 };
 
 } // namespace dnnl_dequant

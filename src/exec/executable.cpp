@@ -31,6 +31,24 @@ bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
 
 } // namespace
 
+result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
+        bool is_used, void *&memory) {
+    const buffer_t *found = given.find(tensor.id);
+    const auto refuse = [&tensor](const std::string &what) {
+        return result_t(status_t::invalid_arguments,
+                text("tensor ", tensor.id, " ", what));
+    };
+    if (found == nullptr) return refuse("is not among those given");
+    const dim_t expected = element_count(tensor);
+    if (found->count >= 0 && found->count != expected)
+        return refuse(text(
+                "has ", found->count, " elements; compiled for ", expected));
+    if (found->data == nullptr && expected > 0 && is_used)
+        return refuse("has no data (a null handle)");
+    memory = found->data;
+    return {};
+}
+
 executable_t::executable_t(lowered_t lowered)
     : lowered_(std::move(lowered))
     , empty_(dnnl_dequant::element_count(lowered_.problem) == 0) {}
@@ -53,8 +71,8 @@ result_t executable_t::run(void **buffers, constant_store_t *constants) const {
     std::copy_n(weights, repacked->operands, addresses.begin());
     const auto kept = constants->find_or_make(
             addresses, static_cast<size_t>(repacked->bytes), [&](void *to) {
-        // It calls nothing of oneDNN's, which might fail.
-        (void)run_stage(repacked->repack, {buffers, to, nullptr}, 0);
+        return run_stage(repacked->repack, {buffers, to, nullptr}, 0)
+               == status_t::success;
     });
     if (!kept) return run_workload(implementation.workload, buffers);
     // The product only reads them.
@@ -75,21 +93,9 @@ result_t executable_t::execute(
                     lowered_.constants[at].data());
             continue;
         }
-        const size_t id = source.tensor;
-        const buffer_t *found = given.find(id);
-        const auto refuse = [id](const std::string &what) {
-            return result_t(status_t::invalid_arguments,
-                    text("tensor ", id, " ", what));
-        };
-        if (found == nullptr) return refuse("is not among those given");
-        const dim_t expected = element_count(*find_tensor(id));
-        if (found->count >= 0 && found->count != expected)
-            return refuse(text("has ", found->count, " elements; compiled for ",
-                    expected));
-        const bool is_read = expected > 0 && runs;
-        if (found->data == nullptr && is_read)
-            return refuse("has no data (a null handle)");
-        buffers[i] = found->data;
+        const result_t result = find_memory(
+                given, *find_tensor(source.tensor), runs, buffers[i]);
+        if (!result.ok()) return result;
     }
     if (!runs) return {};
     for (const logical_tensor_t &tensor : lowered_.must_be_zero)

@@ -9,6 +9,13 @@
 
 namespace dnnl_dequant {
 
+/// Finds the memory of a tensor.
+/// @param is_used Whether it is going to be read or written.
+/// @returns invalid_arguments with a sentence where the tensor is missing, has
+///     another number of elements or, though it is used, no memory.
+result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
+        bool is_used, void *&memory);
+
 /// What compiling gave: shared by every compiled partition of the same key.
 /// Immutable; any number of threads may execute it at once.
 class executable_t {

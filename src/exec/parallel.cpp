@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -45,22 +46,80 @@ public:
 #endif
 };
 
+thread_local dnnl_dequant_parallel_for_t parallel_for {};
+
+// oneDNN's primitives have threads of OpenMP. While the caller's threads are
+// used they get none besides the one that calls.
+class omp_guard_t {
+public:
+    omp_guard_t()
+        : threads_(parallel_for.run ? omp_get_max_threads() : 0) {
+        if (threads_ > 1) omp_set_num_threads(1);
+    }
+    ~omp_guard_t() {
+        if (threads_ > 1) omp_set_num_threads(threads_);
+    }
+    omp_guard_t(const omp_guard_t &) = delete;
+    omp_guard_t &operator=(const omp_guard_t &) = delete;
+
+private:
+    const int threads_;
+};
+
 } // namespace
 
+void set_parallel_for(const dnnl_dequant_parallel_for_t &set) {
+    parallel_for = set;
+}
+
+const dnnl_dequant_parallel_for_t &this_parallel_for() {
+    return parallel_for;
+}
+
 int available_threads() {
+    if (parallel_for.run)
+        return static_cast<int>(std::min<size_t>(
+                parallel_for.concurrency, std::numeric_limits<int>::max()));
     return omp_in_parallel() ? 1 : omp_get_max_threads();
 }
 
 namespace {
 
-// Calls share(index, begin, end) on up to `threads` threads, which part
-// `amount` units evenly.
+// The shares of one stage as tasks of the caller's.
 template <typename share_t>
-void split_over(int threads, dim_t amount, share_t &&share) {
+struct tasks_t {
+    share_t &share;
+    const dim_t amount, count;
+    std::atomic<dim_t> done {0};
+
+    static void run(void *argument, size_t index) {
+        auto &tasks = *static_cast<tasks_t *>(argument);
+        const auto task = static_cast<dim_t>(index);
+        tasks.share(static_cast<int>(index),
+                split(tasks.amount, task, tasks.count),
+                split(tasks.amount, task + 1, tasks.count));
+        tasks.done.fetch_add(1, std::memory_order_release);
+    }
+};
+
+template <typename share_t>
+bool split_over_tasks(int threads, dim_t amount, share_t &share) {
+    tasks_t<share_t> tasks {share, amount, threads};
+    parallel_for.run(parallel_for.context, static_cast<size_t>(threads),
+            tasks_t<share_t>::run, &tasks);
+    return tasks.done.load(std::memory_order_acquire) == threads;
+}
+
+// Calls share(index, begin, end) on up to `threads` threads, which part
+// `amount` units evenly. False where the caller's parallel-for did not call
+// all shares.
+template <typename share_t>
+bool split_over(int threads, dim_t amount, share_t &&share) {
     if (threads <= 1) {
         share(0, dim_t(0), amount);
-        return;
+        return true;
     }
+    if (parallel_for.run) return split_over_tasks(threads, amount, share);
     barrier_t begin, end;
     begin.reached();
 #pragma omp parallel num_threads(threads)
@@ -74,15 +133,16 @@ void split_over(int threads, dim_t amount, share_t &&share) {
         end.reached();
     }
     end.passed();
+    return true;
 }
 
 // The same, one unit after the other as threads become free: units that take
 // long, and cores that are not as fast or have others to serve.
 template <typename share_t>
-void take_units(int threads, dim_t amount, const share_t &share) {
-    if (threads <= 1) return share(0, dim_t(0), amount);
+bool take_units(int threads, dim_t amount, const share_t &share) {
+    if (threads <= 1) return split_over(threads, amount, share);
     std::atomic<dim_t> next {0};
-    split_over(threads, threads, [&](int index, dim_t, dim_t) {
+    return split_over(threads, threads, [&](int index, dim_t, dim_t) {
         dim_t unit;
         while ((unit = next.fetch_add(1, std::memory_order_relaxed)) < amount)
             share(index, unit, unit + 1);
@@ -106,9 +166,10 @@ status_t run_stage(
         if (status != status_t::success) failed = status;
     };
     const int threads = useful_threads(stage);
-    if (stage.takes_turns) take_units(threads, stage.amount, share);
-    else split_over(threads, stage.amount, share);
-    return failed;
+    const bool all_ran = stage.takes_turns
+                                 ? take_units(threads, stage.amount, share)
+                                 : split_over(threads, stage.amount, share);
+    return all_ran ? failed.load() : status_t::runtime_error;
 }
 
 result_t run_workload(const workload_t &workload, void *const *buffers) {
@@ -126,9 +187,14 @@ result_t run_workload(const workload_t &workload, void *const *buffers) {
         if (!many) return {status_t::out_of_memory, "no memory to work in"};
     }
     char *const scratch = many ? many.get() : few;
+    const omp_guard_t one_thread_of_omp;
     for (const stage_t &stage : workload.stages) {
         const status_t status
                 = run_stage(stage, {buffers, scratch, scratch + shared}, own);
+        if (status == status_t::runtime_error && parallel_for.run)
+            return {status,
+                    "the caller's parallel-for did not call every task, or a "
+                    "primitive of oneDNN's failed"};
         if (status != status_t::success)
             return {status, "a primitive of oneDNN's failed"};
     }

@@ -1,12 +1,20 @@
 #ifndef EXEC_PARALLEL_HPP
 #define EXEC_PARALLEL_HPP
 
+#include "dnnl_dequant/dnnl_dequant.h"
 #include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
 
-/// The threads that a parallel region started here would get; 1 inside a
-/// parallel region.
+/// Sets how the calling thread runs stages in parallel; OpenMP does where
+/// `run` is null.
+void set_parallel_for(const dnnl_dequant_parallel_for_t &parallel_for);
+
+/// What is set for the calling thread.
+const dnnl_dequant_parallel_for_t &this_parallel_for();
+
+/// The tasks that the caller runs at the same time; or the threads that a
+/// parallel region of OpenMP would get here, which is 1 inside of one.
 int available_threads();
 
 /// Runs all units of a stage on as many threads as are available and of use.
@@ -18,7 +26,8 @@ status_t run_stage(
 /// Runs the stages one after the other, in scratch memory that it takes for the
 /// time.
 /// @returns out_of_memory where there is none; then nothing is written. What
-///     oneDNN says where a primitive of its fails.
+///     oneDNN says where a primitive of its fails; runtime_error where the
+///     caller's parallel-for did not run all tasks.
 result_t run_workload(const workload_t &workload, void *const *buffers);
 
 } // namespace dnnl_dequant

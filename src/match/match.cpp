@@ -13,6 +13,8 @@ const char *to_string(partition_kind_t kind) {
     case partition_kind_t::chain: return "chain";
     case partition_kind_t::matmul: return "matmul";
     case partition_kind_t::attention: return "attention";
+    case partition_kind_t::compound: return "compound";
+    case partition_kind_t::onednn: return "onednn";
     }
     return "unknown";
 }

@@ -18,6 +18,8 @@ enum class partition_kind_t {
     chain,      // a dequantize and ops around it, or a copy
     matmul,     // a product with dequantized weights, and ops behind it
     attention,  // over dequantized keys or values, and ops behind it
+    compound,   // several partitions in the place of one of oneDNN's
+    onednn,     // a part of a compound that oneDNN computes
 };
 
 const char *to_string(partition_kind_t kind);

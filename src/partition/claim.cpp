@@ -19,6 +19,7 @@ using upstream::api_t;
 
 struct candidate_t {
     upstream_partition_t handle;
+    size_t id = 0;
     std::vector<size_t> ops; // ids
     bool supported = false;
     bool covered = false; // by a claim
@@ -38,6 +39,8 @@ candidate_t candidate_of(upstream_partition_t partition) {
             candidate.ops.data());
     upstream::call(
             &api_t::dnnl_graph_partition_is_supported, constant, &supported);
+    upstream::call(
+            &api_t::dnnl_graph_partition_get_id, constant, &candidate.id);
     candidate.supported = supported != 0;
     return candidate;
 }
@@ -59,7 +62,7 @@ public:
             if (candidates_[i].covered || candidates_[i].ops.size() < 2)
                 continue;
             auto parts = break_up(graph_, scope_, candidates_[i].ops);
-            if (!parts.empty()) i = replace(i, std::move(parts));
+            if (!parts.empty()) claim_parts(i, std::move(parts));
         }
         std::vector<listed_t> list;
         for (candidate_t &candidate : candidates_) {
@@ -77,18 +80,63 @@ private:
                 home_[id] = i;
     }
 
-    // Puts a partition's parts in its place; returns the one behind them.
-    size_t replace(size_t at, std::vector<upstream_partition_t> parts) {
-        std::vector<candidate_t> candidates;
-        for (upstream_partition_t &part : parts)
-            candidates.push_back(candidate_of(std::move(part)));
-        const auto place
+    // Claims what a partition was taken apart to, and makes one partition of
+    // it again: where oneDNN has one, the user gets one.
+    void claim_parts(size_t at, std::vector<upstream_partition_t> handles) {
+        std::vector<candidate_t> parts;
+        for (upstream_partition_t &handle : handles) {
+            parts.push_back(candidate_of(std::move(handle)));
+            parts.back().id = candidates_[at].id;
+        }
+        candidate_t whole = std::move(candidates_[at]);
+        replace(at, 1, std::move(parts));
+        const size_t end = at + handles.size();
+        for (size_t part = end; part-- > at;)
+            try_roots(part);
+        join(at, end, whole);
+        parts.clear();
+        parts.push_back(std::move(whole));
+        replace(at, handles.size(), std::move(parts));
+    }
+
+    void replace(size_t at, size_t count, std::vector<candidate_t> by) {
+        const auto begin
                 = candidates_.begin() + static_cast<std::ptrdiff_t>(at);
-        candidates_.insert(candidates_.erase(place),
-                std::make_move_iterator(candidates.begin()),
-                std::make_move_iterator(candidates.end()));
+        const auto end = begin + static_cast<std::ptrdiff_t>(count);
+        candidates_.insert(candidates_.erase(begin, end),
+                std::make_move_iterator(by.begin()),
+                std::make_move_iterator(by.end()));
         note_homes();
-        return at + parts.size();
+    }
+
+    // Gives `whole` the claims of its parts, and of the others what oneDNN
+    // computes; nothing where none is claimed.
+    void join(size_t begin, size_t end, candidate_t &whole) {
+        std::vector<std::shared_ptr<const partition_t>> parts;
+        for (size_t i = begin; i < end; ++i) {
+            candidate_t &part = candidates_[i];
+            whole.covered |= part.covered;
+            if (part.claim) parts.push_back(std::move(part.claim));
+            else if (!part.covered) parts.push_back(left_to_onednn(part));
+        }
+        if (parts.empty() || !whole.covered) return;
+        whole.claim
+                = parts.size() == 1
+                          ? std::move(parts.front())
+                          : make_compound(graph_, std::move(parts),
+                                    std::move(whole.handle), whole.ops.size());
+    }
+
+    std::shared_ptr<const partition_t> left_to_onednn(candidate_t &part) {
+        match_t match;
+        match.kind = partition_kind_t::onednn;
+        for (const size_t id : part.ops)
+            match.ops.push_back(find_op(graph_, id));
+        auto result
+                = std::make_shared<partition_t>(make_partition(graph_, match));
+        result->id = part.id;
+        result->upstream.push_back(std::move(part.handle));
+        return result;
     }
 
     void try_roots(size_t at) {
@@ -114,11 +162,7 @@ private:
         if (!worth_claiming(match, homes)) return;
         auto claim
                 = std::make_shared<partition_t>(make_partition(graph_, match));
-        if (upstream::call(&api_t::dnnl_graph_partition_get_id,
-                    const_dnnl_graph_partition_t(candidates_[at].handle.get()),
-                    &claim->id)
-                != dnnl_success)
-            return;
+        claim->id = candidates_[at].id;
         scope_.take(match.ops);
         for (const size_t home : homes) {
             candidates_[home].covered = true;

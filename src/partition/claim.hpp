@@ -20,7 +20,7 @@ struct listed_t {
 /// a pattern matches and that are whole partitions of oneDNN's (so that no
 /// other partition changes); and single ops. A partition of several ops that
 /// is a chain by itself stays oneDNN's. What break_up() takes apart counts as
-/// what it was taken apart to.
+/// what it was taken apart to, and becomes one partition again, a compound.
 /// @param graph The record of the graph; its lock is held by the caller.
 /// @param upstream oneDNN's partitions in topological order.
 /// @returns The list in topological order. A claim stands in the place, and

@@ -69,4 +69,20 @@ partition_t make_partition(const graph_record_t &graph, const match_t &match) {
     return result;
 }
 
+std::shared_ptr<const partition_t> make_compound(const graph_record_t &graph,
+        std::vector<std::shared_ptr<const partition_t>> parts,
+        upstream_partition_t whole, size_t ops_of_whole) {
+    match_t match;
+    match.kind = partition_kind_t::compound;
+    for (const auto &part : parts)
+        for (const op_record_t &op : part->ops)
+            match.ops.push_back(&op);
+    auto result = std::make_shared<partition_t>(make_partition(graph, match));
+    result->id = parts.front()->id;
+    result->parts = std::move(parts);
+    if (result->ops.size() == ops_of_whole)
+        result->upstream.push_back(std::move(whole));
+    return result;
+}
+
 } // namespace dnnl_dequant

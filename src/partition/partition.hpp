@@ -30,11 +30,22 @@ struct partition_t {
     /// oneDNN's partitions of the same ops. Where it is one, it serves what we
     /// refuse.
     std::vector<upstream_partition_t> upstream;
+    /// The parts of a compound, producers before consumers. Each has the
+    /// compound's id.
+    std::vector<std::shared_ptr<const partition_t>> parts;
 };
 
 /// Makes the partition of a match, but for `id` and `upstream`. Ports are the
 /// tensors that cross the partition's border, each once.
 partition_t make_partition(const graph_record_t &graph, const match_t &match);
+
+/// Makes one partition of several, which it runs one after the other.
+/// @param parts Producers before consumers.
+/// @param whole oneDNN's partition in whose place the compound stands. It is
+///     kept to serve what a part refuses, if it has the same ops.
+std::shared_ptr<const partition_t> make_compound(const graph_record_t &graph,
+        std::vector<std::shared_ptr<const partition_t>> parts,
+        upstream_partition_t whole, size_t ops_of_whole);
 
 } // namespace dnnl_dequant
 

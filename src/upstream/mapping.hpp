@@ -59,6 +59,10 @@ inline dnnl_status_t to_c(status_t status) {
     return static_cast<dnnl_status_t>(status);
 }
 
+inline status_t from_c(dnnl_status_t status) {
+    return static_cast<status_t>(status);
+}
+
 inline data_type_t type_of(const logical_tensor_t &tensor) {
     return static_cast<data_type_t>(static_cast<int>(tensor.data_type));
 }

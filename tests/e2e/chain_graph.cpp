@@ -87,7 +87,11 @@ op op_of(const chain_graph_t &g, size_t id) {
     set_node_attributes(result, node);
     const auto declared = [&g](size_t tensor) {
         const tensor_t &t = g.tensors[tensor];
-        return g.shaped ? strided(tensor, t) : of_type_only(tensor, t);
+        const bool shaped
+                = g.shaped
+                  && std::count(g.unshaped.begin(), g.unshaped.end(), tensor)
+                             == 0;
+        return shaped ? strided(tensor, t) : of_type_only(tensor, t);
     };
     for (const size_t input : node.inputs)
         result.add_input(declared(input));

@@ -34,6 +34,7 @@ struct chain_graph_t {
     std::vector<support::tensor_t> tensors; // the index is the tensor's id
     /// Whether the graph is built with shapes, or they come at compile.
     bool shaped = true;
+    std::vector<size_t> unshaped = {}; // tensors that have none all the same
 };
 
 bool dequantizes(const chain_node_t &node);

@@ -36,6 +36,7 @@ struct scenario_t {
     std::vector<unsigned char> expected; // the first bytes of dst
     dnnl_status_t compile_status = dnnl_success;
     size_t constant_capacity = 0; // of oneDNN's constant tensor cache, MB
+    int step = 1; // of its requests every so-manieth is made to fail
 };
 
 const std::vector<scenario_t> &scenarios();
@@ -96,7 +97,7 @@ private:
     std::vector<std::vector<unsigned char>> buffers_; // by id
     dnnl_status_t status_ = dnnl_success;
     const char *last_call_ = "", *kernel_ = "";
-    std::array<char, 64> kernel_name_ {};
+    std::array<char, 256> kernel_name_ {};
     std::vector<dnnl_graph_op_t> ops_;
     dnnl_graph_graph_t graph_ = nullptr;
     dnnl_graph_partition_t partition_ = nullptr;

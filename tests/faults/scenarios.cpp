@@ -130,6 +130,39 @@ scenario_t attention() {
             {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc3, 0, 0, 0x7c, 0x42}};
 }
 
+op_spec_t weights_of_one_group(size_t weights, size_t scales, size_t floats) {
+    return {dnnl_graph_op_dynamic_dequantize, {weights, scales}, {floats},
+            "per_group", dnnl_graph_op_attr_group_shape, {16, 1}};
+}
+
+// A gated MLP, a partition of three products: 16 times the weights, squared,
+// times weights again. The sums of squares are 305152; times 8 in column 5.
+scenario_t compound() {
+    scenario_t scenario {"compound",
+            {dense(0, f32, {1, 16}), dense(1, u4, {16, 32}),
+                    dense(2, f32, {1, 32}), dense(3, f32, {16, 32}),
+                    dense(4, f32, {1, 32}), dense(5, f32, {1, 32}),
+                    dense(6, u4, {16, 32}), dense(7, f32, {1, 32}),
+                    dense(8, f32, {16, 32}), dense(9, f32, {1, 32}),
+                    dense(10, f32, {1, 32}), dense(11, u4, {32, 8}),
+                    dense(12, f32, {2, 8}), dense(13, f32, {32, 8}),
+                    dense(14, f32, {1, 8})},
+            {weights_of_one_group(1, 2, 3),
+                    {dnnl_graph_op_matmul, {0, 3}, {4}, nullptr, 0, {}},
+                    {dnnl_graph_op_relu, {4}, {5}, nullptr, 0, {}},
+                    weights_of_one_group(6, 7, 8),
+                    {dnnl_graph_op_matmul, {0, 8}, {9}, nullptr, 0, {}},
+                    {dnnl_graph_op_multiply, {5, 9}, {10}, nullptr, 0, {}},
+                    weights_of_one_group(11, 12, 13),
+                    {dnnl_graph_op_matmul, {10, 13}, {14}, nullptr, 0, {}}},
+            {0, 1, 2, 6, 7, 11, 12}, 14, ones,
+            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                    0x15, 0x4a, 0, 0xb0, 0x8b, 0x4a, 0, 0x80, 0x5f, 0x49}};
+    // It makes some six thousand requests.
+    scenario.step = 17;
+    return scenario;
+}
+
 // dst overlaps itself: refused with a sentence at compile.
 scenario_t refused() {
     auto scenario = grouped();
@@ -144,7 +177,7 @@ scenario_t refused() {
 const std::vector<scenario_t> &scenarios() {
     static const std::vector<scenario_t> all {grouped(), transposed(),
             extension(), chain(), product(), row(), constant(), attention(),
-            refused()};
+            compound(), refused()};
     return all;
 }
 

@@ -17,7 +17,7 @@ namespace faults {
 namespace {
 
 // More than any scenario asks for; the walk ends where nothing fails any more.
-constexpr int most_requests = 5000;
+constexpr int most_requests = 20000;
 
 struct report_t {
     bool reached; // the n-th request was made
@@ -155,13 +155,13 @@ std::string name_of(const ::testing::TestParamInfo<size_t> &info) {
 }
 
 TEST_P(faults, every_request_fails_once) {
-    const int count = walk(scenario(), nullptr, every());
+    const int count = walk(scenario(), nullptr, every() * scenario().step);
     std::printf("%s: %d requests failed in turn\n", scenario().name, count);
     EXPECT_GT(count, 50 / every());
 }
 
 TEST_P(faults, every_eleventh_fails_while_it_is_told_of) {
-    const int count = walk(scenario(), "all", 11 * every());
+    const int count = walk(scenario(), "all", 11 * every() * scenario().step);
     std::printf("%s: %d requests failed in turn\n", scenario().name, count);
     EXPECT_GT(count, 20 / every());
 }

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "e2e/attention_graph.hpp"
 #include "e2e/constant_product.hpp"
 #include "e2e/dequantize_graph.hpp"
+#include "e2e/gated_mlp.hpp"
 #include "e2e/plugin.hpp"
 #include "stress/together.hpp"
 
@@ -101,6 +104,29 @@ TEST(stress_concurrency, attention_of_many_threads) {
             c.seed = static_cast<uint64_t>(n + 1);
             const std::string one = check(c);
             if (!one.empty()) return to_string(c) + ": " + one;
+        }
+        return "";
+    });
+    EXPECT_EQ(wrong, "");
+}
+
+// Each execution has memory of its own for what lies between the parts.
+TEST(stress_concurrency, one_compound_many_threads) {
+    const chain_graph_t g = graph_of(gated_mlp_t());
+    graph built(dnnl::engine::kind::cpu);
+    build(g, built);
+    const auto partitions = built.get_partitions();
+    ASSERT_EQ(partitions.size(), 1u);
+    const chain_values_t expected = gated_values(g);
+    run(g, partitions[0], expected);
+    const std::string wrong = together(threads, [&](int) -> std::string {
+        for (int n = 0; n < 10; ++n) {
+            const chain_values_t values = gated_values(g);
+            run(g, partitions[0], values);
+            if (std::memcmp(values.back().data(), expected.back().data(),
+                        values.back().size())
+                    != 0)
+                return "another result";
         }
         return "";
     });
