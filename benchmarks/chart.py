@@ -1,13 +1,13 @@
 """The chart of five typical workloads: stock oneDNN, the best peer, the plugin.
 
-Run by itself it prints what --filter takes to measure just these.
-`workloads()` picks the rows out of runs of `dnnl-dequant-bench peers --all`,
-`table()` makes Markdown of them, `draw()` the pictures, one for light and one
-for dark pages. results.py calls all three.
+`workloads()` picks the rows out of runs of `dnnl-dequant-bench peers --all`.
+`table()` makes Markdown of them, and `draw()` makes the pictures for light and
+for dark pages. results.py calls all three. As a program this file prints what
+--filter takes to measure the five rows.
 """
 import re
 
-# Title of each workload, and what its row is called (--filter).
+# Each workload has a title and the name of its row in a run.
 ROWS = [
     ("Dequantize u4, groups of 128, to bf16\n4096 x 4096, in memory",
      r"u4/bf16/group_1x128/zps_u4/dense/4096x4096/t1"),
@@ -21,11 +21,11 @@ ROWS = [
     ("Attention, 1 query, 8 heads of 128\ns8 cache of 4096 tokens",
      r"Attention/f32/s8/8_of_8_heads/1x4096x128/t1"),
 ]
-# `dense` has floats already, and does another task.
+# `dense` is no peer: it has floats already.
 PEERS = ("ONNX Runtime", "ggml", "XNNPACK")
 SIDES = ("stock oneDNN", "best peer", "plugin")
-LEAST = 0.7  # where the axis begins: a little below the limit
-LABEL_ROOM = 40  # times the longest bar: room for the figures behind it
+LEAST = 0.7  # The axis begins a little below the limit.
+LABEL_ROOM = 40  # The axis ends at the longest bar times this.
 COLOURS = {
     "light": {"ground": "#ffffff", "text": "#1f2328", "line": "#8c959f",
               "sides": ("#8c959f", "#bf8700", "#0969da")},
@@ -39,14 +39,16 @@ def seconds(side):
 
 
 def sides_of(row):
-    """Of each side its time and a word, or why it has none."""
+    """The time and a word for each of SIDES; the word says why there is no
+    time."""
     limit = row["limit"][row["limit"]["best"]]["median"]
     stock, peers = row.get("stock"), row.get("peers") or {}
     timed = {name: seconds(peers.get(name)) for name in PEERS
              if seconds(peers.get(name))}
     best = min(timed, key=timed.get) if timed else None
 
-    # The median of the rounds' ratios, where the side took part in them.
+    # The median of the rounds' ratios is better than that of times. Stock's
+    # reference code ran outside of the rounds and has none.
     def side(time, word, ratio=None):
         over = ratio["median"] if ratio else time / limit if time else None
         return {"seconds": time, "over": over, "word": word}
@@ -60,7 +62,7 @@ def sides_of(row):
 
 
 def workloads(runs):
-    """The five, or those of them that the runs have; and the machine."""
+    """The workloads that the runs have, in order of ROWS; and the machine."""
     found, machine = [], None
     for title, name in ROWS:
         for run in runs:
@@ -115,7 +117,7 @@ def label(name, side):
 
 
 def draw(found, machine, path, theme):
-    """One picture. Raises ImportError where there is no matplotlib."""
+    """Draws one picture. Raises ImportError where there is no matplotlib."""
     import matplotlib
     matplotlib.use("svg")
     from matplotlib import pyplot

@@ -2,9 +2,9 @@
 
 usage: results.py PAGE.md RUN.json... (what dnnl-dequant-bench --json wrote)
 
-Between the marks of figures all tables are put, between those of the chart the
-five workloads of chart.py. Beside a page that has the latter PAGE-light.svg and
-PAGE-dark.svg are drawn. That takes matplotlib.
+The marks of figures get all tables. The marks of the chart get the five
+workloads of chart.py as a table, and matplotlib draws them beside the page, as
+PAGE-light.svg and PAGE-dark.svg.
 """
 import json
 import os
@@ -265,7 +265,7 @@ def main(path, *json_paths):
 
 
 def charted(path, runs):
-    """Draws the chart beside the page; its figures as a table."""
+    """Draws the chart beside the page, and returns its figures as a table."""
     found, machine = chart.workloads(runs)
     if len(found) < len(chart.ROWS):
         missing = {name for _, name in chart.ROWS} - {

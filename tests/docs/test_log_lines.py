@@ -1,4 +1,4 @@
-"""The log lines that docs quote are those that the examples print.
+"""Compares the log lines that docs/ quotes with those that examples print.
 
 usage: test_log_lines.py DOCS EXAMPLES [unittest's arguments]
 
@@ -51,7 +51,7 @@ def flags_of_cpu():
 
 
 def environment(settings):
-    """The shell's, but for what changes a log."""
+    """The shell's environment without what changes a log, and the settings."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("ONEDNN_", "DNNL_"))}
     return {**kept, **dict(word.split("=", 1) for word in settings.split())}

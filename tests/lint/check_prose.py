@@ -1,5 +1,5 @@
-"""What users read: sentences that are short, links that lead somewhere, and
-code blocks that are true of the tree.
+"""Checks what users read: sentences are short, links lead somewhere, and code
+blocks are true of the tree.
 
 usage: check_prose.py ROOT
 """
@@ -31,7 +31,7 @@ def without_code(text):
 
 
 def paragraphs(text):
-    """(line, text) of what is neither code, table, heading nor HTML. A list's
+    """Yields (line, text) of all but code, tables, headings and HTML. A list's
     item is a paragraph of its own."""
     text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
     text = COMMENT.sub(lambda note: "\n" * note[0].count("\n"), text)
@@ -58,7 +58,8 @@ def long_sentences(path, text):
 
 
 def anchors(text):
-    """GitHub's: small letters, blanks are dashes, other marks vanish."""
+    """Yields the anchors that GitHub makes of headings: letters become small,
+    blanks become dashes, other marks vanish."""
     found = {}
     for title in HEADING.findall(without_code(text)):
         plain = LINK.sub(r"\1", title).replace("`", "").strip().lower()
@@ -69,7 +70,7 @@ def anchors(text):
 
 
 def broken_links(path, texts, paths):
-    """Links of a page that lead to no file or heading of the tree."""
+    """Yields the links of a page that lead to no file or heading."""
     page = CODE_SPAN.sub("", without_code(texts[path]))
     for target in [link[1] for link in LINK.findall(page)] + \
             IMAGE.findall(page):
@@ -86,7 +87,7 @@ def broken_links(path, texts, paths):
 
 
 def wrong_commands(path, text, dev_commands, presets):
-    """Commands of ./dev and presets of CMake that do not exist."""
+    """Yields commands of ./dev and presets of CMake that do not exist."""
     code = [block[1] for block in FENCE.findall(text) if block[0] == "sh"]
     code += CODE_SPAN.findall(FENCE.sub("", text))
     for piece in code:
@@ -99,7 +100,7 @@ def wrong_commands(path, text, dev_commands, presets):
 
 
 def foreign_code(path, text, examples):
-    """C++ that no example has."""
+    """Yields a complaint for C++ that no example has."""
     for language, code in FENCE.findall(text):
         if language == "cpp" and not any(code in example
                                          for example in examples):
