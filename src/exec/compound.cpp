@@ -4,8 +4,8 @@
 #include <memory>
 #include <new>
 
-#include "base/types.hpp"
 #include "base/text.hpp"
+#include "base/types.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/ports.hpp"
 #include "upstream/api.hpp"
