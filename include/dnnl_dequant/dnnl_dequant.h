@@ -59,7 +59,8 @@ typedef enum {
     /// ONNX QuantizeLinear; inputs x, y_scale, [y_zero_point], output y:
     ///     y = saturate(round(x / y_scale) + y_zero_point)
     /// The division is a true one in f32; ties round to even; a NaN quotient
-    /// gives the zero point. It follows that
+    /// gives the zero point, or NaN where y is a float. It follows, where y is
+    /// an integer, that
     /// - y_scale 0 gives the end of y's range that x's sign says, and for x = 0
     ///   the zero point
     /// - an infinite or NaN y_scale gives the zero point
