@@ -1,6 +1,10 @@
-"""Puts the figures of a run into a page, between its two marks.
+"""Puts the figures of a run into a page, between its marks.
 
 usage: results.py PAGE.md RUN.json... (what dnnl-dequant-bench --json wrote)
+
+The marks of figures get all tables. The marks of the chart get the five
+workloads of chart.py as a table, and matplotlib draws them beside the page, as
+PAGE-light.svg and PAGE-dark.svg.
 """
 import json
 import os
@@ -8,7 +12,10 @@ import re
 import statistics
 import sys
 
+import chart
+
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+CHART_BEGIN, CHART_END = "<!-- chart: begin -->", "<!-- chart: end -->"
 NEW_PAGE = f"# Results\n\n## Figures\n\n{BEGIN}\n{END}\n"
 
 
@@ -243,11 +250,34 @@ def main(path, *json_paths):
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        sys.exit(f"results.py: {path} lacks {BEGIN} or {END}")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    wanted = {(BEGIN, END): lambda: figures(runs),
+              (CHART_BEGIN, CHART_END): lambda: charted(path, runs)}
+    found = [marks for marks in wanted
+             if all(text.count(mark) == 1 for mark in marks)]
+    if not found:
+        sys.exit(f"results.py: {path} lacks {BEGIN} and {END}, or "
+                 f"{CHART_BEGIN} and {CHART_END}")
+    for begin, end in found:
+        before, after = text.split(begin)[0], text.split(end)[1]
+        text = f"{before}{begin}\n{wanted[begin, end]()}{end}{after}"
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n{figures(runs)}{END}{after}")
+        file.write(text)
+
+
+def charted(path, runs):
+    """Draws the chart beside the page, and returns its figures as a table."""
+    found, machine = chart.workloads(runs)
+    if len(found) < len(chart.ROWS):
+        missing = {name for _, name in chart.ROWS} - {
+            one["name"] for one in found}
+        sys.exit("results.py: no run has " + ", ".join(sorted(missing)))
+    try:
+        for theme in chart.COLOURS:
+            chart.draw(found, machine,
+                       f"{os.path.splitext(path)[0]}-{theme}.svg", theme)
+    except ImportError as error:
+        sys.exit(f"results.py: the chart needs matplotlib: {error}")
+    return chart.table(found, machine)
 
 
 if __name__ == "__main__":

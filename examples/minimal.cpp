@@ -1,5 +1,5 @@
-// The README's program: int4 weights in groups of 128, dequantized to f32
-// through oneDNN's own graph API. Nothing here knows of the plugin: link it in
+// Dequantizes int4 weights in groups of 128 to f32 through oneDNN's own graph
+// API; README shows a part of it. Nothing here knows of the plugin: link it in
 // front of oneDNN, or start the program with LD_PRELOAD=libdnnl_dequant.so.
 #include <cstdio>
 #include <vector>

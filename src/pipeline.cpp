@@ -43,6 +43,16 @@ void log_backend() {
     });
     log_done(
             [] { return "info,dequant_backend," + to_string(this_machine()); });
+    const auto get_version = upstream::api().dnnl_version;
+    const dnnl_version_t *version = get_version ? get_version() : nullptr;
+    if (version && is_newer_than_known(version->major, version->minor))
+        log_done([version] {
+            return text("info,dequant_backend,oneDNN ", version->major, ".",
+                    version->minor, " is newer than ", newest_known_major, ".",
+                    newest_known_minor,
+                    ": its types, ops and attributes may have values of the "
+                    "plugin's");
+        });
 }
 
 // The kernel for the given shapes, from the cache where it can.

@@ -5,12 +5,18 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 TOOL = os.path.abspath(sys.argv.pop(1))
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "..", "results.py")
 FAKE = os.path.join(HERE, "fake_peer.py")
 GRAPH = os.path.join(HERE, "..", "graphs", "chain-s8-multiply-add.json")
+sys.path.insert(0, os.path.join(HERE, ".."))
+import chart  # noqa: E402
+
+# The Python that has matplotlib, where the build was told of one.
+CHART_PYTHON = os.environ.get("DNNL_DEQUANT_CHART_PYTHON") or sys.executable
 MARKED = """before
 <!-- figures: begin -->
 old
@@ -33,12 +39,12 @@ class Results(unittest.TestCase):
                        stdout=subprocess.DEVNULL, timeout=120)
         return path
 
-    def renewed(self, text, *runs):
+    def renewed(self, text, *runs, python=sys.executable):
         if text is not None:
             with open(self.page, "w", encoding="utf-8") as file:
                 file.write(text)
         done = subprocess.run(
-            [sys.executable, RESULTS, self.page, *runs], timeout=60,
+            [python, RESULTS, self.page, *runs], timeout=60,
             stderr=subprocess.PIPE, universal_newlines=True)
         with open(self.page, encoding="utf-8") as file:
             return done, file.read()
@@ -93,6 +99,83 @@ class Results(unittest.TestCase):
         done, text = self.renewed("mine\n", run)
         self.assertEqual((done.returncode, text), (1, "mine\n"))
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def charted_run(self):
+        return self.measured(
+            "chart", "peers", "--all", "--threads", "1", "--budget", "0.01",
+            "--python", sys.executable, "--peer-script", FAKE, "--filter",
+            chart.row_filter())
+
+    def test_chart(self):
+        if subprocess.run([CHART_PYTHON, "-c", "import matplotlib"],
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest(f"{CHART_PYTHON} has no matplotlib")
+        marked = MARKED.replace("figures:", "chart:")
+        run = self.charted_run()
+        done, text = self.renewed(marked, run, python=CHART_PYTHON)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(text.startswith("before\n<!--"))
+        self.assertTrue(text.endswith("-->\nafter\n"))
+        self.assertNotIn("old", text)
+        self.assertRegex(text, r"one thread, oneDNN \S+, plugin \S+, 20\d\d-")
+        for title, _ in chart.ROWS:
+            line = next(line for line in text.splitlines()
+                        if title.replace("\n", ", ") in line)
+            self.assertRegex(line, r"ms \([0-9.]+\) \| `\w+` \|$")
+        pictures = []
+        for theme in ("light", "dark"):
+            with open(f"{self.page[:-3]}-{theme}.svg", encoding="utf-8") as file:
+                pictures.append(file.read())
+            words = " ".join(xml.etree.ElementTree.fromstring(
+                pictures[-1]).itertext())
+            for word in ("stock oneDNN", "refused", "plugin", "byte-moving",
+                         "one thread"):
+                self.assertIn(word, words)
+        self.assertNotEqual(*pictures)
+        self.assertEqual(
+            self.renewed(text, run, python=CHART_PYTHON)[1], text)
+
+    def test_chart_of_too_few_rows(self):
+        run = self.measured("replay", "replay", "--budget", "0.01", GRAPH)
+        marked = MARKED.replace("figures:", "chart:")
+        done, text = self.renewed(marked, run)
+        self.assertEqual((done.returncode, text), (1, marked))
+        self.assertIn("no run has Attention/", done.stderr)
+
+
+class Chart(unittest.TestCase):
+    """What is drawn of a row, without a run."""
+
+    ROW = {"name": chart.ROWS[0][1],
+           "limit": {"best": "read", "read": {"median": 2.0}},
+           "ratio": {"median": 1.5},
+           "plugin": {"kernel": "ours", "seconds": {"median": 3.0}}}
+
+    def sides(self, **others):
+        return chart.sides_of({**self.ROW, **others})
+
+    def test_the_best_peer_is_the_fastest(self):
+        def peer(time):
+            return {"seconds": {"median": time}, "ratio": {"median": time / 2}}
+        best = self.sides(peers={"ggml": peer(9.0), "ONNX Runtime": peer(5.0),
+                                 "oneDNN dense": peer(1.0)})[1]
+        self.assertEqual((best["word"], best["over"]), ("ONNX Runtime", 2.5))
+        none = self.sides(peers={"ggml": {"refused": "no such type"}})[1]
+        self.assertEqual((none["word"], none["seconds"]), ("none", None))
+
+    def test_stock(self):
+        self.assertEqual(self.sides(stock={"refused": "why"})[0]["word"],
+                         "refused")
+        stock = self.sides(stock={"seconds": {"median": 8.0},
+                                  "estimated": True})[0]
+        self.assertEqual((stock["over"], stock["word"]), (4.0, "estimated"))
+
+    def test_rows_that_did_not_run_are_left_out(self):
+        failed = {**self.ROW, "plugin": {"refused": "why"}}
+        self.assertEqual(chart.workloads([{"rows": [failed]}])[0], [])
+        found, machine = chart.workloads(
+            [{"rows": [self.ROW], "machine": "m"}])
+        self.assertEqual((len(found), machine), (1, "m"))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 # Sourced by ./dev. One virtual environment of the project's, from PyPI.
 # setup_onnx: the `onnx` package for ONNX's own test data, the newest that still
 # ships the files. setup_peers: ONNX Runtime and ggml too, for the benchmark, and
-# XNNPACK from elsewhere.
+# XNNPACK from elsewhere. setup_chart: matplotlib, which draws the chart.
 
 onnx_version=1.21.0
 onnxruntime_version=1.31.1
+matplotlib_version=3.11.2
 # Has libggml-base.so beside its own. Debian 13 has no ggml, and unstable's needs
 # unstable's libc.
 ggml_package=pywhispercpp==1.5.1
@@ -45,6 +46,19 @@ setup_peers() {
             say "onnxruntime could not be fetched (build/onnxruntime.log)"
     fi
     setup_ggml
+}
+
+# What draws says so itself where matplotlib is not to be had.
+setup_chart() {
+    setup_onnx
+    [ -n "$onnx_python" ] || return 0
+    if ! "$onnx_python" -c 'import matplotlib' 2>/dev/null; then
+        say "fetching matplotlib $matplotlib_version to draw the chart"
+        "$onnx_environment/bin/pip" install -q \
+            "matplotlib==$matplotlib_version" >build/matplotlib.log 2>&1 \
+            </dev/null ||
+            say "matplotlib could not be fetched (build/matplotlib.log)"
+    fi
 }
 
 # The machine's own ggml goes first.

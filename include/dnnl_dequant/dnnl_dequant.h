@@ -59,7 +59,8 @@ typedef enum {
     /// ONNX QuantizeLinear; inputs x, y_scale, [y_zero_point], output y:
     ///     y = saturate(round(x / y_scale) + y_zero_point)
     /// The division is a true one in f32; ties round to even; a NaN quotient
-    /// gives the zero point. It follows that
+    /// gives the zero point, or NaN where y is a float. It follows, where y is
+    /// an integer, that
     /// - y_scale 0 gives the end of y's range that x's sign says, and for x = 0
     ///   the zero point
     /// - an infinite or NaN y_scale gives the zero point
@@ -118,11 +119,26 @@ DNNL_DEQUANT_API int dnnl_dequant_enabled(void);
 /// @param compiled_partition The handle to ask.
 /// @param name Output: the kernel's name, for example
 ///     "jit_dequantize_avx512_core", or "" for a partition of oneDNN's own.
-///     Owned by the compiled partition; valid as long as that is.
+///     A partition that runs several kernels one after the other, such as a
+///     gated MLP, gives all names, separated by ';'; "onednn" stands for a part
+///     that oneDNN runs. Owned by the compiled partition; valid as long as that
+///     is.
 /// @returns #dnnl_success, or #dnnl_invalid_arguments for a null pointer.
 DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_impl_info(
         const_dnnl_graph_compiled_partition_t compiled_partition,
         const char **name);
+
+/// Tells why the compiled partition runs no kernel that the plugin prefers to
+/// the one of dnnl_dequant_impl_info().
+/// @param compiled_partition The handle to ask.
+/// @param reasons Output: a line for each kernel that was tried before, for
+///     example "jit_dequantize_avx512_core: its instructions are not
+///     available"; "" where the first was taken, and for a partition of
+///     oneDNN's own. Owned by the compiled partition; valid as long as that is.
+/// @returns #dnnl_success, or #dnnl_invalid_arguments for a null pointer.
+DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_not_taken(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        const char **reasons);
 
 /// A way to run tasks at the same time that the caller has already, for example
 /// the thread pool of a framework.

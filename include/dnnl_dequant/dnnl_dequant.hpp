@@ -75,6 +75,19 @@ inline std::string impl_info(
     return std::string(name);
 }
 
+/// Why `compiled_partition` runs no kernel that the plugin prefers to
+/// impl_info()'s, a line each; empty for a partition of oneDNN's own and for an
+/// empty handle.
+inline std::string not_taken(
+        const dnnl::graph::compiled_partition &compiled_partition) {
+    const char *reasons = "";
+    const auto handle = compiled_partition.get(true);
+    if (handle == nullptr
+            || dnnl_dequant_not_taken(handle, &reasons) != dnnl_success)
+        return std::string();
+    return std::string(reasons);
+}
+
 /// Runs what the calling thread compiles and executes by the caller's own
 /// threads, as long as the scope lives; what was set before comes back then.
 /// See dnnl_dequant_set_parallel_for(). Scopes nest, and belong to the thread

@@ -89,6 +89,17 @@ dnnl_status_t dnnl_dequant_get_parallel_for(
     return dnnl_success;
 }
 
+dnnl_status_t dnnl_dequant_not_taken(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        const char **reasons) {
+    if (compiled_partition == nullptr || reasons == nullptr)
+        return dnnl_invalid_arguments;
+    *reasons = is_ours(compiled_partition)
+                       ? as_compiled(compiled_partition)->not_taken()
+                       : "";
+    return dnnl_success;
+}
+
 const char *dnnl_dequant_policy(void) {
     return this_machine().policy.name;
 }

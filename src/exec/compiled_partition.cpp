@@ -60,6 +60,11 @@ const char *compiled_partition_t::kernel() const {
     return executable ? executable->lowered().implementation.name.c_str() : "";
 }
 
+const char *compiled_partition_t::not_taken() const {
+    if (compound) return compound->not_taken.c_str();
+    return executable ? executable->lowered().not_taken.c_str() : "";
+}
+
 std::shared_ptr<dnnl_graph_compiled_partition> compile_upstream(
         dnnl_graph_partition &partition,
         const std::vector<logical_tensor_t> &inputs,

@@ -34,6 +34,9 @@ struct compiled_partition_t {
     /// The name of the kernel, or of those of all parts; empty for what oneDNN
     /// runs.
     const char *kernel() const;
+
+    /// Why implementations before those were not taken: a line each.
+    const char *not_taken() const;
 };
 
 /// oneDNN's compiled partition for a partition of ours that we refuse to

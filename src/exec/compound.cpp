@@ -4,8 +4,8 @@
 #include <memory>
 #include <new>
 
-#include "base/types.hpp"
 #include "base/text.hpp"
+#include "base/types.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/ports.hpp"
 #include "upstream/api.hpp"
@@ -191,6 +191,7 @@ result_t compile_parts(const partition_t &partition, const tensors_t &inputs,
         }
         made->kernels += text(p > 0 ? ";" : "",
                 compiled.upstream ? "onednn" : compiled.kernel());
+        made->not_taken += compiled.not_taken();
     }
     placement.finish();
     find_inplace_ports(*made, partition);

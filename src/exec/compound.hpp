@@ -25,7 +25,8 @@ struct compound_t {
     size_t bytes = 0; // scratch memory
     std::vector<logical_tensor_t> ports;
     std::vector<dnnl_graph_inplace_pair_t> inplace;
-    std::string kernels; // of the parts, separated by ';'
+    std::string kernels;   // of the parts, separated by ';'
+    std::string not_taken; // of the parts
 };
 
 /// Fills a part for the given shapes.

@@ -46,7 +46,9 @@ public:
 #endif
 };
 
-thread_local dnnl_dequant_parallel_for_t parallel_for {};
+// Initial-exec: reached without asking the loader for memory.
+[[gnu::tls_model("initial-exec")]] thread_local dnnl_dequant_parallel_for_t
+        parallel_for {};
 
 // oneDNN's primitives have threads of OpenMP. While the caller's threads are
 // used they get none besides the one that calls.

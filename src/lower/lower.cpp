@@ -8,6 +8,7 @@
 #include "lower/attention.hpp"
 #include "lower/dynamic_quantize.hpp"
 #include "lower/matmul.hpp"
+#include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
 #include "lower/spelled_quantize.hpp"
 #include "patterns/patterns.hpp"
@@ -115,6 +116,7 @@ result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &outputs, isa_t isa, int threads,
         bool keeps_constants, lowered_t &lowered) {
     lowered = lowered_t();
+    const not_taken_scope_t scope(lowered.not_taken);
     result_t result = resolve_ports(partition, inputs, outputs, lowered);
     if (result.ok() && is_range_quantize(partition.ops.front()))
         return lower_dynamic_quantize(partition, isa, lowered);

@@ -48,6 +48,9 @@ struct lowered_t {
     /// Inputs, each with the output that may take its place.
     std::vector<dnnl_graph_inplace_pair_t> inplace;
     implementation_t implementation;
+    /// Why implementations that are tried before this one were not taken: a
+    /// line each, "name: reason".
+    std::string not_taken;
 };
 
 /// Lowers a partition.

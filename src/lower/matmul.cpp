@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/matmul_src.hpp"
+#include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
 #include "lower/product_ways.hpp"
 
@@ -72,8 +73,7 @@ private:
         for (const product_way_t way : ways) {
             made = way(cut_, multiplier);
             if (made.is_final()) break;
-            if (!made.reason.empty())
-                log_refusal(log_dispatch, "implementation", made.reason);
+            if (!made.reason.empty()) log_not_taken_sentence(made.reason);
         }
         return made;
     }

@@ -8,9 +8,27 @@
 
 namespace dnnl_dequant {
 
+/// Says why an implementation is not taken: to the log, and to the scope that
+/// the thread is in.
+/// @param sentence Begins with the implementation's name.
+void log_not_taken_sentence(const std::string &sentence);
+
 inline void log_not_taken(const std::string &name, const std::string &reason) {
-    log_refusal(log_dispatch, "implementation", name + ": " + reason);
+    log_not_taken_sentence(name + ": " + reason);
 }
+
+/// While it lives, what this thread says by log_not_taken() is appended to a
+/// text too, a line each.
+class not_taken_scope_t {
+public:
+    explicit not_taken_scope_t(std::string &text);
+    ~not_taken_scope_t();
+    not_taken_scope_t(const not_taken_scope_t &) = delete;
+    not_taken_scope_t &operator=(const not_taken_scope_t &) = delete;
+
+private:
+    std::string *const outer_;
+};
 
 /// Of the making of an implementation that others can stand in for.
 /// @returns `made` where it is final; else success, and the log says why the

@@ -55,6 +55,14 @@ static_assert(
                 && int(dnnl_dequant_data_type_f4_e2m1) == int(dnnl_f4_e2m1),
         "oneDNN has a data type with the value of one of ours");
 
+/// The newest oneDNN whose header and library the plugin was held against.
+constexpr int newest_known_major = 3, newest_known_minor = 13;
+
+constexpr bool is_newer_than_known(int major, int minor) {
+    return major > newest_known_major
+           || (major == newest_known_major && minor > newest_known_minor);
+}
+
 inline dnnl_status_t to_c(status_t status) {
     return static_cast<dnnl_status_t>(status);
 }

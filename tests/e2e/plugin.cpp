@@ -29,6 +29,10 @@ std::string kernel_of(const dnnl::graph::compiled_partition &compiled) {
     return dnnl_dequant::impl_info(compiled);
 }
 
+std::string not_taken_of(const dnnl::graph::compiled_partition &compiled) {
+    return dnnl_dequant::not_taken(compiled);
+}
+
 std::string plugin_version() {
     return dnnl_dequant::version();
 }
@@ -54,14 +58,26 @@ bool plugin_enabled() {
     return function<int()>("dnnl_dequant_enabled")() != 0;
 }
 
-std::string kernel_of(const dnnl::graph::compiled_partition &compiled) {
-    using impl_info_t = dnnl_status_t(
+namespace {
+
+std::string text_of(
+        const char *question, const dnnl::graph::compiled_partition &compiled) {
+    using question_t = dnnl_status_t(
             const_dnnl_graph_compiled_partition_t, const char **);
-    const char *name = "";
-    const auto status = function<impl_info_t>("dnnl_dequant_impl_info")(
-            compiled.get(), &name);
-    if (status != dnnl_success) throw std::runtime_error("no impl_info");
-    return name;
+    const char *text = "";
+    const auto status = function<question_t>(question)(compiled.get(), &text);
+    if (status != dnnl_success) throw std::runtime_error(question);
+    return text;
+}
+
+} // namespace
+
+std::string kernel_of(const dnnl::graph::compiled_partition &compiled) {
+    return text_of("dnnl_dequant_impl_info", compiled);
+}
+
+std::string not_taken_of(const dnnl::graph::compiled_partition &compiled) {
+    return text_of("dnnl_dequant_not_taken", compiled);
 }
 
 std::string plugin_version() {

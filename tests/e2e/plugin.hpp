@@ -17,6 +17,7 @@ bool plugin_present();
 void set_plugin_enabled(bool enabled);
 bool plugin_enabled();
 std::string kernel_of(const dnnl::graph::compiled_partition &compiled);
+std::string not_taken_of(const dnnl::graph::compiled_partition &compiled);
 std::string plugin_version();
 
 } // namespace e2e

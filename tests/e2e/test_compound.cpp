@@ -166,6 +166,17 @@ std::vector<char> result_of(const chain_graph_t &g) {
     return {data, data + values.back().size()};
 }
 
+TEST(compound, says_of_every_part_why_other_kernels_are_not_taken) {
+    const chain_graph_t g = graph_of({t::f32, t::f32, gate_t::relu, 40});
+    const std::string reasons = not_taken_of(compiled_of(g, compound_of(g)));
+    size_t count = 0;
+    for (size_t at = reasons.find("jit_matmul_few_rows");
+            at != std::string::npos;
+            at = reasons.find("jit_matmul_few_rows", at + 1))
+        ++count;
+    EXPECT_GE(count, 3u) << reasons;
+}
+
 TEST(compound, infers_the_shapes_between_its_parts) {
     chain_graph_t g = graph_of({t::f32, t::f32, gate_t::gelu, 5});
     const auto expected = result_of(g);

@@ -11,6 +11,7 @@
 #include <dnnl_dequant/dnnl_dequant.h>
 
 #include "e2e/dequantize_graph.hpp"
+#include "e2e/matmul_graph.hpp"
 
 namespace dnnl_dequant {
 namespace e2e {
@@ -110,7 +111,36 @@ TEST(plugin, names_no_kernel_for_partitions_that_are_not_its_own) {
     const logical_tensor out(1, logical_tensor::data_type::f32, dims,
             logical_tensor::layout_type::strided);
     const auto relu = partition_of(op(0, op::kind::ReLU, {in}, {out}, "relu"));
-    EXPECT_EQ(kernel_of(relu.compile({in}, {out}, cpu_engine())), "");
+    const auto compiled = relu.compile({in}, {out}, cpu_engine());
+    EXPECT_EQ(kernel_of(compiled), "");
+    EXPECT_EQ(not_taken_of(compiled), "");
+}
+
+// Too many rows for the one, whatever the ISA, so another multiplies.
+TEST(plugin, says_why_kernels_it_prefers_are_not_taken) {
+    matmul_case_t c;
+    c.src = {40, 64};
+    c.weights = {64, 96};
+    const chain_graph_t g = graph_of(c);
+    graph built(dnnl::engine::kind::cpu);
+    build(g, built);
+    const partition p = built.get_partitions().at(0);
+    const auto as_they_lie = [&g](std::vector<logical_tensor> ports) {
+        for (logical_tensor &port : ports)
+            port = strided(port.get_id(), g.tensors[port.get_id()]);
+        return ports;
+    };
+    const auto compiled = p.compile(as_they_lie(p.get_input_ports()),
+            as_they_lie(p.get_output_ports()), cpu_engine());
+    const std::string reasons = not_taken_of(compiled);
+    EXPECT_NE(reasons.find("jit_matmul_few_rows"), std::string::npos)
+            << reasons;
+    ASSERT_FALSE(reasons.empty());
+    EXPECT_EQ(reasons.back(), '\n');
+    // From the cache they are the same.
+    EXPECT_EQ(not_taken_of(p.compile(as_they_lie(p.get_input_ports()),
+                      as_they_lie(p.get_output_ports()), cpu_engine())),
+            reasons);
 }
 
 TEST(plugin, keeps_its_kernel_while_partition_and_graph_are_gone) {

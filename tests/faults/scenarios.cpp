@@ -159,7 +159,7 @@ scenario_t compound() {
             {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                     0x15, 0x4a, 0, 0xb0, 0x8b, 0x4a, 0, 0x80, 0x5f, 0x49}};
     // It makes some six thousand requests.
-    scenario.step = 17;
+    scenario.step = 43;
     return scenario;
 }
 

@@ -8,6 +8,7 @@ import check_format
 import check_layers
 import check_library
 import check_machines
+import check_prose
 import check_sizes
 import check_text
 import lint
@@ -85,6 +86,77 @@ class TextTest(unittest.TestCase):
         self.assertTrue(check_text.folders_without_readme({"src/a/b.cpp"}))
         self.assertFalse(check_text.folders_without_readme(
             {"src/a/b.cpp", "src/a/README.md"}))
+
+
+class ProseTest(unittest.TestCase):
+    TEXTS = {"README.md": "# A b's `c`\n# A b's `c`\n[x](docs/p.md#two)\n",
+             "docs/p.md": "## Two\n[y](../README.md#a-bs-c-1) [z](#two)\n"}
+
+    def long(self, text):
+        return list(check_prose.long_sentences("README.md", text))
+
+    def links(self, text):
+        texts = {**self.TEXTS, "docs/q.md": text}
+        return list(check_prose.broken_links(
+            "docs/q.md", texts, {*texts, "dev", "src/a.cpp"}))
+
+    def test_sentences(self):
+        self.assertFalse(self.long("word " * 30 + "\n"))
+        self.assertTrue(self.long("word " * 31 + "\n"))
+        self.assertTrue(self.long(("word " * 8 + "\n") * 4))
+        self.assertTrue(self.long("- " + "word " * 31 + "\n"))
+
+    def test_where_sentences_end(self):
+        for end in (". ", "! ", ".) ", "?* ", ".\n", "\n\n", "\n- "):
+            self.assertFalse(self.long(("word " * 20 + "word" + end) * 2), end)
+        self.assertTrue(self.long(("word " * 20 + "e.g. ") * 2))
+
+    def test_code_and_tables_are_no_sentences(self):
+        long = "word " * 40
+        for text in (f"| {long}|\n", f"```sh\n{long}\n```\n", f"# {long}\n",
+                     f"<!-- {long} -->\n", "`" + long + "`\n"):
+            self.assertFalse(self.long(text), text)
+
+    def test_links(self):
+        self.assertFalse(self.links(
+            "[a](../README.md#a-bs-c) [b](p.md) [c](../src) [d](../dev)\n"
+            "[e](https://example.com) `[f](g.md)` <img src=\"../dev\">\n"))
+        for wrong in ("[a](r.md)", "[a](p.md#three)", "[a](#two)",
+                      "<img src=\"a.svg\">", "[a](../src/b.cpp)"):
+            self.assertEqual(len(self.links(wrong + "\n")), 1, wrong)
+        for path in self.TEXTS:
+            self.assertFalse(list(check_prose.broken_links(
+                path, self.TEXTS, set(self.TEXTS))))
+
+    def test_commands(self):
+        dev = "usage() {\n<<'END'\nusage: x\n\n  demo     a\n  test b\nEND\n"
+        commands = check_prose.commands_of(dev)
+        self.assertEqual(commands, {"demo", "test"})
+
+        def wrong(text):
+            return list(check_prose.wrong_commands(
+                "README.md", text, commands, {"release"}))
+        self.assertFalse(wrong("```sh\n./dev demo # a\n```\n`./dev test -R x`"))
+        self.assertFalse(wrong("`cmake --preset release` ./dev dance\n"))
+        for text in ("```sh\n./dev dance\n```\n", "`./dev dance`",
+                     "`cmake --preset best`"):
+            self.assertEqual(len(wrong(text)), 1, text)
+
+    def test_cpp_is_an_examples(self):
+        def wrong(code):
+            return list(check_prose.foreign_code(
+                "README.md", f"```cpp\n{code}\n```\n", ["a;\nb;\nc;\n"]))
+        self.assertFalse(wrong("b;\nc;"))
+        self.assertTrue(wrong("a;\nc;"))
+
+    def test_packages(self):
+        def wrong(names):
+            return list(check_prose.wrong_packages(
+                f"The demo needs two: {names}.\n",
+                "a=b\nlibrary_packages='g++ cmake'\n"))
+        self.assertFalse(wrong("`cmake` and `g++`"))
+        self.assertTrue(wrong("`cmake`"))
+        self.assertTrue(wrong("`cmake`, `g++` and `chromium`"))
 
 
 class SizesTest(unittest.TestCase):

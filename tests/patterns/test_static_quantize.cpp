@@ -35,6 +35,16 @@ TEST(pattern_static_quantize, by_itself_stays_onednn_s) {
     EXPECT_EQ(g.partitions(), parts_t {"0"});
 }
 
+// oneDNN makes one partition of these, in integers. Ours would be no faster.
+TEST(pattern_static_quantize, leaves_to_onednn_what_it_fuses_whole) {
+    pattern_graph_t g;
+    const size_t value
+            = g.op(dnnl_graph_op_dequantize, {g.tensor(t::u8, {4, 6})}, t::f32,
+                    {4, 6}, attributes({0.25f}, {1}));
+    quantize(g, g.reorder(value), t::u8, {0.5f}, {3});
+    EXPECT_EQ(g.partitions(), parts_t {"0 1 2"});
+}
+
 TEST(pattern_static_quantize, ends_a_chain) {
     pattern_graph_t g;
     quantize(g, g.dequantized({4, 6}), t::s8, {0.5f}, {3});
