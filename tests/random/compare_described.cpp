@@ -40,7 +40,7 @@ std::vector<traced_port_t> each_once(const std::vector<traced_port_t> &ports) {
     return found;
 }
 
-// Which is the least, which the next.
+// Returns the places of the ids in rising order of the ids.
 std::vector<size_t> order_of(const std::vector<size_t> &ids) {
     std::vector<size_t> order(ids.size());
     std::iota(order.begin(), order.end(), size_t {0});
