@@ -39,12 +39,14 @@ public:
     }
 
 private:
+    // The status is oneDNN's own for its ops.
     result_t wrong(const std::string &expected) const {
         return refuse(op_,
                 text(input_name(op_, index_), " (id ", tensor_.id,
                         ") has shape ", shape_string(tensor_), "; expected ",
                         expected),
-                status_t::invalid_shape);
+                is_linear(op_) ? status_t::invalid_shape
+                               : status_t::invalid_arguments);
     }
 
     result_t place_groups(const dims_t &groups, chain_t::view_t &view) const {

@@ -60,7 +60,8 @@ struct lowered_t {
 /// @param threads What it will run on, most likely.
 /// @param keeps_constants What is made of constant tensors may be kept from
 ///     one execution to the next.
-/// @returns invalid_arguments where a port is missing or its layout unknown,
+/// @returns invalid_arguments where a port is missing or its layout unknown, or
+///     where an op of oneDNN's has another number of scales or zero points;
 ///     invalid_data_type, invalid_shape or invalid_graph_op where they do not
 ///     fit the partition or each other, unimplemented for what only oneDNN
 ///     can serve (opaque layouts); always with a sentence.
