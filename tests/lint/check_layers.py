@@ -40,6 +40,8 @@ def room_of(path):
     parts = path.split("/")
     if parts[0] == "patterns":
         return "patterns"
+    if parts[0] == "clients":
+        return "clients" if path.endswith(lint.CPP) else None
     if parts[0] != "src" or not path.endswith(lint.CPP):
         return None
     return parts[1].split(".")[0]
