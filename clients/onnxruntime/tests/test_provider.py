@@ -30,6 +30,13 @@ def product_model(k=64, n=32, dims=None):
     return model.build(), q * scale.astype(np.float64)
 
 
+def onednn():
+    """The oneDNN that the provider has loaded."""
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        return next(line.split()[-1] for line in file
+                    if "/libdnnl.so" in line)
+
+
 def activation(*shape):
     return RNG.standard_normal(shape).astype(np.float32)
 
@@ -106,6 +113,42 @@ class Options(support.ProviderTest):
             "    assert support.MINOR < 24 or not mapped()\n").format(
                 folder=os.path.dirname(os.path.abspath(__file__)))
         subprocess.run([sys.executable, "-c", program], check=True)
+
+
+    def capacity(self, environment):
+        """Of oneDNN's constant tensor cache, before, during and after."""
+        program = (
+            "import sys; sys.path.insert(0, {folder!r})\n"
+            "import ctypes, support, test_provider as t\n"
+            "def capacity():\n"
+            "    size = ctypes.c_size_t(0)\n"
+            "    get = ctypes.CDLL(t.onednn()).\\\n"
+            "        dnnl_graph_get_constant_tensor_cache_capacity\n"
+            "    get(1, ctypes.byref(size))\n"
+            "    return size.value\n"
+            "support.register()\n"
+            "found = [capacity()]\n"
+            "one, two = [support.session(t.product_model()[0])"
+            " for _ in range(2)]\n"
+            "del one\n"
+            "found.append(capacity())\n"
+            "del two\n"
+            "print(*found, capacity())\n").format(
+                folder=os.path.dirname(os.path.abspath(__file__)))
+        run = subprocess.run([sys.executable, "-c", program], check=True,
+                             capture_output=True, text=True,
+                             env={**os.environ, **environment})
+        return [int(word) for word in run.stdout.split()]
+
+    def test_constant_cache(self):
+        """It has room while a provider lives, unless the user said how
+        much."""
+        before, during, after = self.capacity({})
+        self.assertEqual([0, 0], [before, after])
+        self.assertGreater(during, 1 << 10)
+        name = "ONEDNN_GRAPH_CONSTANT_TENSOR_CACHE_CAPACITY"
+        for size in (0, 64):
+            self.assertEqual([size] * 3, self.capacity({name: f"cpu:{size}"}))
 
 
 class Runs(support.ProviderTest):
