@@ -11,8 +11,11 @@ namespace {
 // process where there is none.
 [[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
 
-// Upstream's SONAME and the one Debian gives it.
-constexpr const char *sonames[] = {"libdnnl.so.3", "libdnnl.so.3.6"};
+// The SONAME of the copy that the Python package brings, upstream's, and the
+// one Debian gives it. The package's stands first: its library calls that copy,
+// whichever others are in the process.
+constexpr const char *sonames[]
+        = {"libdnnl-dnnl_dequant.so.3", "libdnnl.so.3", "libdnnl.so.3.6"};
 
 // A handle on the oneDNN that is in the process already, or null. It is never
 // closed: the functions found through it must stay.

@@ -1,4 +1,4 @@
-"""Rooms include only what cmake/layers.txt lets them.
+"""Rooms include only what cmake/layers.txt lets them, clients no room.
 
 usage: check_layers.py ROOT
 """
@@ -6,6 +6,8 @@ import re
 import sys
 
 import lint
+
+CLIENTS = ("python/", "clients/")
 
 
 class Layers:
@@ -40,8 +42,6 @@ def room_of(path):
     parts = path.split("/")
     if parts[0] == "patterns":
         return "patterns"
-    if parts[0] == "clients":
-        return "clients" if path.endswith(lint.CPP) else None
     if parts[0] != "src" or not path.endswith(lint.CPP):
         return None
     return parts[1].split(".")[0]
@@ -66,12 +66,24 @@ def check_file(path, text, layers):
     return complaints
 
 
+def check_client(path, text, layers):
+    """A user of the public headers names no room."""
+    return [f"{path}:{number}: a client may not include {room}"
+            for number, line in enumerate(text.splitlines(), 1)
+            for room in re.findall(r'^\s*#\s*include\s*"[./]*(?:src/)?(\w+)/',
+                                   line)
+            if room in layers.level]
+
+
 def check(root):
     layers = Layers(lint.read(root, "cmake/layers.txt"))
-    files = [path for path in lint.project_files(root, lint.CPP)
-             if room_of(path)]
-    return [complaint for path in files for complaint
-            in check_file(path, lint.read(root, path), layers)], len(files)
+    complaints, count = [], 0
+    for path in lint.project_files(root, lint.CPP):
+        one = check_client if path.startswith(CLIENTS) else check_file
+        if one is check_client or room_of(path):
+            complaints += one(path, lint.read(root, path), layers)
+            count += 1
+    return complaints, count
 
 
 if __name__ == "__main__":

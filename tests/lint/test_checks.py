@@ -45,6 +45,16 @@ class LayersTest(unittest.TestCase):
     def test_a_room_must_be_known(self):
         self.assertTrue(self.complaints("src/attic/a.cpp", ""))
 
+    def test_clients_include_no_room(self):
+        layers = check_layers.Layers(LAYERS)
+        for name in ('"graph/g.hpp"', '"../src/base/b.hpp"'):
+            self.assertTrue(check_layers.check_client(
+                "python/src/a.cpp", f"#include {name}\n", layers), name)
+        for name in ('"program.hpp"', "<vector>",
+                     '"dnnl_dequant/dnnl_dequant.hpp"'):
+            self.assertFalse(check_layers.check_client(
+                "python/src/a.cpp", f"#include {name}\n", layers), name)
+
     def test_a_rule_must_be_known(self):
         with self.assertRaises(ValueError):
             check_layers.Layers("levels base\n")
