@@ -8,6 +8,7 @@
 #include "report.hpp"
 #include "run_options.hpp"
 #include "shapes_set.hpp"
+#include "slower.hpp"
 
 namespace dnnl_dequant {
 namespace bench {
@@ -29,6 +30,18 @@ measure_options_t measuring(const kernels_options_t &options) {
     // CPU time is for comparing two runs, which takes more samples.
     if (options.quick && !options.cpu_time) measure.min_rounds = 5;
     return measure;
+}
+
+// Where a kernel of ours ran; what is oneDNN's own is as fast as itself.
+slower_list_t slower_of(const std::vector<row_t> &rows,
+        const std::vector<latency_t> &latencies) {
+    slower_list_t slower;
+    for (const auto &row : rows)
+        if (!row.ours.kernel.empty())
+            slower.compare(row.c.name(), row.ours.time, row.stock.time);
+    for (const auto &latency : latencies)
+        slower.compare(latency.name, latency.ours, latency.stock);
+    return slower;
 }
 
 int run_kernels(const kernels_options_t &options) {
@@ -65,6 +78,11 @@ int run_kernels(const kernels_options_t &options) {
     printer.print_latencies(latencies);
     if (!rows.empty()) printer.print_summary(rows);
     json_t document = document_of("kernels", machine, rows, latencies);
+    if (options.stock) {
+        const auto slower = slower_of(rows, latencies);
+        std::printf("\n%s", slower.text().c_str());
+        document["slower_than_stock"] = slower.json();
+    }
     add_rows(document, attention_rows);
     write_files(options, document);
     return all_right(rows) && all_right(attention_rows) ? 0 : 1;

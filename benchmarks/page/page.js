@@ -64,6 +64,19 @@ function rowsTable(rows) {
           columns, rows);
 }
 
+function slowerTable(claims) {
+    const node = section('Slower than stock', 'Claims of which three quarters ' +
+        'of the runs took longer than three quarters of stock oneDNN\'s.');
+    node.dataset.chart = 'slower';
+    if (claims.length === 0) return add(node, 'p', {}, 'None.');
+    table(node, [
+        {title: 'row', value: claim => claim.name, kind: 'name'},
+        {title: 'plugin', value: claim => claim.plugin, text: seconds},
+        {title: 'stock', value: claim => claim.stock, text: seconds},
+        {title: 'ratio', value: claim => claim.ratio,
+         text: ratio => ratio.toFixed(2)}], claims);
+}
+
 function callsTable(rows) {
     const lines = rows.flatMap(row => ['plugin', 'stock'].map(
         side => ({call: row.name, side, ...row[side]})));
@@ -128,8 +141,9 @@ function rowsPage(rows) {
         entries.push([median(ratios).toFixed(2), 'median time over the limit']);
     if (gains.length) {
         entries.push([times(median(gains)), 'median gain over stock oneDNN']);
-        entries.push([digits(gains.filter(gain => gain < 0.95).length),
-                      'rows slower than stock']);
+        const slower = figures.slower_than_stock
+            || gains.filter(gain => gain < 0.95);
+        entries.push([digits(slower.length), 'rows slower than stock']);
     }
     tiles(entries);
     rooflineChart(rows.filter(row => limitOf(row) > 0 && waitsForMemory(row)));
@@ -142,6 +156,7 @@ function rowsPage(rows) {
             return peer && peer.seconds && row.plugin.seconds
                 ? peer.seconds.median / row.plugin.seconds.median : 0;
         }));
+    if (figures.slower_than_stock) slowerTable(figures.slower_than_stock);
     rowsTable(rows);
 }
 

@@ -54,6 +54,16 @@ class Runs(unittest.TestCase):
                 lines = list(csv.DictReader(file))
         self.assertEqual(found["format"], 2)
         self.assertGreater(len(found["rows"]), 10)
+        # What is slower than stock is the end of the output, "none" or lines.
+        slower = found["slower_than_stock"]
+        closing = "slower than stock in this run: " + (
+            f"{len(slower)}\n" if slower else "none\n")
+        self.assertIn(closing, done.stdout)
+        said = done.stdout.split(closing)[1].splitlines()
+        self.assertEqual([line.split(": ")[0].strip() for line in said],
+                         [claim["name"] for claim in slower])
+        for claim in slower:
+            self.assertGreater(claim["plugin"], claim["stock"])
         self.assertEqual(len(lines), len(found["rows"]))
         self.assertEqual([latency["name"] for latency in found["latencies"]],
                          ["latency/execute"])

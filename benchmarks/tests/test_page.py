@@ -58,6 +58,7 @@ class Page(unittest.TestCase):
         self.assertGreater(charts["roofline"], 10)
         self.assertGreater(charts["time over the limit"], 10)
         self.assertGreater(charts["gain over stock oneDNN"], 3)
+        self.assertIn('data-chart="slower"', dom)
         for words in ("Latencies", "execute 64 elements", "The machine",
                       "instruction set", "Where the figures are from"):
             self.assertIn(words, dom)

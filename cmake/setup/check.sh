@@ -86,6 +86,7 @@ check_part() {
     soak) run_soak 120 ;;
     emulate) run_emulated 600 tests/emulated/check.list ;;
     fresh) run_fresh "$fresh_portion" ;;
+    torch) run_torch ;;
     *) die "check has no part '$1'" ;;
     esac
 }
@@ -99,7 +100,7 @@ check() {
     case $* in
     '')
         fresh_portion=least
-        set -- asan tsan valgrind fuzz soak emulate fresh ;;
+        set -- asan tsan valgrind fuzz soak emulate fresh torch ;;
     'fresh all')
         fresh_portion=all
         set -- fresh ;;
@@ -122,7 +123,7 @@ check() {
         esac
         printf '%-9s %-7s %3d s\n' "$part" "$result" \
             $(($(date +%s) - begin)) >>$folder/summary
-        grep -hE 'tests passed|  PASSED  |executions|^flat|^emulated|^fresh|^dev: NO' \
+        grep -hE 'tests passed|  PASSED  |executions|^flat|^emulated|^fresh|^PyTorch|^dev: NO' \
             "$folder/$part.log" | sed 's/^/          /' >>$folder/summary
     done
     say "check:"

@@ -43,29 +43,36 @@ make_bare_root() {
     mv "$bare.part" "$bare"
 }
 
-# dev_in_root FOLDER ARGUMENTS: ./dev in the copy of a root, in a namespace that
-# takes its mounts with it. The environment has nothing but what names
+# in_root ROOT ARCHIVES DIRECTORY COMMAND [ARGUMENT...]: the command in a
+# directory of a root, in a namespace that takes its mounts with it. ARCHIVES
+# keeps what apt downloads. The environment has nothing but what names
 # certificates and proxies, pip's settings and ours.
-dev_in_root() {
-    # shellcheck disable=SC2016,SC2086 # the inner shell's; one word an argument
+in_root() {
+    # shellcheck disable=SC2016 # the inner shell's
     unshare --mount --pid --fork --kill-child sh -euc '
-        folder=$1 clone=$2
-        shift 2
-        mount -t proc proc "$folder/copy/proc"
-        mount --rbind /sys "$folder/copy/sys"
-        mount --rbind /dev "$folder/copy/dev"
-        mount --bind "$folder/archives" "$folder/copy/var/cache/apt/archives"
+        root=$1 archives=$2 directory=$3
+        shift 3
+        mount -t proc proc "$root/proc"
+        mount --rbind /sys "$root/sys"
+        mount --rbind /dev "$root/dev"
+        mount --bind "$archives" "$root/var/cache/apt/archives"
         certificates=
-        if [ -e "$folder/copy/etc/machine.crt" ]; then
+        if [ -e "$root/etc/machine.crt" ]; then
             certificates="PIP_CERT=/etc/machine.crt SSL_CERT_FILE=/etc/machine.crt"
         fi
         # shellcheck disable=SC2046,SC2086 # one word a variable
-        exec chroot "$folder/copy" /usr/bin/env -i \
+        exec chroot "$root" /usr/bin/env -i \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             HOME=/root $(env | grep -E \
                 "^(PIP_|DNNL_DEQUANT_|[a-zA-Z]*_(proxy|PROXY)=)[^ ]*$") \
-            $certificates sh -c "cd $clone && exec \"\$@\"" sh "$@"' sh \
-        "$1" "$fresh_clone" ./dev $2
+            $certificates sh -c "cd $directory && exec \"\$@\"" sh "$@"' sh \
+        "$@"
+}
+
+# dev_in_root FOLDER ARGUMENTS: ./dev in the copy of a root.
+dev_in_root() {
+    # shellcheck disable=SC2086 # one word an argument
+    in_root "$1/copy" "$1/archives" "$fresh_clone" ./dev $2
 }
 
 # A clone of this tree, as it is with what is not committed yet.
@@ -74,20 +81,25 @@ clone_into() {
     git diff --binary HEAD | git -C "$1" apply --allow-empty
 }
 
-# fresh_root SUITE: reads lines, each a command of ./dev with its arguments.
-fresh_root() {
-    folder=$fresh/$1
-    if [ ! -e "$folder/bare" ]; then
+# setup_bare_root SUITE: 77 where it cannot be made.
+setup_bare_root() {
+    if [ ! -e "$fresh/$1/bare" ]; then
         say "making a bare root of $1"
         # Not the condition of an `if`, which would switch `set -e` off inside.
         set +e
         (set -e; make_bare_root "$1") >build/fresh.log 2>&1 </dev/null
         set -e
     fi
-    if [ ! -e "$folder/bare" ]; then
+    if [ ! -e "$fresh/$1/bare" ]; then
         say "NO ROOT of $1 could be made here (build/fresh.log)"
         return 77
     fi
+}
+
+# fresh_root SUITE: reads lines, each a command of ./dev with its arguments.
+fresh_root() {
+    setup_bare_root "$1" || return
+    folder=$fresh/$1
     rm -rf "$folder/copy"
     cp -a "$folder/bare" "$folder/copy"
     clone_into "$folder/copy$fresh_clone"

@@ -1,0 +1,36 @@
+#ifndef RANDOM_REFERENCE_HPP
+#define RANDOM_REFERENCE_HPP
+
+#include "random/run.hpp"
+
+namespace dnnl_dequant {
+namespace random_graphs {
+
+/// What the ops give one by one: DynamicDequantize by its formula, the others
+/// by stock oneDNN, each in a graph of its own with the plugin switched off.
+/// False where oneDNN does not run one of them. Their outputs are written to
+/// `values`.
+bool run_one_by_one(
+        const spec_t &spec, const std::vector<uint64_t> &ops, values_t &values);
+
+/// How far a partition of ours may be from what its ops give one by one.
+struct bound_t {
+    /// Of the largest expected value, for floats; 0 for equal bits.
+    double relative = 0;
+    /// What products of the largest factors may sum up to, and how far of that.
+    double sums = 0, relative_to_sums = 0;
+    /// Of integers.
+    int64_t steps = 0;
+};
+/// values  the factors of products, as the ops one by one give them
+bound_t bound_of(const spec_t &spec, const std::vector<uint64_t> &ops,
+        const values_t &values);
+
+/// Empty if the results are within the bound; `exact` says if they are equal.
+std::string difference(const spec_tensor_t &tensor, const void *expected,
+        const void *got, const bound_t &bound, bool &exact);
+
+} // namespace random_graphs
+} // namespace dnnl_dequant
+
+#endif
