@@ -145,6 +145,38 @@ class Quantize(support.ProviderTest):
                                    np.array(1, np.float32), np.int8(0)),
                         {"x": x})
 
+    def test_types_that_python_lacks(self):
+        """Quantized and dequantized in one model: floats of 8 bits, integers
+        of 4."""
+        for data_type in (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2,
+                          TensorProto.FLOAT8E4M3FNUZ,
+                          TensorProto.FLOAT8E5M2FNUZ,
+                          TensorProto.UINT4, TensorProto.INT4):
+            with self.subTest(data_type=data_type):
+                model = Model()
+                model.input("x", TensorProto.FLOAT, ["m", "n"])
+                model.constant("s", np.float32(0.3))
+                model.constant("z", np.zeros(1, np.uint8), data_type, [])
+                model.node("QuantizeLinear", ["x", "s", "z"], "q")
+                model.node("DequantizeLinear", ["q", "s", "z"], "y")
+                model.output("y", TensorProto.FLOAT, ["m", "n"])
+                x = RNG.standard_normal((6, 8)).astype(np.float32) * 3
+                x[0, :3] = 1e6, -1e6, 0
+                self.check_bits(model.build(), {"x": x}, fused=2)
+
+    def test_microsofts_ops_of_16_bits(self):
+        model = Model(19, 9)
+        model.input("x", TensorProto.FLOAT, ["m", "n"])
+        model.constant("s", np.float32(0.01))
+        model.constant("z", np.uint16(30000))
+        model.node("QuantizeLinear", ["x", "s", "z"], "q",
+                   domain=support.MICROSOFT)
+        model.node("DequantizeLinear", ["q", "s", "z"], "y",
+                   domain=support.MICROSOFT)
+        model.output("y", TensorProto.FLOAT, ["m", "n"])
+        x = RNG.standard_normal((6, 8)).astype(np.float32) * 100
+        self.check_bits(model.build(), {"x": x}, fused=2)
+
     def test_dynamic(self):
         model = Model()
         model.input("x", TensorProto.FLOAT, ["m", "n"])
