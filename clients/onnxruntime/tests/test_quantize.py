@@ -164,6 +164,34 @@ class Quantize(support.ProviderTest):
                 x[0, :3] = 1e6, -1e6, 0
                 self.check_bits(model.build(), {"x": x}, fused=2)
 
+    def two_ops(self, data_type, opset, ir_version):
+        model = Model(opset, ir_version)
+        model.input("x", TensorProto.FLOAT, ["m", "n"])
+        model.constant("s", np.float32(0.5))
+        model.constant("z", np.zeros(1, np.uint8), data_type, [])
+        model.node("QuantizeLinear", ["x", "s", "z"], "q")
+        model.node("DequantizeLinear", ["q", "s", "z"], "y")
+        model.output("y", TensorProto.FLOAT, ["m", "n"])
+        return model.build()
+
+    def test_integers_of_2_bits(self):
+        if support.MINOR < 32:
+            self.skipTest("2 bits were tried with ONNX Runtime 1.32 alone")
+        x = RNG.standard_normal((6, 8)).astype(np.float32)
+        for data_type in (TensorProto.UINT2, TensorProto.INT2):
+            self.check_bits(self.two_ops(data_type, 25, 13), {"x": x},
+                            fused=2)
+
+    def test_floats_of_4_bits(self):
+        """ONNX Runtime has no kernels for them."""
+        if support.MINOR < 32:
+            self.skipTest("4-bit floats were tried with ONNX Runtime 1.32")
+        x = np.array([[0, 0.3, -0.8, 2.4, 3.1, 99]], np.float32)
+        ours, = self.run_provider(self.two_ops(
+            TensorProto.FLOAT4E2M1, 25, 13), {"x": x}, fused=2,
+            claim="faster")
+        np.testing.assert_array_equal([[0, 0.25, -0.75, 2, 3, 3]], ours)
+
     def test_microsofts_ops_of_16_bits(self):
         model = Model(19, 9)
         model.input("x", TensorProto.FLOAT, ["m", "n"])
