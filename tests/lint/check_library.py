@@ -1,6 +1,7 @@
 """The built library exports what it says, needs what it may, is hardened.
 
 usage: check_library.py exports|needed|hardening ROOT LIBRARY
+       check_library.py provider ROOT LIBRARY    ONNX Runtime's provider
 """
 import re
 import subprocess
@@ -11,6 +12,11 @@ import lint
 # No oneDNN among them: it is found at run time, whichever the program has.
 MAY_NEED = re.compile(
     r"(libc|libm|libstdc\+\+|libgcc_s|libgomp|libomp|ld-linux-x86-64)\.so")
+
+
+# What ONNX Runtime looks up in a provider and in a library of custom ops.
+PROVIDER_EXPORTS = {"CreateEpFactories", "ReleaseEpFactory",
+                    "RegisterCustomOps"}
 
 
 def output(*command):
@@ -28,8 +34,19 @@ def check_exports(expected, symbols):
     """symbols: what `nm -D --defined-only` prints."""
     exported = {line.split()[-1] for line in symbols.splitlines()}
     return [f"{name}: exported, but neither in entry_points.def nor in the "
-            "public header" for name in sorted(exported - expected)] \
+            "public header nor what ONNX Runtime asks for" for name in sorted(exported - expected)] \
         + [f"{name}: not exported" for name in sorted(expected - exported)]
+
+
+def exported_by(library):
+    return output("nm", "-D", "--defined-only", library)
+
+
+def check_provider(symbols, dynamic):
+    """Its three names, and nothing of ONNX Runtime linked."""
+    return check_exports(PROVIDER_EXPORTS, symbols) \
+        + [f"needs {name}" for name in re.findall(
+            r"\(NEEDED\).*\[(.*onnxruntime.*)\]", dynamic)]
 
 
 def check_needed(dynamic):
@@ -80,9 +97,10 @@ def check(what, root, library):
         expected = expected_exports(
             lint.read(root, "src/abi/entry_points.def"),
             lint.read(root, "include/dnnl_dequant/dnnl_dequant.h"))
-        return check_exports(expected,
-                             output("nm", "-D", "--defined-only", library)), \
-            len(expected)
+        return check_exports(expected, exported_by(library)), len(expected)
+    if what == "provider":
+        return check_provider(exported_by(library),
+                              output("readelf", "-dW", library)), 1
     dynamic = output("readelf", "-dW", library)
     if what == "needed":
         return check_needed(dynamic), 1

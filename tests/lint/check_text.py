@@ -22,7 +22,7 @@ FORBIDDEN = [
 TABS = re.compile(r"\t")
 NO_TEXT = ("LICENSE", "tests/fuzz/corpus/")
 README_ROOTS = ("src", "patterns", "include", "tests", "benchmarks",
-                "examples", "cmake")
+                "examples", "cmake", "clients")
 
 
 def check_file(path, text):

@@ -202,6 +202,14 @@ class LibraryTest(unittest.TestCase):
             check_library.check_exports(expected, right + "4 T other\n"))
         self.assertTrue(check_library.check_exports(expected, "1 T f\n"))
 
+    def test_provider(self):
+        right = "1 T CreateEpFactories\n2 T ReleaseEpFactory\n" \
+            "3 T RegisterCustomOps\n"
+        needed = " 0x1 (NEEDED)  Shared library: [libonnxruntime.so.1]\n"
+        self.assertFalse(check_library.check_provider(right, ""))
+        self.assertTrue(check_library.check_provider(right, needed))
+        self.assertTrue(check_library.check_provider(right + "4 T x\n", ""))
+
     def test_needed(self):
         self.assertFalse(check_library.check_needed(self.DYNAMIC))
         self.assertTrue(check_library.check_needed(

@@ -1,0 +1,169 @@
+"""com.microsoft MatMulNBits."""
+import unittest
+
+import numpy as np
+from onnx import TensorProto
+
+import support
+from support import MICROSOFT, Model, pack
+
+RNG = np.random.default_rng(25)
+
+
+class Weights:
+    """Random weights of `bits`, and what they stand for."""
+
+    def __init__(self, k, n, bits, block, zps="packed"):
+        self.k, self.n, self.bits, self.block = k, n, bits, block
+        blocks = -(-k // block)
+        q = RNG.integers(0, 1 << bits, (n, blocks * block))
+        self.packed = pack(q, bits).reshape(n, blocks, block * bits // 8)
+        self.scales = RNG.uniform(0.5, 1.5, (n, blocks)).astype(np.float32)
+        self.scales *= 0.1
+        zero = np.full((n, blocks), 1 << (bits - 1), np.float64)
+        self.zps = None
+        if zps == "packed":
+            values = RNG.integers(0, 1 << bits, (n, blocks))
+            zero = values.astype(np.float64)
+            padded = np.pad(values, ((0, 0), (0, -blocks % (8 // bits))))
+            self.zps = pack(padded, bits).reshape(n, -1)
+        elif zps == "float":
+            self.zps = RNG.uniform(0, 1 << bits, (n, blocks)).astype(
+                np.float32)
+            zero = self.zps.astype(np.float64)
+        wide = (q - np.repeat(zero, block, 1)) * np.repeat(
+            self.scales.astype(np.float64), block, 1)
+        self.floats = wide[:, :k].T
+
+    def model(self, dims, level=0, bias=None, follow=(), **extra):
+        model = Model()
+        model.input("a", TensorProto.FLOAT, dims)
+        inputs = ["a", model.constant("b", self.packed),
+                  model.constant("s", self.scales.reshape(-1))]
+        inputs.append("" if self.zps is None
+                      else model.constant("z", self.zps.reshape(-1)
+                                          if self.zps.dtype == np.uint8
+                                          else self.zps))
+        if bias is not None:
+            inputs += ["", model.constant("bias", bias)]
+        attributes = dict(K=self.k, N=self.n, bits=self.bits,
+                          block_size=self.block, accuracy_level=level)
+        attributes.update(extra)
+        value = model.node("MatMulNBits", inputs, "y0", domain=MICROSOFT,
+                           **attributes)
+        for i, op_type in enumerate(follow):
+            value = model.node(op_type, [value], f"y{i + 1}")
+        model.output(value, TensorProto.FLOAT, dims[:-1] + [self.n])
+        return model.build()
+
+
+def activation(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+class NBits(support.ProviderTest):
+    def check(self, weights, a, bound=1e-4, **of_model):
+        model = weights.model(["m"] * (a.ndim - 1) + [weights.k], **of_model)
+        ours, = self.run_provider(model, {"a": a})
+        expected = a.astype(np.float64) @ weights.floats
+        if of_model.get("bias") is not None:
+            expected = expected + of_model["bias"]
+        self.check_close(ours, expected, bound)
+        return model, ours
+
+    def test_bits_blocks_and_zero_points(self):
+        for bits in (2, 4, 8):
+            for block in (16, 32, 128):
+                for zps in (None, "packed", "float"):
+                    with self.subTest(bits=bits, block=block, zps=zps):
+                        self.check(Weights(256, 96, bits, block, zps),
+                                   activation(3, 256))
+
+    def test_depth_padded_to_blocks(self):
+        for bits in (2, 4, 8):
+            for k in (120, 40, 33, 257):
+                for zps in (None, "packed"):
+                    with self.subTest(bits=bits, k=k, zps=zps):
+                        self.check(Weights(k, 64, bits, 32, zps),
+                                   activation(5, k))
+
+    def test_bias_and_batches(self):
+        weights = Weights(128, 64, 4, 32)
+        self.check(weights, activation(2, 3, 128), bias=activation(64))
+        self.check(weights, activation(2, 2, 2, 128))
+        self.check(weights, activation(1, 1, 128))
+
+    def test_many_shapes_of_one_session(self):
+        weights = Weights(128, 64, 4, 32)
+        session = support.session(weights.model(["m", 128]))
+        for m in list(range(1, 50)) + [1, 7, 49]:
+            a = activation(m, 128)
+            self.check_close(session.run(None, {"a": a})[0],
+                             a.astype(np.float64) @ weights.floats)
+
+    def test_what_follows_is_fused(self):
+        weights = Weights(64, 32, 4, 32)
+        a = activation(4, 64)
+        model = weights.model(["m", 64], follow=["Relu", "Tanh"])
+        ours, = self.run_provider(model, {"a": a})
+        expected = np.tanh(np.maximum(a.astype(np.float64) @ weights.floats,
+                                      0))
+        self.check_close(ours, expected)
+
+    def test_equals_onnxruntime_at_level_0(self):
+        weights = Weights(256, 64, 4, 32)
+        a = activation(9, 256)
+        model, ours = self.check(weights, a)
+        self.check_close(ours, support.stock(model).run(None, {"a": a})[0])
+
+    def test_equals_onnxruntime_at_level_4(self):
+        for block in (32, 128):
+            for zps in (None, "packed"):
+                for rows in (1, 2, 8, 33):
+                    with self.subTest(block=block, zps=zps, rows=rows):
+                        weights = Weights(256, 64, 4, block, zps)
+                        a = activation(rows, 256)
+                        model, ours = self.check(weights, a, bound=0.02,
+                                                 level=4)
+                        theirs = support.stock(model).run(None, {"a": a})[0]
+                        self.check_close(ours, theirs)
+
+    def test_the_option_chooses_the_level(self):
+        weights = Weights(256, 64, 4, 32)
+        a = activation(4, 256)
+        at_level = [weights.model(["m", 256], level=i) for i in (0, 4)]
+        for option, other in ((0, 1), (4, 0)):
+            theirs, = self.run_provider(at_level[1 - other], {"a": a})
+            ours, = self.run_provider(at_level[other], {"a": a},
+                                      accuracy_level=str(option))
+            np.testing.assert_array_equal(ours, theirs)
+
+
+class Refused(support.ProviderTest):
+    def test_group_indices(self):
+        weights = Weights(64, 32, 4, 32)
+        model = weights.model(["m", 64])
+        index = support.tensor(np.zeros(64, np.int32), "g")
+        model.graph.initializer.append(index)
+        model.graph.node[0].input.append("g")
+        self.run_provider(model, {"a": activation(2, 64)}, fused=0, left=1)
+
+    def test_weights_that_are_an_input(self):
+        weights = Weights(64, 32, 4, 32)
+        model = weights.model(["m", 64])
+        moved = [i for i in model.graph.initializer if i.name == "b"][0]
+        model.graph.initializer.remove(moved)
+        model.graph.input.append(support.helper.make_tensor_value_info(
+            "b", TensorProto.UINT8, list(weights.packed.shape)))
+        self.run_provider(model, {"a": activation(2, 64),
+                                  "b": weights.packed}, fused=0, left=1)
+
+    def test_claim_none(self):
+        weights = Weights(64, 32, 4, 32)
+        model = weights.model(["m", 64])
+        self.run_provider(model, {"a": activation(2, 64)}, fused=0, left=1,
+                          claim="none")
+
+
+if __name__ == "__main__":
+    unittest.main()

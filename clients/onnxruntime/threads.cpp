@@ -1,0 +1,78 @@
+#include "threads.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "status.hpp"
+
+namespace dnnl_dequant::ort {
+
+namespace {
+
+using steady_t = std::chrono::steady_clock;
+
+// A thread of the pool that sleeps wakes within this time, mostly.
+constexpr auto patience = std::chrono::microseconds(500);
+
+struct count_t {
+    size_t limit;
+    std::atomic<size_t> inside {0}, most {0};
+    std::atomic<bool> is_over {false};
+};
+
+// Waits inside until all are here or somebody has waited long enough.
+void count_task(void *argument, size_t) {
+    auto &count = *static_cast<count_t *>(argument);
+    const size_t inside = ++count.inside;
+    size_t most = count.most;
+    while (most < inside && !count.most.compare_exchange_weak(most, inside)) {
+    }
+    const auto end = steady_t::now() + patience;
+    while (count.most < count.limit && !count.is_over) {
+        if (steady_t::now() > end) count.is_over = true;
+        std::this_thread::yield();
+    }
+    --count.inside;
+}
+
+size_t count_threads(const OrtApi &api, const OrtKernelContext *context) {
+    size_t most = 1;
+    // The first round wakes sleepers.
+    for (int round = 0; round < 2; ++round) {
+        count_t count;
+        count.limit = std::max(1u, std::thread::hardware_concurrency());
+        check(api, api.KernelContext_ParallelFor(
+                           context, count_task, count.limit, 0, &count));
+        most = std::max(most, count.most.load());
+    }
+    return most;
+}
+
+} // namespace
+
+size_t threads_t::concurrency(
+        const OrtApi &api, const OrtKernelContext *context) {
+    size_t result = concurrency_;
+    if (result == 0) {
+        result = count_threads(api, context);
+        concurrency_ = result;
+    }
+    return result;
+}
+
+void pool_scope_t::run(void *pool, size_t count,
+        void (*task)(void *argument, size_t index), void *argument) {
+    const auto &self = *static_cast<const pool_t *>(pool);
+    // The library notices tasks that were not called.
+    OrtStatus *status = self.api.KernelContext_ParallelFor(
+            self.context, task, count, 0, argument);
+    if (status != nullptr) self.api.ReleaseStatus(status);
+}
+
+pool_scope_t::pool_scope_t(
+        const OrtApi &api, const OrtKernelContext *context, threads_t &threads)
+    : pool_ {api, context}
+    , scope_({threads.concurrency(api, context), run, &pool_}) {}
+
+} // namespace dnnl_dequant::ort
