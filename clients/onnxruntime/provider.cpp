@@ -165,10 +165,19 @@ OrtStatus *ORT_API_CALL provider_t::compile(OrtEp *self,
         const OrtGraph **graphs, const OrtNode **fused_nodes, size_t count,
         OrtNodeComputeInfo **infos, OrtNode **) noexcept {
     auto &provider = *static_cast<provider_t *>(self);
-    return guarded(*provider.runtime_.api, [&] {
-        for (size_t i = 0; i < count; ++i)
-            infos[i] = provider.compile_one(*graphs[i], *fused_nodes[i]);
+    size_t made = 0;
+    OrtStatus *status = guarded(*provider.runtime_.api, [&] {
+        for (; made < count; ++made)
+            infos[made]
+                    = provider.compile_one(*graphs[made], *fused_nodes[made]);
     });
+    // After a failure nobody asks for the release of those before it.
+    if (status != nullptr)
+        for (size_t i = 0; i < made; ++i) {
+            delete static_cast<compute_info_t *>(infos[i]);
+            infos[i] = nullptr;
+        }
+    return status;
 }
 
 void ORT_API_CALL provider_t::release_infos(

@@ -28,8 +28,9 @@ def main():
     environment = {
         **os.environ, "PYTHONPATH": HERE, "PYTHONDONTWRITEBYTECODE": "1",
         "DNNL_DEQUANT_HEADERS": ":".join(headers),
-        "DNNL_DEQUANT_PYTHON_README": os.path.join(root, "python",
-                                                   "README.md")}
+        "DNNL_DEQUANT_PYTHON_READMES": os.pathsep.join(
+            os.path.join(root, name)
+            for name in ("README.md", os.path.join("python", "README.md")))}
     # Nothing of the build may stand in for what the wheel brings.
     environment.pop("LD_LIBRARY_PATH", None)
     sys.exit(subprocess.run([python, "-m", "unittest", *others],

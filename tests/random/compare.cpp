@@ -151,7 +151,8 @@ private:
         // some, and reads parameters of a wrong size as they come.
         const bool refused = ours.compiled != dnnl_success;
         if (!spec_.spoilt.empty() && refused
-                && (!runs || ours.compiled == dnnl_invalid_shape)) {
+                && (!runs || ours.compiled == dnnl_invalid_shape
+                        || ours.compiled == dnnl_invalid_arguments)) {
             tally_.count("partitions of the plugin refused for their shapes");
             for (const auto *part : parts)
                 keep(*part);
