@@ -32,7 +32,7 @@ measure_options_t measuring(const kernels_options_t &options) {
     return measure;
 }
 
-// Where a kernel of ours ran; what is oneDNN's own is as fast as itself.
+// Counts where a kernel of ours ran. oneDNN's own is as fast as itself.
 slower_list_t slower_of(const std::vector<row_t> &rows,
         const std::vector<latency_t> &latencies) {
     slower_list_t slower;

@@ -1,4 +1,4 @@
-// What is slower than stock is listed, and what the spread explains is not.
+// The list has what is slower than stock, less what the spread explains.
 #include <gtest/gtest.h>
 
 #include "slower.hpp"

@@ -9,7 +9,7 @@ namespace dnnl_dequant::ort {
 
 namespace {
 
-// For a trial: what is not known until a run, and follows from no constant.
+// A trial takes this for a dimension that only a run tells.
 constexpr int64_t trial_dim = 4;
 
 void guess_dim(const value_t *value, size_t axis, int64_t dim,
@@ -67,7 +67,7 @@ std::vector<dims_t> trial_shapes(
     return shapes;
 }
 
-// What is taken has to compile: the graph is built once to see.
+// A claim has to compile, so the graph is built once to see.
 std::string trial(const claim_t &claim, const settings_t &settings) {
     const kernel_ports_t ports = ports_of(claim);
     owned_t owned;

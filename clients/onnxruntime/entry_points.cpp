@@ -1,4 +1,4 @@
-// What the library exports: exports.map has the names.
+// The library's exported functions; exports.map has their names.
 #include <string>
 
 #include "custom_ops.hpp"

@@ -1,4 +1,4 @@
-// What ONNX Runtime's dynamic quantization makes of MatMul, as one or more
+// ONNX Runtime's dynamic quantization makes these of MatMul, as one or more
 // products of one activation:
 //     DynamicQuantizeLinear(x) -> xq, xs, xz
 //     MatMulInteger(xq, wq, xz, wz) -> Cast -> Mul(Mul(xs, ws))
@@ -195,7 +195,7 @@ void build(
     }
 }
 
-// From this number of rows on the plugin repacks no weights, and ONNX Runtime,
+// The plugin repacks no weights from this number of rows on, and ONNX Runtime,
 // which always does, is faster.
 constexpr int64_t most_rows = 48;
 

@@ -16,7 +16,7 @@ std::string match(const node_t &anchor, claim_t &claim) {
     return translation_refusal(anchor);
 }
 
-// From this size on a call costs nothing beside the work.
+// A call costs nothing next to the work from this size on.
 constexpr int64_t least_count = 1 << 16;
 
 // ONNX Runtime has no kernels for these.

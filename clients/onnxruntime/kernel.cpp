@@ -10,7 +10,7 @@ namespace dnnl_dequant::ort {
 namespace {
 
 constexpr size_t most_programs = 32;
-// Of one node; a decoder has one shape, others follow its prompts.
+// One node keeps so many. A decoder has one shape, prompts bring others.
 constexpr int most_repacked = 2;
 // The plugin repacks for no more rows.
 constexpr int64_t most_repacked_rows = 48;

@@ -55,7 +55,7 @@ struct node_t {
     float float_or(const char *attribute, float otherwise) const;
     // null where there is none
     const value_t *input(size_t i) const;
-    // For log lines: its name, or its op where it has none.
+    // Log lines call it so: its name, or its op where it has none.
     std::string title() const;
 };
 

@@ -1,4 +1,4 @@
-// What one fused node runs for one set of input shapes: compiled partitions in
+// One fused node runs this for one set of input shapes: compiled partitions in
 // their order, and where each of their tensors lies.
 #ifndef DNNL_DEQUANT_ORT_PROGRAM_HPP
 #define DNNL_DEQUANT_ORT_PROGRAM_HPP

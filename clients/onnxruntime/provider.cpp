@@ -15,7 +15,7 @@ namespace {
 // session fails.
 constexpr uint32_t least_api_for_subgraphs = 25;
 
-// What ONNX Runtime keeps of a fused node. Every kernel state shares in the
+// ONNX Runtime keeps this of a fused node. Every kernel state shares in the
 // kernel, so the order of their ends does not matter.
 class compute_info_t : public OrtNodeComputeInfo {
 public:
@@ -138,7 +138,7 @@ OrtNodeComputeInfo *provider_t::compile_one(
         const OrtGraph &graph, const OrtNode &fused_node) {
     const OrtApi &api = *runtime_.api;
     auto model = std::make_shared<const model_t>(api, graph);
-    // What was chosen to be taken is taken whole.
+    // The nodes were chosen before, so all of them are taken.
     settings_t settings = settings_;
     settings.take = take_t::all;
     std::string reasons;

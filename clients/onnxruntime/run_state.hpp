@@ -1,4 +1,4 @@
-// What one run needs and the next one finds again: tensors, lists of them, and
+// One run needs these and the next one finds them: tensors, lists of them, and
 // scratch memory, for the shapes that were met last.
 #ifndef DNNL_DEQUANT_ORT_RUN_STATE_HPP
 #define DNNL_DEQUANT_ORT_RUN_STATE_HPP

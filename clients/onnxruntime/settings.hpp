@@ -1,4 +1,4 @@
-// What a session asks of the provider.
+// The options that a session gives the provider.
 #ifndef DNNL_DEQUANT_ORT_SETTINGS_HPP
 #define DNNL_DEQUANT_ORT_SETTINGS_HPP
 

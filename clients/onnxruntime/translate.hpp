@@ -17,7 +17,7 @@ std::string translation_refusal(const node_t &node);
 void translate(
         builder_t &builder, const node_t &node, const settings_t &settings);
 
-// What translate_*.cpp have for single ops.
+// The functions of translate_*.cpp, one for each single op.
 void translate_quantization(builder_t &builder, const node_t &node);
 void translate_dynamic_quantize(builder_t &builder, const node_t &node);
 void translate_transpose(builder_t &builder, const node_t &node);

@@ -1,4 +1,4 @@
-// What follows a product element by element.
+// These ops follow a product element by element.
 #include <algorithm>
 
 #include "status.hpp"

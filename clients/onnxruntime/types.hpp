@@ -22,7 +22,7 @@ constexpr int element_float8e8m0 = 26;
 
 // undef where neither oneDNN nor the plugin has it.
 type_t type_of(element_t element);
-// As in ONNX: "float", "uint4".
+// ONNX's names: "float", "uint4".
 const char *name_of(element_t element);
 size_t bits_of(type_t type);
 bool is_float(type_t type);

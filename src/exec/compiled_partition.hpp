@@ -16,7 +16,7 @@ struct compound_t;
 struct compiled_partition_t {
     std::shared_ptr<const partition_t> partition;
     std::shared_ptr<const executable_t> executable;
-    /// Of a partition that has parts.
+    /// Set for a partition that has parts.
     std::shared_ptr<const compound_t> compound;
     /// oneDNN's own, for what we refuse and oneDNN takes.
     std::shared_ptr<dnnl_graph_compiled_partition> upstream;

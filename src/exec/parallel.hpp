@@ -10,7 +10,7 @@ namespace dnnl_dequant {
 /// `run` is null.
 void set_parallel_for(const dnnl_dequant_parallel_for_t &parallel_for);
 
-/// What is set for the calling thread.
+/// The calling thread's setting.
 const dnnl_dequant_parallel_for_t &this_parallel_for();
 
 /// The tasks that the caller runs at the same time; or the threads that a

@@ -38,8 +38,8 @@ static_assert(static_cast<int>(data_type_t::f16) == dnnl_f16
                       && static_cast<int>(data_type_t::u4) == dnnl_u4,
         "data_type_t must carry dnnl_data_type_t's values");
 
-// What oneDNN lacks has values above all that it gives, in the range of its
-// enumerations.
+// Names that oneDNN lacks have values above all that it gives, in the range of
+// its enumerations.
 static_assert(int(dnnl_graph_op_last_symbol)
                       <= int(dnnl_dequant_op_ExtendedQuantizeLinear),
         "oneDNN has an op kind with the value of one of ours");

@@ -197,7 +197,7 @@ TEST(compound, lets_dst_be_any_and_tells_where_it_lies) {
     const logical_tensor told = compiled.query_logical_tensor(dst);
     EXPECT_EQ(told.get_dims(), dst_of(g).dims);
     EXPECT_EQ(told.get_strides(), support::dense_strides(dst_of(g).dims));
-    // What lies between is no port.
+    // A value between parts is no port.
     EXPECT_EQ(status_of([&] {
         compiled.query_logical_tensor(g.nodes[1].outputs[0]);
     }),

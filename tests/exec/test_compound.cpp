@@ -1,6 +1,6 @@
-// Where the values between the parts of a compound lie, and which ports may be
-// overwritten. Parts are made by hand here: oneDNN's partitions of today end in
-// a product, whose result overwrites nothing.
+// Tests where the values between the parts of a compound lie, and which ports
+// may be overwritten. Parts are made by hand here: oneDNN's partitions of today
+// end in a product, whose result overwrites nothing.
 
 #include "exec/compound.hpp"
 

@@ -1,4 +1,4 @@
-// What is kept of constant tensors ends with its owner: the room that it took
+// A copy of constant tensors ends with its owner: the room that it took
 // is free again, and no later owner meets it.
 
 #include "exec/constant_cache.hpp"

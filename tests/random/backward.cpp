@@ -1,4 +1,4 @@
-// What training computes from an op's input or output and a gradient.
+// Training computes these from an op's input or output and a gradient.
 
 #include <algorithm>
 

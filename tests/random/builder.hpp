@@ -10,7 +10,7 @@ namespace random_graphs {
 using sizes_t = std::vector<int64_t>;
 using kinds_t = std::vector<op::kind>;
 
-/// What the recipes of ops work with: a graph that grows, the values in it that
+/// The recipes of ops work with this: a graph that grows, the values in it that
 /// an op may take, and the random numbers.
 class builder_t {
 public:
@@ -26,7 +26,7 @@ public:
 
     bool one_in(int64_t n) { return random.one_in(n); }
     int64_t size() { return random.pick(sizes_t {1, 2, 3, 4, 5, 8, 16}); }
-    /// Of the graph's floating type.
+    /// A tensor of the graph's floating type.
     type_t floating() const { return floating_; }
 
     /// A tensor that no op writes.

@@ -6,7 +6,7 @@
 namespace dnnl_dequant {
 namespace random_graphs {
 
-/// What was seen, in the order in which it is told.
+/// Counts of what was seen, in the order in which it is told.
 struct tally_t {
     std::map<std::string, uint64_t> counts;
     void count(const std::string &what, uint64_t more = 1) {

@@ -14,7 +14,7 @@ bool is_ours(const partition &p);
 /// "op1 op2"
 std::string list(const ids_t &ids);
 
-/// What a user is told before anything is compiled: statuses and partitions.
+/// A user is told this before anything is compiled: statuses and partitions.
 class described_comparison_t {
 public:
     described_comparison_t(const spec_t &spec, const trace_t &stock,

@@ -117,7 +117,7 @@ void matmul(builder_t &b) {
     if (transpose_b || b.one_in(4)) b.set(a::transpose_b, transpose_b);
 }
 
-// What an op that only newer versions have is called in their headers: 86,
+// Newer versions have one op more, called so in their headers: 86,
 // with epsilon and axes like those of LayerNorm.
 void rms_norm(builder_t &b) {
     if (b.onednn_minor < 12) return;

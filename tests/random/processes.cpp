@@ -48,7 +48,7 @@ std::vector<std::string> environment_of(
         if (std::strncmp(*word, "LD_PRELOAD=", 11) != 0
                 && std::strncmp(*word, "DNNL_DEQUANT_DISABLE=", 21) != 0)
             words.push_back(*word);
-    // What malloc gives and takes back is overwritten.
+    // Memory is overwritten when malloc gives it and takes it back.
     if (role == role_t::again) words.push_back("MALLOC_PERTURB_=165");
     const bool stock = role == role_t::record || role == role_t::again;
     if (!stock) words.push_back("LD_PRELOAD=" + plugin);

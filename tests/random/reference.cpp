@@ -28,7 +28,7 @@ T attribute_of(const spec_op_t &node, a name, T otherwise) {
     return otherwise;
 }
 
-// Where an element of the value has its scale.
+// Finds the scale of an element of the value.
 class scale_place_t {
 public:
     scale_place_t(const spec_t &spec, const spec_op_t &node)

@@ -12,7 +12,7 @@ namespace random_graphs {
 
 using dnnl::graph::partition;
 
-/// What a call gave: dnnl_success, the status of the error it threw, or
+/// The outcome of a call: dnnl_success, the status of the error it threw, or
 /// `crashed` where it was left out since it ends the process.
 int status_of(const std::function<void()> &call);
 
@@ -77,7 +77,7 @@ using ports_t = std::map<size_t, logical_tensor>;
 void run(const spec_t &spec, const partition &p, steps_t &steps, ports_t &ports,
         values_t &values, traced_partition_t &traced);
 
-/// What is told before compile.
+/// The facts that are told before compile.
 traced_partition_t described(const partition &p);
 
 } // namespace random_graphs

@@ -22,7 +22,7 @@ struct traced_port_t {
     bool operator==(const traced_port_t &other) const;
 };
 
-/// What a user is told about a partition, and what it gave.
+/// A user is told this about a partition, with what it gave.
 struct traced_partition_t {
     uint64_t id = 0;
     int32_t is_supported = 0, engine = 0;

@@ -36,7 +36,7 @@ trace_t trace_of(const chunk_t &chunk, const spec_t &spec, uint64_t seed) {
     ports_t ports;
     for (const auto &p : graph.partitions) {
         traced_partition_t traced = described(p);
-        // What is not supported says so when it is compiled, too.
+        // An unsupported partition says so when it is compiled, too.
         run(spec, p, steps, ports, values, traced);
         trace.partitions.push_back(traced);
     }

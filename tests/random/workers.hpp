@@ -6,7 +6,7 @@
 namespace dnnl_dequant {
 namespace random_graphs {
 
-/// What a process works on: graphs of some seeds.
+/// A process works on this: graphs of some seeds.
 struct chunk_t {
     uint64_t first = 0, count = 0;
     // What stock oneDNN made of them, and what it made of them once more: what
