@@ -4,6 +4,7 @@
 
 #include "base/config.hpp"
 #include "base/growth.hpp"
+#include "base/last_refusal.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "exec/cache.hpp"
@@ -30,6 +31,7 @@ std::atomic<bool> &enabled_flag() {
 
 dnnl_status_t refuse(const char *where, const result_t &result) {
     log_refusal(log_check, where, result.reason);
+    keep_refusal(result.reason);
     return to_c(result.status);
 }
 

@@ -128,7 +128,7 @@ std::string builder_t::refusal() {
             if (!partition.is_supported())
                 return "no kernel of oneDNN or the plugin takes it";
     } catch (const dnnl::error &error) {
-        return std::string("oneDNN refuses the graph: ") + error.what();
+        return "oneDNN refuses the graph: " + sentence_of(error);
     }
     return std::string();
 }

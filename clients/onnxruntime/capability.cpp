@@ -78,7 +78,7 @@ std::string trial(const claim_t &claim, const settings_t &settings) {
     } catch (const failure_t &error) {
         return error.what();
     } catch (const dnnl::error &error) {
-        return std::string("oneDNN refuses the graph: ") + error.what();
+        return "oneDNN refuses the graph: " + sentence_of(error);
     }
 }
 

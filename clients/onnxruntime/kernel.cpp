@@ -97,7 +97,8 @@ kernel_t::shared_program_t kernel_t::program_for(
         program = std::make_shared<const program_t>(builder.compile(engine_));
     } catch (const dnnl::error &error) {
         throw failure_t("dnnl_dequant: " + described(shapes)
-                                + " does not compile: " + error.what() + ".",
+                                + " does not compile: " + sentence_of(error)
+                                + ".",
                 ORT_INVALID_ARGUMENT);
     }
     if (is_known) programs_.erase(found);

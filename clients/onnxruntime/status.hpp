@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "oneapi/dnnl/dnnl_common.hpp"
 #include "runtime.hpp"
 
 namespace dnnl_dequant::ort {
@@ -20,6 +21,10 @@ public:
 private:
     OrtErrorCode code_;
 };
+
+// The plugin's sentence about the refused call, which names what was found and
+// what was expected; else oneDNN's.
+std::string sentence_of(const dnnl::error &error);
 
 // Throws what `status` says, and releases it.
 void check(const OrtApi &api, OrtStatus *status);

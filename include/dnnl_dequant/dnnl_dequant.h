@@ -140,6 +140,15 @@ DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_not_taken(
         const_dnnl_graph_compiled_partition_t compiled_partition,
         const char **reasons);
 
+/// Copies the sentence about the last call of the calling thread that the
+/// plugin refused, and forgets it: what was found and what was expected, as
+/// ONEDNN_VERBOSE=check prints it. Sentences about the last 64 threads that met
+/// a refusal are kept.
+/// @param text Output: up to size - 1 bytes and a 0; may be null.
+/// @param size The bytes that `text` has.
+/// @returns The sentence's length, at most 511; 0 where there is none.
+DNNL_DEQUANT_API size_t dnnl_dequant_last_refusal(char *text, size_t size);
+
 /// A way to run tasks at the same time that the caller has already, for example
 /// the thread pool of a framework.
 typedef struct {

@@ -88,6 +88,13 @@ inline std::string not_taken(
     return std::string(reasons);
 }
 
+/// The sentence about the last call of the calling thread that the plugin
+/// refused; empty where there is none, and when it is asked for again.
+inline std::string last_refusal() {
+    char text[512];
+    return std::string(text, dnnl_dequant_last_refusal(text, sizeof(text)));
+}
+
 /// Runs what the calling thread compiles and executes by the caller's own
 /// threads, as long as the scope lives; what was set before comes back then.
 /// See dnnl_dequant_set_parallel_for(). Scopes nest, and belong to the thread

@@ -16,11 +16,18 @@ struct dnnl_dequant_python_program {
 namespace {
 
 // The size is fixed, so that running out of memory can be told too.
-thread_local char message[256];
+thread_local char message[512];
 
 int fail(int status, const char *sentence) {
     std::snprintf(message, sizeof(message), "%s", sentence);
     return status;
+}
+
+// The plugin's sentence names what was found and what was expected.
+int fail(const dnnl::error &error) {
+    if (dnnl_dequant_last_refusal(message, sizeof(message)) > 0)
+        return error.status;
+    return fail(error.status, error.what());
 }
 
 template <typename function_t>
@@ -28,7 +35,7 @@ int guarded(const function_t &function) {
     try {
         return function();
     } catch (const dnnl::error &error) {
-        return fail(error.status, error.what());
+        return fail(error);
     } catch (const std::bad_alloc &) {
         return fail(dnnl_out_of_memory, "there is not enough memory");
     } catch (const std::exception &error) {
@@ -43,6 +50,7 @@ int guarded(const function_t &function) {
 int dnnl_dequant_python_compile(const dnnl_dequant_python_graph_t *graph,
         dnnl_dequant_python_program_t **program) {
     return guarded([&] {
+        dnnl_dequant_last_refusal(nullptr, 0); // an earlier call's
         *program = new dnnl_dequant_python_program {
                 dnnl_dequant_python::program_t(*graph)};
         return 0;

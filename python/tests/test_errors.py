@@ -182,6 +182,17 @@ class ErrorsTest(unittest.TestCase):
                 _library.raise_for(status, "what")
             self.assertIn(part, str(caught.exception))
 
+    def test_the_library_says_what_it_expected(self):
+        # The package's own checks would refuse these scales.
+        from dnnl_dequant._program import GraphBuilder
+        graph = GraphBuilder("dequantize")
+        x, scale = graph.tensor("u8", (2, 6)), graph.tensor("f32", (5,))
+        y = graph.then("DequantizeLinear", [x, scale], "f32", (2, 6), axis=1)
+        graph._arguments += [x, scale, y]
+        with self.assertRaisesRegex(
+                ValueError, "x_scale .* has shape 5; expected"):
+            graph.compile()
+
     def test_memory_that_is_not_there(self):
         # A numpy array of so many bytes that it is never touched.
         scale = np.ones(1, F)

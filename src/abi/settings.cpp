@@ -2,6 +2,7 @@
 
 #include "abi/boundary.hpp"
 
+#include "base/last_refusal.hpp"
 #include "base/log.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "exec/cache.hpp"
@@ -98,6 +99,10 @@ dnnl_status_t dnnl_dequant_not_taken(
                        ? as_compiled(compiled_partition)->not_taken()
                        : "";
     return dnnl_success;
+}
+
+size_t dnnl_dequant_last_refusal(char *text, size_t size) {
+    return take_refusal(text, size);
 }
 
 const char *dnnl_dequant_policy(void) {

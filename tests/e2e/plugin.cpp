@@ -33,6 +33,10 @@ std::string not_taken_of(const dnnl::graph::compiled_partition &compiled) {
     return dnnl_dequant::not_taken(compiled);
 }
 
+std::string last_refusal_of_plugin() {
+    return dnnl_dequant::last_refusal();
+}
+
 std::string plugin_version() {
     return dnnl_dequant::version();
 }
@@ -78,6 +82,13 @@ std::string kernel_of(const dnnl::graph::compiled_partition &compiled) {
 
 std::string not_taken_of(const dnnl::graph::compiled_partition &compiled) {
     return text_of("dnnl_dequant_not_taken", compiled);
+}
+
+std::string last_refusal_of_plugin() {
+    char text[512];
+    function<size_t(char *, size_t)>("dnnl_dequant_last_refusal")(
+            text, sizeof(text));
+    return text;
 }
 
 std::string plugin_version() {

@@ -18,6 +18,8 @@ void set_plugin_enabled(bool enabled);
 bool plugin_enabled();
 std::string kernel_of(const dnnl::graph::compiled_partition &compiled);
 std::string not_taken_of(const dnnl::graph::compiled_partition &compiled);
+/// The sentence about the thread's last refused call.
+std::string last_refusal_of_plugin();
 std::string plugin_version();
 
 } // namespace e2e

@@ -116,6 +116,19 @@ TEST(plugin, names_no_kernel_for_partitions_that_are_not_its_own) {
     EXPECT_EQ(not_taken_of(compiled), "");
 }
 
+TEST(plugin, tells_the_sentence_about_a_refused_call_once) {
+    auto c = only_ours();
+    c.scales.dims = {3, 2};
+    c.scales.strides = {2, 1};
+    (void)last_refusal_of_plugin();
+    EXPECT_EQ(status_of([&] { compiled_of(c); }), dnnl_invalid_arguments);
+    const std::string sentence = last_refusal_of_plugin();
+    EXPECT_NE(sentence.find("scales (id 1) has shape 3x2; expected 3x3"),
+            std::string::npos)
+            << sentence;
+    EXPECT_EQ(last_refusal_of_plugin(), "");
+}
+
 // Too many rows for the one, whatever the ISA, so another multiplies.
 TEST(plugin, says_why_kernels_it_prefers_are_not_taken) {
     matmul_case_t c;
