@@ -9,7 +9,7 @@ namespace dnnl_dequant::ort {
 
 namespace {
 
-// What a shape inference asks. One op's function serves all that share its
+// A shape inference asks this. One op's function serves all that share its
 // name, so types come from the node.
 struct inference_t {
     const OrtApi &api;

@@ -14,7 +14,7 @@ struct tally_t {
     }
 };
 
-/// What is counted for each kind of op: these words and its number.
+/// Counts have these words and the number of a kind of op.
 constexpr const char *executed_kind = "ops executed, of kind ",
                      *refused_kind = "ops not executed, of kind ";
 

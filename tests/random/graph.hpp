@@ -47,7 +47,7 @@ struct spec_t {
     bool is_fused = true; // the policy; else debug
     /// Outputs are compiled with layout `any`.
     bool any_layouts = false;
-    /// What was spoilt, empty in a graph that means to be valid.
+    /// The part that was spoilt, empty in a graph that means to be valid.
     std::string spoilt;
 };
 

@@ -136,7 +136,7 @@ private:
         }
     }
 
-    // What is wrong among others is tried alone: memory that oneDNN damaged in
+    // A wrong graph among others is tried alone: memory that oneDNN damaged in
     // the graphs before (invalid ones, most often) is no fault of the plugin's.
     bool run(chunk_t chunk, tally_t &tally) const {
         try {

@@ -17,7 +17,7 @@ void set_quantization(
 size_t dequantized(
         builder_t &b, const sizes_t &dims, type_t type, int64_t channel);
 size_t quantized(builder_t &b, size_t src, type_t type, int64_t channel);
-/// By a DynamicDequantize of any granularity, to a floating type.
+/// Adds a DynamicDequantize of any granularity, to a floating type.
 size_t dynamically_dequantized(
         builder_t &b, const sizes_t &dims, type_t floating);
 

@@ -15,11 +15,13 @@ bool run_one_by_one(
 
 /// How far a partition of ours may be from what its ops give one by one.
 struct bound_t {
-    /// Of the largest expected value, for floats; 0 for equal bits.
+    /// The part of the largest expected value that floats may be off; 0 for
+    /// equal bits.
     double relative = 0;
-    /// What products of the largest factors may sum up to, and how far of that.
+    /// The most that products of the largest factors sum up to, and the part of
+    /// it that they may be off.
     double sums = 0, relative_to_sums = 0;
-    /// Of integers.
+    /// The steps that integers may be off.
     int64_t steps = 0;
 };
 /// values  the factors of products, as the ops one by one give them

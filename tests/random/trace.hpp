@@ -30,7 +30,7 @@ struct traced_partition_t {
     std::vector<traced_port_t> inputs, outputs;
 
     int32_t compiled = not_reached, executed = not_reached;
-    // As query_logical_tensor has them; of an opaque layout the sizes only.
+    // The answers of query_logical_tensor; only sizes where it is opaque.
     std::vector<traced_port_t> compiled_outputs;
     std::vector<uint64_t> sizes;
     std::vector<uint64_t> inplace; // input and output in turns
