@@ -17,8 +17,8 @@ namespace dnnl_dequant {
 /// The remainder e is exact by a fused multiply-add; q is then the nearest f32
 /// (Markstein) unless something under- or overflows on the way or s has all
 /// ones for a significand, which are the scales that are not ordinary
-/// (jit_divisors.hpp). For quotients so small or so large that q is not the
-/// nearest, it rounds to the same integer, or saturates likewise.
+/// (dequantize/jit_params.hpp). For quotients so small or so large that q is
+/// not the nearest, it rounds to the same integer, or saturates likewise.
 template <isa_t isa>
 class jit_quantizer_t {
 public:
