@@ -37,7 +37,7 @@ make_emulator() {
 # are linked with, and the list of what to run.
 lay_out_guests() {
     tests=build/release/tests
-    tree=$emulated/tree files=$emulator/root
+    tree=$emulated/tree files=$emulator/files
     mkdir -p "$tree/bin" "$tree/dev" "$tree/proc" "$tree/sys" "$tree/lib64" \
         "$tree/tests/e2e" "$emulated/disk/isolinux"
     install tests/emulated/init "$tree/init"

@@ -9,7 +9,7 @@
 setup_onnxruntime() {
     onnxruntime_include='' onnxruntime_pythons='' onnxruntime_old_venv=''
     minilm_folder=''
-    once onnxruntime-headers/root "ONNX Runtime's headers" unpack \
+    once onnxruntime-headers/files "ONNX Runtime's headers" unpack \
         onnxruntime-headers unstable libonnxruntime-dev libonnxruntime-dev
     # Before 1.23 there is none.
     header=$(unpacked_file onnxruntime-headers onnxruntime_ep_c_api.h)
