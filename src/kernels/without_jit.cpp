@@ -59,7 +59,7 @@ result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {
     return refuse_machine();
 }
 
-result_t make_jit_gemm(isa_t, std::shared_ptr<const gemm_t> &) {
+result_t make_jit_gemm(isa_t, data_type_t, std::shared_ptr<const gemm_t> &) {
     return refuse_machine();
 }
 

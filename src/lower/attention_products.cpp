@@ -180,7 +180,8 @@ template <typename make_t>
 result_t make_numbers(const factor_t &numbers, dim_t head,
         const attention_cut_t &cut, bool by_group, attention_numbers_t &plan,
         make_t &&make) {
-    if (cut.rows > gemv_t::most_rows) return refuse("blocks have more rows");
+    if (cut.rows > weighted_sum_t::most_rows)
+        return refuse("blocks have more rows");
     plan.places = numbers.places();
     if (!begin_bytes(plan.places))
         return refuse("a block begins within a byte");

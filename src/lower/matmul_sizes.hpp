@@ -36,8 +36,11 @@ struct block_sizes_t {
 constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256},
                         deepest_blocks = {512, 128}, small_blocks = {256, 128};
 constexpr dim_t many_rows = 128;
+// Blocks of bf16 that our own code multiplies: they and their pairs fit a
+// core's second cache beside src. MEASURED.md has the others.
+constexpr block_sizes_t pair_blocks = {1024, 128};
 // Of 16 bits, for oneDNN's primitive: a MiB, half of the second cache of CPUs
-// that multiply bf16 in tiles; kernels/matmul/MEASURED.md has what other sizes
+// that have AMX; kernels/matmul/MEASURED.md has what other sizes
 // took. A tile has sixteen rows, and with fewer is not full.
 constexpr block_sizes_t narrow_blocks = {2048, 256};
 constexpr dim_t least_narrow_rows = 16;

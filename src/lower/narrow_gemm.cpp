@@ -94,9 +94,10 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     type = t::f32;
     const t wanted = narrow_type(product, mode);
     if (wanted == t::f32) return {};
-    const isa_t needed = wanted == t::f16 ? isa_amx_fp16 : isa_avx512_core_bf16;
+    const isa_t needed = wanted == t::f16 ? isa_amx_fp16 : isa_amx_int8;
     if (!has(isa, needed))
-        return refuse(wanted, "its instructions are not available");
+        return refuse(wanted,
+                text("AMX for ", to_string(wanted), " is not available"));
     if (rows < least_narrow_rows)
         return refuse(wanted, text("blocks have ", rows, " rows; expected ",
                                       least_narrow_rows, " or more"));

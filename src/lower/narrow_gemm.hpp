@@ -14,8 +14,9 @@ namespace dnnl_dequant {
 /// f32.
 data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode);
 
-/// narrow_type() where the CPU multiplies pairs of it, for blocks. Else f32,
-/// and result_t says why if there was such a type to ask for.
+/// narrow_type() where oneDNN's primitive multiplies blocks of it faster than
+/// our own code, which is by AMX. Else f32, and result_t says why if there was
+/// such a type to ask for.
 /// @param rows Of a block.
 result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
         isa_t isa, dim_t rows, data_type_t &type);

@@ -49,7 +49,10 @@ void generate_gemv(gemv_weights_t weights, isa_t isa) {
 void generate_column_groups(gemv_weights_t weights, isa_t isa) {
     weights.depth = weights.cols = weights.pitch = 256;
     weights.scales.type = t::f32;
-    const dim_t most = has(isa, isa_avx512_core) ? gemv_t::most_rows : 4;
+    const bool in_blocks = has(isa, isa_avx512_core_bf16) && !weights.by_column;
+    const dim_t most = in_blocks ? gemv_t::most_f32_rows_of_bf16
+                       : has(isa, isa_avx512_core) ? 12
+                                                   : 4;
     for (const dim_t group : {1, 64})
         for (const dim_t col_group : {32, 64, 128}) {
             weights.group = group;
@@ -174,6 +177,10 @@ void hash_products(code_hashes_t &hashes) {
         note_generated(hashes, text("gemm ", name_of(isa)),
                 [&] { (void)make_gemm(isa, gemm); });
     }
+    note_generated(hashes, "gemm bf16", [&] {
+        std::shared_ptr<const gemm_t> gemm;
+        (void)make_jit_gemm(isa_avx512_core_bf16, t::bf16, gemm);
+    });
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_gemv(isa, hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})

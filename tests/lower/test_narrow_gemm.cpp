@@ -53,15 +53,14 @@ constexpr choice_t choices[] = {
 TEST(narrow_type, rounds_no_more_than_the_graph) {
     for (const choice_t &choice : choices)
         for (const isa_t isa : {isa_none, isa_avx512_core_vnni,
-                     isa_avx512_core_bf16, isa_amx_fp16})
+                     isa_avx512_core_bf16, isa_amx_int8, isa_amx_fp16})
             for (const dim_t rows : {15, 16}) {
                 t type = t::undef;
                 const result_t result = choose_narrow_type(
                         product_of(choice.src, choice.weights), choice.mode,
                         isa, rows, type);
-                const bool can = has(isa, choice.type == t::f16
-                                                  ? isa_amx_fp16
-                                                  : isa_avx512_core_bf16);
+                const bool can = has(isa,
+                        choice.type == t::f16 ? isa_amx_fp16 : isa_amx_int8);
                 SCOPED_TRACE(testing::Message()
                              << to_string(choice.src) << " by "
                              << to_string(choice.weights) << ", mode "
@@ -81,9 +80,9 @@ TEST(narrow_type, says_why_not) {
                 product, dnnl_fpmath_mode_strict, isa, rows, type)
                 .reason;
     };
-    EXPECT_EQ(reason(isa_avx512_core_vnni, 32),
-            "onednn_matmul_bf16: its instructions are not available");
-    EXPECT_EQ(reason(isa_avx512_core_bf16, 3),
+    EXPECT_EQ(reason(isa_avx512_core_bf16, 32),
+            "onednn_matmul_bf16: AMX for bf16 is not available");
+    EXPECT_EQ(reason(isa_amx_int8, 3),
             "onednn_matmul_bf16: blocks have 3 rows; expected 16 or more");
 }
 
