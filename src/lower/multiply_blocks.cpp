@@ -93,7 +93,9 @@ result_t make_float_blocks(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
     const data_type_t type = block_type(cut);
     const bool is_bf16 = type == data_type_t::bf16;
-    const bool by_columns = cut.weights().preferred_order().back() == 1;
+    const dims_t order = cut.weights().preferred_order();
+    const bool by_columns
+            = order.back() + 1 == static_cast<dim_t>(order.size());
     product_blocks_t blocks
             = cut_weights(cut, is_bf16 ? pair_blocks
                                        : most_block_sizes(cut.block_rows,

@@ -26,6 +26,7 @@
 
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/registers.hpp"
+#include "kernels/matmul/jit_pair_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -283,85 +284,6 @@ private:
     dim_t row_ = 0, column_ = 0, share_ = 0, tiles_to_wait_ = 0;
 };
 
-// Pairs rows of a tile of bf16: a dword has a column's values of two depths.
-//
-//   for each pair of rows: for each 32 columns: permute words of both
-//
-// Registers: rdi the arguments; rax rows; rdx pairs; r8 the pitch; r10 pairs to
-// go.
-class jit_pair_rows_t : public jit_generator_t {
-public:
-    struct args_t {
-        const void *rows; // of tile_cols columns
-        void *pairs;
-        dim_t pitch; // bytes
-        dim_t count, rest;
-    };
-    static constexpr dim_t tile_cols
-            = jit_gemm_t<isa_avx512_core_bf16>::tile_cols;
-
-    jit_pair_rows_t()
-        : jit_generator_t("jit_pair_rows") {}
-    void operator()(const args_t &args) const {
-        getCode<void (*)(const args_t *)>()(&args);
-    }
-
-private:
-    static constexpr size_t vector = 64; // bytes
-
-    static lanes_t words_from(uint32_t first) {
-        lanes_t lanes;
-        for (uint32_t i = 0; i < lanes.size(); ++i)
-            lanes[i] = (first + i) | (32 + first + i) << 16;
-        return lanes;
-    }
-
-    void generate() override {
-        Label l_pair, l_rest, l_end;
-        preamble();
-        mov(rax, ptr[rdi + offsetof(args_t, rows)]);
-        mov(rdx, ptr[rdi + offsetof(args_t, pairs)]);
-        mov(r8, ptr[rdi + offsetof(args_t, pitch)]);
-        mov(r10, ptr[rdi + offsetof(args_t, count)]);
-        vmovups(indices_[0], constant(words_from(0)));
-        vmovups(indices_[1], constant(words_from(16)));
-        test(r10, r10);
-        jz(l_rest, T_NEAR);
-        align(32);
-        L(l_pair);
-        pair(false);
-        lea(rax, ptr[rax + r8 * 2]);
-        add(rdx, static_cast<uint32_t>(tile_cols * 4));
-        dec(r10);
-        jnz(l_pair, T_NEAR);
-        L(l_rest);
-        cmp(qword[rdi + offsetof(args_t, rest)], 0);
-        je(l_end, T_NEAR);
-        vpxord(zero_, zero_, zero_);
-        pair(true);
-        L(l_end);
-        postamble();
-    }
-
-    // Of the last row, the next one is zeros.
-    void pair(bool is_last) {
-        for (size_t at = 0; at < tile_cols * 2; at += vector) {
-            const Address next = ptr[rax + r8 + at];
-            vmovups(row_, ptr[rax + at]);
-            for (size_t half = 0; half < 2; ++half) {
-                const Zmm &to = paired_[half];
-                vmovdqa64(to, indices_[half]);
-                if (is_last) vpermi2w(to, row_, zero_);
-                else vpermi2w(to, row_, next);
-                vmovups(ptr[rdx + at * 2 + half * vector], to);
-            }
-        }
-    }
-
-    const Zmm row_ {0}, zero_ {1}, indices_[2] {Zmm(2), Zmm(3)},
-            paired_[2] {Zmm(4), Zmm(5)};
-};
-
 template <isa_t isa>
 class jit_gemm_kernel_t : public gemm_t {
 public:
@@ -369,7 +291,8 @@ public:
 
     result_t make() {
         result_t made = make_jit(code_);
-        if (code_t::is_bf16 && made.ok()) made = make_jit(pair_rows_);
+        if (code_t::is_bf16 && made.ok())
+            made = make_jit_pair_rows(panel(), pair_rows_);
         return made;
     }
 
@@ -392,7 +315,7 @@ public:
         asker_t asker(block, strip(), panel());
         values_t values {static_cast<const char *>(block.b), block.ldb * 4,
                 panel() * 4, block.depth};
-        if (code_t::is_bf16) pair_rows(block, values);
+        if (code_t::is_bf16) values = pair_rows(block);
         for_strips(block.rows, strip(), [&](dim_t first, dim_t rows) {
             run_rows(block, values, first, rows, asker);
         });
@@ -406,17 +329,17 @@ private:
         dim_t depth;
     };
 
-    void pair_rows(const gemm_block_t &block, values_t &values) const noexcept {
+    values_t pair_rows(const gemm_block_t &block) const noexcept {
         const dim_t pairs = div_up(block.depth, dim_t(2));
         const dim_t row_bytes = panel() * 4;
-        jit_pair_rows_t::args_t args {block.b, block.scratch, block.ldb * 2,
+        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
                 block.depth / 2, block.depth % 2};
         for (dim_t n = 0; n < block.cols; n += panel()) {
             args.rows = static_cast<const uint16_t *>(block.b) + n;
-            (*pair_rows_)(args);
+            pair_rows_(args);
             args.pairs = static_cast<char *>(args.pairs) + pairs * row_bytes;
         }
-        values = {static_cast<const char *>(block.scratch), row_bytes,
+        return {static_cast<const char *>(block.scratch), row_bytes,
                 pairs * row_bytes, pairs};
     }
 
@@ -446,7 +369,7 @@ private:
     }
 
     std::unique_ptr<code_t> code_;
-    std::unique_ptr<jit_pair_rows_t> pair_rows_; // of bf16
+    jit_pair_rows_t pair_rows_; // of bf16
 };
 
 template <isa_t isa>
