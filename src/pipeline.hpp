@@ -22,8 +22,8 @@ namespace dnnl_dequant {
 bool claims_enabled();
 void enable_claims(bool enabled);
 
-/// Adds `op` to the graph that oneDNN holds and to its record. What only our
-/// schema accepts enters oneDNN's graph as a Wildcard twin.
+/// Adds `op` to the graph that oneDNN holds and to its record. An op that only
+/// our schema accepts enters oneDNN's graph as a Wildcard of the same id.
 dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record);
 
@@ -42,7 +42,7 @@ dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
 
 /// Runs a filled compiled partition that is not oneDNN's as a whole.
-/// @param stream What oneDNN's parts of a compound run on.
+/// @param stream The stream that oneDNN's parts of a compound run on.
 dnnl_status_t execute(const compiled_partition_t &compiled,
         dnnl_stream_t stream, const buffer_list_t &buffers);
 

@@ -5,7 +5,7 @@
 
 namespace dnnl_dequant {
 
-/// What a line tells of; oneDNN's own kinds of verbose output.
+/// oneDNN's own kinds of verbose output.
 enum log_kind_t : unsigned {
     log_check = 1u << 0,    // why an argument was refused
     log_dispatch = 1u << 1, // why an implementation or claim was not taken

@@ -9,8 +9,8 @@
 
 namespace dnnl_dequant {
 
-/// What the user said of a graph: the ops that oneDNN took, in the order of
-/// add_op, and what partitions are compiled with.
+/// The user's graph: the ops that oneDNN took, in the order of add_op, and the
+/// settings that partitions are compiled with.
 struct graph_record_t {
     dnnl_engine_kind_t engine_kind = dnnl_any_engine;
     dnnl_fpmath_mode_t fpmath_mode = dnnl_fpmath_mode_strict;

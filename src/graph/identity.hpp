@@ -37,7 +37,8 @@ public:
         bytes_ += text;
     }
 
-    /// What of it counts: neither padding nor strides that are not given.
+    /// Adds the fields that count. Padding does not, nor do strides that are
+    /// not set.
     void add(const logical_tensor_t &tensor);
 
     /// But for its name.

@@ -16,17 +16,18 @@ struct listed_t {
 
 /// Decides which of the partitions that oneDNN made become ours.
 ///
-/// Claimed are, from the graph's end backwards, the longest chains of ops that
-/// a pattern matches and that are whole partitions of oneDNN's (so that no
-/// other partition changes); and single ops. A partition of several ops that
-/// is a chain by itself stays oneDNN's. What break_up() takes apart counts as
-/// what it was taken apart to, and becomes one partition again, a compound.
+/// The search goes from the graph's end backwards. It claims single ops, and
+/// the longest chains of ops that a pattern matches and that are whole
+/// partitions of oneDNN's, so that no other partition changes. A partition of
+/// several ops that is a chain by itself stays oneDNN's. A partition that
+/// break_up() splits counts as its parts, and becomes one partition again, a
+/// compound.
 /// @param graph The record of the graph; its lock is held by the caller.
 /// @param upstream oneDNN's partitions in topological order.
-/// @returns The list in topological order. A claim stands in the place, and
-///     has the id, of the last partition that it covers; one of whose values
-///     others than its last op's leave stands in the place of the first, since
-///     all of its ops come after what it reads.
+/// @returns The list in topological order. A claim has the place and the id of
+///     the last partition that it covers. A claim with outputs from other ops
+///     than its last has the place of the first, since all of its ops come
+///     after what it reads.
 std::vector<listed_t> claim_partitions(const graph_record_t &graph,
         std::vector<upstream_partition_t> upstream);
 

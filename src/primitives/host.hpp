@@ -8,7 +8,7 @@
 #include "base/types.hpp"
 #include "upstream/api.hpp"
 
-// What all primitives of oneDNN's need.
+// Objects that all primitives of oneDNN need.
 namespace dnnl_dequant {
 
 /// One engine and stream for all primitives of ours. A primitive is tied to

@@ -103,7 +103,8 @@ void matmul_primitive_t::note_scratchpad(const_dnnl_primitive_desc_t desc) {
 
 status_t matmul_primitive_t::execute(const void *src, const void *weights,
         float *dst, void *scratchpad) const noexcept try {
-    // Those of src and weights are read only.
+    // oneDNN only reads src and weights, though its call takes no const
+    // pointers.
     void *const at[] = {const_cast<void *>(src), const_cast<void *>(weights),
             dst, scratchpad};
     const alone_t alone;

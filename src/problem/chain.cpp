@@ -50,7 +50,7 @@ void chain_t::set_type(data_type_t type) {
     const bool rounded = !steps_.empty()
                          && steps_.back().kind == step_kind_t::round
                          && steps_.back().type == type;
-    // What is computed is f32 already.
+    // A computed value is f32 already.
     if (type != data_type_t::f32 && !rounded)
         steps_.push_back({step_kind_t::round, -1, type, 0, 0});
     type_ = type;
