@@ -18,8 +18,8 @@ struct buffer_t {
     const_dnnl_graph_tensor_t handle; // null for a value inside a compound
 };
 
-/// The tensors of one execution. As many as any op has lie on the stack, so
-/// that executing allocates nothing.
+/// The tensors of one execution. The stack holds as many as any op has, so that
+/// executing allocates nothing.
 class buffer_list_t {
 public:
     void push_back(const buffer_t &buffer) {
