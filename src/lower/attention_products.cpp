@@ -31,7 +31,8 @@ public:
         , tokens_(tokens)
         , all_tokens_(chain.shape()[tokens]) {}
 
-    // Where blocks of the chain lie, with a dst that is the block's own.
+    // Returns the places of the chain's blocks, with a dst that is the block's
+    // own.
     block_kernels_t places(data_type_t dst = data_type_t::f32) const {
         chain_t chain = chain_;
         chain.place_dst(dims_t(rank_, 0));
@@ -305,7 +306,8 @@ result_t make_attention_values(const chain_t &values,
         const attention_cut_t &cut,
         std::shared_ptr<const values_product_t> &product) {
     const size_t rank = values.shape().size();
-    // As keys lie, to tell what a token's numbers have.
+    // Transposed values lie as keys do, and the factor tells what belongs to a
+    // token.
     chain_t transposed = values;
     std::vector<size_t> order;
     for (size_t d = 0; d < rank; ++d)

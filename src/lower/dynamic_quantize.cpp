@@ -17,7 +17,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// What a core's second cache holds beside dst.
+// L2 holds this much of src next to dst.
 constexpr dim_t slab_bytes_of_src = 128 * 1024;
 // Fewer slabs would leave threads without work.
 constexpr dim_t fewest_slabs = 16;

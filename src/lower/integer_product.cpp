@@ -178,7 +178,7 @@ private:
                         && !stride(plan_.weights_zps.operand, k_ + 1,
                                 format.zps_stride)))
             return refuse("groups along the columns of the weights");
-        // What is read of one column is read of no other.
+        // A single column has no next one, so its stride does not matter.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
         format.is_packed
                 = repacks_

@@ -16,8 +16,8 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
         isa_t isa, const integer_plan_t::block_t &block,
         std::shared_ptr<const integer_product_t> &product);
 
-/// The same of weights that are repacked once, in few rows by which they are
-/// multiplied as they lie then. Of what make_integers() took.
+/// Makes the product for weights that are repacked once, in few rows, and
+/// multiplied as they lie then. `product` is one that make_integers() took.
 result_t make_repacked_integers(const composition_t &src,
         const composition_t &weights, isa_t isa,
         std::shared_ptr<const integer_product_t> &product);

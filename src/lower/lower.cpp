@@ -82,8 +82,8 @@ result_t compose_partition(const partition_t &partition,
     const op_record_t &root = partition.ops.back();
     result_t result = compose(scope, root, composition);
     if (!result.ok()) return result;
-    // Where the shapes of compile are others than those that the graph was
-    // built with, an op may no longer fit in.
+    // An op may fit no longer if compile gives other shapes than the graph was
+    // built with.
     if (composition.ops.size() != partition.ops.size())
         return refuse(root,
                 text("its partition has ", partition.ops.size(),

@@ -1,6 +1,6 @@
 // dst = steps(src * weights): how the product is cut into blocks, who
-// multiplies these, and the kernels that make dst. What a block of weights is,
-// or of dst, is a problem like any other, of the same composition.
+// multiplies these, and the kernels that make dst. A block of weights, or of
+// dst, is a problem like any other, of the same composition.
 
 #include "lower/matmul.hpp"
 
@@ -49,7 +49,7 @@ public:
         result_t result = cut_.stored.order_by_first(cut_.shape);
         if (!result.ok()) return result;
         cut_rows();
-        // Where there is nothing to compute, strides tell nothing.
+        // Strides mean nothing if there is nothing to compute.
         if (!cut_.is_empty)
             row_block_dims_ = note_row_blocks(product_, row_sizes_, blocks);
         std::shared_ptr<const multiplier_t> multiplier;

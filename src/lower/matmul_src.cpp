@@ -22,7 +22,7 @@ bool is_rows(const problem_t &problem, dim_t depth) {
     return loops.size() == 1 || loops[1].extent == depth;
 }
 
-// Of the product's rank.
+// Prepends ones, up to the product's rank.
 dims_t aligned(dims_t shape, size_t rank) {
     shape.insert(shape.begin(), rank - shape.size(), 1);
     return shape;

@@ -63,7 +63,7 @@ private:
     dim_t scratch_bytes_ = 0;
 };
 
-// What the graph has rounded the value to; f32 where it has not.
+// Returns the type that the graph has rounded the value to; f32 if it has not.
 t rounded_type(const chain_t &chain) {
     const auto &steps = chain.steps();
     if (steps.empty()) return chain.operand_type(0);

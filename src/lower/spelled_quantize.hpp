@@ -6,8 +6,9 @@
 namespace dnnl_dequant {
 
 /// Lowers a partition that is DynamicQuantizeLinear's function body and whose
-/// ports are resolved: infers y and those of scale and zero point that leave
-/// it, fills the problem of the second pass and chooses kernels for both.
+/// ports are resolved. It infers y, and scale and zero point if they leave the
+/// partition. It fills the problem of the second pass and chooses kernels for
+/// both.
 result_t lower_spelled_quantize(const partition_t &partition,
         const scope_t &scope, isa_t isa, lowered_t &lowered);
 
