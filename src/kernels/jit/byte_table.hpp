@@ -9,8 +9,8 @@
 namespace dnnl_dequant {
 
 /// Any function of a byte as a permutation of its 256 results, already rounded
-/// to bf16 or f16: the lower bytes of them in four vectors, the upper ones in
-/// four more, each of 128 looked up among at a time. A step is 64 elements.
+/// to bf16 or f16. Four vectors hold the lower bytes of the results, four more
+/// the upper ones; one lookup covers 128 results. A step is 64 elements.
 /// AVX-512 with VBMI only.
 class jit_byte_table_t {
 public:

@@ -15,7 +15,8 @@ constexpr uint32_t power_of_two(int power) {
 
 constexpr int significand_bits = 23;
 
-// Of integers of 32 bits; jit_params.hpp has the same of zero points.
+// The lower part of 32-bit integers; jit_params.hpp has the same for zero
+// points.
 constexpr int low_part_bits = 10;
 constexpr uint32_t low_part = (1u << low_part_bits) - 1u;
 
@@ -202,7 +203,8 @@ void jit_io_t<isa>::set_odd_mask() {
     h_.kmovd(k_odd_, h_.eax);
 }
 
-// What brings a lane's own 2 or 4 bits (one container or two) to the bottom.
+// Shifts that bring a lane's own 2 or 4 bits (one container or two) to the
+// bottom.
 template <isa_t isa>
 Address jit_io_t<isa>::shifts() {
     const auto bits = static_cast<uint32_t>(lane_bits());

@@ -8,9 +8,9 @@
 
 namespace dnnl_dequant {
 
-/// How numbers stand in memory: one every `container_bits` (2, 4, 8, 16 or 32,
-/// the low bits of a byte first), the number being `bits` bits from bit `shift`
-/// of its container on. What else the container holds is ignored.
+/// The layout of numbers in memory: one every `container_bits` (2, 4, 8, 16 or
+/// 32, the low bits of a byte first). The number has `bits` bits, from bit
+/// `shift` of its container on. The container's other bits are ignored.
 struct src_format_t {
     data_type_t type;
     int container_bits;
@@ -35,21 +35,21 @@ src_format_t dense_format(data_type_t type);
 /// Work goes in steps of width() elements, held in fields() vectors of 32-bit
 /// lanes. Their order is
 ///   one vector    lane i is element i;
-///   pairs         lane i of vector f is element 2 * i + f, since two f32 that
-///                 round to the halves of one dword need no shuffle: for bf16
-///                 from what is at most 16 bits wide (f16 and what is read
-///                 as f16 aside, which the machine converts in lanes);
-///   halves        lane i of vector f is element 16 * f + i, since the machine
-///                 makes one vector of two: where whoever generates asks for
-///                 it, see takes_halves().
+///   pairs         lane i of vector f is element 2 * i + f;
+///   halves        lane i of vector f is element 16 * f + i.
+/// Pairs serve bf16 results from sources of at most 16 bits, since two f32 that
+/// round to the halves of one dword need no shuffle. f16, and types that are
+/// read as f16, are excepted, because the machine converts them in lanes.
+/// Halves serve sources from which the machine makes two vectors of one. A
+/// generator asks for them, see takes_halves().
 ///
 /// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
-/// type's range) by putting its bits into the significand of 2^k: one logic
-/// instruction, or with AVX2 a mask and one, or unpacking words, and no
-/// conversion. bias() is what must be subtracted
-/// beside the zero point; both subtractions are one, and exact, for
-/// |zp| <= 2^22. Floats are their value and have no bias. Integers of 32 bits
-/// are split into two parts, of which with AVX-512 the lower has a bias.
+/// type's range) by putting its bits into the significand of 2^k. This takes
+/// one logic instruction, or with AVX2 a mask and one, or unpacking words, and
+/// no conversion. The zero point and bias() are subtracted in one exact
+/// subtraction, for |zp| <= 2^22. Floats are their value and have no bias.
+/// Integers of 32 bits are split into two parts. With AVX-512 the lower part
+/// has a bias.
 template <isa_t isa>
 class jit_io_t {
 public:
@@ -173,7 +173,7 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
-    // Of what stands in a lane when it is loaded: one container or two.
+    // Bits in a lane when it is loaded: one container or two.
     int lane_bits() const {
         return src_.container_bits * (in_halves_ ? 1 : fields_);
     }

@@ -10,8 +10,8 @@
 namespace dnnl_dequant {
 
 /// Numbers that stand one after the other: of `type`, each in a container of
-/// so many bits, which is the type's size or, for 4 bits, may be a byte whose
-/// upper half is ignored.
+/// `container_bits`. The container has the type's size; for 4 bits it may be a
+/// byte whose upper half is ignored.
 struct lane_format_t {
     data_type_t type = data_type_t::f32;
     int container_bits = 32;
@@ -22,13 +22,13 @@ struct lane_format_t {
     }
 };
 
-/// What f32 need to become bf16: nothing, where they are numbers of that type;
-/// rounding; that with care for NaN whose payload might be rounded up.
+/// The rounding that f32 need to become bf16: none, if they are bf16 numbers
+/// already; plain; or with care for a NaN whose payload might be rounded up.
 enum class bf16_rounding_t { none, plain, with_nan };
 
-/// Numbers in memory to f32 lanes and back, lane i being element i: for code
-/// that has several operands of different types, where jit_io_t's order of its
-/// own would cost shuffles. A step is simd_w elements.
+/// Numbers in memory to f32 lanes and back, lane i being element i. Code with
+/// several operands of different types uses this, since jit_io_t has an order
+/// of its own that would cost it shuffles. A step is simd_w elements.
 template <isa_t isa>
 class jit_lanes_t {
 public:
@@ -49,7 +49,8 @@ public:
     /// For the code's own use.
     jit_constants_t<isa> &constants() { return constants_; }
 
-    /// What the code behind it needs, itself generated after that code.
+    /// Loads the constants. It is generated after the code that uses them, and
+    /// runs before it.
     void load_constants();
 
     /// For tails of reg_count (below simd_w) elements; clobbers rcx and

@@ -102,8 +102,8 @@ void jit_narrow_t<isa>::store_nibbles(const RegExp &dst, const vmm_t &vector) {
     else h_.vmovd(h_.ptr[dst], x);
 }
 
-// Those of unsigned types may be negative, which the instructions take for
-// large.
+// Lanes of unsigned types may be negative, and the instructions would take them
+// for large.
 template <isa_t isa>
 void jit_narrow_t<isa>::store_lanes(const Address &to, const vmm_t &vector) {
     const Zmm z(vector.getIdx());

@@ -54,7 +54,7 @@ protected:
                 sums.isZMM() ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
     }
 
-    /// What the general registers are for.
+    /// The uses of the general registers.
     general_registers_t general_;
 };
 

@@ -53,7 +53,7 @@ private:
         // difference) are infinity and NaN; 0: there are none.
         uint32_t special;
         bool negative_zero_is_nan;
-        // What makes them infinity and NaN in f32.
+        // Bits that turn special codes into infinity and NaN in f32.
         uint32_t special_or;
     };
     static format_t format_of(data_type_t type);
