@@ -8,10 +8,10 @@ using namespace Xbyak;
 
 namespace {
 
-// Where remainders of clamped quotients are still finite, and sums beyond all
-// integers' ranges.
+// Remainders of quotients clamped to this are finite, and sums with it are
+// beyond all integers' ranges.
 constexpr float far = 0x1p40f;
-// Where integers of 32 bits still hold a sum with one of 16.
+// Integers of 32 bits hold the sum of this and one of 16 bits.
 constexpr float near = 0x1p24f;
 
 } // namespace
@@ -50,7 +50,7 @@ void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
     const vmm_t mask = scratch(0);
     if (is_avx512) {
         h_.vcmpps(k_ordered_, x, x, ordered);
-        // Where integers follow, converting clears by the mask.
+        // For narrower integers the conversion clears by the mask.
         if (desc_.is_wide()) h_.vmovaps(x | k_ordered_ | util::T_z, x);
     } else {
         h_.vcmpps(mask, x, x, ordered);
@@ -91,7 +91,7 @@ void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
     else h_.vcvtps2dq(x, x);
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
-    // Where narrowing saturates to other bounds than dst's.
+    // Narrowing saturates, but perhaps to other bounds than dst's.
     const auto range = range_of(desc_.dst);
     const bool tight = desc_.bits() < 8 || desc_.saturates;
     if (!tight) return;
@@ -103,7 +103,7 @@ void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     h_.vpminsd(x, x, h_.constant(static_cast<uint32_t>(upper)));
 }
 
-// By f64, which has room for all sums.
+// Adds in f64, which holds all sums exactly.
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
     constexpr uint8_t nearest_even = 0;
@@ -168,7 +168,7 @@ template <isa_t isa>
 void jit_quantizer_t<isa>::to_floats(const vmm_t &x, const Operand &zp) {
     if (desc_.has_zps()) h_.vaddps(x, x, zp);
     if (desc_.saturates) {
-        // Of two operands of which one is NaN the second is the answer: x.
+        // If one operand is NaN, the instructions give the second: x.
         const vmm_t bound = scratch(0);
         h_.vmovups(bound, h_.constant(bits_of_f32(desc_.lower)));
         h_.vmaxps(x, bound, x);

@@ -21,7 +21,7 @@ void write(void *const *buffers, int place, T value) {
         std::memcpy(buffers[place], &value, sizeof(value));
 }
 
-// As a Clamp: NaN becomes the lower bound.
+// Clamps like the op Clamp: NaN becomes the lower bound.
 float clamp(float value, float lower, float upper) {
     const float least = value > lower ? value : lower;
     return least < upper ? least : upper;
@@ -55,7 +55,7 @@ void spelled_quantize_t::give(
 
 namespace {
 
-// What the passes have in common.
+// The state that the passes share.
 struct shared_t {
     range_t range;
     spelled_quantize_t::parameters_t parameters;
