@@ -83,7 +83,7 @@ private:
         postamble();
     }
 
-    // Where the sums of a row lie, token after token.
+    // The offset of a row's sums, which lie token after token.
     static size_t place_of(int row) {
         return static_cast<size_t>(row) * all_tokens * line;
     }

@@ -8,7 +8,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// What both products have: rounded rows, a block, oneDNN's own.
+// The parts that both products have: rounded rows, a block, oneDNN's scratch.
 class narrow_t {
 protected:
     explicit narrow_t(attention_narrow_t plan)
