@@ -14,7 +14,7 @@ constexpr dim_t tile_row_bytes = 64;
 constexpr dim_t min_unit_bytes = 32 * 1024;
 constexpr dim_t max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
-// Of one row, past the caches.
+// Columns of one row that is stored past the caches.
 constexpr dim_t long_call_cols = 256 * 1024;
 
 class block_chooser_t : private jit_nest_t {

@@ -124,7 +124,8 @@ struct bits_loader_t {
                 _mm256_set1_epi32(sign));
     }
     static int one(const char *base, dim_t index) {
-        // By shifts: dividing what may be negative takes longer.
+        // Shifts, because the index may be negative and dividing it takes
+        // longer.
         constexpr int log2_bits = bits == 4 ? 2 : 1;
         return part(base + (index >> (3 - log2_bits)),
                 static_cast<int>(index << log2_bits & 7));

@@ -60,7 +60,7 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
-        // What comes next, which no hardware foresees.
+        // Prefetch the next line, which no hardware prefetcher foresees.
         call_for<to_l2>(src + i * stride + ahead);
     }
     interleave(b, a);

@@ -1,7 +1,7 @@
-// 32 scales or zero points at a time, the last of a row by masks: rows of
-// groups are short. What two vectors hold is in the order that is natural to
-// the type: one half after the other, or the even elements and the odd ones,
-// which are parts of the same lanes.
+// Makes 32 scales or zero points at a time, and the last ones of a row by
+// masks, since rows of groups are short. Two vectors hold them in the order
+// that is natural to the type. One half follows the other, or the even and the
+// odd elements are parts of the same lanes.
 
 #include "kernels/dequantize/jit_params_blocks.hpp"
 

@@ -16,10 +16,10 @@ namespace {
 constexpr dim_t short_row = 16;
 // Below this many rows a call of generated code is little but overhead.
 constexpr dim_t few_rows = 16;
-// What a tile should be wide, so that dst is written in long stretches.
+// Wanted columns of a tile, so that dst is written in long stretches.
 constexpr dim_t tile_cols = jit_narrow_cols;
 constexpr dim_t narrow_tile_cols = 16;
-// Of any row kernel: whole steps.
+// Any row kernel takes this many columns in whole steps.
 constexpr dim_t any_step = 32;
 // Columns of a group, no power of two, that are better off without a table:
 // in the caches or a tile, and of dense rows in memory.
@@ -80,8 +80,8 @@ private:
         return false;
     }
 
-    // `row`: the innermost loop that may be rows. Where it is short the next
-    // one makes longer calls, unless calls take groups of the short one.
+    // `row` is the innermost loop that may be rows. If it is short, the next
+    // loop makes longer calls, unless calls take groups of the short one.
     void choose_direct_rows(int row) {
         if (row < 0) return;
         int inner = row, outer = row - 1;

@@ -90,7 +90,7 @@ public:
         if (byte_table_) byte_table_->load_constants();
     }
 
-    /// What row `r` of a block has one of.
+    /// Sets what row `r` of a block has one of.
     void set_row(uint32_t r) {
         if (looks_up()) set_table(r);
         else params_.load_row(r);
