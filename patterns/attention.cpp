@@ -6,7 +6,7 @@
 //   weights, [... ->] values -> MatMul -> dst
 //
 // Select's condition is a boolean tensor, or a causal mask (causal_mask.cpp).
-// What follows goes on with the result as the value.
+// The ops behind go on with the result as the value.
 
 #include <algorithm>
 
@@ -124,7 +124,8 @@ private:
                 attention_->keys.chain.shape(), attention_->scores);
     }
 
-    // By a dequantize, or by ops that change the layout only; else a tensor.
+    // Composes a factor that a dequantize gives, or ops that change the layout
+    // only. Any other factor is a tensor.
     void compose_factor(
             const op_record_t &op, size_t index, composition_t &factor) const {
         compose_input(scope_, op, index, factor);
@@ -306,7 +307,7 @@ private:
         return {};
     }
 
-    // What the ops compare: the scores, or what became of them.
+    // True for the scores, or a value that was made of them.
     bool is_score(size_t tensor) const {
         return tensor == scores_->outputs[0].id
                || std::any_of(links_.begin(), links_.end(),

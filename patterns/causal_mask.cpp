@@ -1,4 +1,5 @@
-// Which tokens come no later than their row, as oneDNN's graphs spell it:
+// A causal mask selects the tokens that come no later than their row. oneDNN's
+// graphs spell it
 //
 //   GenIndex(scores, along rows) [-> Add | Subtract of a scalar]* -> row
 //   GreaterEqual(row, GenIndex(scores, along tokens)) -> condition

@@ -263,7 +263,7 @@ private:
         return count;
     }
 
-    // Of no more dimensions than x: y is of x's shape.
+    // A scalar has no more dimensions than x, since y is of x's shape.
     bool is_scalar(const logical_tensor_t &tensor) const {
         return has_shape(tensor) && element_count(tensor) == 1
                && tensor.ndims <= body_.x.ndims
