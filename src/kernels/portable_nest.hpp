@@ -8,7 +8,7 @@
 namespace dnnl_dequant {
 
 /// A kernel in plain C++: walks the nest point by point, in the loops' order.
-/// What happens at a point is the derived kernel's.
+/// The derived kernel says what happens at a point.
 class portable_nest_t : public kernel_t {
 public:
     /// The element of each operand at one point.

@@ -15,7 +15,7 @@ struct scratch_size_t {
     dim_t shared = 0, own = 0;
 };
 
-/// What a thread runs on.
+/// The memory that a thread runs on.
 struct stage_memory_t {
     void *const *buffers; // one an operand of the partition
     void *shared, *own;   // scratch memory
@@ -58,7 +58,7 @@ stage_t make_stage(std::shared_ptr<const kernel_t> kernel, dim_t bytes);
 stage_t make_stage(std::shared_ptr<const kernel_t> kernel, dim_t bytes,
         stage_buffers_t buffers_of);
 
-/// What one thread does at once.
+/// Makes a stage that one thread runs at once.
 stage_t make_serial_stage(
         std::function<void(const stage_memory_t &memory)> run);
 
