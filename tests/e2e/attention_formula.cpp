@@ -1,4 +1,4 @@
-// What attention gives, op by op in double, and how near dst is to it.
+// Computes attention op by op in double, and how near dst is to it.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,8 @@ void for_each_point(const dims_t &dims, Body &&body) {
     }
 }
 
-// Where a point of `index` lies in a dense tensor that broadcasts to it.
+// Returns the place of the point `index` in a dense tensor that broadcasts to
+// it.
 size_t place_of(const dims_t &dims, const dims_t &index) {
     const size_t more = index.size() - dims.size();
     dim_t place = 0;

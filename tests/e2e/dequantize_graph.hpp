@@ -68,7 +68,7 @@ compiled_partition compile_or_throw(const partition &p,
         const std::vector<logical_tensor> &inputs,
         const std::vector<logical_tensor> &outputs);
 
-/// What a port is and where its values are, by its id.
+/// The tensor of a port and the place of its values, by its id.
 struct bound_port_t {
     const support::tensor_t &tensor;
     void *values;

@@ -69,7 +69,7 @@ pairs_t inplace_ports(const chain_graph_t &g) {
     return compiled.get_inplace_ports();
 }
 
-// What dst is when it takes the place of `input`, and what it has to be.
+// Computes dst in the place of `input`, and compares it with dst elsewhere.
 void expect_in_place(const chain_graph_t &g, size_t input) {
     const partition p = only_partition(g);
     const auto compiled = compiled_of(g, p);

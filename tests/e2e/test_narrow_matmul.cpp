@@ -29,7 +29,7 @@ bool cpu_multiplies_bf16() {
     return (isa & wanted) == wanted;
 }
 
-// What is preloaded to say so is asked, too.
+// A preloaded library that claims the instructions counts, too.
 TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
     const char *const asked = std::getenv("DNNL_DEQUANT_TEST_SIXTEEN_BITS");
     const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
@@ -140,7 +140,7 @@ TEST(narrow_matmul, rounds_only_what_the_graph_lets_it) {
     check_exact(graph_of(c), of_f32);
 }
 
-// Where there are fewer rows others are as fast or faster.
+// For fewer rows other ways are as fast or faster.
 TEST(narrow_matmul, is_for_many_rows) {
     for (const dim_t rows : {13, 15})
         check_exact(graph_of(bf16_case({rows, 64}, {64, 128})), of_f32);
@@ -299,7 +299,7 @@ TEST(narrow_rows, err_no_more_than_stock) {
         }
 }
 
-// Of OpenMP, whichever it is that the library brings.
+// Finds a function of OpenMP, whichever runtime the library brings.
 template <typename function_t>
 function_t openmp(const char *name) {
     return reinterpret_cast<function_t>(dlsym(RTLD_DEFAULT, name));

@@ -144,9 +144,10 @@ TEST(empty_tensors, need_no_data) {
             {tensor(strided(dst_id, c.dst), cpu_engine(), nullptr)});
 }
 
-// oneDNN's public graph corpus has seven graphs of a DynamicDequantize alone:
-// s8 channels of a convolution's weights, and groups of eight along the
-// fastest dimension of transposed s4 and u4 keys, in three float types.
+// oneDNN's public graph corpus has seven graphs of a DynamicDequantize alone,
+// in three float types. One has s8 channels of a convolution's weights. The
+// others have groups of eight along the fastest dimension of transposed s4 and
+// u4 keys.
 dequantize_case_t corpus_keys(data_type_t src, data_type_t dst) {
     auto c = per_group(
             dense_case({1, 32, 128, 32}, src, dst, src), {1, 1, 8, 1});
