@@ -32,7 +32,7 @@ void say(report_t &report, const std::string &what) {
 struct outcome_t {
     bool reached = false; // the n-th request was made
     std::string where;
-    // That ran although a request failed that was not for pages.
+    // The kernel that ran although a request failed that was not for pages.
     std::string kernel;
 };
 

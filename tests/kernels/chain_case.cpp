@@ -113,7 +113,8 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         r.value = number_of(to_f32(value / operand.f32()));
         break;
     case step_kind_t::saturate:
-        // What lies within stays as it is, the sign of a zero included.
+        // A value inside the bounds stays as it is, the sign of a zero
+        // included.
         if (value < step.lower) r.value = number_of(step.lower);
         if (value > step.upper) r.value = number_of(step.upper);
         break;

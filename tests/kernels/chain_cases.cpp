@@ -29,7 +29,7 @@ t second_source(chain_builder_t &b, t src) {
     return b.random().one_in(2) ? src : b.random().pick(types);
 }
 
-// Of a dequantized source, with what usually follows.
+// Usual chains behind a dequantized source.
 std::vector<chain_t> usual_chains() {
     using k = step_kind_t;
     using r = reach_t;
@@ -230,7 +230,7 @@ dims_t doubled(dims_t strides) {
     return strides;
 }
 
-// Of tensors that vary everywhere.
+// Strides of tensors that vary along every dimension.
 dims_t strides_of(
         const dims_t &dims, layout_t layout, bool is_src, bool is_dst) {
     const dims_t dense = dense_strides(dims);

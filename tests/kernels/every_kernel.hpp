@@ -22,7 +22,7 @@ public:
     /// Whether the kernel may refuse the problem.
     using may_refuse_t
             = std::function<bool(const kernel_row_t &, const problem_t &)>;
-    /// What is wrong with the kernel's results; empty where nothing is.
+    /// Returns what is wrong with the kernel's results; empty if nothing is.
     using check_t = std::function<std::string(const kernel_t &)>;
 
     every_kernel_t(

@@ -30,8 +30,8 @@ void generate(const kernel_row_t &row, const problem_t &problem) {
     (void)row.factory(problem, row.isa, kernel);
 }
 
-// Of every combination of types with every shape, one in so many: a prime, so
-// that each type meets other shapes.
+// Takes one of so many combinations of types and shapes. The number is a prime,
+// so that each type meets other shapes.
 template <typename body_t>
 void for_sample(const std::vector<types_t> &types,
         const std::vector<support::dequantize_case_t> &shapes, dim_t one_in,

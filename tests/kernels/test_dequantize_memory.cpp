@@ -1,5 +1,6 @@
-// What the dequantize family does only where dst is too large for the caches,
-// transposed sources above all: the kernels against the portable one.
+// Ways that the dequantize family takes only if dst is too large for the
+// caches, transposed sources above all. The kernels are compared with the
+// portable one.
 
 #include <gtest/gtest.h>
 
@@ -24,8 +25,8 @@ struct variant_t {
     bool is_dense = false; // src is, else along the rows
 };
 
-// Where dst begins: whole lines are stored past the caches where they are
-// computed, others by way of a buffer.
+// Begins of dst. At 0 whole lines are stored past the caches where they are
+// computed, else by way of a buffer.
 constexpr size_t line = 64, places[] = {0, 16};
 
 dim_t groups_of(const variant_t &v, size_t d) {
@@ -181,7 +182,8 @@ TEST(dequantize_in_memory, transposes_groups_of_rows) {
     expect_as_portable({t::u4, t::u4, t::f32, wide, {7, 1}});
 }
 
-// As many to a call as there is room for; stored at once, or by a buffer.
+// A call takes as many columns as there is room for. They are stored at once,
+// or by a buffer.
 TEST(dequantize_in_memory, transposes_short_groups_of_few_columns) {
     expect_as_portable({t::u4, t::u4, t::f32, {42008, 128}, {8, 1}});
     expect_as_portable({t::s8, t::s32, t::bf16, {83002, 128}, {24, 1}});

@@ -1,5 +1,5 @@
-// What the elementwise family does only where dst is too large for the caches:
-// the kernels against the portable one.
+// Ways that the elementwise family takes only if dst is too large for the
+// caches. The kernels are compared with the portable one.
 
 #include <gtest/gtest.h>
 
@@ -116,9 +116,9 @@ TEST(elementwise_in_memory, transposes_chains_to_sixteen_bits) {
         }
 }
 
-// Panels: groups along what is dense in src, the last one short, one after the
-// other or four beside each other; a second tensor that is read where it stands
-// or transposed too.
+// Panels have groups along the dimension that is dense in src. The last group
+// is short; groups come one after the other or four next to each other. A
+// second tensor is read in place or transposed too.
 TEST(elementwise_in_memory, transposes_chains_by_panels) {
     for (const t src : {t::u4, t::s8, t::f16})
         for (const bool both : {false, true}) {

@@ -84,8 +84,8 @@ void check_products(float scale, data_type_t type, data_type_t to,
             << to_string(type) << " to " << to_string(to) << " by " << scale;
 }
 
-// By one it is itself, by the others often in the middle of two bf16, the even
-// one above and below.
+// A scale of 1 gives the number itself. The other scales often give the middle
+// of two bf16, with the even one above and below.
 TEST_P(every_value, of_at_most_16_bits_is_multiplied) {
     using t = data_type_t;
     for (const auto type : {t::u16, t::s16, t::f16, t::bf16, t::f8_e4m3,
@@ -216,9 +216,9 @@ TEST_P(every_value, from_memory_is_as_from_caches) {
             }
 }
 
-// Long enough for tables of all results (kernels/jit/byte_table.hpp), with
-// every end of a step, as one row and as rows that share the table or not, by
-// a scale of each kind.
+// Rows are long enough for tables of all results (kernels/jit/byte_table.hpp),
+// with every end of a step. They come as one row and as rows that share the
+// table or not, and with a scale of each kind.
 TEST_P(every_value, of_8_bits_in_long_rows_is_as_portable) {
     if (row().isa == isa_none) return; // it would be compared with itself
     using t = data_type_t;

@@ -28,7 +28,7 @@ step_t step_of(f function) {
 double exact(const step_t &step, double x) {
     const double alpha = static_cast<double>(step.alpha);
     const double beta = static_cast<double>(step.beta);
-    // Of a NaN one.
+    // NaN gives 1.
     const double hard = std::min(std::max(alpha * x + beta, 0.), 1.);
     switch (step.function) {
     case f::none: break;
@@ -52,8 +52,8 @@ double exact(const step_t &step, double x) {
     return x;
 }
 
-// What the error may be: units in the last place of the value, and of a
-// number that the value is a difference of.
+// The bound of the error: units in the last place of the value, and of a number
+// that the value is a difference of.
 struct bound_t {
     f function;
     double units, of_term;

@@ -23,7 +23,7 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
     pack_rows(a.data(), lda, rows, depth, gemm.strip(), packed.data());
     gemm_block_t block {packed.data(), b.data(), c.data(), cols, cols, rows,
             cols, depth, false};
-    // What is asked for need not be anyone's memory.
+    // A prefetched address need not be anyone's memory.
     block.ahead = {
             reinterpret_cast<const char *>(b.data()), 2 * depth, 100, cols * 4};
     for (const float times : {1.f, 2.f}) {

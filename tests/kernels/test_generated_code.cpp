@@ -66,7 +66,7 @@ void write(const std::string &path, const code_hashes_t &hashes) {
 }
 
 TEST(generated_code, is_what_was_recorded) {
-    // Whatever this runs on.
+    // The code is made for one machine, whatever this runs on.
     const on_machine_t machine({policy_named("Zen 4"), 32 << 20, 1 << 20});
     code_hashes_t made;
     hash_products(made);

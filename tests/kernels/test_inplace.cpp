@@ -78,7 +78,7 @@ void check_problem(const problem_t &problem, buffers_t buffers,
         const reference_t &write, const difference_t &compare, tally_t &tally) {
     for (size_t o = 0; o + 1 < buffers.size(); ++o) {
         if (!may_overwrite(problem, o)) continue;
-        // What lies between dst's elements is the operand's.
+        // Bytes between dst's elements are the operand's.
         buffers_t expected = buffers;
         expected.back() = buffers[o];
         write(pointers_of(expected));

@@ -55,7 +55,7 @@ protected:
         if (multiplied() == t::bf16) return {t::bf16, t::f32};
         return {t::bf16, t::f32, t::f16};
     }
-    // Of every number of rows, with and without zero points and rounding.
+    // Checks every number of rows, with and without zero points and rounding.
     void check(bool by_column, dim_t depth, dim_t cols, dim_t group,
             dim_t col_group = 1) {
         for (dim_t rows = 1; rows <= gemv_t::most_rows; ++rows) {
@@ -78,7 +78,7 @@ protected:
             w.rounded = types[static_cast<size_t>(rows) % types.size()];
             check_gemv(c);
             if (HasFatalFailure()) return;
-            // What nobody rounds takes ways of its own, by every zero point,
+            // Weights that nobody rounds go other ways, by every zero point,
             // and so does one row.
             for (const t rounded : types)
                 for (const dim_t z : {rows + 1, rows + 2}) {
@@ -169,7 +169,7 @@ TEST(gemv_of_bf16, is_generated_anywhere) {
 }
 #endif
 
-// Those of 4 bits that are rounded, by the graph or to be multiplied, are
+// Weights of 4 bits that are rounded, by the graph or to be multiplied, are
 // transposed in cache.
 TEST_P(gemv, multiplies_whole_tiles) {
     for (const dim_t depth : {128, 256})

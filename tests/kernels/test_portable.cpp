@@ -1,4 +1,4 @@
-// What only the portable kernel has to take.
+// Problems that only the portable kernel has to take.
 
 #include <gtest/gtest.h>
 

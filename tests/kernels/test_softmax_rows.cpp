@@ -134,7 +134,7 @@ TEST(softmax_rows, give_what_f64_does) {
     }
 }
 
-// Of NaN and -infinity alone there is none.
+// There is no largest value among NaN and -infinity alone.
 TEST(softmax_rows, pass_over_what_is_no_number) {
     const auto softmax = make_portable_softmax_rows();
     const rows_t rows(2, 3, 0);

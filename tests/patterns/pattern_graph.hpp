@@ -18,7 +18,7 @@ using parts_t = std::vector<std::string>;
 using ids_t = std::vector<size_t>;
 using attributes_t = std::map<int, attribute_t>;
 
-/// Which tensors have shapes when ops are added; all have at compile.
+/// The tensors that have shapes when ops are added; all have shapes at compile.
 enum class shapes_t { all, of_inputs, none };
 
 /// A graph that is built in oneDNN and recorded beside, without the exported
@@ -39,7 +39,7 @@ public:
             const dims_t &dims, const attributes_t &attributes = {});
     /// An op without output.
     void end(size_t tensor);
-    /// What add_op said of the last op.
+    /// The status of the last add_op.
     dnnl_status_t status() const { return status_; }
 
     // Ops that are often wanted; types and dimensions follow.

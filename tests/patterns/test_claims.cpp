@@ -1,4 +1,4 @@
-// What becomes one partition and what does not, whatever the ops.
+// Rules about what becomes one partition, whatever the ops.
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace {
 
 using t = data_type_t;
 
-// Of all kinds, 4x6, per tensor, with a zero point.
+// A dequantize of any kind: 4x6, per tensor, with a zero point.
 size_t dequantize(pattern_graph_t &g, int kind, t src, t scale, t dst) {
     const size_t x = g.tensor(src, {4, 6});
     const size_t s = g.tensor(scale, {1}), z = g.tensor(src, {1});

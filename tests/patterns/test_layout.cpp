@@ -130,7 +130,7 @@ TEST(pattern_layout, that_does_not_fit_is_refused_by_add_op) {
     EXPECT_EQ(g.status(), dnnl_invalid_graph_op);
 }
 
-// Of floats oneDNN's add_op takes it.
+// oneDNN's add_op takes it for floats.
 TEST(pattern_layout, that_does_not_fit_leaves_the_rest) {
     for (const bool reshapes : {true, false}) {
         pattern_graph_t g;

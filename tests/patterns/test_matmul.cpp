@@ -154,7 +154,8 @@ TEST(matmul, broadcasts_either_batch) {
     }
 }
 
-// What runs instead, and why, is told.
+// Returns the log of compiling `op`, with the reasons, and the kernel that
+// runs.
 std::string log_of_lowering(
         const pattern_graph_t &g, size_t op, std::string &kernel) {
     ::testing::internal::CaptureStdout();
@@ -186,7 +187,7 @@ TEST(matmul, multiplies_integers_where_the_graph_has_them) {
         EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
         std::string kernel;
         log_of_lowering(g, 0, kernel);
-        // Of no rows there is nothing to choose a way for.
+        // With no rows there is no way to choose.
         EXPECT_EQ(kernel,
                 rows > 0 ? "portable_integer_matmul" : "portable_matmul");
     }
@@ -349,7 +350,8 @@ TEST(matmul, leaves_to_onednn_what_is_not_ours_behind_it) {
     }
 }
 
-// Of two in one partition of oneDNN's, one by weights that are floats.
+// Two products are in one partition of oneDNN's, one by weights that are
+// floats.
 TEST(matmul, leaves_other_products_of_that_partition_to_onednn) {
     pattern_graph_t g;
     const size_t x = g.tensor(t::f32, {3, 8});

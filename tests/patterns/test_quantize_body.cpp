@@ -15,8 +15,8 @@ using t = data_type_t;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// The body over a 4x6 x, its ops with ids from 0 on in the order of making.
-// What a test changes is a member.
+// The body over a 4x6 x, its ops with ids from 0 on in the order of making. A
+// test changes a member to get another graph.
 struct body_t {
     dims_t axes {0, 1}, max_axes {0, 1};
     bool keep_dims = true, by_attributes = false;

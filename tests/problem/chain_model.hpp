@@ -14,9 +14,9 @@ struct chain_buffer_t {
     std::vector<unsigned char> bytes;
 };
 
-/// A value as plain numbers, one a point of its shape in row-major order, and
-/// what each op makes of them by index arithmetic alone: what chain_t has to
-/// be equal to. Operands are filled with random values as they join.
+/// A value as plain numbers, one a point of its shape in row-major order. Each
+/// op changes them by index arithmetic alone, and chain_t has to give the same.
+/// Operands are filled with random values as they join.
 class chain_model_t {
 public:
     explicit chain_model_t(support::random_t &random)

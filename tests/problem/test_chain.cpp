@@ -1,4 +1,4 @@
-// What a chain takes and what it refuses, step by step.
+// Checks the ops that a chain takes and those that it refuses, step by step.
 
 #include "problem/chain.hpp"
 
@@ -19,7 +19,7 @@ chain_t chain_of(const dims_t &shape) {
     return chain;
 }
 
-// Of scales in groups of `group` along the last dimension of two.
+// Strides of scales in groups of `group` along the last dimension of two.
 chain_t::view_t scales_in(const dims_t &shape, dim_t group) {
     const dim_t groups = div_up(shape[1], group);
     return {t::f32, {{groups, 1}, {1, group}}};

@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // Which kinds of ops were executed at all.
+    // Counts the kinds of ops that were executed at all.
     void tally_kinds() {
         for (const auto &p : trace_.partitions)
             for (const uint64_t op : p.ops)
