@@ -37,9 +37,9 @@ const node_t *dequantize_of(const value_t &weights) {
     return node;
 }
 
-// How many activations share a scale where a product is one of integers: as
-// many as weights do along the depth. Where those share otherwise, as many as
-// ONNX Runtime has.
+// Activations that share a scale in a product of integers. Weights decide it by
+// their groups along the depth. If they have none, ONNX Runtime's number is
+// taken.
 constexpr int64_t default_group = 32;
 
 int64_t group_of(const node_t &dequantize, int64_t depth) {
