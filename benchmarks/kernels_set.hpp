@@ -16,8 +16,7 @@ namespace bench {
 /// All rows of DynamicDequantize are the cross product of
 /// - src u4, s4, u8, s8 and dst f32, bf16, f16;
 /// - one scale, channels of either axis, groups of 32, 64 and 128 along the
-///   last
-///   dimension, or groups of 128 along the first;
+///   last dimension, or groups of 128 along the first;
 /// - zps: none, of src's type, s32;
 /// - layout: dense, transposed src;
 /// - shape: 4096x4096, 4096x11008, 256x256, 1x64;

@@ -14,8 +14,7 @@ namespace bench {
 /// - DequantizeLinear and ExtendedDequantizeLinear;
 /// - the integers, bf16, f16 and f8 that the op takes, and dst f32, bf16, f16;
 /// - one scale, axis 0, 1 or 2, and for DequantizeLinear blocks of 32 and 128
-///   along
-///   the last dimension;
+///   along the last dimension;
 /// - zps: none, of src's type;
 /// - shape: 64x256x1024, 8x64x128;
 /// - threads. s2, u2 and f4_e2m1 have a row a shape.

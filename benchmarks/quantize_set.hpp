@@ -14,8 +14,7 @@ namespace bench {
 /// QuantizeLinear and ExtendedQuantizeLinear:
 /// - from f32, bf16, f16 to the integers that each gives;
 /// - one scale, axis 0, 1 or 2, and for QuantizeLinear blocks of 32 and 128
-///   along
-///   the last dimension;
+///   along the last dimension;
 /// - zps: none, of dst's type.
 ///
 /// DynamicQuantizeLinear:

@@ -27,12 +27,12 @@ void enable_claims(bool enabled);
 dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record);
 
-/// The partitions of a filtered graph: oneDNN's, and ours in the place of some
-/// of these.
+/// Lists the partitions of a filtered graph: oneDNN's, and ours in the place of
+/// some of these.
 dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
         graph_record_t &graph_record, std::vector<listed_t> &list);
 
-/// A partition of ours for an op outside any graph, or null.
+/// Returns a partition of ours for an op outside any graph, or null.
 std::shared_ptr<const partition_t> claim_op(
         const op_record_t &op, dnnl_engine_kind_t engine_kind);
 

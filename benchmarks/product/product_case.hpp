@@ -73,8 +73,7 @@ graph_file_t graph_of(const product_case_t &c);
 
 /// The rows of products, in both orders of the weights:
 /// - groups of 128 along the depth: 4096 x 4096 and 4096 x 11008 by 1, 8, 32
-///   and
-///   512 rows;
+///   and 512 rows;
 /// - other granularities: 4096 x 4096 by 1, 8, 16, 32 and 512 rows.
 ///
 /// The quick set has the smaller weights as peers store them, and a few others.

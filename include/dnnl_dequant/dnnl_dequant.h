@@ -61,11 +61,10 @@ typedef enum {
     /// The division is a true one in f32, and ties round to even. A NaN
     /// quotient gives the zero point, or NaN if y is a float. If y is an
     /// integer, it follows that
-    /// - y_scale 0 gives the end of y's range on the side of x's sign, and the
-    ///   zero
-    ///   point for x = 0
-    /// - an infinite or NaN y_scale gives the zero point
-    /// - a negative y_scale is a scale like others
+    /// - y_scale 0 gives the end of y's range on the side of x's sign.
+    /// - y_scale 0 gives the zero point for x = 0.
+    /// - an infinite or NaN y_scale gives the zero point.
+    /// - a negative y_scale is a scale like others.
     dnnl_dequant_op_QuantizeLinear = 124,
     /// ONNX DynamicQuantizeLinear; input x (f32, f16, bf16), outputs y (u8, or
     /// s8 in [-127, 127]), y_scale (f32), [y_zero_point (y's type)]:
@@ -80,15 +79,12 @@ typedef enum {
     /// a range of each channel (y_scale has one dimension) or of each group
     /// (y_scale has as many dimensions as x). ONNX leaves these cases open:
     /// - zeros alone, or no elements: y_scale is 1. The formula goes on from
-    ///   there,
-    ///   so y_zero_point and y are 0 of u8, -127 of s8, 0 if symmetric.
+    ///   there, so y_zero_point and y are 0 of u8, -127 of s8, 0 if symmetric.
     /// - NaN takes no part in the range and gives the zero point.
     /// - infinities, or a range that overflows: y_scale is infinite. All of y
-    ///   is the
-    ///   zero point, which is `lowest`, or 0 if least is infinite.
+    ///   is the zero point, which is `lowest`, or 0 if least is infinite.
     /// - a range too small for a y_scale above 0: y_scale is 0, and x above 0
-    ///   gives
-    ///   `highest`. y_zero_point is `highest`, or 0 if least is 0.
+    ///   gives `highest`. y_zero_point is `highest`, or 0 if least is 0.
     dnnl_dequant_op_DynamicQuantizeLinear = 125,
     /// ExtendedDequantizeLinear of the ONNX domain com.amd.quark; inputs,
     /// output and arithmetic are those of DequantizeLinear

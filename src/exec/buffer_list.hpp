@@ -27,7 +27,7 @@ public:
         else more_.push_back(buffer);
     }
 
-    /// The first of that id, or null.
+    /// Returns the first buffer of that id, or null.
     const buffer_t *find(size_t id) const {
         for (size_t i = 0; i < size_; ++i)
             if (few_[i].tensor == id) return &few_[i];

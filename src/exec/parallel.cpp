@@ -46,7 +46,7 @@ public:
 #endif
 };
 
-// Initial-exec: reached without asking the loader for memory.
+// Initial-exec, so that no access asks the loader for memory.
 [[gnu::tls_model("initial-exec")]] thread_local dnnl_dequant_parallel_for_t
         parallel_for {};
 

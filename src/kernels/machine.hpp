@@ -24,7 +24,8 @@ struct machine_policy_t {
     /// Dst beyond half the last cache, in rows that are written from end to
     /// end.
     far_stores_t long_rows;
-    /// Bytes; with far_stores_t::at_once and by_buffer. 0: not called for.
+    /// The prefetch distance in bytes, with far_stores_t::at_once and
+    /// by_buffer; 0: none.
     uint32_t src_ahead;
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.

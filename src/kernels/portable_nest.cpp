@@ -69,7 +69,7 @@ void portable_nest_t::run_outer_point(void *const *buffers, dim_t point) const {
     run_loop(buffers, outer_loops_, at);
 }
 
-// All points of loop `l` and those within it.
+// Runs all points of loop `l` and those within it.
 void portable_nest_t::run_loop(
         void *const *buffers, size_t l, const position_t &from) const {
     if (l == problem_.loops.size()) {

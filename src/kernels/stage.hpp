@@ -51,8 +51,8 @@ constexpr dim_t bytes_per_thread = 64 * 1024;
 using stage_buffers_t
         = std::function<void(const stage_memory_t &memory, void **buffers)>;
 
-/// All units of a kernel, on the partition's buffers, or on those that
-/// `buffers_of` writes to an array of max_operands.
+/// Makes a stage of all work items of a kernel. It runs on the partition's
+/// buffers, or on those that `buffers_of` writes to an array of max_operands.
 /// @param bytes bytes_to_move() of the kernel's problem
 stage_t make_stage(std::shared_ptr<const kernel_t> kernel, dim_t bytes);
 stage_t make_stage(std::shared_ptr<const kernel_t> kernel, dim_t bytes,

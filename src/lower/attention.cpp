@@ -59,7 +59,7 @@ public:
         , rank_(shape_.size())
         , stored_(composition.chain) {}
 
-    /// Their strides over rows and one column.
+    /// Sets the stats' strides over rows and one column.
     void place_stats(dims_t strides) {
         strides.pop_back();
         plan_.stats_strides = std::move(strides);

@@ -53,7 +53,7 @@ bool is_linear(const std::vector<dim_t> &places, dim_t &stride) {
     return true;
 }
 
-// One a row: all dimensions but the last.
+// Returns one place a row: rows go along all dimensions except the last.
 std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand) {
     std::vector<dim_t> result {0};
     for (size_t d = 0; d + 1 < chain.shape().size(); ++d) {
@@ -95,7 +95,8 @@ public:
         return result;
     }
 
-    // Groups of one size, but for the last; their parameters one stride apart.
+    // Makes the stream, for groups of one size (the last may be shorter) with
+    // parameters one stride apart.
     result_t make_stream(isa_t isa, const integer_plan_t::block_t &block) {
         integer_stream_weights_t weights;
         weights.format = plan_.format;

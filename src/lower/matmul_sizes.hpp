@@ -110,8 +110,8 @@ inline dim_t most_part_bytes(isa_t isa) {
 // Up to so many rows, repacked weights are faster than weights that are
 // unpacked each time. u8 rows by 4096 x 4096 u4 [K,N], one thread of a Cascade
 // Lake, ms unpacked and repacked:
-//   16 rows: 3.5, 2.6   32 rows: 4.8, 3.7   48 rows: 8.9, 5.4   64
-//   rows: 8.2, 9.2
+//   16 rows: 3.5, 2.6   32 rows: 4.8, 3.7
+//   48 rows: 8.9, 5.4   64 rows: 8.2, 9.2
 constexpr dim_t most_repacked_rows = 48;
 // Columns that are done together: their sums fit L1, and they are worth a call.
 inline dim_t most_repacked_cols(dim_t rows) {

@@ -24,7 +24,7 @@ bool feeds(const op_record_t &from, const op_record_t &to) {
             [&](const auto &input) { return makes(from, input.id); });
 }
 
-// Producers before consumers.
+// Orders producers before consumers.
 ops_t in_order(ops_t ops) {
     ops_t ordered;
     while (!ops.empty()) {

@@ -98,7 +98,7 @@ result_t chain_t::cut_to(dim_axes_t &axes, size_t at, dim_t outer_extent) {
     return {};
 }
 
-// Undoes split(): one axis of two neighbours, where every operand's places
+// Undoes split(): makes one axis of two neighbours, if every operand's places
 // along them compose.
 bool chain_t::join(const axis_t &outer, const axis_t &inner, axis_t &joined) {
     joined = {outer.extent * inner.extent, {}};

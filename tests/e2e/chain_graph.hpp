@@ -76,8 +76,7 @@ bool run_stock(const chain_graph_t &g, size_t id, const chain_values_t &values,
 
 /// Compares stock's result with the formula's. Stock may differ in
 /// - the sign of zeros, and zeros for subnormals, if it rounds to 16 bits or
-///   runs
-///   its reference code;
+///   runs its reference code;
 /// - ReLU of NaN, which its reference code keeps and its JIT makes 0;
 /// - Quantize of NaN, which is the lower bound, but the upper one by SSE4.1.
 ///

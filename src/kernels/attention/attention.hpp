@@ -22,7 +22,7 @@ struct attention_mask_t {
     size_t condition = 0;
     dims_t strides;
     /// causal: operands of s32, added to a row's index or subtracted. A token
-    /// counts whose index is no larger.
+    /// counts if its index is no larger.
     struct offset_t {
         size_t operand;
         bool is_subtracted;

@@ -135,7 +135,7 @@ public:
                 return run_short(keys, tile, places, row, rows);
             const dim_t groups = tile.tokens / at_once;
             run_tokens(keys, tile, places, row, rows, 0, groups);
-            // The last sixteen; some of them again.
+            // The last sixteen tokens overlap those before.
             if (tile.tokens % at_once != 0)
                 run_tokens(keys, tile, places, row, rows, tile.tokens - at_once,
                         1);

@@ -34,9 +34,9 @@ public:
     /// Arranges rows of the query, f32 and dense, which it may overwrite.
     virtual void begin(float *query, dim_t rows, float *scratch) const noexcept
             = 0;
-    /// tile.scores = query * keys. Writes whole panels of columns.
+    /// Computes tile.scores = query * keys. Writes whole panels of columns.
     /// @param buffers of the keys
-    /// @returns what oneDNN says where it multiplies.
+    /// @returns oneDNN's status if it multiplies.
     virtual status_t run(void *const *buffers, const attention_tile_t &tile,
             const float *query, float *scratch) const noexcept
             = 0;
@@ -48,10 +48,10 @@ public:
     virtual ~values_product_t() = default;
 
     virtual dim_t scratch_floats(dim_t rows) const = 0;
-    /// sums = tile.scores * values, or that much more; rows of `sums_pitch`
-    /// floats.
+    /// Computes sums = tile.scores * values, or adds that to them; rows have
+    /// `sums_pitch` floats.
     /// @param buffers of the values
-    /// @returns what oneDNN says where it multiplies.
+    /// @returns oneDNN's status if it multiplies.
     virtual status_t run(void *const *buffers, const attention_tile_t &tile,
             float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept

@@ -100,7 +100,7 @@ private:
         const dim_t cols = std::min(page / dst_bytes(), jit_wide_panel_cols);
         return has_few_panels(cols) ? jit_panel_cols : cols;
     }
-    // Too few for many threads.
+    // There are too few for many threads.
     bool has_few_panels(dim_t cols) const {
         constexpr dim_t enough = 16;
         return nominal_points()

@@ -32,7 +32,8 @@ inline __m128i load_128_bits(const void *from) {
     return _mm_loadu_si128(static_cast<const __m128i *>(from));
 }
 
-/// eight(from): eight elements from the byte at `from` on. one(base, index).
+/// eight(from) loads eight elements from the byte at `from` on. one(base,
+/// index) loads one.
 template <data_type_t type>
 struct loader_t;
 

@@ -23,12 +23,12 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
         dim_t stride, dim_t rows, dim_t cols, isa_t isa,
         dim_t ahead = next_line);
 
-/// Elements `first + r * row_stride + c * col_stride` of any source.
+/// Packs elements `first + r * row_stride + c * col_stride` of any source.
 void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,
         dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
         dim_t cols);
 
-/// 4-bit elements `first` to `first + cols - 1`, one row.
+/// Packs 4-bit elements `first` to `first + cols - 1`, one row.
 void pack_nibbles(uint8_t *tile, const void *src, dim_t first, dim_t cols);
 
 } // namespace dnnl_dequant

@@ -67,7 +67,7 @@ uint8_t quarter(const void *src, dim_t index) {
     return static_cast<uint8_t>(byte >> (index & 3) * 2);
 }
 
-// The vectors are to stay in registers: Clang unrolls by itself.
+// The vectors must stay in registers; Clang unrolls by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 8")
 #else

@@ -17,12 +17,13 @@ namespace dnnl_dequant {
 void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
         dim_t stride, dim_t rows, dim_t cols, dim_t ahead = 64);
 
-/// Elements `first + r * row_stride + c * col_stride`, of 2, 16 or 32 bits.
+/// Packs elements `first + r * row_stride + c * col_stride`, of 2, 16 or 32
+/// bits.
 void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,
         dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
         dim_t cols);
 
-/// 2-bit elements `first` to `first + cols - 1`, one row.
+/// Packs 2-bit elements `first` to `first + cols - 1`, one row.
 void pack_quarters(uint8_t *tile, const void *src, dim_t first, dim_t cols);
 
 } // namespace dnnl_dequant

@@ -23,8 +23,8 @@ struct staged_rows_t {
 /// It needs AVX-512.
 using stage_blocks_t = bool (*)(const staged_rows_t &rows);
 
-/// Scales, or zero points as one f32 each. Null where only stage_t serves: for
-/// types that are rare.
+/// Stages scales, or zero points as one f32 each. Null for rare types, which
+/// only stage_t serves.
 stage_blocks_t stage_blocks_of(data_type_t type);
 
 /// The same of scales; true where some are subnormal.

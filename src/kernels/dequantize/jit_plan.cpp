@@ -120,7 +120,7 @@ private:
                 set_inner(plan_.rows, l);
         const int dense = plan_.rows.inner;
         if (dense < 0 && row >= 0) set_inner(plan_.rows, row);
-        // Short groups along the rows: whole lines of src all the same.
+        // Short groups along the rows still take whole lines of src.
         for (int l = 0; l < plan_.rows.inner; ++l)
             if (!plan_.cols.has(l) && !shortens_cols(l)
                     && composes(src, l, plan_.rows.inner)

@@ -229,8 +229,8 @@ private:
                 src_row(0, is_unrolled()) + reg_src_ahead, elements);
     }
 
-    // The next block's. Four rows of dst, whose pitch often is that of L1's
-    // sets, leave those little room: L2 has it.
+    // Prefetch the next block into L2. Four rows of dst often have the pitch of
+    // L1's sets, and leave them little room.
     void prefetch_rows(uint32_t rows, uint32_t elements) {
         if (rows == 1) return;
         for (uint32_t r = rows; r < 2 * rows; ++r)

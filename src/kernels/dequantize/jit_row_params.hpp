@@ -104,7 +104,8 @@ public:
         if (desc_.two_part_zps) h_.add(reg_zps_high, bytes);
     }
 
-    /// To those of the first row or group, which the arguments name.
+    /// Points at the parameters of the first row or group, which the arguments
+    /// name.
     void load_pointers() {
         h_.mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
         h_.mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
@@ -113,7 +114,7 @@ public:
         else h_.mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
     }
 
-    /// The arguments name those a pitch on from here on.
+    /// Moves the arguments' pointers on by a pitch.
     void next_pitch() {
         using Xbyak::util::rax;
         h_.mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));

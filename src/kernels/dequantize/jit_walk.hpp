@@ -32,8 +32,8 @@ public:
 
 private:
     // A range of rows by a range of columns. The rows are within one iteration
-    // of the outer row loop, or those of several groups, from the first row of
-    // one on.
+    // of the outer row loop, or they are those of several groups, from a
+    // group's first row on.
     struct rect_t {
         dim_t outer_row, row, rows, col, cols;
     };
@@ -60,7 +60,7 @@ private:
         int other; // 1: every other row of the chunk; 0: every row
     };
 
-    // `count` rows of a panel, or every other one, from `first` on.
+    // Runs `count` rows of a panel, or every other one, from `first` on.
     struct panel_rows_t {
         dim_t first, count;
         int other; // 1: every other row; 0: every row

@@ -130,7 +130,7 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     return stage_many(staging, first, row_stride, rows, rect);
 }
 
-// One group after the other.
+// Stages one group after the other.
 bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     const int o = staging.operand;
     const auto &strides = plan_.strides[at(o)];
@@ -161,7 +161,7 @@ bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
     return wide;
 }
 
-// One value a short group of columns, over and over.
+// Repeats the one value of each short group of columns.
 bool jit_walk_t::stage_repeated(const staging_t &staging, dim_t first,
         dim_t stride, dim_t count, const rect_t &rect) {
     const dim_t outer = plan_.strides[at(staging.operand)].outer_col;
@@ -254,7 +254,7 @@ bool jit_walk_t::stage_cols(
                 staged_cols(rect));
     bool wide = false;
     if (inner == 0) {
-        // One value a group (or for all columns), over and over.
+        // Repeats the one value of each group, or of all columns.
         const dim_t group = cols.inner_extent;
         const dim_t skip = rect.col % group;
         auto *values = reinterpret_cast<float *>(scratch_.bounce);

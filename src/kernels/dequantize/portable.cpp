@@ -1,6 +1,6 @@
 // dst = round(f32(src - zps) * f32(scales)), element by element, on any
-// machine: the last candidate, and the tests' second opinion on the others.
-// Kept plain; it is never made faster.
+// machine: the last candidate, and the tests' second opinion on the others. It
+// is kept plain and is never made faster.
 
 #include "base/convert.hpp"
 #include "kernels/dequantize/dequantize.hpp"

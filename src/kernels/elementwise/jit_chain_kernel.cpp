@@ -243,7 +243,8 @@ private:
                     desc_.streaming, steps_.vmm_scratch);
     }
 
-    // The tail's inputs to the stack, a step there, its results to dst.
+    // Copies the tail's inputs to the stack, runs a step there, and copies its
+    // results to dst.
     void tail_by_way_of_stack() {
         for (const auto &p : desc_.ports)
             if (p.access == access_t::direct)

@@ -34,8 +34,7 @@ struct chain_input_t {
 
 /// A step whose operand is an input. `by_parts` means
 /// - for a hold, or src in chain_desc_t: the loaded value stays in two parts,
-///   since
-///   an integer is subtracted next;
+///   since an integer is subtracted next;
 /// - for a subtract: it is that subtraction;
 /// - for an offset: its sums are beyond what f32 holds.
 struct chain_step_t {

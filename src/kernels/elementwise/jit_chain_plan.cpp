@@ -240,7 +240,7 @@ private:
                            || (bits_of(desc.dst) > 16 && ends_with_offset());
     }
 
-    // One type of 32 bits to the other.
+    // One type of 32 bits becomes the other.
     bool copies_integers() const {
         return problem_.steps.empty() && is_wide_integer(problem_.src())
                && is_wide_integer(problem_.dst());

@@ -145,7 +145,7 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
     if (plan_.outer_cols < 0) {
         read(to, base, first + chunk.col * feed.col, feed.col, chunk.cols);
     } else if (feed.col == 0) {
-        // One value a group, over and over.
+        // Repeats the one value of each group.
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
         const dim_t skip = chunk.col % extent;
         read(values, base, first + chunk.col / extent * feed.outer_col,

@@ -78,8 +78,8 @@ data_type_t chain_steps_t<isa>::range_after(size_t step) const {
                                      : desc_.range;
 }
 
-// The offset, what bounds its sum, and the rounding behind. Returns the last
-// step that is done.
+// Emits the offset, the bounds of its sum, and the rounding behind. Returns the
+// last step that is done.
 template <isa_t isa>
 size_t chain_steps_t<isa>::offset_wide(const vmm_t &value, size_t step) {
     size_t end = step + 1;
@@ -142,7 +142,7 @@ void chain_steps_t<isa>::clamp_f64(
             [&](const Operand &x) { h_.vminpd(value, value, x); });
 }
 
-// Both halves to lanes of 32 bits: f32, or integers of dst's type.
+// Turns both halves into lanes of 32 bits: f32, or integers of dst's type.
 template <isa_t isa>
 void chain_steps_t<isa>::narrow_halves(
         const vmm_t &value, const vmm_t &upper, data_type_t to) {

@@ -35,7 +35,7 @@ public:
     void set(const std::function<void(const Xbyak::Zmm &)> &compute,
             const Xbyak::Zmm &a, const Xbyak::Zmm &b, const Xbyak::Zmm &tmp);
 
-    /// One step from src to dst. Clobbers k6 and k7.
+    /// Emits one step from src to dst. Clobbers k6 and k7.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Zmm &index, const Xbyak::Zmm &low,
             const Xbyak::Zmm &high, bool tail);

@@ -40,7 +40,7 @@ public:
     void set(const Xbyak::Reg64 &scale, const Xbyak::Zmm &a,
             const Xbyak::Zmm &b, const Xbyak::Zmm &tmp);
 
-    /// One step from src to dst. Clobbers k6.
+    /// Emits one step from src to dst. Clobbers k6.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Zmm &index, const Xbyak::Zmm &low,
             const Xbyak::Zmm &high, bool tail);

@@ -156,7 +156,7 @@ void jit_io_t<isa>::load_integer_constants() {
     }
 }
 
-// For vpermw: the upper word of each lane, side by side.
+// Indices for vpermw: the upper word of each lane, side by side.
 template <isa_t isa>
 Address jit_io_t<isa>::upper_words() {
     constexpr uint32_t two_words = 0x00040004u;
@@ -166,7 +166,7 @@ Address jit_io_t<isa>::upper_words() {
     return h_.constant(lanes);
 }
 
-// The same of two vectors, for vpermt2w.
+// Indices for vpermt2w: the upper words of two vectors.
 template <isa_t isa>
 Address jit_io_t<isa>::upper_words_of_halves() {
     constexpr uint32_t two_words = 0x00040004u;
@@ -214,7 +214,7 @@ Address jit_io_t<isa>::shifts() {
     return h_.constant(lanes);
 }
 
-// For vpshufb of eight bytes in each 128-bit lane: a lane's own one.
+// Indices for vpshufb: lane i of eight bytes in each 128-bit lane has byte i.
 template <isa_t isa>
 Address jit_io_t<isa>::bytes_of_nibbles() {
     constexpr uint32_t nothing_above = 0x80808000u;

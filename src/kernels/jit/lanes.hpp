@@ -53,12 +53,12 @@ public:
     /// runs before it.
     void load_constants();
 
-    /// For tails of reg_count (below simd_w) elements; clobbers rcx and
-    /// `tmp`. AVX-512 only: without opmasks no tail is taken.
+    /// Sets the mask of tails of reg_count (below simd_w) elements; clobbers
+    /// rcx and `tmp`. AVX-512 only: without opmasks no tail is taken.
     void load_tail_masks(
             const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &tmp);
 
-    /// One step, as f32, an integer rounded once. `a` is scratch.
+    /// Loads one step as f32; an integer is rounded once. `a` is scratch.
     void load(const vmm_t &v, const lane_format_t &format,
             const Xbyak::RegExp &from, bool tail, const vmm_t &a,
             const vmm_t &b);
@@ -68,8 +68,8 @@ public:
         h_.vmovups(masked(v, tail), h_.ptr[from]);
     }
 
-    /// An integer of 32 bits as the sum of two f32: its lowest ten bits and
-    /// the rest.
+    /// Loads an integer of 32 bits as the sum of two f32: its lowest ten bits
+    /// and the rest.
     void load_parts(const vmm_t &low, const vmm_t &high,
             const lane_format_t &format, const Xbyak::RegExp &from, bool tail);
 
@@ -77,15 +77,20 @@ public:
     void round(const vmm_t &v, data_type_t type, bf16_rounding_t rounding,
             const vmm_t &a);
 
-    /// Rounds to `type`, a result type or an integer, and stores; of 8 or 16
-    /// bits `v` keeps to the range, of 32 it is no NaN. Lanes for a float of
-    /// 8 or 4 bits hold its codes, a byte each. `v` dies. `streaming`: past
-    /// the caches, to a multiple of the step's size; clobbers rax.
+    /// Rounds to `type`, a result type or an integer, and stores. `v` is
+    /// overwritten.
+    /// - 8 or 16 bits: `v` is within the range;
+    /// - 32 bits: `v` is no NaN;
+    /// - a float of 8 or 4 bits: lanes hold its codes, a byte each.
+    ///
+    /// `streaming` stores past the caches, to a multiple of the step's size,
+    /// and clobbers rax.
     void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
             bf16_rounding_t rounding, bool tail, bool streaming,
             const vmm_t &a);
 
-    /// Two steps of bf16 at once, in `v` and `w`, which die.
+    /// Stores two steps of bf16 at once, from `v` and `w`, which are
+    /// overwritten.
     void store_pair_bf16(const Xbyak::RegExp &to, const vmm_t &v,
             const vmm_t &w, bf16_rounding_t rounding, bool streaming,
             const vmm_t &a);

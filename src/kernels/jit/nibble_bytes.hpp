@@ -27,7 +27,7 @@ public:
     void set(const Xbyak::Ymm &first, const Xbyak::Ymm &second,
             const Xbyak::Ymm &tmp);
 
-    /// One step from src to dst.
+    /// Emits one step from src to dst.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Ymm &tmp_a, const Xbyak::Ymm &tmp_b,
             const Xbyak::Ymm &tmp_c);

@@ -36,7 +36,7 @@ public:
     /// Makes the table of 16 results, which die.
     void set(const Xbyak::Zmm &results, const Xbyak::Zmm &tmp);
 
-    /// One step from src to dst.
+    /// Emits one step from src to dst.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Zmm &tmp, bool tail);
 

@@ -36,7 +36,7 @@ public:
                        || type == data_type_t::f8_e4m3);
     }
 
-    /// Sixteen bytes, in memory or a register, to as many lanes.
+    /// Converts sixteen bytes, in memory or a register, to as many lanes.
     void convert_bytes(const vmm_t &value, const Xbyak::Operand &bytes);
 
     /// The float whose lowest bit is bit `position` of each lane of `raw`.

@@ -42,7 +42,7 @@ class dynamic_quantize_t : public kernel_t {
 public:
     static constexpr dim_t most_groups = 2048; // of one slab
 
-    /// One slab, or everything.
+    /// Runs one slab, or everything.
     struct part_t {
         std::shared_ptr<const kernel_t> ranges, quantize;
         range_parameters_t parameters;

@@ -87,7 +87,7 @@ void jit_quantizer_t<isa>::hold(const vmm_t &x, float most) {
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     hold(x, near);
-    // To the nearest, even at ties.
+    // The conversion rounds to the nearest, even at ties.
     if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
     else h_.vcvtps2dq(x, x);
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
@@ -124,8 +124,8 @@ void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
         h_.vxorps(x, x, h_.constant(0x80000000u));
 }
 
-// One half of the lanes, as integers in the low half of `to`; those of u32
-// less 2^31. A zero point of u32 is read as s32 less 2^31 too.
+// Converts one half of the lanes to integers in the low half of `to`; those of
+// u32 less 2^31. A zero point of u32 is read as s32 less 2^31 too.
 template <isa_t isa>
 void jit_quantizer_t<isa>::wide_half(
         const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half) {

@@ -29,7 +29,7 @@ public:
     jit_quantizer_t(jit_generator_t &host, const jit_quantize_desc_t &desc,
             int vmm_scratch);
 
-    /// `x` becomes the result. Zero points are f32 for floating dst, else
+    /// Replaces `x` by the result. Zero points are f32 for floating dst, else
     /// integers of 32 bits. Clobbers k6 and k7.
     void quantize(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal, const Xbyak::Operand &zp);

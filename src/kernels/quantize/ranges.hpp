@@ -24,8 +24,8 @@ result_t make_jit_ranges(const problem_t &problem, isa_t isa,
 result_t make_portable_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 
-// The greatest and the negated least value there are, on whichever side of
-// zero: above and below start at -infinity. For one thread.
+// Finds the greatest and the negated least value there are, on whichever side
+// of zero: above and below start at -infinity. It is for one thread.
 result_t make_portable_extremes(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 
