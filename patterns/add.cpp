@@ -15,7 +15,7 @@ namespace {
 
 // There is no room in another's chain for it.
 bool stands_alone(const composition_t &value) {
-    return value.chain.holds() || value.product;
+    return value.chain.has_pushed() || value.product;
 }
 
 // Appends the second value's parts to the first one's.

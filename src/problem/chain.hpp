@@ -49,15 +49,16 @@ public:
     void saturate(float lower, float upper);
     void nearest();
     void apply(function_t function, float alpha = 0, float beta = 0);
-    /// The value is put aside; the product of what becomes of it meanwhile
-    /// with it is the value then. Not while one is aside already.
-    void keep();
-    void multiply_kept();
+    /// Pushes the value and goes on with it. pop_multiply() multiplies the
+    /// value by the pushed one. No value may be pushed already.
+    void dup();
+    void pop_multiply();
 
     /// Adds a chain of the same shape, whose operands come after those here.
-    /// Only one of the two may hold a value already; it has to be this one.
+    /// Only one of the two may have pushed a value already; it has to be this
+    /// one.
     result_t add(const chain_t &other);
-    bool holds() const;
+    bool has_pushed() const;
 
     /// Dimension d of the result is dimension order[d] of the value.
     void transpose(const std::vector<size_t> &order);

@@ -63,11 +63,11 @@ struct operand_t {
 ///              infinities stay, and so does the sign of a zero.
 ///   round      to the nearest value of `type`, as if stored as dst and loaded
 ///              again.
-///   hold       the value is put aside; operand is the value from here on. At
+///   push       the value is put aside; operand is the value from here on. At
 ///              most one value is aside.
-///   add_held   held value + value.
-///   keep       the value is put aside and goes on.
-///   multiply_held  held value * value.
+///   pop_add    pushed value + value.
+///   dup        the value is put aside and goes on.
+///   pop_multiply  pushed value * value.
 ///   function   one of function_t, of the value as f32.
 enum class step_kind_t {
     subtract,
@@ -80,10 +80,10 @@ enum class step_kind_t {
     offset,
     nearest,
     round,
-    hold,
-    add_held,
-    keep,
-    multiply_held,
+    push,
+    pop_add,
+    dup,
+    pop_multiply,
     function
 };
 

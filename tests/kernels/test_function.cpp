@@ -114,7 +114,7 @@ problem_t problem_of(const step_t &step, dim_t count) {
     problem_t problem;
     problem.loops = {{count}};
     problem.operands = {{data_type_t::f32, 0, {1}}, {data_type_t::f32, 0, {1}}};
-    problem.steps = {{step_kind_t::keep}, step, {step_kind_t::multiply_held}};
+    problem.steps = {{step_kind_t::dup}, step, {step_kind_t::pop_multiply}};
     if (step.alpha != 0) problem.steps = {step};
     return problem;
 }

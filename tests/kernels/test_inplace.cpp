@@ -194,9 +194,9 @@ TEST(in_place, chains_are_what_they_are_beside) {
             {{k::multiply, 1}},
             {{k::multiply, 1}, {k::round, -1, t::bf16}, {k::add, 2},
                     {k::clamp, -1, t::undef, 0, 6}},
-            {{k::subtract, 3}, {k::multiply, 1}, {k::hold, 2}, {k::multiply, 1},
-                    {k::add_held}},
-            {{k::hold, 3}, {k::multiply, 2}, {k::add_held}},
+            {{k::subtract, 3}, {k::multiply, 1}, {k::push, 2}, {k::multiply, 1},
+                    {k::pop_add}},
+            {{k::push, 3}, {k::multiply, 2}, {k::pop_add}},
     };
     for (const t dst : {t::f32, t::bf16, t::f16})
         for (const t src : {t::u8, t::s4, t::s32, t::f32, t::u16, t::f16})

@@ -36,7 +36,7 @@ TEST(pattern_add, takes_two_values_and_what_follows) {
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3 4"});
     EXPECT_EQ(to_string(g.lowered(0).problem),
             "24;src:u8:1;arg1:bf16:0;arg2:u8:1;arg3:bf16:0;dst:bf16:1;mul:"
-            "arg1;round:bf16;hold:arg2;mul:arg3;round:bf16;add_held;round:"
+            "arg1;round:bf16;push:arg2;mul:arg3;round:bf16;pop_add;round:"
             "bf16;clamp:0:inf");
 }
 

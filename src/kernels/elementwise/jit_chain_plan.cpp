@@ -225,7 +225,7 @@ private:
                                     && is_integer(operand(step.operand).type);
             if (step.kind == step_kind_t::subtract && exact && of_integer)
                 *by_parts = made.by_parts = true;
-            exact = (step.kind == step_kind_t::hold && of_integer)
+            exact = (step.kind == step_kind_t::push && of_integer)
                     || is_quantizing(step);
             by_parts = &made.by_parts;
             if (step.kind == step_kind_t::offset)
@@ -270,7 +270,7 @@ result_t check_steps(const problem_t &problem) {
         if (step.kind == step_kind_t::saturate && exact)
             return refuse("an integer to saturate");
         exact = is_quantizing(step)
-                || (step.kind == step_kind_t::hold
+                || (step.kind == step_kind_t::push
                         && is_integer(
                                 problem.operands[static_cast<size_t>(
                                                          step.operand)]

@@ -148,7 +148,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     const data_type_t before = state_.rounded;
     state_.rounded = data_type_t::undef;
     // A NaN of the operand's may be the result.
-    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::hold)
+    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::push)
         state_.clean = state_.clean && !desc_.payloads;
     switch (s.step.kind) {
     case step_kind_t::subtract:
@@ -183,21 +183,21 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::round:
         if (is_integer(s.step.type)) return quantize(value, s.step.type);
         return round(value, s.step.type, before);
-    case step_kind_t::hold:
+    case step_kind_t::push:
         h_.vmovaps(vmm_held, value);
         load(value, s.input, s.by_parts);
         state_.held_clean = state_.clean;
         state_.clean = !desc_.payloads;
         break;
-    case step_kind_t::add_held:
+    case step_kind_t::pop_add:
         h_.vaddps(value, vmm_held, value);
         state_.clean = state_.clean && state_.held_clean;
         break;
-    case step_kind_t::keep:
+    case step_kind_t::dup:
         h_.vmovaps(vmm_held, value);
         state_.held_clean = state_.clean;
         break;
-    case step_kind_t::multiply_held:
+    case step_kind_t::pop_multiply:
         h_.vmulps(value, vmm_held, value);
         state_.clean = state_.clean && state_.held_clean;
         break;

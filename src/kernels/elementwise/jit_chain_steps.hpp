@@ -138,7 +138,7 @@ private:
     // The state of the value between two steps.
     struct state_t {
         bool has_high = false; // its other part is in vmm_high
-        // No NaN of it, and of the held one, has a payload.
+        // No NaN of it, and of the pushed one, has a payload.
         bool clean = true, held_clean = true;
         data_type_t rounded = data_type_t::undef; // what it was rounded to
     } state_;

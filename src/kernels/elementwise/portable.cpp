@@ -98,7 +98,7 @@ private:
             return;
         }
         value_t value = load(problem_.src(), buffers[0], at[0]);
-        value_t held;
+        value_t pushed;
         for (size_t s = 0; s < problem_.steps.size(); ++s) {
             const step_t &step = problem_.steps[s];
             if (step.kind == step_kind_t::function)
@@ -108,13 +108,13 @@ private:
                 const auto o = static_cast<size_t>(step.operand);
                 operand = load(problem_.operands[o], buffers[o], at[o]);
             }
-            apply(step, operand, value, held);
+            apply(step, operand, value, pushed);
         }
         store(problem_.dst(), buffers[d], at[d], value);
     }
 
     static void apply(const step_t &step, const value_t &operand,
-            value_t &value, value_t &held) {
+            value_t &value, value_t &pushed) {
         switch (step.kind) {
         case step_kind_t::subtract:
             value.set(difference(value, operand));
@@ -141,14 +141,14 @@ private:
             value.set(std::nearbyint(value.f32()));
             break;
         case step_kind_t::round: value = rounded_to(step.type, value); break;
-        case step_kind_t::hold:
-            held = value;
+        case step_kind_t::push:
+            pushed = value;
             value = operand;
             break;
-        case step_kind_t::add_held: value.set(held.f32() + value.f32()); break;
-        case step_kind_t::keep: held = value; break;
-        case step_kind_t::multiply_held:
-            value.set(held.f32() * value.f32());
+        case step_kind_t::pop_add: value.set(pushed.f32() + value.f32()); break;
+        case step_kind_t::dup: pushed = value; break;
+        case step_kind_t::pop_multiply:
+            value.set(pushed.f32() * value.f32());
             break;
         case step_kind_t::function: break; // has its program
         }
