@@ -6,11 +6,11 @@
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/attention.hpp"
+#include "lower/decomposed_quantize.hpp"
 #include "lower/dynamic_quantize.hpp"
 #include "lower/matmul.hpp"
 #include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
-#include "lower/spelled_quantize.hpp"
 #include "patterns/patterns.hpp"
 
 namespace dnnl_dequant {
@@ -122,7 +122,7 @@ result_t lower(const partition_t &partition,
         return lower_dynamic_quantize(partition, isa, lowered);
     if (result.ok() && partition.kind == partition_kind_t::quantize
             && partition.ops.size() > 1)
-        return lower_spelled_quantize(
+        return lower_decomposed_quantize(
                 partition, partition_scope_t(partition, lowered), isa, lowered);
     composition_t composition;
     if (result.ok())

@@ -1,5 +1,5 @@
-#ifndef LOWER_SPELLED_QUANTIZE_HPP
-#define LOWER_SPELLED_QUANTIZE_HPP
+#ifndef LOWER_DECOMPOSED_QUANTIZE_HPP
+#define LOWER_DECOMPOSED_QUANTIZE_HPP
 
 #include "lower/lower.hpp"
 
@@ -9,7 +9,7 @@ namespace dnnl_dequant {
 /// ports are resolved. It infers y, and scale and zero point if they leave the
 /// partition. It fills the problem of the second pass and chooses kernels for
 /// both.
-result_t lower_spelled_quantize(const partition_t &partition,
+result_t lower_decomposed_quantize(const partition_t &partition,
         const scope_t &scope, isa_t isa, lowered_t &lowered);
 
 } // namespace dnnl_dequant
