@@ -298,7 +298,7 @@ private:
     }
 
     result_t make_softmax() {
-        plan_.softmax = make_portable_softmax_rows();
+        plan_.softmax = make_ref_softmax_rows();
         return or_another(
                 "jit_softmax_rows", make_jit_softmax_rows(isa_, plan_.softmax));
     }

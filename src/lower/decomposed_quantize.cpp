@@ -87,9 +87,9 @@ private:
                 {}, 0);
         result_t result = make_jit_ranges(problem, isa_, kernel_.ranges);
         if (!result.ok())
-            result = make_portable_ranges(problem, isa_, kernel_.ranges);
+            result = make_ref_ranges(problem, isa_, kernel_.ranges);
         if (!result.ok()) return result;
-        return make_portable_extremes(problem, isa_, kernel_.extremes);
+        return make_ref_extremes(problem, isa_, kernel_.extremes);
     }
     dims_t whole() const {
         dims_t sizes = dims_;

@@ -151,7 +151,7 @@ private:
         const problem_t problem = make_problem(dims, sizes_within(dims),
                 {{type_of(x), strides_of(x), false}, ranges}, {}, 0);
         if (make_jit_ranges(problem, isa_, part.ranges).ok()) return {};
-        return make_portable_ranges(problem, isa_, part.ranges);
+        return make_ref_ranges(problem, isa_, part.ranges);
     }
 
     dims_t sizes_within(const dims_t &dims) const {

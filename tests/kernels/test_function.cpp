@@ -145,7 +145,7 @@ TEST(function, gives_the_same_bits_on_every_kernel) {
                 kernel->run(buffers, 0, kernel->work_amount());
                 return dst;
             };
-            const auto expected = run(make_portable_elementwise, isa_none);
+            const auto expected = run(make_ref_elementwise, isa_none);
             for (const auto make : generated) {
                 const isa_t isa
                         = make == generated[0] ? isa_avx512_core : isa_avx2;

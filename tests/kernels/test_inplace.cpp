@@ -34,7 +34,7 @@ const std::vector<kernel_row_t> &all_rows() {
         };
         for (const auto *family : {&dequantize_rows(), &quantize_rows()})
             for (const auto &row : *family)
-                if (row.name != "portable_elementwise") all.push_back(row);
+                if (row.name != "ref_elementwise") all.push_back(row);
         return all;
     }();
     return rows;

@@ -34,7 +34,7 @@ public:
     data_type_t type() const { return type_; }
     const std::vector<chain_buffer_t> &operands() const { return operands_; }
 
-    /// Runs the problem by the portable kernel, on the model's operands and a
+    /// Runs the problem by the reference kernel, on the model's operands and a
     /// dst of these strides, and compares. Empty if equal.
     std::string difference(
             const problem_t &problem, const dims_t &dst_strides) const;

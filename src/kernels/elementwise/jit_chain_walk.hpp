@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/elementwise/jit_elementwise.hpp"
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 

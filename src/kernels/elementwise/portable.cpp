@@ -8,7 +8,7 @@
 #include "base/convert.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/elementwise/function.hpp"
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 
@@ -78,15 +78,15 @@ value_t rounded_to(data_type_t type, const value_t &value) {
     return load(as_dst, &stored, 0);
 }
 
-class portable_elementwise_t : public portable_nest_t {
+class ref_elementwise_t : public ref_nest_t {
 public:
-    explicit portable_elementwise_t(const problem_t &problem)
-        : portable_nest_t(problem) {
+    explicit ref_elementwise_t(const problem_t &problem)
+        : ref_nest_t(problem) {
         for (const step_t &step : problem.steps)
             functions_.push_back(make_function(step));
     }
 
-    const char *name() const override { return "portable_elementwise"; }
+    const char *name() const override { return "ref_elementwise"; }
 
 private:
     void run_point(void *const *buffers, const elements_t &at) const override {
@@ -159,13 +159,13 @@ private:
 
 } // namespace
 
-result_t make_portable_elementwise(const problem_t &problem, isa_t isa,
+result_t make_ref_elementwise(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     (void)isa;
     result_t result = check_elementwise(problem);
-    if (result.ok()) result = portable_nest_t::check(problem);
+    if (result.ok()) result = ref_nest_t::check(problem);
     if (!result.ok()) return result;
-    kernel = std::make_shared<portable_elementwise_t>(problem);
+    kernel = std::make_shared<ref_elementwise_t>(problem);
     return {};
 }
 

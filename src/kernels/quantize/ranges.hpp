@@ -21,12 +21,12 @@ void widen(range_t &range, const range_t &found);
 // stride; work items may share an element of dst.
 result_t make_jit_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
-result_t make_portable_ranges(const problem_t &problem, isa_t isa,
+result_t make_ref_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 
 // Finds the greatest and the negated least value there are, on whichever side
 // of zero: above and below start at -infinity. It is for one thread.
-result_t make_portable_extremes(const problem_t &problem, isa_t isa,
+result_t make_ref_extremes(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 
 } // namespace dnnl_dequant
