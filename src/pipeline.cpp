@@ -13,7 +13,7 @@
 #include "exec/log_text.hpp"
 #include "exec/parallel.hpp"
 #include "graph/op_schema.hpp"
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 #include "kernels/machine.hpp"
 #include "upstream/api.hpp"
 #include "upstream/mapping.hpp"
@@ -168,9 +168,9 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         if (!verified.ok())
             return refuse(
                     "add_op", {status_t::invalid_graph_op, verified.reason});
-        if (const auto twin = make_twin(op_record))
+        if (const auto placeholder = make_placeholder(op_record))
             status = upstream::call(
-                    &api_t::dnnl_graph_add_op, graph, twin.get());
+                    &api_t::dnnl_graph_add_op, graph, placeholder.get());
     }
     // oneDNN ignores an op whose id is there already; so do we.
     if (status == dnnl_success && !find_op(graph_record, op_record.id))
@@ -200,14 +200,14 @@ dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
 std::shared_ptr<const partition_t> claim_op(
         const op_record_t &op, dnnl_engine_kind_t engine_kind) {
     if (!claims_enabled() || find_schema(op.kind) == nullptr) return nullptr;
-    // The twin, because oneDNN may refuse the op itself; all we need of
+    // A placeholder, because oneDNN may refuse the op itself. All we need of
     // oneDNN's partition is its id.
-    const auto twin = make_twin(op);
+    const auto placeholder = make_placeholder(op);
     std::vector<upstream_partition_t> only(1);
     dnnl_graph_partition_t upstream = nullptr;
-    if (twin == nullptr
+    if (placeholder == nullptr
             || upstream::call(&api_t::dnnl_graph_partition_create_with_op,
-                       &upstream, const_dnnl_graph_op_t(twin.get()),
+                       &upstream, const_dnnl_graph_op_t(placeholder.get()),
                        engine_kind)
                        != dnnl_success)
         return nullptr;

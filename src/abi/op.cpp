@@ -2,8 +2,8 @@
 
 #include "abi/boundary.hpp"
 #include "base/growth.hpp"
+#include "graph/placeholder.hpp"
 #include "graph/records.hpp"
-#include "graph/twin.hpp"
 
 using namespace dnnl_dequant;
 using namespace dnnl_dequant::abi;

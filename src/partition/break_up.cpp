@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "graph/logical_tensor.hpp"
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 #include "oneapi/dnnl/dnnl_graph.h"
 #include "pipeline.hpp"
 #include "support/dequantize_case.hpp"
