@@ -64,10 +64,10 @@ private:
     // --- the ops, from the last one
 
     bool find_softmax() {
-        const op_record_t *op = scope_.giver(root_.inputs[0].id);
+        const op_record_t *op = scope_.any_producer(root_.inputs[0].id);
         if (op != nullptr && op->kind == dnnl_graph_op_type_cast) {
             cast_ = op;
-            op = scope_.giver(op->inputs[0].id);
+            op = scope_.any_producer(op->inputs[0].id);
         }
         if (op == nullptr || op->kind != dnnl_graph_op_softmax) return false;
         softmax_ = op;
@@ -76,7 +76,7 @@ private:
 
     // The way from a MatMul to `tensor`.
     bool find_scores(size_t tensor, int depth) {
-        const op_record_t *op = scope_.giver(tensor);
+        const op_record_t *op = scope_.any_producer(tensor);
         if (op == nullptr || depth > max_score_ops) return false;
         if (op->kind == dnnl_graph_op_matmul) {
             scores_ = op;
@@ -269,7 +269,7 @@ private:
                                 "; expected one element of f32, bf16 or f16"));
         mask.fill = fill.id;
         mask.fill_type = type_of(fill);
-        const op_record_t *compares = scope_.giver(op.inputs[0].id);
+        const op_record_t *compares = scope_.any_producer(op.inputs[0].id);
         result_t result
                 = compares != nullptr
                                   && compares->kind

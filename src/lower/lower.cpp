@@ -31,7 +31,7 @@ public:
         return nullptr;
     }
 
-    const op_record_t *giver(size_t tensor) const override {
+    const op_record_t *any_producer(size_t tensor) const override {
         return producer(tensor, 1);
     }
 

@@ -38,7 +38,7 @@ public:
     virtual const op_record_t *producer(size_t tensor, int uses = 1) const = 0;
 
     /// The same op, whoever else uses the value.
-    virtual const op_record_t *giver(size_t tensor) const = 0;
+    virtual const op_record_t *any_producer(size_t tensor) const = 0;
 
     /// No op of the graph gives the tensor.
     virtual bool is_given_from_outside(size_t tensor) const = 0;
