@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/log.hpp"
-#include "partition/break_up.hpp"
 #include "partition/graph_scope.hpp"
+#include "partition/split.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 
@@ -61,7 +61,7 @@ public:
             try_roots(i);
             if (candidates_[i].covered || candidates_[i].ops.size() < 2)
                 continue;
-            auto parts = break_up(graph_, scope_, candidates_[i].ops);
+            auto parts = split_partition(graph_, scope_, candidates_[i].ops);
             if (!parts.empty()) claim_parts(i, std::move(parts));
         }
         std::vector<listed_t> list;

@@ -20,8 +20,8 @@ struct listed_t {
 /// the longest chains of ops that a pattern matches and that are whole
 /// partitions of oneDNN's, so that no other partition changes. A partition of
 /// several ops that is a chain by itself stays oneDNN's. A partition that
-/// break_up() splits counts as its parts, and becomes one partition again, a
-/// compound.
+/// split_partition() splits counts as its parts, and becomes one partition
+/// again, a compound.
 /// @param graph The record of the graph; its lock is held by the caller.
 /// @param upstream oneDNN's partitions in topological order.
 /// @returns The list in topological order. A claim has the place and the id of

@@ -1,5 +1,5 @@
-#ifndef PARTITION_BREAK_UP_HPP
-#define PARTITION_BREAK_UP_HPP
+#ifndef PARTITION_SPLIT_HPP
+#define PARTITION_SPLIT_HPP
 
 #include "partition/graph_scope.hpp"
 #include "partition/partition.hpp"
@@ -21,7 +21,7 @@ namespace dnnl_dequant {
 /// - for integers, which oneDNN multiplies as such;
 /// - if oneDNN does not take one of the ops by itself;
 /// - if a product that would not be ours would lose the graph's fpmath mode.
-std::vector<upstream_partition_t> break_up(const graph_record_t &graph,
+std::vector<upstream_partition_t> split_partition(const graph_record_t &graph,
         const graph_scope_t &scope, const std::vector<size_t> &ops);
 
 } // namespace dnnl_dequant

@@ -1,4 +1,4 @@
-#include "partition/break_up.hpp"
+#include "partition/split.hpp"
 
 #include <algorithm>
 
@@ -68,7 +68,7 @@ bool is_product_of_ours(const graph_scope_t &scope, const op_record_t &op) {
 
 } // namespace
 
-std::vector<upstream_partition_t> break_up(const graph_record_t &graph,
+std::vector<upstream_partition_t> split_partition(const graph_record_t &graph,
         const graph_scope_t &scope, const std::vector<size_t> &ids) {
     ops_t ops;
     size_t products = 0, of_ours = 0;
