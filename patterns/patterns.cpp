@@ -33,7 +33,7 @@ pattern_t find_pattern(int kind) {
     }
 }
 
-// A claimed partition has to compile. dst's strides do not decide whether the
+// A selected partition has to compile. dst's strides do not decide whether the
 // chain makes a problem.
 result_t check_problem(const op_record_t &root, const chain_t &chain) {
     if (!chain.has_shape()) return {};
@@ -118,7 +118,7 @@ result_t match_at(
                              || root.kind == dnnl_graph_op_dynamic_dequantize
                              || is_linear(root)
                              || (quantizes && composition.dequantizes);
-    // A single op is claimed whatever its shapes; compile tells if they are
+    // A single op is selected whatever its shapes; compile tells if they are
     // wrong.
     const result_t verified = verify(root);
     if (!verified.ok()) {

@@ -41,7 +41,7 @@ void log_backend() {
     if (!log_enabled(log_info) || is_logged.exchange(true)) return;
     log_done([] {
         return text("backend,1:dequant_backend,version:", DNNL_DEQUANT_VERSION,
-                ",claims:", claims_enabled() ? "on" : "off");
+                ",plugin:", plugin_enabled() ? "on" : "off");
     });
     log_done(
             [] { return "info,dequant_backend," + to_string(this_machine()); });
@@ -138,11 +138,11 @@ result_t run_kernel(
 
 } // namespace
 
-bool claims_enabled() {
+bool plugin_enabled() {
     return enabled_flag().load(std::memory_order_relaxed);
 }
 
-void enable_claims(bool enabled) {
+void enable_plugin(bool enabled) {
     enabled_flag().store(enabled, std::memory_order_relaxed);
 }
 
@@ -150,7 +150,7 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record) {
     const std::lock_guard<std::mutex> lock(graph_record.mutex);
     const bool extension = is_extension_kind(op_record.kind);
-    const bool ours = (claims_enabled() || extension) && !graph_record.finalized
+    const bool ours = (plugin_enabled() || extension) && !graph_record.finalized
                       && find_schema(op_record.kind) != nullptr;
     const result_t verified
             = ours ? verify(op_record)
@@ -193,13 +193,13 @@ dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
     if (status != dnnl_success) return status;
     for (size_t i = 0; i < count; ++i)
         owned[i].reset(handles[i]);
-    list = claim_partitions(graph_record, std::move(owned));
+    list = select_partitions(graph_record, std::move(owned));
     return dnnl_success;
 }
 
-std::shared_ptr<const partition_t> claim_op(
+std::shared_ptr<const partition_t> select_op(
         const op_record_t &op, dnnl_engine_kind_t engine_kind) {
-    if (!claims_enabled() || find_schema(op.kind) == nullptr) return nullptr;
+    if (!plugin_enabled() || find_schema(op.kind) == nullptr) return nullptr;
     // A placeholder, because oneDNN may refuse the op itself. All we need of
     // oneDNN's partition is its id.
     const auto placeholder = make_placeholder(op);
@@ -215,8 +215,8 @@ std::shared_ptr<const partition_t> claim_op(
     graph_record_t graph;
     graph.engine_kind = engine_kind;
     graph.ops = {op};
-    graph.claiming = true;
-    return claim_partitions(graph, std::move(only)).front().ours;
+    graph.selects = true;
+    return select_partitions(graph, std::move(only)).front().ours;
 }
 
 dnnl_status_t compile(compiled_partition_t &compiled,

@@ -17,9 +17,9 @@ struct graph_record_t {
     bool fpmath_apply_to_int = false;
     std::vector<op_record_t> ops;
     bool finalized = false;
-    /// Whether the plugin claims, and whether several ops may become one
-    /// partition, as of the last graph_filter.
-    bool claiming = false;
+    /// True if the plugin selects partitions, and whether several ops may
+    /// become one partition, as of the last graph_filter.
+    bool selects = false;
     bool fusing = false;
     /// One graph may be told things from several threads, one after another.
     std::mutex mutex;

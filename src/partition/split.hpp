@@ -7,12 +7,12 @@
 namespace dnnl_dequant {
 
 /// Splits a partition of several ops that oneDNN made, if it holds products
-/// with dequantized weights that are not claimed together with all other ops.
+/// with dequantized weights that are not selected together with all other ops.
 /// These products may become ours then. Inside oneDNN's partition its reference
 /// code would dequantize the weights, or they would be whole in memory as
 /// floats.
-/// @param scope The graph less what is claimed.
-/// @param ops The ops of the partition, none of them claimed.
+/// @param scope The graph less what is selected.
+/// @param ops The ops of the partition, none of them selected.
 /// @returns A partition of oneDNN's for each op, in topological order; or none
 ///     if the partition stays whole.
 ///

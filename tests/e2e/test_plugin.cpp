@@ -96,9 +96,9 @@ TEST(plugin, leaves_everything_to_stock_when_disabled) {
 }
 
 TEST(plugin, samples_the_switch_when_partitions_are_made) {
-    auto claimed = partition_of(op_of(only_ours()));
+    auto ours = partition_of(op_of(only_ours()));
     const disabled_scope_t off;
-    const auto compiled = claimed.compile(inputs_of(only_ours()),
+    const auto compiled = ours.compile(inputs_of(only_ours()),
             {strided(dst_id, only_ours().dst)}, cpu_engine());
     EXPECT_NE(kernel_of(compiled), "");
     EXPECT_EQ(check_execution(only_ours(), compiled), "");

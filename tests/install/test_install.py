@@ -117,7 +117,7 @@ class InstallTest(unittest.TestCase):
     def test_the_log_names_the_plugin(self):
         verbose = self.consumer("consumer", ONEDNN_VERBOSE="info")
         self.assertIn("graph,backend,1:dequant_backend,"
-                      f"version:{OPTIONS.version},claims:on\n", verbose)
+                      f"version:{OPTIONS.version},plugin:on\n", verbose)
 
     def test_newest_onednn(self):
         if not OPTIONS.newest:

@@ -9,7 +9,7 @@
 
 #include "graph/graph_record.hpp"
 #include "lower/lower.hpp"
-#include "partition/claim.hpp"
+#include "partition/select.hpp"
 
 namespace dnnl_dequant {
 
@@ -65,7 +65,7 @@ public:
     /// The lines that were logged meanwhile.
     const std::string &log() const { return log_; }
     /// The partition of ours that holds the op, or null.
-    const partition_t *claim(size_t op) const;
+    const partition_t *ours(size_t op) const;
     /// The partition lowered with the tensors as they are here; dst in layout
     /// `any`.
     lowered_t lowered(size_t op) const;

@@ -47,7 +47,7 @@ TEST(pattern_dequantize, by_itself_is_no_chain) {
     pattern_graph_t g;
     g.dequantized({4, 6});
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0"});
-    EXPECT_EQ(g.claim(0)->kind, partition_kind_t::dequantize);
+    EXPECT_EQ(g.ours(0)->kind, partition_kind_t::dequantize);
 }
 
 TEST(pattern_dequantize, keeps_small_floats_zero_points_to_look_at) {

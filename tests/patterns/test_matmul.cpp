@@ -52,9 +52,9 @@ TEST(matmul, takes_a_src_whose_shape_follows_from_others) {
             = matmul(g, {side, g.dequantized({8, 4})}, {6, 8}, true);
     g.binary(dnnl_graph_op_multiply, second, g.tensor(t::f32, {6, 1}));
     g.partitions();
-    ASSERT_NE(g.claim(1), nullptr);
-    ASSERT_NE(g.claim(8), nullptr);
-    EXPECT_EQ(g.claim(8), g.claim(7));
+    ASSERT_NE(g.ours(1), nullptr);
+    ASSERT_NE(g.ours(8), nullptr);
+    EXPECT_EQ(g.ours(8), g.ours(7));
     const lowered_t lowered = g.lowered(8);
     EXPECT_EQ(lowered.outputs[0].dims[1], 8);
 }
@@ -311,7 +311,7 @@ TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
     const size_t gated = g.binary(dnnl_graph_op_multiply, silu, up);
     matmul(g, {gated, weights({6, 8})}, {3, 8});
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2 3 4 5 6 7 8"}));
-    const partition_t &compound = *g.claim(1);
+    const partition_t &compound = *g.ours(1);
     EXPECT_EQ(compound.kind, partition_kind_t::compound);
     EXPECT_EQ(parts_of(compound),
             (parts_t {"matmul: 2 3", "matmul: 0 1 4 5 6", "matmul: 7 8"}));
@@ -345,7 +345,7 @@ TEST(matmul, leaves_to_onednn_what_is_not_ours_behind_it) {
                 = g.binary(kind, g.relu(product), g.tensor(t::f32, {3, 6}));
         g.relu(other);
         EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2 3 4"}));
-        EXPECT_EQ(parts_of(*g.claim(0)),
+        EXPECT_EQ(parts_of(*g.ours(0)),
                 (parts_t {"matmul: 0 1 2", "onednn: 3", "onednn: 4"}));
     }
 }
@@ -363,7 +363,7 @@ TEST(matmul, leaves_other_products_of_that_partition_to_onednn) {
     const size_t gated = g.binary(dnnl_graph_op_multiply, g.relu(gate), up);
     matmul(g, {gated, weights({6, 8})}, {3, 8});
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2 3 4 5 6 7 8"}));
-    const partition_t &compound = *g.claim(0);
+    const partition_t &compound = *g.ours(0);
     EXPECT_EQ(parts_of(compound),
             (parts_t {"onednn: 3", "matmul: 0 1 2 4 5", "matmul: 6 7 8"}));
     // oneDNN has these ops in several partitions.

@@ -1,5 +1,5 @@
-#ifndef PARTITION_CLAIM_HPP
-#define PARTITION_CLAIM_HPP
+#ifndef PARTITION_SELECT_HPP
+#define PARTITION_SELECT_HPP
 
 #include <memory>
 #include <vector>
@@ -16,7 +16,7 @@ struct listed_t {
 
 /// Decides which of the partitions that oneDNN made become ours.
 ///
-/// The search goes from the graph's end backwards. It claims single ops, and
+/// The search goes from the graph's end backwards. It selects single ops, and
 /// the longest chains of ops that a pattern matches and that are whole
 /// partitions of oneDNN's, so that no other partition changes. A partition of
 /// several ops that is a chain by itself stays oneDNN's. A partition that
@@ -24,11 +24,12 @@ struct listed_t {
 /// again, a compound.
 /// @param graph The record of the graph; its lock is held by the caller.
 /// @param upstream oneDNN's partitions in topological order.
-/// @returns The list in topological order. A claim has the place and the id of
-///     the last partition that it covers. A claim with outputs from other ops
+/// @returns The list in topological order. A partition of ours has the place
+/// and the id of
+///     the last partition that it covers. One with outputs from other ops
 ///     than its last has the place of the first, since all of its ops come
 ///     after what it reads.
-std::vector<listed_t> claim_partitions(const graph_record_t &graph,
+std::vector<listed_t> select_partitions(const graph_record_t &graph,
         std::vector<upstream_partition_t> upstream);
 
 } // namespace dnnl_dequant
