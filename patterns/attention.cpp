@@ -48,7 +48,7 @@ public:
         if (result.ok()) result = compose_parts();
         if (result.ok()) result = compose_result();
         if (!result.ok()) return result;
-        note_ops(composition);
+        init_ops(composition);
         product_->attention = attention_;
         result = begin_product(scope_, root_, product_, composition);
         return result.ok() ? check_uses(composition) : result;
@@ -319,7 +319,7 @@ private:
     // --- all of them
 
     // Producers before consumers, each once: masks may share theirs.
-    void note_ops(composition_t &composition) const {
+    void init_ops(composition_t &composition) const {
         composition_t all;
         append_ops(all, attention_->query);
         append_ops(all, attention_->keys);

@@ -71,7 +71,7 @@ public:
         plan_.cols = product_.shape.back();
         plan_.masked_rows_are_zero = attention_.masked_rows_are_zero;
         plan_.parts.resize(attention_.parts.size());
-        note_operands();
+        init_operands();
         stored_.place_dst(strides_of(dst_));
         result_t result = stored_.order_by_first(product_.shape);
         if (!result.ok()) return result;
@@ -112,13 +112,13 @@ private:
         return lowered_.operands.size() - 1;
     }
 
-    void note_operands() {
+    void init_operands() {
         plan_.query_operands = add(attention_.query, 0);
         plan_.keys_operands = add(attention_.keys, 0);
         plan_.values_operands = add(product_.weights, 0);
         for (size_t p = 0; p < plan_.parts.size(); ++p) {
             plan_.parts[p].operands = add(attention_.parts[p].steps, 1);
-            note_mask(attention_.parts[p].mask, plan_.parts[p].mask);
+            init_mask(attention_.parts[p].mask, plan_.parts[p].mask);
         }
         if (attention_.stats) plan_.stats = add(attention_.stats->id);
         plan_.result_operands = add(composition_, 1);
@@ -126,7 +126,7 @@ private:
         ++plan_.result_operands.count;
     }
 
-    void note_mask(const score_mask_t &from, attention_mask_t &to) {
+    void init_mask(const score_mask_t &from, attention_mask_t &to) {
         using from_kind_t = score_mask_t::kind_t;
         using to_kind_t = attention_mask_t::kind_t;
         if (from.kind == from_kind_t::none) return;

@@ -37,7 +37,7 @@ public:
         dims_ = dims_of(op_.inputs[0]);
         groups_ = group_sizes(granularity_, dims_);
         if (result_t result = infer_outputs(); !result.ok()) return result;
-        note_grid();
+        init_grid();
 
         dynamic_quantize_t::part_t whole, rest;
         if (result_t result = make_part(dims_, whole); !result.ok())
@@ -112,7 +112,7 @@ private:
         return strides;
     }
 
-    void note_grid() {
+    void init_grid() {
         parameters_.type = type_of(op_.outputs[0]);
         parameters_.has_zps = has_zps();
         parameters_.scale_strides = grid_strides(op_.outputs[1]);

@@ -84,8 +84,8 @@ public:
                     [](dim_t dim) { return dim != 1; }))
             return refuse("weights differ from batch to batch");
         if (plan_.depth == 0) return refuse("there is nothing to sum");
-        result_t result = note_src(isa);
-        if (result.ok()) result = note_weights(isa);
+        result_t result = init_src(isa);
+        if (result.ok()) result = init_weights(isa);
         if (result.ok()) result = cut_groups();
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
@@ -121,7 +121,7 @@ private:
     const chain_t &of_src() const { return src_.chain; }
     const chain_t &of_weights() const { return weights_.chain; }
 
-    result_t note_src(isa_t isa) {
+    result_t init_src(isa_t isa) {
         const size_t depth = of_src().shape().size() - 1;
         const size_t count = quantizing_steps(of_src());
         t type = of_src().operand_type(0);
@@ -142,7 +142,7 @@ private:
         }
         plan_.is_src_signed = type == t::s8;
         result_t result
-                = note_parameters(src_, count, plan_.src_scales, plan_.src_zps);
+                = init_parameters(src_, count, plan_.src_scales, plan_.src_zps);
         plan_.format.has_src_zps
                 = !plan_.is_src_signed || plan_.src_zps.type != t::undef;
         const bool is_alike
@@ -154,7 +154,7 @@ private:
         return result;
     }
 
-    result_t note_weights(isa_t isa) {
+    result_t init_weights(isa_t isa) {
         integer_format_t &format = plan_.format;
         format.weights = of_weights().operand_type(0);
         if (!is_integer(format.weights)
@@ -163,7 +163,7 @@ private:
             return refuse(
                     text("weights are of type ", to_string(format.weights),
                             "; expected integers of 4 or 8 bits"));
-        result_t result = note_parameters(
+        result_t result = init_parameters(
                 weights_, 0, plan_.weights_scales, plan_.weights_zps);
         if (!result.ok()) return result;
         format.scales = plan_.weights_scales.type;
@@ -192,7 +192,7 @@ private:
     }
 
     // [zero points and] scales are all that is left behind the integers.
-    static result_t note_parameters(const composition_t &factor, size_t first,
+    static result_t init_parameters(const composition_t &factor, size_t first,
             integer_parameter_t &scales, integer_parameter_t &zps) {
         const auto &steps = factor.chain.steps();
         for (size_t s = first; s < steps.size(); ++s) {

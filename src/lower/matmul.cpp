@@ -36,7 +36,7 @@ public:
         , cut_ {product_, target, product_.shape, composition.chain} {}
 
     result_t run(made_product_t &made) {
-        note_operands();
+        init_operands();
         product_blocks_t &blocks = cut_.blocks;
         const dims_t &weights = cut_.weights().shape();
         blocks.depth = weights[weights.size() - 2];
@@ -51,7 +51,7 @@ public:
         cut_rows();
         // Strides mean nothing if there is nothing to compute.
         if (!cut_.is_empty)
-            row_block_dims_ = note_row_blocks(product_, row_sizes_, blocks);
+            row_block_dims_ = init_row_blocks(product_, row_sizes_, blocks);
         std::shared_ptr<const multiplier_t> multiplier;
         result = cut_.target.repacks ? make_repacked(cut_, multiplier)
                                      : choose(multiplier);
@@ -83,7 +83,7 @@ private:
         return std::accumulate(begin, end, dim_t(1), std::multiplies<dim_t>());
     }
 
-    void note_operands() {
+    void init_operands() {
         cut_.blocks.src_operands = add_sources(product_.src);
         cut_.blocks.weights_operands = add_sources(product_.weights);
         add_sources(result_);

@@ -64,7 +64,7 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
     return result.ok() ? choose_kernel(problem, isa, rows.kernel) : result;
 }
 
-std::vector<dims_t> note_row_blocks(const product_t &product,
+std::vector<dims_t> init_row_blocks(const product_t &product,
         const dims_t &sizes, product_blocks_t &blocks) {
     const dims_t &shape = product.shape;
     const dims_t weights = aligned(product.weights.chain.shape(), shape.size());

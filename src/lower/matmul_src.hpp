@@ -16,13 +16,13 @@ namespace dnnl_dequant {
 result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
         isa_t isa, const product_blocks_t &blocks, src_rows_t &rows);
 
-/// Notes every block of rows in blocks.row_blocks, the last dimension the
+/// Lists every block of rows in blocks.row_blocks, the last dimension the
 /// innermost.
 /// @param sizes A block's sizes, one for each dimension of the product except
 ///     the columns.
 /// @returns each block's own sizes, which are smaller at the end of a
 ///     dimension.
-std::vector<dims_t> note_row_blocks(const product_t &product,
+std::vector<dims_t> init_row_blocks(const product_t &product,
         const dims_t &sizes, product_blocks_t &blocks);
 
 } // namespace dnnl_dequant

@@ -53,7 +53,7 @@ public:
         , scope_(graph) {
         for (upstream_partition_t &handle : upstream)
             candidates_.push_back(candidate_of(std::move(handle)));
-        note_homes();
+        init_homes();
     }
 
     std::vector<listed_t> run() {
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    void note_homes() {
+    void init_homes() {
         for (size_t i = 0; i < candidates_.size(); ++i)
             for (const size_t id : candidates_[i].ops)
                 home_[id] = i;
@@ -106,7 +106,7 @@ private:
         candidates_.insert(candidates_.erase(begin, end),
                 std::make_move_iterator(by.begin()),
                 std::make_move_iterator(by.end()));
-        note_homes();
+        init_homes();
     }
 
     // Gives `whole` our partitions of its parts, and oneDNN's of the others;

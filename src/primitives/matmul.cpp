@@ -80,13 +80,13 @@ result_t matmul_primitive_t::make() {
                 to_string(d.type), " here"));
     if (implementation_of(desc.handle).rfind("ref", 0) == 0)
         return refuse("oneDNN would run its reference code");
-    note_scratchpad(desc.handle);
+    init_scratchpad(desc.handle);
     primitive_ = create(desc.handle);
     return primitive_ ? result_t()
                       : refuse("oneDNN could not create the primitive");
 }
 
-void matmul_primitive_t::note_scratchpad(const_dnnl_primitive_desc_t desc) {
+void matmul_primitive_t::init_scratchpad(const_dnnl_primitive_desc_t desc) {
     if (api().dnnl_primitive_desc_query_md == nullptr
             || api().dnnl_memory_desc_get_size == nullptr)
         return;

@@ -43,7 +43,7 @@ private:
     };
 
     result_t make();
-    void note_scratchpad(const_dnnl_primitive_desc_t desc);
+    void init_scratchpad(const_dnnl_primitive_desc_t desc);
 
     matmul_desc_t desc_;
     std::vector<argument_t> arguments_; // src, weights, dst, scratchpad

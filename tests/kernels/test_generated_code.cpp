@@ -36,7 +36,7 @@ void add_code(const char *name, const uint8_t *code, size_t bytes) {
 
 } // namespace
 
-void note_generated(code_hashes_t &hashes, const std::string &what,
+void record_generated(code_hashes_t &hashes, const std::string &what,
         const std::function<void()> &generate) {
     hash = of_nothing;
     observe_code(add_code);

@@ -37,7 +37,7 @@ public:
         choose_cols();
         choose_path_and_rows();
         choose_outer();
-        note_strides();
+        init_strides();
         choose_params();
         choose_panels();
         choose_stores_and_calls();
@@ -145,7 +145,7 @@ private:
                 plan_.outer.push_back(l);
     }
 
-    void note_strides() {
+    void init_strides() {
         const auto &rows = plan_.rows, &cols = plan_.cols;
         for (size_t o = 0; o < problem_.operands.size(); ++o) {
             const auto &operand = problem_.operands[o];
