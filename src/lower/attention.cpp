@@ -177,7 +177,7 @@ private:
 
     void cut_rows() {
         dim_t most = most_rows;
-        if (multiplied_type(attention_.keys) != data_type_t::f32)
+        if (compute_type_of(attention_.keys) != data_type_t::f32)
             most = is_causal() ? most_causal_narrow_rows : most_narrow_rows;
         rows_ = cut_attention_rows(attention_, values(), stored_, most);
         plan_.row_blocks = rows_.blocks;
@@ -189,7 +189,7 @@ private:
 
     // The type that both factors are multiplied in. The factors are the query
     // and keys, or weights, which have the query's type, and values.
-    data_type_t multiplied_type(const composition_t &factor) const {
+    data_type_t compute_type_of(const composition_t &factor) const {
         const product_t product {attention_.query, factor, shape_, nullptr};
         const bool has_pairs
                 = has(isa_, isa_avx512_core_bf16)
@@ -199,7 +199,7 @@ private:
 
     attention_cut_t cut_of(dim_t pitch, const composition_t &factor) const {
         attention_cut_t cut {isa_, rows_.most, {}, tokens_, plan_.tile_pitch,
-                pitch, multiplied_type(factor)};
+                pitch, compute_type_of(factor)};
         for (const auto &block : plan_.row_blocks)
             cut.row_counts.insert(block.rows);
         return cut;

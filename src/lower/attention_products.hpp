@@ -18,7 +18,7 @@ struct attention_cut_t {
     dim_t scores_pitch; // floats from row to row
     dim_t pitch;        // the same of the result, or of scores
     /// The type that both factors may be rounded to, f32 or bf16.
-    data_type_t multiplied = data_type_t::f32;
+    data_type_t compute_type = data_type_t::f32;
 };
 
 /// The first way that takes the keys, [..., head, tokens], or values, [...,
