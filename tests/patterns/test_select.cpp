@@ -25,7 +25,7 @@ TEST(selections, make_a_chain_one_partition) {
     const size_t value = g.dequantized({4, 6});
     const size_t dst = g.transpose(g.cast(value, t::bf16), {1, 0});
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
-    const partition_t \&ours = *g.ours(0);
+    const partition_t &ours = *g.ours(0);
     EXPECT_EQ(ours.kind, partition_kind_t::chain);
     EXPECT_EQ(ids_of(ours.inputs), (ids_t {0, 1}));
     EXPECT_EQ(ids_of(ours.outputs), ids_t {dst});
