@@ -153,6 +153,19 @@ class ProseTest(unittest.TestCase):
         self.assertTrue(self.long(("word " * 8 + "\n") * 4))
         self.assertTrue(self.long("- " + "word " * 31 + "\n"))
 
+    def test_fragments(self):
+        for text in ("It is so. Where it is not, it is left.\n",
+                     "- *Of each* the first.\n"):
+            self.assertTrue(list(check_prose.fragments("a.md", text)), text)
+        self.assertFalse(list(check_prose.fragments(
+            "a.md", "It is so.\n\n## What\n\n| Of | As |\n")))
+
+    def test_pages_of_figures_are_no_prose(self):
+        self.assertTrue(check_prose.is_prose("src/graph/README.md"))
+        for path in ("CHANGELOG.md", "src/kernels/quantize/MEASURED.md",
+                     "benchmarks/RESULTS-ZEN4.md"):
+            self.assertFalse(check_prose.is_prose(path), path)
+
     def test_where_sentences_end(self):
         for end in (". ", "! ", ".) ", "?* ", ".\n", "\n\n", "\n- "):
             self.assertFalse(self.long(("word " * 20 + "word" + end) * 2), end)
