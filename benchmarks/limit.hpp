@@ -27,7 +27,7 @@ struct writable_bytes_t {
 /// limit is the better of these two plain loops.
 ///
 /// A prefetched loop is not plain: it prefetches the lines that it stores to
-/// (prefetchw), and src, 4 KiB ahead. The benchmark shows it beside the limit
+/// (prefetchw), and src, 4 KiB ahead. The benchmark shows it next to the limit
 /// as the floor. A Cascade Lake core has few store misses in flight, and there
 /// it takes 0.65 of the plain loops' time out of cache, with two cores too.
 ///

@@ -201,9 +201,9 @@ private:
         return result;
     }
 
-    // A tensor beside the scores, in the dimensions that a StaticReshape gives
-    // it where there is one, which is one of our ops then.
-    logical_tensor_t beside(const op_record_t &op, size_t index) {
+    // A tensor that meets the scores, in the dimensions that a StaticReshape
+    // gives it where there is one, which is one of our ops then.
+    logical_tensor_t aligned(const op_record_t &op, size_t index) {
         const logical_tensor_t &named = op.inputs[index];
         const op_record_t *reshape = scope_.producer(named.id);
         if (reshape == nullptr || reshape->kind != dnnl_graph_op_static_reshape)
@@ -223,7 +223,7 @@ private:
 
     result_t compose_tensor(
             step_kind_t kind, const op_record_t &op, size_t index) {
-        const logical_tensor_t tensor = beside(op, index);
+        const logical_tensor_t tensor = aligned(op, index);
         if (tensor.id == op.inputs[index].id)
             return apply_tensor(kind, scope_, op, index, part());
         chain_t::view_t view;
@@ -293,7 +293,7 @@ private:
     }
 
     result_t compose_condition(const op_record_t &op, score_mask_t &mask) {
-        const logical_tensor_t condition = beside(op, 0);
+        const logical_tensor_t condition = aligned(op, 0);
         if (condition.data_type != dnnl_boolean)
             return refuse(op, "its condition is not boolean");
         chain_t::view_t view;

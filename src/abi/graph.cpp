@@ -1,4 +1,4 @@
-// dnnl_graph_graph_*, dnnl_graph_add_op: oneDNN's graph, our record beside
+// dnnl_graph_graph_*, dnnl_graph_add_op: oneDNN's graph, and our record
 // it, and our partitions among oneDNN's.
 
 #include "abi/boundary.hpp"

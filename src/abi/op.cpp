@@ -1,4 +1,4 @@
-// dnnl_graph_op_*: oneDNN's op, and our record beside it.
+// dnnl_graph_op_*: oneDNN's op, and our record of it.
 
 #include "abi/boundary.hpp"
 #include "base/growth.hpp"

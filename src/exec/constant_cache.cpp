@@ -37,7 +37,7 @@ public:
         return capacity_ > 0;
     }
 
-    // oneDNN's getter may not run beside its setter.
+    // oneDNN's getter may not run during its setter.
     dnnl_status_t change_capacity(const std::function<dnnl_status_t()> &set) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const dnnl_status_t status = set();

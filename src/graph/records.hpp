@@ -19,7 +19,7 @@ struct tensor_record_t {
     std::optional<std::array<unsigned char, 8>> scalar;
 };
 
-/// The records of the process, beside oneDNN's live handles.
+/// The records of the process, next to oneDNN's live handles.
 struct records_t {
     side_map_t<const_dnnl_graph_op_t, op_record_t> ops;
     side_map_t<const_dnnl_graph_graph_t, graph_record_t> graphs;

@@ -198,7 +198,7 @@ private:
         for (size_t s = first; s < steps.size(); ++s) {
             const bool is_zps = steps[s].kind == step_kind_t::subtract;
             if (!is_zps && steps[s].kind != step_kind_t::multiply)
-                return refuse("a factor takes steps beside zero points and "
+                return refuse("a factor takes steps other than zero points and "
                               "scales");
             if (scales.type != t::undef || (is_zps && zps.type != t::undef))
                 return refuse("a factor is scaled twice");

@@ -11,10 +11,10 @@ namespace dnnl_dequant {
 
 // Vectors are as many floats at most, and so are panels of the product.
 constexpr dim_t panel = 64;
-// Floats between rows of src in scratch memory beside its own: rows of a power
+// Floats between rows of src in scratch memory besides its own: rows of a power
 // of two would meet in the same sets of the cache.
 constexpr dim_t src_pad = 16;
-// Rows whose sums fit a core's second cache beside a block of weights.
+// Rows whose sums fit a core's second cache with a block of weights.
 constexpr dim_t most_rows = 512;
 // Up to so many rows the weights are what costs.
 constexpr dim_t few_rows = 8;

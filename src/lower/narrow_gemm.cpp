@@ -20,7 +20,7 @@ const char *name_of(t type) {
 }
 
 // oneDNN 3.7 writes dst's only column as if its rows were dense. Two are
-// multiplied instead: what is beside the one is in a pitch of both blocks.
+// multiplied instead: the part next to it is in a pitch of both blocks.
 dim_t multiplied_cols(dim_t cols) {
     return std::max<dim_t>(cols, 2);
 }

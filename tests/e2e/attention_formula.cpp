@@ -306,7 +306,7 @@ std::string check(const attention_case_t &c, const change_t &change) {
     const std::string kernel = run(g.ops, partitions[0], values);
     if (kernel.rfind("attention_", 0) != 0) return "ran '" + kernel + "'";
     for (const auto &buffer : values)
-        if (!buffer.intact()) return "wrote beside a buffer";
+        if (!buffer.intact()) return "wrote outside a buffer";
     return difference(c, g, answer_of(g, values), values[g.dst()].data());
 }
 

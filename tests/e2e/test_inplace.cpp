@@ -149,7 +149,7 @@ TEST(inplace_ports, serve_execution) {
     chain_graph_t g = extended({129, 70});
     g.tensors[0].strides = g.tensors[2].strides = {1, 131};
     expect_in_place(g, 0);
-    // A residual that is transposed on its way beside the tensor in place.
+    // A residual that is transposed on its way, next to the tensor in place.
     g = residual({70, 133});
     g.tensors[0].strides = {1, 70};
     expect_in_place(g, 3);

@@ -170,7 +170,7 @@ TEST(corpus, groups_of_transposed_keys) {
         }
 }
 
-// The same with what the files say beside the op: an axis that per_group has
+// The same with what the files say besides the op: an axis that per_group has
 // no use for, an fpmath mode that applies to integers, properties.
 TEST(corpus, groups_with_axis_and_fpmath_mode) {
     const auto c = corpus_keys(data_type_t::u4, data_type_t::bf16);

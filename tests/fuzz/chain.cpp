@@ -163,7 +163,7 @@ void run_everywhere(const problem_t &problem) {
     if (!rows[std::size(rows) - 1].factory(problem, isa_none, ref).ok()) return;
     const buffers_t expected(problem);
     ref->run(expected.pointers(), 0, ref->work_amount());
-    if (!expected.intact()) fail(problem, "ref wrote beside");
+    if (!expected.intact()) fail(problem, "ref wrote outside a buffer");
     for (const row_t &row : rows) {
         std::shared_ptr<const kernel_t> kernel;
         if (!has(isa, row.isa) || !row.factory(problem, isa, kernel).ok())
@@ -171,7 +171,7 @@ void run_everywhere(const problem_t &problem) {
         const buffers_t got(problem);
         for (dim_t u = kernel->work_amount(); u-- > 0;)
             kernel->run(got.pointers(), u, u + 1);
-        if (!got.intact()) fail(problem, "wrote beside a buffer");
+        if (!got.intact()) fail(problem, "wrote outside a buffer");
         if (!same(problem.dst().type, expected, got))
             fail(problem, kernel->name());
     }

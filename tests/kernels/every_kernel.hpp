@@ -16,7 +16,7 @@ public:
     struct case_t {
         problem_t problem;
         dim_t number = 0; // which DNNL_DEQUANT_TEST_CASE runs alone
-        std::string text; // beside the problem; may be empty
+        std::string text; // besides the problem; may be empty
     };
 
     /// Whether the kernel may refuse the problem.

@@ -101,7 +101,7 @@ void hash_gemv(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
-// Calls body with the flags that a format may have beside its types.
+// Calls body with the flags that a format may have besides its types.
 template <typename body_t>
 void for_formats(integer_format_t format, bool by_column, body_t &&body) {
     format.depth_stride = by_column ? 1 : 256;

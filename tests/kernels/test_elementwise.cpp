@@ -102,7 +102,7 @@ std::string check_setting(const kernel_t &kernel, const chain_case_t &c,
             = support::difference(c, expected.dst(), got.dst());
     if (!differs.empty()) return std::string(setting.name) + ": " + differs;
     if (!got.intact())
-        return std::string(setting.name) + ": wrote beside a buffer";
+        return std::string(setting.name) + ": wrote outside a buffer";
     return "";
 }
 

@@ -1,5 +1,5 @@
 // Every kernel where dst lies in an operand's own place, as may_overwrite()
-// allows: the same as beside it, whatever the order of units.
+// allows: the same as next to it, whatever the order of units.
 
 #include <gtest/gtest.h>
 

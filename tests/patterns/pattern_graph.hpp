@@ -21,7 +21,7 @@ using attributes_t = std::map<int, attribute_t>;
 /// The tensors that have shapes when ops are added; all have shapes at compile.
 enum class shapes_t { all, of_inputs, none };
 
-/// A graph that is built in oneDNN and recorded beside, without the exported
+/// A graph that is built in oneDNN and recorded, without the exported
 /// functions. Tensors and ops have ids from 0, in the order of their making.
 class pattern_graph_t {
 public:

@@ -130,7 +130,7 @@ TEST(matmul, takes_silu_behind_it) {
     }
 }
 
-// The product is wanted beside its SiLU.
+// The product is wanted as well as its SiLU.
 TEST(matmul, keeps_a_value_that_others_use) {
     pattern_graph_t g;
     const size_t gate = matmul(
@@ -199,7 +199,7 @@ TEST(matmul, tells_why_it_does_not_multiply_integers) {
         dim_t group;
         const char *reason;
     } cases[] = {{t::f32, t::undef, 8, "8 groups in a depth of 64"},
-            {t::bf16, t::undef, 32, "steps beside zero points and scales"},
+            {t::bf16, t::undef, 32, "steps other than zero points and scales"},
             {t::f32, t::s32, 32, "zero points are of type s32"}};
     for (const auto &c : cases) {
         pattern_graph_t g;

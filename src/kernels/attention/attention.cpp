@@ -218,7 +218,7 @@ void attention_kernel_t::apply_mask(const stage_memory_t &memory,
 }
 
 // A tile that a causal mask, the last of the parts, fills whole, with what
-// weighs 0 beside the scores that were met already. The bits are those of
+// weighs 0 next to the scores that were met already. The bits are those of
 // computing it, unless a value is infinite or NaN.
 bool attention_kernel_t::counts_for_nothing(const stage_memory_t &memory,
         size_t row_block, size_t token_block,

@@ -19,7 +19,7 @@ constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024;
 
 using block_t = digits_kernel_t::block_t;
 
-// Tokens whose sums fit into the registers beside their keys.
+// Tokens whose sums fit into the registers next to their keys.
 int tokens_of(int rows) {
     return rows == 1 ? 4 : rows <= 4 ? 2 : 1;
 }

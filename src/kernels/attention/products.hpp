@@ -13,7 +13,7 @@
 
 namespace dnnl_dequant {
 
-/// Rows of the query, or of weights, beside a block of tokens.
+/// Rows of the query, or of weights, with a block of tokens.
 struct attention_tile_t {
     /// The place of the block's keys and values: batch, block of tokens.
     size_t outer, block;

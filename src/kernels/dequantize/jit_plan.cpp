@@ -259,7 +259,7 @@ private:
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;
     }
 
-    // A quantized dst is small beside its source, which pushes it out.
+    // A quantized dst is small next to its source, which pushes it out.
     bool leaves_caches() const {
         const dim_t threshold = streaming_threshold(plan_.is_packed());
         if (!plan_.params.divides) return dst_total() > threshold;

@@ -14,7 +14,7 @@
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
 //   vmm10 - vmm13      the nibble table; that of f8, or of bytes, instead of
 //                      all these
-//   vmm5, vmm9         that of AVX2, beside scales and zps of one a row
+//   vmm5, vmm9         that of AVX2, next to scales and zps of one a row
 
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
 #define KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP

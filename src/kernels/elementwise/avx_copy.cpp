@@ -250,7 +250,7 @@ result_t check(const problem_t &problem) {
     if (!problem.steps.empty() || problem.src().type != problem.dst().type)
         return refuse("more than a copy");
     if (problem.operands.size() != 2)
-        return refuse("operands beside src and dst");
+        return refuse("operands other than src and dst");
     if (bits < 4 || bits > 32)
         return refuse(std::string(to_string(problem.dst().type))
                       + ", expected a type of 4 to 32 bits");

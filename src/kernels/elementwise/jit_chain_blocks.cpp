@@ -16,7 +16,7 @@ constexpr dim_t tile_line_bits = 512, tile_cols = 128;
 constexpr dim_t narrow_tile = 64;
 // A stretch of dst that is worth a panel.
 constexpr dim_t least_panel_cols = 512;
-// Groups beside each other share lines of src, scales and zero points, which
+// Neighbouring groups share lines of src, scales and zero points, which
 // the second cache keeps for so many of them.
 constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;

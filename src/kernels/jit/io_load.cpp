@@ -215,7 +215,7 @@ void jit_io_t<isa>::extract_integer(
     }
 }
 
-// Whether there may be something else beside the number: not in words of
+// Whether there may be something else next to the number: not in words of
 // bytes, nor above a container that was shifted down.
 template <isa_t isa>
 bool jit_io_t<isa>::is_masked(int field) const {
