@@ -11,7 +11,7 @@ fetch_aarch64() {
     rm -rf "$aarch64_root"
     set -- -o APT::Architecture=arm64 -o APT::Architectures=arm64
     begin_private_apt "$aarch64_root/apt" trixie deb "$@"
-    # With what oneDNN needs there beside the compiler's own libraries.
+    # With what oneDNN needs there besides the compiler's own libraries.
     # shellcheck disable=SC2046,SC2086 # one word a package
     private_apt apt-get "$@" download $aarch64_packages $(
         private_apt apt-cache "$@" depends --recurse \

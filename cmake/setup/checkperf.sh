@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Sourced by ./dev. The quick set of an older commit beside the work tree's.
+# Sourced by ./dev. The quick set of an older commit and the work tree's.
 
 checkperf_folder=$PWD/build/checkperf
 

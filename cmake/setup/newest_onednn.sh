@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Sourced by ./dev. The newest oneDNN that Debian has (unstable's), unpacked
-# beside the machine's own for the tests.
+# next to the machine's own for the tests.
 
 newest_onednn=$PWD/build/onednn-newest
 

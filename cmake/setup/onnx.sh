@@ -7,7 +7,7 @@
 onnx_version=1.21.0
 onnxruntime_version=1.31.1
 matplotlib_version=3.11.2
-# Has libggml-base.so beside its own. Debian 13 has no ggml, and unstable's needs
+# Has libggml-base.so next to its own. Debian 13 has no ggml, and unstable's needs
 # unstable's libc.
 ggml_package=pywhispercpp==1.5.1
 onnx_environment=$PWD/build/onnx-venv

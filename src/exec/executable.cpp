@@ -60,7 +60,7 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
     return nullptr;
 }
 
-// By weights that are repacked, if they are or can be kept.
+// Multiplies by repacked weights, if they are kept or can be.
 result_t executable_t::run(void **buffers, constant_store_t *constants) const {
     const implementation_t &implementation = lowered_.implementation;
     const auto &repacked = implementation.repacked;

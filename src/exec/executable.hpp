@@ -16,8 +16,8 @@ namespace dnnl_dequant {
 result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
         bool is_used, void *&memory);
 
-/// What compiling gave: shared by every compiled partition of the same key.
-/// Immutable; any number of threads may execute it at once.
+/// The result of a compilation, shared by every compiled partition of the same
+/// key. It is immutable; any number of threads may execute it at once.
 class executable_t {
 public:
     explicit executable_t(lowered_t lowered);
@@ -28,9 +28,10 @@ public:
     const logical_tensor_t *find_tensor(size_t id) const;
 
     /// Runs on the buffers, found by id, in whatever order.
-    /// @param constants What the compiled partition keeps; null: nothing
-    /// @returns invalid_arguments with a sentence where a tensor is missing,
-    ///     is null or has another number of elements; then nothing is written.
+    /// @param constants The values that the compiled partition keeps; null:
+    ///     none
+    /// @returns invalid_arguments with a sentence if a tensor is missing, is
+    ///     null or has another number of elements; then nothing is written.
     result_t execute(const buffer_list_t &inputs_and_outputs,
             constant_store_t *constants) const;
 

@@ -33,8 +33,8 @@ dim_t split(dim_t amount, dim_t index, dim_t count) {
     return amount / count * index + std::min(index, amount % count);
 }
 
-// The thread sanitizer does not see libgomp's barriers. What was done before
-// reached() has happened before what follows passed().
+// A barrier that the thread sanitizer sees, since it does not see libgomp's.
+// All work before reached() happens before the work after passed().
 class barrier_t {
 public:
 #ifdef __SANITIZE_THREAD__
@@ -46,7 +46,7 @@ public:
 #endif
 };
 
-// Initial-exec: reached without asking the loader for memory.
+// Initial-exec, so that no access asks the loader for memory.
 [[gnu::tls_model("initial-exec")]] thread_local dnnl_dequant_parallel_for_t
         parallel_for {};
 

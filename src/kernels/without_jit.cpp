@@ -1,5 +1,5 @@
-// What is compiled on machines other than x86-64 instead of generated code:
-// each factory refuses, and plain C++ serves.
+// Replaces the generated code on machines other than x86-64: each factory
+// refuses, and plain C++ serves.
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"

@@ -15,7 +15,7 @@ axis_t block_axis(const chain_t &chain, size_t d, dim_t size) {
         axis.shapes.push_back(extent - at < size);
     }
     axis.shape_count = extent % size == 0 ? 1 : 2;
-    // Where it is the only one, the short shape is the first.
+    // A short block that is the only one is the first shape.
     if (0 < extent && extent < size) axis.shapes.assign(1, 0);
     return axis;
 }

@@ -22,7 +22,7 @@ bool is_rows(const problem_t &problem, dim_t depth) {
     return loops.size() == 1 || loops[1].extent == depth;
 }
 
-// Of the product's rank.
+// Prepends ones, up to the product's rank.
 dims_t aligned(dims_t shape, size_t rank) {
     shape.insert(shape.begin(), rank - shape.size(), 1);
     return shape;
@@ -64,7 +64,7 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
     return result.ok() ? choose_kernel(problem, isa, rows.kernel) : result;
 }
 
-std::vector<dims_t> note_row_blocks(const product_t &product,
+std::vector<dims_t> init_row_blocks(const product_t &product,
         const dims_t &sizes, product_blocks_t &blocks) {
     const dims_t &shape = product.shape;
     const dims_t weights = aligned(product.weights.chain.shape(), shape.size());

@@ -14,7 +14,7 @@ product_blocks_t cut_weights(const product_cut_t &cut, block_sizes_t most) {
     product_blocks_t blocks = cut.cut_cols(most.cols, panel, panel,
             [&](dim_t size) { return cut.cuts_cols_evenly(size); });
     const size_t k = cut.weights().shape().size() - 2;
-    // Where columns cannot be cut there are more of them than wanted.
+    // A block has more columns than wanted if they cannot be cut.
     const dim_t most_depth
             = std::max<dim_t>(most.depth * most.cols / blocks.pitch, 1);
     const dim_t depth = pick_size(blocks.depth, most_depth, 16,

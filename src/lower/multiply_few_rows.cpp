@@ -70,7 +70,7 @@ result_t make_parameters(const product_cut_t &cut,
     });
 }
 
-// Those of groups of columns, all at once.
+// Makes the parameters of all groups of columns at once.
 result_t make_shared_parameters(const product_cut_t &cut,
         const gemv_parameters_t &place, few_rows_t &plan, size_t p) {
     auto &shared = plan.shared[p];

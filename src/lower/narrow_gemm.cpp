@@ -20,7 +20,7 @@ const char *name_of(t type) {
 }
 
 // oneDNN 3.7 writes dst's only column as if its rows were dense. Two are
-// multiplied instead: what is beside the one is in a pitch of both blocks.
+// multiplied instead: the part next to it is in a pitch of both blocks.
 dim_t multiplied_cols(dim_t cols) {
     return std::max<dim_t>(cols, 2);
 }
@@ -63,7 +63,7 @@ private:
     dim_t scratch_bytes_ = 0;
 };
 
-// What the graph has rounded the value to; f32 where it has not.
+// Returns the type that the graph has rounded the value to; f32 if it has not.
 t rounded_type(const chain_t &chain) {
     const auto &steps = chain.steps();
     if (steps.empty()) return chain.operand_type(0);

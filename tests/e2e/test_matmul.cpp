@@ -104,8 +104,8 @@ TEST(matmul, takes_what_follows) {
     check_exact(g, 6);
 }
 
-// What is behind the product, in an order that `random` chooses: up to eight
-// ops, those that move elements among them.
+// The ops behind the product, in an order that `random` chooses: up to eight,
+// and some of them move elements.
 class tail_t {
 public:
     tail_t(chain_graph_t &g, dims_t shape, uint64_t seed)

@@ -32,12 +32,12 @@ bool cpu_multiplies_bf16() {
     return cpu_has(dnnl_cpu_isa_avx512_core_bf16);
 }
 
-// Says that the CPU has what it may not have: only oneDNN's code can be run.
+// A preloaded library may claim what the CPU lacks. Only oneDNN's code can run.
 bool cpu_is_pretended() {
     return std::getenv("DNNL_DEQUANT_TEST_SIXTEEN_BITS") != nullptr;
 }
 
-// What is preloaded to say so is asked, too.
+// A preloaded library that claims the instructions counts, too.
 TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
     const bool must
             = cpu_is_pretended() && cpu_has(dnnl_cpu_isa_avx512_core_vnni);
@@ -317,7 +317,7 @@ TEST(narrow_rows, err_no_more_than_stock) {
         }
 }
 
-// Of OpenMP, whichever it is that the library brings.
+// Finds a function of OpenMP, whichever runtime the library brings.
 template <typename function_t>
 function_t openmp(const char *name) {
     return reinterpret_cast<function_t>(dlsym(RTLD_DEFAULT, name));

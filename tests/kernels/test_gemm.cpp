@@ -40,7 +40,7 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
     pack_rows(gemm, typed_a.data(), lda, rows, depth, packed.data());
     gemm_block_t block {packed.data(), typed_b.data(), c.data(), cols, cols,
             rows, cols, depth, false};
-    // What is asked for need not be anyone's memory.
+    // A prefetched address need not be anyone's memory.
     block.ahead = {static_cast<const char *>(typed_b.data()), 2 * depth, 100,
             cols * 4};
     block.scratch = scratch.data();

@@ -14,7 +14,7 @@ namespace {
 
 using t = data_type_t;
 
-// Of factors that are rounded to these types and computed in f32.
+// A product of factors that are rounded to these types and computed in f32.
 product_t product_of(t src, t weights) {
     product_t product;
     product.src.chain.begin(src, {32, 64}, {64, 1});
@@ -165,8 +165,8 @@ TEST(narrow_gemm, says_why_there_is_none) {
             << made.reason;
 }
 
-// Of f32, which oneDNN multiplies here by the code that CPUs with instructions
-// for 16 bits have for these: it wants memory, if it accumulates.
+// f32 takes the code here that CPUs with instructions for 16 bits use for
+// those. oneDNN wants memory for it, if it accumulates.
 TEST(matmul_primitive, sums_in_the_memory_that_it_is_given) {
     constexpr dim_t rows = 33, depth = 70, cols = 65, pitch = 128;
     matmul_desc_t desc {t::f32, rows, depth, cols, 100, pitch, pitch, true};

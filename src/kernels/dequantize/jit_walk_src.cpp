@@ -13,7 +13,7 @@ namespace {
 
 constexpr dim_t cols_ahead = 16;
 
-// As pack_gathered_wide.
+// The counterpart of pack_gathered_wide.
 void pack_gathered_bytes(void *tile, dim_t pitch, const void *src, int bits,
         dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
         dim_t cols) {

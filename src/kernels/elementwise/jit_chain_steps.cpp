@@ -136,7 +136,7 @@ bool chain_steps_t<isa>::is_bounded() const {
     return last.kind == step_kind_t::clamp && within(last);
 }
 
-// What the value needs before it is stored as bf16.
+// Returns the rounding that the value needs before it is stored as bf16.
 template <isa_t isa>
 bf16_rounding_t chain_steps_t<isa>::rounding() const {
     if (state_.rounded == data_type_t::bf16) return bf16_rounding_t::none;
@@ -148,7 +148,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     const data_type_t before = state_.rounded;
     state_.rounded = data_type_t::undef;
     // A NaN of the operand's may be the result.
-    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::hold)
+    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::push)
         state_.clean = state_.clean && !desc_.payloads;
     switch (s.step.kind) {
     case step_kind_t::subtract:
@@ -183,21 +183,21 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::round:
         if (is_integer(s.step.type)) return quantize(value, s.step.type);
         return round(value, s.step.type, before);
-    case step_kind_t::hold:
+    case step_kind_t::push:
         h_.vmovaps(vmm_held, value);
         load(value, s.input, s.by_parts);
         state_.held_clean = state_.clean;
         state_.clean = !desc_.payloads;
         break;
-    case step_kind_t::add_held:
+    case step_kind_t::pop_add:
         h_.vaddps(value, vmm_held, value);
         state_.clean = state_.clean && state_.held_clean;
         break;
-    case step_kind_t::keep:
+    case step_kind_t::dup:
         h_.vmovaps(vmm_held, value);
         state_.held_clean = state_.clean;
         break;
-    case step_kind_t::multiply_held:
+    case step_kind_t::pop_multiply:
         h_.vmulps(value, vmm_held, value);
         state_.clean = state_.clean && state_.held_clean;
         break;
@@ -270,7 +270,8 @@ void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
     state_.has_high = false;
 }
 
-// Of a NaN or of two zeros both instructions answer with the bound.
+// Both instructions answer with the bound if the value is NaN or both are
+// zeros.
 template <isa_t isa>
 void chain_steps_t<isa>::clamp(const vmm_t &value, const step_t &step) {
     lanes_.constants().with(bits_of_f32(step.lower),
@@ -279,7 +280,7 @@ void chain_steps_t<isa>::clamp(const vmm_t &value, const step_t &step) {
             [&](const Operand &x) { h_.vminps(value, value, x); });
 }
 
-// Of a NaN or of two zeros both instructions answer with the value.
+// Both instructions answer with the value if it is NaN or both are zeros.
 template <isa_t isa>
 void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
     lanes_.constants().with(bits_of_f32(step.lower),
@@ -290,7 +291,7 @@ void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
     h_.vminps(value, vmm_a, value);
 }
 
-// As long as nobody needs the sum.
+// True as long as no step needs the sum.
 template <isa_t isa>
 bool chain_steps_t<isa>::is_in_parts(const chain_input_t &input) const {
     return input.high >= 0 || is_direct_wide(input);
