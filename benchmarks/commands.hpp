@@ -20,7 +20,7 @@ void add_kernels_command(CLI::App &app, int &exit_status);
 void add_peers_command(CLI::App &app, int &exit_status);
 void add_replay_command(CLI::App &app, int &exit_status);
 void add_serve_command(CLI::App &app, int &exit_status);
-void add_compare_command(CLI::App &app, int &exit_status);
+void add_compare_command(CLI::App &app);
 void add_tune_command(CLI::App &app, int &exit_status);
 
 } // namespace bench

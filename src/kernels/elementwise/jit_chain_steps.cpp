@@ -184,29 +184,31 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
         if (is_integer(s.step.type)) return quantize(value, s.step.type);
         return round(value, s.step.type, before);
     case step_kind_t::push:
-        h_.vmovaps(vmm_held, value);
-        load(value, s.input, s.by_parts);
-        state_.held_clean = state_.clean;
-        state_.clean = !desc_.payloads;
-        break;
     case step_kind_t::pop_add:
-        h_.vaddps(value, vmm_held, value);
-        state_.clean = state_.clean && state_.held_clean;
-        break;
     case step_kind_t::dup:
-        h_.vmovaps(vmm_held, value);
-        state_.held_clean = state_.clean;
-        break;
-    case step_kind_t::pop_multiply:
-        h_.vmulps(value, vmm_held, value);
-        state_.clean = state_.clean && state_.held_clean;
-        break;
+    case step_kind_t::pop_multiply: return apply_held(value, s);
     case step_kind_t::function:
         emit_function(h_, lanes_.constants(), make_function(s.step),
                 {value, vmm_high, vmm_operand, vmm_a});
         state_.has_high = false;
         break;
     }
+}
+
+// Steps that set a value aside, or join it with the one set aside.
+template <isa_t isa>
+void chain_steps_t<isa>::apply_held(const vmm_t &value, const chain_step_t &s) {
+    if (s.step.kind == step_kind_t::push || s.step.kind == step_kind_t::dup) {
+        h_.vmovaps(vmm_held, value);
+        state_.held_clean = state_.clean;
+        if (s.step.kind == step_kind_t::dup) return;
+        load(value, s.input, s.by_parts);
+        state_.clean = !desc_.payloads;
+        return;
+    }
+    if (s.step.kind == step_kind_t::pop_add) h_.vaddps(value, vmm_held, value);
+    else h_.vmulps(value, vmm_held, value);
+    state_.clean = state_.clean && state_.held_clean;
 }
 
 // `before`: what the value was rounded to already.

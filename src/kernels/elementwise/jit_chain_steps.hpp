@@ -98,6 +98,7 @@ private:
     void begin(const vmm_t &value);
     void step(const vmm_t &value, size_t i);
     void apply(const vmm_t &value, const chain_step_t &s);
+    void apply_held(const vmm_t &value, const chain_step_t &s);
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
     bool is_bounded() const;

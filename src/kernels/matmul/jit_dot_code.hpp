@@ -5,8 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
+#include "kernels/matmul/weights_rounding.hpp"
 
 namespace dnnl_dequant {
 
