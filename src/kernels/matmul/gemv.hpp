@@ -52,7 +52,8 @@ class gemv_t {
 public:
     static constexpr dim_t most_rows = 12;
     /// Of so many columns behind a block's, scales and zero points are read,
-    /// whatever they are.
+    /// whatever they are. None is read behind a block whose number of columns
+    /// is a multiple of one more.
     static constexpr dim_t columns_beyond = 3;
 
     struct block_t {
