@@ -15,12 +15,17 @@ namespace dnnl_dequant {
 ///     another number of elements or, though it is used, no memory.
 result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
         bool is_used, void *&memory);
+/// The same of a tensor of `expected` elements.
+result_t find_memory(const buffer_list_t &given, size_t id, dim_t expected,
+        bool is_used, void *&memory);
 
 /// The result of a compilation, shared by every compiled partition of the same
 /// key. It is immutable; any number of threads may execute it at once.
 class executable_t {
 public:
     explicit executable_t(lowered_t lowered);
+    executable_t(const executable_t &) = delete;
+    executable_t &operator=(const executable_t &) = delete;
 
     const lowered_t &lowered() const { return lowered_; }
 
@@ -38,8 +43,16 @@ public:
 private:
     result_t run(void **buffers, constant_store_t *constants) const;
 
+    // Where an operand's memory comes from.
+    struct place_t {
+        const logical_tensor_t *port; // of lowered_; null: a constant
+        void *constant;
+        dim_t count; // the port's elements
+    };
+
     lowered_t lowered_;
-    bool empty_ = false; // nothing to compute
+    std::vector<place_t> places_; // one an operand
+    bool empty_ = false;          // nothing to compute
 };
 
 } // namespace dnnl_dequant

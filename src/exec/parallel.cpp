@@ -19,8 +19,9 @@ namespace {
 constexpr dim_t scratch_alignment = 64;
 constexpr std::align_val_t scratch_align {scratch_alignment};
 
-// So much scratch memory is on the stack: it costs no call of malloc.
-constexpr dim_t stack_bytes = 1024;
+// So much scratch memory is on the stack: malloc takes as long as a product of
+// one row by 64 x 64 weights.
+constexpr dim_t stack_bytes = 12 * 1024;
 
 struct aligned_delete_t {
     void operator()(char *bytes) const {

@@ -53,9 +53,11 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
     if (!result.ok() || depth == 0) return result;
     const operand_t &from = problem.src();
     if (from.type == type && problem.steps.empty() && from.offset == 0
-            && unit == 1 && is_rows(problem, depth)) {
-        if (problem.loops.size() == 2) rows.pitch = from.strides[0];
-        return {};
+            && is_rows(problem, depth)) {
+        const dim_t pitch = problem.loops.size() == 2 ? from.strides[0] : depth;
+        rows.pitch = pitch;
+        if (unit == 1) return {};
+        rows.copied_pitch = pitch;
     }
     rows.pitch = round_up(depth, std::max(panel, unit)) + src_pad;
     for (size_t d = 0; d + 1 < strides.size(); ++d)

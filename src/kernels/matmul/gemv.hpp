@@ -55,7 +55,8 @@ public:
     /// (MEASURED.md).
     static constexpr dim_t most_f32_rows_of_bf16 = 8;
     /// Of so many columns behind a block's, scales and zero points are read,
-    /// whatever they are.
+    /// whatever they are. None is read behind a block whose number of columns
+    /// is a multiple of one more.
     static constexpr dim_t columns_beyond = 3;
 
     struct block_t {
