@@ -35,6 +35,7 @@ struct form_t {
 const std::vector<form_t> &forms();
 
 // form_*.cpp
+extern const form_t attention_form;
 extern const form_t integer_product_form;
 extern const form_t nbits_form;
 extern const form_t product_form;

@@ -30,6 +30,14 @@ void translate_product(
 void translate_nbits(
         builder_t &builder, const node_t &node, const settings_t &settings);
 
+// An op of attention; what has no other meaning there, by translate().
+void translate_attention(
+        builder_t &builder, const node_t &node, const settings_t &settings);
+
+// Why an op cannot stand between the scores and Softmax.
+std::string score_refusal(const node_t &node);
+// Why an op cannot stand between dequantized keys or values and the product.
+std::string cache_move_refusal(const node_t &node);
 std::string quantization_refusal(const node_t &node);
 std::string binary_refusal(const node_t &node);
 std::string unary_refusal(const node_t &node);
