@@ -79,6 +79,12 @@ def nodes_by_provider(profile):
     return result
 
 
+def ir_version_of(opset):
+    """The oldest IR version that has the operator set."""
+    return {10: 5, 11: 6, 12: 7, 13: 7, 19: 9, 21: 10, 23: 11, 24: 12,
+            25: 13}[opset]
+
+
 def tensor(array, name, data_type=None, dims=None):
     """An initializer; with data_type its raw bytes are `array`'s."""
     if data_type is None:
