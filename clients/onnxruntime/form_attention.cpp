@@ -3,7 +3,7 @@
 //     scores: MatMul(query, keys) -> {Mul, Div, Add, Where, Tanh, Cast}*
 //     MatMul(Softmax(scores) [-> Cast], values)
 // All of it is one partition of oneDNN's graph.
-#include <optional>
+#include <algorithm>
 
 #include "forms.hpp"
 #include "translate.hpp"
@@ -32,106 +32,6 @@ bool is_last_axis(const node_t &softmax) {
     const int64_t axis
             = softmax.int_or("axis", softmax.since_version < 13 ? 1 : -1);
     return axis == -1 || axis == rank - 1;
-}
-
-bool dequantizes(const node_t &node) {
-    return node.op_type.find("DequantizeLinear") != std::string::npos;
-}
-
-bool moves(const node_t &node) {
-    return node.is("Transpose") || node.is("Reshape") || node.is("Cast")
-           || node.is("Unsqueeze") || node.is("Expand");
-}
-
-// What a quantize or dequantize says of its numbers. The axis is that of the
-// scales, -1 where there is one for all.
-struct parameters_t {
-    const value_t *scale, *zero_point;
-    type_t type;
-    int64_t axis;
-
-    bool operator==(const parameters_t &other) const {
-        return scale == other.scale && zero_point == other.zero_point
-               && type == other.type && axis == other.axis;
-    }
-};
-
-// Nothing where parameters do not follow an axis, or the type is wide.
-std::optional<parameters_t> parameters_of(const node_t &node) {
-    const bool is_quantize = node.op_type == "QuantizeLinear";
-    if (!is_quantize && node.op_type != "DequantizeLinear") return std::nullopt;
-    const value_t *scale = node.input(1);
-    const value_t &x = *node.inputs[0];
-    const value_t &integers = is_quantize ? *node.outputs[0] : x;
-    if (scale == nullptr || !scale->has_rank || !x.has_rank
-            || node.int_or("block_size", 0) != 0
-            || bits_of(integers.type()) > 8)
-        return std::nullopt;
-    int64_t axis = -1;
-    if (count_of(scale->dims) != 1) {
-        axis = node.int_or("axis", 1);
-        if (axis < 0) axis += static_cast<int64_t>(x.dims.size());
-    }
-    return parameters_t {scale, node.input(2), integers.type(), axis};
-}
-
-// Those in front of an op that moves elements.
-std::optional<parameters_t> moved_back(
-        const node_t &node, parameters_t parameters) {
-    if (parameters.axis == -1 || node.is("Cast")) return parameters;
-    const auto perm = node.int_lists.find("perm");
-    if (!node.is("Transpose") || perm == node.int_lists.end()
-            || parameters.axis >= static_cast<int64_t>(perm->second.size()))
-        return std::nullopt;
-    parameters.axis = perm->second[static_cast<size_t>(parameters.axis)];
-    return parameters;
-}
-
-using wanted_t = std::optional<parameters_t>;
-
-// Appends what makes the value, from a dequantize on: one with the parameters
-// that are wanted, if any are. False where there is none.
-bool add_cache(const value_t &value, const wanted_t &wanted,
-        std::vector<const node_t *> &nodes);
-
-// ONNX Runtime puts QuantizeLinear and DequantizeLinear, with the parameters of
-// the first DequantizeLinear, behind ops that move elements. Such a pair
-// changes no number of 8 bits or less: it becomes a part of the claim, and no
-// op.
-void add_before_pair(
-        const node_t &dequantize, std::vector<const node_t *> &nodes) {
-    const value_t &integers = *dequantize.inputs[0];
-    const node_t *quantize = integers.producer;
-    if (quantize == nullptr || quantize->op_type != "QuantizeLinear"
-            || only_use(integers) == nullptr)
-        return;
-    const wanted_t parameters = parameters_of(dequantize);
-    if (!parameters || !(parameters == parameters_of(*quantize))) return;
-    const size_t before = nodes.size();
-    nodes.push_back(quantize);
-    if (!add_cache(*quantize->inputs[0], parameters, nodes))
-        nodes.resize(before);
-}
-
-bool add_cache(const value_t &value, const wanted_t &wanted,
-        std::vector<const node_t *> &nodes) {
-    const node_t *node = value.producer;
-    if (node == nullptr || only_use(value) == nullptr) return false;
-    if (dequantizes(*node)) {
-        if (!translation_refusal(*node).empty()) return false;
-        if (wanted && !(wanted == parameters_of(*node))) return false;
-        nodes.push_back(node);
-        add_before_pair(*node, nodes);
-        return true;
-    }
-    if (!moves(*node) || !cache_move_refusal(*node).empty()) return false;
-    const wanted_t before = wanted ? moved_back(*node, *wanted) : wanted;
-    if (wanted && !before) return false;
-    const size_t count = nodes.size();
-    nodes.push_back(node);
-    if (add_cache(*node->inputs[0], before, nodes)) return true;
-    nodes.resize(count);
-    return false;
 }
 
 // The inputs that scores may come by.
@@ -188,10 +88,8 @@ std::string match(const node_t &anchor, claim_t &claim) {
     if (scores == nullptr) return "no product leads to its Softmax";
     why = product_rank_refusal(*scores);
     if (!why.empty()) return why;
-    const bool has_keys
-            = add_cache(*scores->inputs[1], std::nullopt, claim.nodes);
-    const bool has_values
-            = add_cache(*anchor.inputs[1], std::nullopt, claim.nodes);
+    const bool has_keys = append_cache(*scores->inputs[1], claim);
+    const bool has_values = append_cache(*anchor.inputs[1], claim);
     if (!has_keys && !has_values)
         return "neither its keys nor its values are dequantized";
     claim.nodes.push_back(&anchor);
@@ -205,7 +103,30 @@ void build(
         translate_attention(builder, *node, settings);
 }
 
-std::string slower(const claim_t &, const settings_t &) {
+// The figures behind these are in README.md: one query gains from this number
+// of elements on, several queries from this number of tokens on.
+constexpr int64_t least_elements = 1 << 15;
+constexpr int64_t least_tokens = 1024;
+constexpr int64_t most_rows = 64;
+
+// New shapes are compiled, which takes as long as attention of some hundred
+// tokens: where one comes with each token, nothing is gained.
+std::string slower(const claim_t &claim, const settings_t &) {
+    const auto scores = std::find_if(claim.nodes.begin(), claim.nodes.end(),
+            [](const node_t *node) { return node->is("MatMul"); });
+    const dims_t &query = (*scores)->inputs[0]->dims;
+    const dims_t &keys = (*scores)->inputs[1]->dims;
+    for (const dims_t &dims : {query, keys})
+        for (const int64_t dim : dims)
+            if (dim <= 0) return "its shapes are unknown";
+    const int64_t rows = query[query.size() - 2], tokens = keys.back();
+    if (rows == 1 && count_of(keys) < least_elements)
+        return "its keys have fewer than " + std::to_string(least_elements)
+               + " elements";
+    if (rows > 1 && (tokens < least_tokens || rows > most_rows))
+        return "it has several queries of fewer than "
+               + std::to_string(least_tokens) + " tokens, or more than "
+               + std::to_string(most_rows) + " queries";
     return std::string();
 }
 

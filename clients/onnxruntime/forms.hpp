@@ -45,6 +45,9 @@ extern const form_t quantization_form;
 const node_t *only_use(const value_t &value);
 // Appends what may follow a product element by element.
 void append_elementwise(claim_t &claim, const value_t &product);
+// Appends what dequantizes keys or values; false, and nothing, where they are
+// not dequantized.
+bool append_cache(const value_t &value, claim_t &claim);
 void sort_nodes(claim_t &claim);
 // Translates node by node.
 void build_by_nodes(

@@ -33,6 +33,11 @@ void translate_nbits(
 // An op of attention; what has no other meaning there, by translate().
 void translate_attention(
         builder_t &builder, const node_t &node, const settings_t &settings);
+// The same for keys and values.
+void translate_cache(
+        builder_t &builder, const node_t &node, const settings_t &settings);
+// Whether the graph sees heads of the value in groups.
+bool is_grouped(builder_t &builder, const value_t &value);
 
 // Why an op cannot stand between the scores and Softmax.
 std::string score_refusal(const node_t &node);

@@ -325,6 +325,16 @@ class Attentions(support.ProviderTest):
                              grown.expected())
 
 
+    def test_faster_wants_long_caches_of_known_length(self):
+        for case, fused in ((dict(dynamic=True), 0), (dict(tokens=16), 0),
+                            (dict(rows=5), 0), (dict(), 1),
+                            (dict(rows=2, tokens=1024), 1)):
+            attention = Attention(Case(**{
+                "dynamic": False, "kind": "uint8", "tokens": 512, **case}))
+            self.run_provider(attention.model, attention.feeds(),
+                              claim="faster", fused=fused, left=None)
+
+
 class Refused(support.ProviderTest):
     def test_other_uses_of_the_weights(self):
         """The rest is right all the same."""
