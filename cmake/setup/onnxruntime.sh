@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Sourced by ./dev. What clients/onnxruntime needs: ONNX Runtime's headers from
-# Debian unstable, unpacked in build, and for its tests the newest and the
+# Debian experimental or unstable, unpacked in build, and for its tests the newest and the
 # oldest ONNX Runtime that can load the provider, from PyPI, each in a virtual
 # environment of its own. Nothing is installed.
 
@@ -10,10 +10,11 @@ onnxruntime_oldest=1.23.2
 onnxruntime_too_old=1.22.1
 onnxruntime_venv=$PWD/build/onnxruntime
 
-# Runs in a subshell with `set -e`: the first failure ends it.
+# fetch_onnxruntime_headers SUITE: runs in a subshell with `set -e`, so the first
+# failure ends it.
 fetch_onnxruntime_headers() {
     rm -rf "$onnxruntime_headers"
-    begin_private_apt "$onnxruntime_headers/apt" unstable deb
+    begin_private_apt "$onnxruntime_headers/apt" "$1" deb
     private_apt apt-get download libonnxruntime-dev
     dpkg-deb -x libonnxruntime-dev*.deb "$onnxruntime_headers/root"
     header=$(find "$onnxruntime_headers/root" -name onnxruntime_ep_c_api.h)
@@ -26,14 +27,16 @@ fetch_onnxruntime_headers() {
 # shellcheck disable=SC2034 # ./dev reads it
 # Sets onnxruntime_include, empty where the headers are not to be had.
 setup_onnxruntime_headers() {
-    if [ ! -e "$onnxruntime_headers/include" ]; then
-        say "fetching ONNX Runtime's headers of Debian unstable"
+    # From 1.24 on, which experimental has, the provider brings Quark's schema.
+    for suite in experimental unstable; do
+        [ ! -e "$onnxruntime_headers/include" ] || break
+        say "fetching ONNX Runtime's headers of Debian $suite"
         # Not the condition of an `if`, which would switch `set -e` off inside.
         set +e
-        (set -e; fetch_onnxruntime_headers) \
+        (set -e; fetch_onnxruntime_headers "$suite") \
             >build/onnxruntime-headers.log 2>&1 </dev/null
         set -e
-    fi
+    done
     onnxruntime_include=$onnxruntime_headers/include
     if [ ! -e "$onnxruntime_include" ]; then
         say "ONNX Runtime's headers could not be fetched" \

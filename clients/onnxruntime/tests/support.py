@@ -79,6 +79,12 @@ def nodes_by_provider(profile):
     return result
 
 
+def brings_schema():
+    """Whether the provider gives ONNX Runtime the schema of Quark's ops."""
+    return MINOR >= 24 and int(os.environ.get(
+        "DNNL_DEQUANT_ORT_HEADERS", "0")) >= 24
+
+
 def ir_version_of(opset):
     """The oldest IR version that has the operator set."""
     return {10: 5, 11: 6, 12: 7, 13: 7, 19: 9, 21: 10, 23: 11, 24: 12,
