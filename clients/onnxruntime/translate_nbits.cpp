@@ -199,10 +199,19 @@ std::string nbits_refusal(const node_t &node) {
 
 namespace {
 
+// A dequantize by one becomes a part of the product. A TypeCast in front of it
+// would be a partition of oneDNN's, which runs in threads of its own.
 tensor_t as_floats(builder_t &builder, const tensor_t &tensor) {
     if (tensor.get_data_type() == type_t::f32) return tensor;
     const tensor_t floats = builder.temporary(type_t::f32, tensor.get_dims());
-    builder.op(op_t::kind::TypeCast, {tensor}, {floats});
+    const tensor_t one = builder.constant("one", type_t::f32, {1}, [] {
+        const float value = 1;
+        bytes_t bytes(sizeof(value));
+        std::memcpy(bytes.data(), &value, sizeof(value));
+        return bytes;
+    });
+    builder.op(op_kind::ExtendedDequantizeLinear, {tensor, one}, {floats})
+            .set_attr<int64_t>(op_t::attr::axis, 0);
     return floats;
 }
 
