@@ -88,8 +88,8 @@ tensor_t builder_t::result(
         argument.place = place_t::output;
         argument.index = index;
     }
-    const tensor_t tensor
-            = add(value.type(), seen, {}, false, std::move(argument));
+    const type_t type = wide_.count(&value) != 0 ? type_t::f32 : value.type();
+    const tensor_t tensor = add(type, seen, {}, false, std::move(argument));
     bound_.emplace(&value, bound_t {tensor, dims});
     return tensor;
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ public:
     void set_marks_constants(bool marks) { marks_constants_ = marks; }
     // The graph is refused where it becomes several partitions.
     void set_wants_one_partition() { wants_one_partition_ = true; }
+    // The graph computes the value in f32, though ONNX has it in 16 bits.
+    void widen(const value_t &value) { wide_.insert(&value); }
     // The value as a tensor; an input becomes one at its first use.
     tensor_t use(const value_t &value);
     // An input seen with other dimensions and strides over the same bytes,
@@ -90,6 +93,7 @@ private:
     std::vector<dims_t> shapes_;
     owned_t &owned_;
     std::map<const value_t *, bound_t> bound_;
+    std::set<const value_t *> wide_;
     // by id
     std::vector<argument_t> arguments_;
     // deque: references to its elements stay

@@ -54,6 +54,10 @@ std::string nbits_refusal(const node_t &node);
 // its own; else 0.
 int product_level(const node_t &dequantize, const settings_t &settings);
 
+// Whether the activation of a MatMul or Gemm is quantized in the graph. Its
+// weights then have to be f32.
+bool quantizes_activation(const node_t &product, const settings_t &settings);
+
 // Quantizes and dequantizes an activation of two dimensions in the graph, by
 // groups along its second one; the product of the result with dequantized
 // weights is then one of integers.
