@@ -79,6 +79,14 @@ def nodes_by_provider(profile):
     return result
 
 
+def opsets(oldest):
+    """One of each change of Q and DQ ops, up to the newest this ONNX Runtime
+    reads."""
+    newest = 25 if MINOR >= 32 else 23
+    return [opset for opset in (10, 11, 13, 19, 21, 23, 25)
+            if oldest <= opset <= newest]
+
+
 def brings_schema():
     """Whether the provider gives ONNX Runtime the schema of Quark's ops."""
     return MINOR >= 24 and int(os.environ.get(

@@ -69,9 +69,9 @@ def activation(*shape):
 
 
 def model_of(weights, a_dims, before=(), product=("MatMul", {}), after=(),
-             y_type=TensorProto.FLOAT):
+             y_type=TensorProto.FLOAT, opset=21):
     """`before`, `after`: (op, further inputs, attributes)"""
-    model = Model()
+    model = Model(opset, support.ir_version_of(opset))
     model.input("a", TensorProto.FLOAT, a_dims)
     value = weights.add(model)
     for i, (op_type, more, attributes) in enumerate(before):
@@ -114,6 +114,24 @@ class Products(support.ProviderTest):
             model = model_of(weights, ["m", K])
             ours, = self.run_provider(model, {"a": a})
             self.check_close(ours, support.stock(model).run(None, {"a": a})[0])
+
+    def test_opsets(self):
+        """Scales of an axis came with 13; before, there is one for all."""
+        for opset in support.opsets(10):
+            with self.subTest(opset=opset):
+                q = RNG.integers(-128, 128, (K, N)).astype(np.int8)
+                scale = RNG.uniform(0.01, 0.02, N if opset >= 13 else ())
+                scale = np.asarray(scale, np.float32)
+                model = Model(opset, support.ir_version_of(opset))
+                model.input("a", TensorProto.FLOAT, ["m", K])
+                model.node("DequantizeLinear", [
+                    model.constant("q", q), model.constant("s", scale)], "w",
+                    **({"axis": 1} if opset >= 13 else {}))
+                model.node("MatMul", ["a", "w"], "y")
+                model.output("y", TensorProto.FLOAT, ["m", N])
+                a = activation(5, K)
+                self.check(model.build(), a, a.astype(np.float64) @ (
+                    q * scale.astype(np.float64)))
 
     def test_ranks(self):
         weights = Weights("uint8")
@@ -292,9 +310,9 @@ class Products(support.ProviderTest):
 class Chains(support.ProviderTest):
     """Quantized throughout: taken whole."""
 
-    def model(self, ends_quantized, bias=None, relu=False):
+    def model(self, ends_quantized, bias=None, relu=False, opset=21):
         weights = Weights("int8", axis=1, zero=False)
-        model = Model()
+        model = Model(opset, support.ir_version_of(opset))
         model.input("a", TensorProto.UINT8, ["b", "m", K])
         model.constant("a_scale", np.float32(0.02))
         model.constant("a_zero", np.uint8(120))
@@ -329,7 +347,13 @@ class Chains(support.ProviderTest):
         self.check_close(ours, expected)
 
     def test_to_integers(self):
-        model, a, expected = self.model(True, bias=activation(N), relu=True)
+        for opset in support.opsets(13):
+            with self.subTest(opset=opset):
+                self.check_integers(opset)
+
+    def check_integers(self, opset):
+        model, a, expected = self.model(True, bias=activation(N), relu=True,
+                                        opset=opset)
         ours, = self.run_provider(model, {"a": a})
         expected = np.clip(np.rint(expected / 0.3) + 131, 0, 255)
         # A sum on the edge of two integers may be either.
