@@ -194,7 +194,9 @@ def inputs_of(model, shape):
                                    providers=["CPUExecutionProvider"])
     random = np.random.default_rng(3)
     types = {"tensor(float)": np.float32, "tensor(int64)": np.int64,
-             "tensor(int32)": np.int32, "tensor(float16)": np.float16}
+             "tensor(int32)": np.int32, "tensor(float16)": np.float16,
+             "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
+             "tensor(bool)": np.bool_}
     feeds = {}
     for value in session.get_inputs():
         dims = [size if isinstance(size, int) and size > 0 else

@@ -86,6 +86,11 @@ void build(
     const auto anchor = std::find_if(claim.nodes.begin(), claim.nodes.end(),
             [](const node_t *node) { return may_anchor(*node); });
     builder.set_flattens((*anchor)->inputs[1]->dims.size() == 2);
+    if (quantizes_activation(**anchor, settings))
+        for (const node_t *node = (*anchor)->inputs[1]->producer;
+                node != nullptr && !node->is("Cast");
+                node = node->inputs[0]->producer)
+            builder.widen(*node->outputs[0]);
     build_by_nodes(claim, settings, builder);
 }
 

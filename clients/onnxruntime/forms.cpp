@@ -7,7 +7,7 @@
 namespace dnnl_dequant::ort {
 
 const std::vector<form_t> &forms() {
-    static const std::vector<form_t> table {
+    static const std::vector<form_t> table {attention_form,
             integer_product_form, nbits_form, product_form, quantization_form};
     return table;
 }

@@ -35,6 +35,7 @@ struct form_t {
 const std::vector<form_t> &forms();
 
 // form_*.cpp
+extern const form_t attention_form;
 extern const form_t integer_product_form;
 extern const form_t nbits_form;
 extern const form_t product_form;
@@ -44,6 +45,9 @@ extern const form_t quantization_form;
 const node_t *only_use(const value_t &value);
 // Appends what may follow a product element by element.
 void append_elementwise(claim_t &claim, const value_t &product);
+// Appends what dequantizes keys or values; false, and nothing, where they are
+// not dequantized.
+bool append_cache(const value_t &value, claim_t &claim);
 void sort_nodes(claim_t &claim);
 // Translates node by node.
 void build_by_nodes(

@@ -69,9 +69,9 @@ def activation(*shape):
 
 
 def model_of(weights, a_dims, before=(), product=("MatMul", {}), after=(),
-             y_type=TensorProto.FLOAT):
+             y_type=TensorProto.FLOAT, opset=21):
     """`before`, `after`: (op, further inputs, attributes)"""
-    model = Model()
+    model = Model(opset, support.ir_version_of(opset))
     model.input("a", TensorProto.FLOAT, a_dims)
     value = weights.add(model)
     for i, (op_type, more, attributes) in enumerate(before):
@@ -115,6 +115,24 @@ class Products(support.ProviderTest):
             ours, = self.run_provider(model, {"a": a})
             self.check_close(ours, support.stock(model).run(None, {"a": a})[0])
 
+    def test_opsets(self):
+        """Scales of an axis came with 13; before, there is one for all."""
+        for opset in support.opsets(10):
+            with self.subTest(opset=opset):
+                q = RNG.integers(-128, 128, (K, N)).astype(np.int8)
+                scale = RNG.uniform(0.01, 0.02, N if opset >= 13 else ())
+                scale = np.asarray(scale, np.float32)
+                model = Model(opset, support.ir_version_of(opset))
+                model.input("a", TensorProto.FLOAT, ["m", K])
+                model.node("DequantizeLinear", [
+                    model.constant("q", q), model.constant("s", scale)], "w",
+                    **({"axis": 1} if opset >= 13 else {}))
+                model.node("MatMul", ["a", "w"], "y")
+                model.output("y", TensorProto.FLOAT, ["m", N])
+                a = activation(5, K)
+                self.check(model.build(), a, a.astype(np.float64) @ (
+                    q * scale.astype(np.float64)))
+
     def test_ranks(self):
         weights = Weights("uint8")
         for dims in ((1, K), (2, 3, K), (2, 1, 3, K)):
@@ -150,6 +168,47 @@ class Products(support.ProviderTest):
         ours, = self.run_provider(model.build(), {"a": a})
         floats = (weights.q * scale.astype(np.float32)).astype(np.float16)
         self.check_close(ours, a.astype(np.float64) @ floats, 1e-3)
+
+    def test_floats_of_16_bits_at_level_4(self):
+        """Weights of 4 bits in blocks, as ONNX Runtime has them, and others by
+        the option."""
+        for name, block, transposes, level in (
+                ("uint4", 32, False, None), ("int4", 32, False, None),
+                ("int8", 0, False, "4"), ("uint8", 0, True, "4"),
+                ("int8", 0, False, "0")):
+            with self.subTest(name=name, transposes=transposes, level=level):
+                self.check_half(name, block, transposes, level)
+
+    def check_half(self, name, block, transposes, level):
+        shape = (N, K) if transposes else (K, N)
+        axis = 0 if block or transposes else 1
+        weights = Weights(name, shape=shape, axis=axis, block=block)
+        weights.scale = weights.scale.astype(np.float16)
+        model = Model()
+        model.input("a", TensorProto.FLOAT16, ["m", K])
+        value = weights.add(model)
+        floats = weights.floats()
+        if transposes:
+            value = model.node("Transpose", [value], "t", perm=[1, 0])
+            floats = floats.T
+        value = model.node("MatMul", ["a", value], "p")
+        bias = activation(N).astype(np.float16)
+        if level is None:
+            # With it ONNX Runtime makes a Gemm, exact before 1.32.
+            bias[:] = 0
+        else:
+            value = model.node("Add", [
+                value, model.constant("bias", bias)], "y")
+        model.output(value, TensorProto.FLOAT16, ["m", N])
+        a = activation(5, K).astype(np.float16)
+        options = {} if level is None else {"accuracy_level": level}
+        ours, = self.run_provider(model.build(), {"a": a}, **options)
+        expected = a.astype(np.float64) @ floats + bias
+        self.check_close(ours, expected, 2e-3 if level == "0" else 0.02)
+        # 1.23 has no level 4 of floats of 16 bits.
+        if level is None and support.MINOR > 23:
+            theirs, = support.stock(model.build()).run(None, {"a": a})
+            self.check_close(ours, theirs.astype(np.float64), 2e-3)
 
     def test_transpose(self):
         for name in TYPES:
@@ -251,9 +310,9 @@ class Products(support.ProviderTest):
 class Chains(support.ProviderTest):
     """Quantized throughout: taken whole."""
 
-    def model(self, ends_quantized, bias=None, relu=False):
+    def model(self, ends_quantized, bias=None, relu=False, opset=21):
         weights = Weights("int8", axis=1, zero=False)
-        model = Model()
+        model = Model(opset, support.ir_version_of(opset))
         model.input("a", TensorProto.UINT8, ["b", "m", K])
         model.constant("a_scale", np.float32(0.02))
         model.constant("a_zero", np.uint8(120))
@@ -288,7 +347,13 @@ class Chains(support.ProviderTest):
         self.check_close(ours, expected)
 
     def test_to_integers(self):
-        model, a, expected = self.model(True, bias=activation(N), relu=True)
+        for opset in support.opsets(13):
+            with self.subTest(opset=opset):
+                self.check_integers(opset)
+
+    def check_integers(self, opset):
+        model, a, expected = self.model(True, bias=activation(N), relu=True,
+                                        opset=opset)
         ours, = self.run_provider(model, {"a": a})
         expected = np.clip(np.rint(expected / 0.3) + 131, 0, 255)
         # A sum on the edge of two integers may be either.
