@@ -9,7 +9,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What the user got wrong, in one sentence; main prints it and exits with 2.
+/// The user's mistake in one sentence; main prints it and exits with 2.
 struct usage_error_t : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

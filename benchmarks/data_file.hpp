@@ -7,7 +7,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// A file that comes with the program: beside it where it was built, in its
+/// A file that comes with the program: next to it where it was built, in its
 /// data folder where it was installed.
 std::string data_file(const std::string &name);
 

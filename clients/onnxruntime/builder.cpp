@@ -88,10 +88,15 @@ tensor_t builder_t::result(
         argument.place = place_t::output;
         argument.index = index;
     }
-    const tensor_t tensor
-            = add(value.type(), seen, {}, false, std::move(argument));
+    const type_t type = wide_.count(&value) != 0 ? type_t::f32 : value.type();
+    const tensor_t tensor = add(type, seen, {}, false, std::move(argument));
     bound_.emplace(&value, bound_t {tensor, dims});
     return tensor;
+}
+
+void builder_t::alias(
+        const value_t &value, const value_t &of, const dims_t &dims) {
+    bound_.emplace(&value, bound_t {use(of), dims});
 }
 
 tensor_t builder_t::add(type_t type, const dims_t &dims, const dims_t &strides,
@@ -124,9 +129,13 @@ std::vector<dnnl::graph::partition> builder_t::partitions() {
 
 std::string builder_t::refusal() {
     try {
-        for (const auto &partition : partitions())
+        const auto made = partitions();
+        for (const auto &partition : made)
             if (!partition.is_supported())
                 return "no kernel of oneDNN or the plugin takes it";
+        if (wants_one_partition_ && made.size() != 1)
+            return "it becomes " + std::to_string(made.size())
+                   + " partitions; one was expected";
     } catch (const dnnl::error &error) {
         return "oneDNN refuses the graph: " + sentence_of(error);
     }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ namespace dnnl_dequant::ort {
 using tensor_t = dnnl::graph::logical_tensor;
 using op_t = dnnl::graph::op;
 
-// Which tensor of the kernel's a value is.
+// Maps a value to a tensor of the kernel.
 struct kernel_ports_t {
     std::vector<const value_t *> inputs, outputs;
 };
@@ -49,6 +50,10 @@ public:
     void set_flattens(bool flattens) { flattens_ = flattens; }
     // Constants are marked as such, for the plugin to repack.
     void set_marks_constants(bool marks) { marks_constants_ = marks; }
+    // The graph is refused where it becomes several partitions.
+    void set_wants_one_partition() { wants_one_partition_ = true; }
+    // The graph computes the value in f32, though ONNX has it in 16 bits.
+    void widen(const value_t &value) { wide_.insert(&value); }
     // The value as a tensor; an input becomes one at its first use.
     tensor_t use(const value_t &value);
     // An input seen with other dimensions and strides over the same bytes,
@@ -66,6 +71,9 @@ public:
     tensor_t result(const value_t &value, const dims_t &dims);
     tensor_t result(
             const value_t &value, const dims_t &dims, const dims_t &seen);
+
+    // A value that is another one's tensor, with dimensions of its own.
+    void alias(const value_t &value, const value_t &of, const dims_t &dims);
 
     op_t &op(op_t::kind kind, const std::vector<tensor_t> &inputs,
             const std::vector<tensor_t> &outputs);
@@ -85,12 +93,14 @@ private:
     std::vector<dims_t> shapes_;
     owned_t &owned_;
     std::map<const value_t *, bound_t> bound_;
+    std::set<const value_t *> wide_;
     // by id
     std::vector<argument_t> arguments_;
     // deque: references to its elements stay
     std::deque<op_t> ops_;
     bool flattens_ = false;
     bool marks_constants_ = false;
+    bool wants_one_partition_ = false;
 };
 
 } // namespace dnnl_dequant::ort

@@ -60,7 +60,9 @@ std::vector<dims_t> trial_shapes(
     for (const node_t *node : claim.nodes)
         if (node->op_type.find("Linear") != std::string::npos)
             guess_by_scale(*node, ports, shapes);
-        else guess_by_depth(*node, ports, shapes);
+        else if (node->op_type.find("MatMul") != std::string::npos
+                 || node->is("Gemm"))
+            guess_by_depth(*node, ports, shapes);
     for (dims_t &dims : shapes)
         for (int64_t &dim : dims)
             if (dim < 0) dim = trial_dim;

@@ -1,5 +1,7 @@
 #include "factory.hpp"
 
+#include <algorithm>
+
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "provider.hpp"
 #include "settings.hpp"
@@ -49,11 +51,38 @@ bool ORT_API_CALL is_stream_aware(const OrtEpFactory *) noexcept {
     return false;
 }
 
+#if ORT_API_VERSION >= 24
+const factory_t &of(const OrtEpFactory *self) {
+    return *static_cast<const factory_t *>(self);
+}
+
+OrtStatus *ORT_API_CALL count_domains(
+        OrtEpFactory *self, size_t *count) noexcept {
+    return guarded(of(self).api(),
+            [&] { *count = of(self).custom_ops().domains().size(); });
+}
+
+OrtStatus *ORT_API_CALL get_domains(OrtEpFactory *self,
+        OrtCustomOpDomain **domains, size_t count) noexcept {
+    return guarded(of(self).api(), [&] {
+        const auto own = of(self).custom_ops().domains();
+        if (count != own.size())
+            throw failure_t(
+                    std::string(provider_name) + " has "
+                            + std::to_string(own.size()) + " domains of ops; "
+                            + std::to_string(count) + " were asked for.",
+                    ORT_INVALID_ARGUMENT);
+        std::copy(own.begin(), own.end(), domains);
+    });
+}
+#endif
+
 } // namespace
 
 factory_t::factory_t(const runtime_t &runtime)
     : OrtEpFactory {}
-    , runtime_(runtime) {
+    , runtime_(runtime)
+    , custom_ops_(runtime) {
     ort_version_supported = runtime.version;
     GetName = get_name;
     GetVendor = get_vendor;
@@ -66,6 +95,11 @@ factory_t::factory_t(const runtime_t &runtime)
     ReleaseAllocator = release_allocator;
     CreateDataTransfer = create_data_transfer;
     IsStreamAware = is_stream_aware;
+#if ORT_API_VERSION >= 24
+    // An older ONNX Runtime does not read these.
+    GetNumCustomOpDomains = count_domains;
+    GetCustomOpDomains = get_domains;
+#endif
 }
 
 OrtStatus *ORT_API_CALL factory_t::get_supported_devices(OrtEpFactory *self,

@@ -2,7 +2,7 @@
 #ifndef DNNL_DEQUANT_ORT_FACTORY_HPP
 #define DNNL_DEQUANT_ORT_FACTORY_HPP
 
-#include "runtime.hpp"
+#include "custom_ops.hpp"
 
 namespace dnnl_dequant::ort {
 
@@ -10,6 +10,7 @@ class factory_t : public OrtEpFactory {
 public:
     explicit factory_t(const runtime_t &runtime);
     const OrtApi &api() const { return *runtime_.api; }
+    const custom_op_domains_t &custom_ops() const { return custom_ops_; }
 
 private:
     static OrtStatus *ORT_API_CALL get_supported_devices(OrtEpFactory *self,
@@ -23,6 +24,7 @@ private:
             OrtEp **ep) noexcept;
 
     runtime_t runtime_;
+    custom_op_domains_t custom_ops_;
 };
 
 } // namespace dnnl_dequant::ort

@@ -86,6 +86,11 @@ void build(
     const auto anchor = std::find_if(claim.nodes.begin(), claim.nodes.end(),
             [](const node_t *node) { return may_anchor(*node); });
     builder.set_flattens((*anchor)->inputs[1]->dims.size() == 2);
+    if (quantizes_activation(**anchor, settings))
+        for (const node_t *node = (*anchor)->inputs[1]->producer;
+                node != nullptr && !node->is("Cast");
+                node = node->inputs[0]->producer)
+            builder.widen(*node->outputs[0]);
     build_by_nodes(claim, settings, builder);
 }
 
@@ -103,8 +108,12 @@ std::string slower(const claim_t &claim, const settings_t &settings) {
         return may_anchor(*node) && is_quantized_chain(*node);
     }))
         return "ONNX Runtime fuses this chain to integers";
-    if (bits > 8 || product_level(**dequantize, settings) == 4)
-        return std::string();
+    if (bits > 8) return std::string();
+    const auto product = std::find_if(claim.nodes.begin(), claim.nodes.end(),
+            [](const node_t *node) { return may_anchor(*node); });
+    if (product_level(**dequantize, settings) == 4)
+        return small_product((*product)->inputs[0]->dims,
+                count_of(weights.dims), least_integer_weights);
     return "ONNX Runtime multiplies weights of " + std::to_string(bits)
            + " bits with activations of 8 bits";
 }

@@ -35,6 +35,7 @@ struct form_t {
 const std::vector<form_t> &forms();
 
 // form_*.cpp
+extern const form_t attention_form;
 extern const form_t integer_product_form;
 extern const form_t nbits_form;
 extern const form_t product_form;
@@ -44,6 +45,9 @@ extern const form_t quantization_form;
 const node_t *only_use(const value_t &value);
 // Appends what may follow a product element by element.
 void append_elementwise(claim_t &claim, const value_t &product);
+// Appends what dequantizes keys or values; false, and nothing, where they are
+// not dequantized.
+bool append_cache(const value_t &value, claim_t &claim);
 void sort_nodes(claim_t &claim);
 // Translates node by node.
 void build_by_nodes(
@@ -51,6 +55,18 @@ void build_by_nodes(
 
 // Inputs and outputs of a claim: constants too, each once.
 kernel_ports_t ports_of(const claim_t &claim);
+
+// A node of the provider's costs half a microsecond more than one of ONNX
+// Runtime's, besides what it computes. So many weights bring it back (README:
+// measured), by 4-bit weights as floats and by products of integers.
+constexpr int64_t least_float_weights = 256 * 256;
+constexpr int64_t least_integer_weights = 384 * 384;
+
+// Why a product of fewer weights than `least` is not faster than ONNX
+// Runtime's; empty where it has as many. `activation`: its dimensions, of which
+// the unknown ones are not positive.
+std::string small_product(
+        const dims_t &activation, int64_t weights, int64_t least);
 
 } // namespace dnnl_dequant::ort
 

@@ -68,6 +68,17 @@ bool kernel_t::may_repack(const shapes_t &shapes) const {
     return true;
 }
 
+// Whether the model states all shapes, and these are those. No others are
+// expected then.
+bool kernel_t::are_stated(const shapes_t &shapes) const {
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        const value_t *port = ports_.inputs[i];
+        if (port == nullptr || port->is_constant) continue;
+        if (!port->has_rank || port->dims != shapes[i]) return false;
+    }
+    return true;
+}
+
 // The first node and the inputs' shapes, for a sentence.
 std::string kernel_t::described(const shapes_t &shapes) const {
     std::string result = claim_.nodes.front()->title() + " with inputs";
@@ -82,6 +93,7 @@ std::string kernel_t::described(const shapes_t &shapes) const {
 
 kernel_t::shared_program_t kernel_t::program_for(
         const shapes_t &shapes, bool is_frequent) {
+    is_frequent = is_frequent || are_stated(shapes);
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = std::find_if(programs_.begin(), programs_.end(),
             [&](const known_t &known) { return known.shapes == shapes; });

@@ -38,6 +38,7 @@ private:
     void give_back(std::unique_ptr<run_state_t> state);
     shared_program_t program_for(const shapes_t &shapes, bool is_frequent);
     std::string described(const shapes_t &shapes) const;
+    bool are_stated(const shapes_t &shapes) const;
     bool may_repack(const shapes_t &shapes) const;
 
     const OrtApi &api_;

@@ -140,7 +140,9 @@ void type_and_shape(
 }
 
 bool wants_content(const node_t &node, size_t input) {
-    if (node.op_type == "Reshape") return input == 1;
+    if (node.op_type == "Reshape" || node.op_type == "Expand"
+            || node.op_type == "Unsqueeze")
+        return input == 1;
     return node.op_type == "MatMulNBits" && (input == 2 || input == 3);
 }
 

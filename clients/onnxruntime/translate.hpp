@@ -30,6 +30,19 @@ void translate_product(
 void translate_nbits(
         builder_t &builder, const node_t &node, const settings_t &settings);
 
+// An op of attention; what has no other meaning there, by translate().
+void translate_attention(
+        builder_t &builder, const node_t &node, const settings_t &settings);
+// The same for keys and values.
+void translate_cache(
+        builder_t &builder, const node_t &node, const settings_t &settings);
+// Whether the graph sees heads of the value in groups.
+bool is_grouped(builder_t &builder, const value_t &value);
+
+// Why an op cannot stand between the scores and Softmax.
+std::string score_refusal(const node_t &node);
+// Why an op cannot stand between dequantized keys or values and the product.
+std::string cache_move_refusal(const node_t &node);
 std::string quantization_refusal(const node_t &node);
 std::string binary_refusal(const node_t &node);
 std::string unary_refusal(const node_t &node);
@@ -40,6 +53,10 @@ std::string nbits_refusal(const node_t &node);
 // of the settings; else, of weights of which ONNX Runtime makes MatMulNBits,
 // its own; else 0.
 int product_level(const node_t &dequantize, const settings_t &settings);
+
+// Whether the activation of a MatMul or Gemm is quantized in the graph. Its
+// weights then have to be f32.
+bool quantizes_activation(const node_t &product, const settings_t &settings);
 
 // Quantizes and dequantizes an activation of two dimensions in the graph, by
 // groups along its second one; the product of the result with dequantized

@@ -2,6 +2,7 @@
 // block], so that a row has the depth padded to whole blocks. Scales are
 // [N, blocks]. Zero points are either packed, a row padded to whole bytes, or
 // floats.
+#include <cmath>
 #include <cstring>
 
 #include "status.hpp"
@@ -33,24 +34,50 @@ struct nbits_t {
     }
 };
 
-// The middle of the range, for weights without zero points.
+// The middle of the range, for weights without zero points. Dense: rows that
+// are padded to bytes take longer to unpack.
 bytes_t middle_zps(const nbits_t &shape) {
     const uint8_t byte = shape.bits == 4 ? 0x88 : shape.bits == 8 ? 0x80 : 0xaa;
-    return bytes_t(static_cast<size_t>(
-                           shape.columns * shape.zps_stride() * shape.bits / 8),
-            byte);
+    const int64_t bits = shape.columns * shape.blocks * shape.bits;
+    return bytes_t(static_cast<size_t>((bits + 7) / 8), byte);
+}
+
+float from_half(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, significand = bits & 1023;
+    const float magnitude
+            = exponent == 0 ? std::ldexp(static_cast<float>(significand), -24)
+              : exponent == 31
+                      ? (significand ? NAN : INFINITY)
+                      : std::ldexp(static_cast<float>(significand + 1024),
+                                exponent - 25);
+    return bits >> 15 ? -magnitude : magnitude;
+}
+
+// A constant of floats, or of floats of 16 bits.
+std::vector<float> floats_of(const value_t &constant, size_t count) {
+    std::vector<float> result(count);
+    const uint8_t *bytes = constant.content.data();
+    if (constant.type() == type_t::f32) {
+        std::memcpy(result.data(), bytes, count * sizeof(float));
+        return result;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        uint16_t bits = 0;
+        std::memcpy(&bits, bytes + i * sizeof(bits), sizeof(bits));
+        result[i] = from_half(bits);
+    }
+    return result;
 }
 
 // -zero point * scale, a number a block, for zero points that are floats:
 // (q - z) * s = q * s + (-z * s).
 bytes_t offsets_of(const node_t &node, const nbits_t &shape) {
     const size_t count = static_cast<size_t>(shape.columns * shape.blocks);
-    std::vector<float> scales(count), zps(count);
-    std::memcpy(scales.data(), node.inputs[2]->content.data(), count * 4);
-    std::memcpy(zps.data(), node.inputs[3]->content.data(), count * 4);
+    std::vector<float> scales = floats_of(*node.inputs[2], count);
+    const std::vector<float> zps = floats_of(*node.inputs[3], count);
     for (size_t i = 0; i < count; ++i)
         scales[i] = -zps[i] * scales[i];
-    bytes_t result(count * 4);
+    bytes_t result(count * sizeof(float));
     std::memcpy(result.data(), scales.data(), result.size());
     return result;
 }
@@ -66,14 +93,13 @@ tensor_t packed_weights(
             {shape.columns, shape.depth}, {shape.padded_depth(), 1});
     const dims_t groups {shape.columns, shape.blocks};
     const tensor_t scales
-            = builder.view(*node.inputs[2], type_t::f32, groups, {});
-    const dims_t strides {shape.zps_stride(), 1};
+            = builder.view(*node.inputs[2], node.inputs[2]->type(), groups, {});
     const tensor_t zps
             = node.input(3) == nullptr
                       ? builder.constant(node.name + ".zps", shape.type, groups,
-                                [&] { return middle_zps(shape); }, strides)
-                      : builder.view(
-                                *node.inputs[3], shape.type, groups, strides);
+                                [&] { return middle_zps(shape); })
+                      : builder.view(*node.inputs[3], shape.type, groups,
+                                {shape.zps_stride(), 1});
     const tensor_t floats
             = builder.temporary(type_t::f32, {shape.columns, shape.depth});
     builder.op(op_kind::DequantizeLinear, {weights, scales, zps}, {floats})
@@ -90,7 +116,7 @@ tensor_t offset_weights(
     const tensor_t weights
             = builder.view(*node.inputs[1], shape.type, blocked, {});
     const tensor_t scales
-            = builder.view(*node.inputs[2], type_t::f32, groups, {});
+            = builder.view(*node.inputs[2], node.inputs[2]->type(), groups, {});
     const tensor_t products = builder.temporary(type_t::f32, blocked);
     op_t &dequantize = builder.op(
             op_t::kind::DynamicDequantize, {weights, scales}, {products});
@@ -143,10 +169,13 @@ std::string nbits_refusal(const node_t &node) {
         return "its attribute bits is " + std::to_string(shape.bits)
                + "; 2, 4 or 8 was expected";
     if (node.input(4) != nullptr) return "it has group indices (g_idx)";
-    for (const size_t i : {size_t(0), size_t(2)})
-        if (node.inputs.at(i)->type() != type_t::f32)
+    for (const size_t i : {size_t(0), size_t(2)}) {
+        const type_t type = node.inputs.at(i)->type();
+        if (type != type_t::f32 && type != type_t::f16)
             return std::string("its input has type ")
-                   + name_of(node.inputs[i]->element) + "; float was expected";
+                   + name_of(node.inputs[i]->element)
+                   + "; float or float16 was expected";
+    }
     for (const size_t i : {size_t(1), size_t(2), size_t(3), size_t(5)}) {
         const value_t *value = node.input(i);
         if (value != nullptr && !value->is_constant)
@@ -157,13 +186,35 @@ std::string nbits_refusal(const node_t &node) {
                + name_of(node.inputs[1]->element);
     if (!node.inputs[0]->has_rank) return "its first input has an unknown rank";
     if (has_float_zps(node)) {
-        if (node.inputs[3]->type() != type_t::f32)
-            return "its zero points are floats of 16 bits";
+        const type_t type = node.inputs[3]->type();
+        if (type != type_t::f32 && type != type_t::f16)
+            return std::string("its zero points have type ")
+                   + name_of(node.inputs[3]->element);
         if (shape.depth != shape.padded_depth())
             return "its zero points are floats and its last block is short";
     }
     return shapes_refusal(node, shape);
 }
+
+namespace {
+
+// A dequantize by one becomes a part of the product. A TypeCast in front of it
+// would be a partition of oneDNN's, which runs in threads of its own.
+tensor_t as_floats(builder_t &builder, const tensor_t &tensor) {
+    if (tensor.get_data_type() == type_t::f32) return tensor;
+    const tensor_t floats = builder.temporary(type_t::f32, tensor.get_dims());
+    const tensor_t one = builder.constant("one", type_t::f32, {1}, [] {
+        const float value = 1;
+        bytes_t bytes(sizeof(value));
+        std::memcpy(bytes.data(), &value, sizeof(value));
+        return bytes;
+    });
+    builder.op(op_kind::ExtendedDequantizeLinear, {tensor, one}, {floats})
+            .set_attr<int64_t>(op_t::attr::axis, 0);
+    return floats;
+}
+
+} // namespace
 
 void translate_nbits(
         builder_t &builder, const node_t &node, const settings_t &settings) {
@@ -177,24 +228,36 @@ void translate_nbits(
                         + " columns, K is " + std::to_string(shape.depth)
                         + ".");
     const int64_t rows = rows_of(dims);
-    tensor_t left = builder.view(a, type_t::f32, {rows, shape.depth}, {});
-    if (is_level_4(node, settings))
-        left = quantize_activation(
-                builder, left, {rows, shape.depth}, shape.block);
+    tensor_t left = builder.view(a, a.type(), {rows, shape.depth}, {});
+    left = is_level_4(node, settings)
+                   ? quantize_activation(
+                             builder, left, {rows, shape.depth}, shape.block)
+                   : as_floats(builder, left);
     const tensor_t weights = has_float_zps(node)
                                      ? offset_weights(builder, node, shape)
                                      : packed_weights(builder, node, shape);
     dims.back() = shape.columns;
     const dims_t seen {rows, shape.columns};
     const value_t *bias = node.input(5);
-    const tensor_t product = bias ? builder.temporary(type_t::f32, seen)
-                                  : builder.result(y, dims, seen);
-    builder.op(op_t::kind::MatMul, {left, weights}, {product})
+    // As in ONNX Runtime, only the result is rounded to 16 bits.
+    const bool is_wide = y.type() == type_t::f32;
+    const auto result = [&](bool is_last) {
+        return is_last && is_wide ? builder.result(y, dims, seen)
+                                  : builder.temporary(type_t::f32, seen);
+    };
+    tensor_t value = result(bias == nullptr);
+    builder.op(op_t::kind::MatMul, {left, weights}, {value})
             .set_attr<bool>(op_t::attr::transpose_b, true);
-    if (bias == nullptr) return;
-    builder.op(op_t::kind::Add,
-            {product, builder.view(*bias, type_t::f32, {shape.columns}, {})},
-            {builder.result(y, dims, seen)});
+    if (bias != nullptr) {
+        const tensor_t sum = result(true);
+        const tensor_t addend
+                = builder.view(*bias, bias->type(), {shape.columns}, {});
+        builder.op(op_t::kind::Add, {value, as_floats(builder, addend)}, {sum});
+        value = sum;
+    }
+    if (!is_wide)
+        builder.op(
+                op_t::kind::TypeCast, {value}, {builder.result(y, dims, seen)});
 }
 
 } // namespace dnnl_dequant::ort

@@ -37,9 +37,9 @@ const node_t *dequantize_of(const value_t &weights) {
     return node;
 }
 
-// How many activations share a scale where a product is one of integers: as
-// many as weights do along the depth. Where those share otherwise, as many as
-// ONNX Runtime has.
+// Activations that share a scale in a product of integers. Weights decide it by
+// their groups along the depth. If they have none, ONNX Runtime's number is
+// taken.
 constexpr int64_t default_group = 32;
 
 int64_t group_of(const node_t &dequantize, int64_t depth) {
@@ -48,16 +48,16 @@ int64_t group_of(const node_t &dequantize, int64_t depth) {
 }
 
 // Null where the activation stays as it is.
-const node_t *quantizing_weights(const builder_t &builder, const node_t &node,
-        const settings_t &settings) {
+const node_t *quantizing_weights(
+        const node_t &node, const settings_t &settings) {
     const node_t *dequantize = dequantize_of(*node.inputs[1]);
-    const node_t *giver = node.inputs[0]->producer;
-    const bool is_integer
-            = giver != nullptr
-              && giver->op_type.find("DequantizeLinear") != std::string::npos;
+    const node_t *producer = node.inputs[0]->producer;
+    const bool is_integer = producer != nullptr
+                            && producer->op_type.find("DequantizeLinear")
+                                       != std::string::npos;
     if (dequantize == nullptr || is_integer
             || bits_of(dequantize->inputs[0]->type()) > 8
-            || builder.dims(*node.inputs[1]).size() != 2)
+            || node.inputs[1]->dims.size() != 2)
         return nullptr;
     return product_level(*dequantize, settings) == 4 ? dequantize : nullptr;
 }
@@ -82,6 +82,10 @@ int product_level(const node_t &dequantize, const settings_t &settings) {
               && dequantize.outputs[0]->consumers.size() == 1
               && dequantize.outputs[0]->consumers[0]->is("MatMul");
     return becomes_nbits ? settings.qdq_accuracy_level : 0;
+}
+
+bool quantizes_activation(const node_t &product, const settings_t &settings) {
+    return quantizing_weights(product, settings) != nullptr;
 }
 
 int64_t rows_of(const dims_t &dims) {
@@ -152,7 +156,7 @@ void translate_product(
                         + std::to_string(depth) + " rows.");
     const bool is_flat = b_dims.size() == 2;
     tensor_t left = is_flat ? flat_activation(builder, a) : builder.use(a);
-    if (const node_t *weights = quantizing_weights(builder, node, settings))
+    if (const node_t *weights = quantizing_weights(node, settings))
         left = quantize_activation(builder, left, {rows_of(a_dims), depth},
                 group_of(*weights, depth));
     dims_t dims = batches_of(node, a_dims, b_dims);
@@ -164,8 +168,13 @@ void translate_product(
     const value_t &y = *node.outputs[0];
     const tensor_t product = has_bias ? builder.temporary(y.type(), seen)
                                       : builder.result(y, dims, seen);
-    builder.op(kind_t::MatMul, {left, builder.use(b)}, {product})
+    // A product of integers is one of f32, whatever ONNX says.
+    const type_t type = left.get_data_type();
+    const tensor_t sums
+            = type == y.type() ? product : builder.temporary(type, seen);
+    builder.op(kind_t::MatMul, {left, builder.use(b)}, {sums})
             .set_attr<bool>(op_t::attr::transpose_b, transposed);
+    if (type != y.type()) builder.op(kind_t::TypeCast, {sums}, {product});
     if (has_bias) add_bias(builder, node, product, dims);
 }
 

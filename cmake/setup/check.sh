@@ -65,7 +65,7 @@ cmd_fuzz() {
     done
 }
 
-# check_part PART: as much of it as fits beside the others into CI's time.
+# check_part PART: as much of it as fits with the others into CI's time.
 check_part() {
     case $1 in
     asan)

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Sourced by ./dev. The quick set of an older commit beside the work tree's.
+# Sourced by ./dev. The quick set of an older commit and the work tree's.
 # shellcheck disable=SC2154 # ./dev says how many jobs
 
 # quick_run SIDE RUN [ARGUMENT...]: one thread, by its CPU time, which other work

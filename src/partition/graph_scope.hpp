@@ -24,13 +24,13 @@ public:
     }
 
     const op_record_t *producer(size_t tensor, int wanted) const override {
-        const op_record_t *op = giver(tensor);
+        const op_record_t *op = any_producer(tensor);
         const bool inner = op && op->outputs.size() == 1
                            && uses(tensor) == static_cast<size_t>(wanted);
         return inner ? op : nullptr;
     }
 
-    const op_record_t *giver(size_t tensor) const override {
+    const op_record_t *any_producer(size_t tensor) const override {
         const auto found = producers_.find(tensor);
         if (!fusing_ || found == producers_.end()) return nullptr;
         return is_taken(*found->second) ? nullptr : found->second;

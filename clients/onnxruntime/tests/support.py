@@ -79,6 +79,26 @@ def nodes_by_provider(profile):
     return result
 
 
+def opsets(oldest):
+    """One of each change of Q and DQ ops, up to the newest this ONNX Runtime
+    reads."""
+    newest = 25 if MINOR >= 32 else 23
+    return [opset for opset in (10, 11, 13, 19, 21, 23, 25)
+            if oldest <= opset <= newest]
+
+
+def brings_schema():
+    """Whether the provider gives ONNX Runtime the schema of Quark's ops."""
+    return MINOR >= 24 and int(os.environ.get(
+        "DNNL_DEQUANT_ORT_HEADERS", "0")) >= 24
+
+
+def ir_version_of(opset):
+    """The oldest IR version that has the operator set."""
+    return {10: 5, 11: 6, 12: 7, 13: 7, 19: 9, 21: 10, 23: 11, 24: 12,
+            25: 13}[opset]
+
+
 def tensor(array, name, data_type=None, dims=None):
     """An initializer; with data_type its raw bytes are `array`'s."""
     if data_type is None:

@@ -162,6 +162,21 @@ class Fused(CustomOps, support.ProviderTest):
         floats = (q.astype(np.float64) - zero) * scale
         self.check_close(ours, a.astype(np.float64) @ floats)
 
+    def test_schema_by_the_provider(self):
+        """Nothing was registered but the provider."""
+        if not support.brings_schema():
+            self.skipTest("the headers or ONNX Runtime are older than 1.24")
+        x = RNG.integers(0, 65536, (5, 3)).astype(np.uint16)
+        for domain in NAMES:
+            model, feeds = self.dequantize(
+                domain, TensorProto.UINT16, x, np.array(0.5, np.float32), None)
+            ours = self.run_provider(model, feeds, left=None)
+            np.testing.assert_array_equal(x * np.float32(0.5), ours[0])
+            # Claimed or not: the kernel comes with the schema.
+            ours = self.run_provider(model, feeds, fused=0, left=None,
+                                     claim="none")
+            np.testing.assert_array_equal(x * np.float32(0.5), ours[0])
+
 
 if __name__ == "__main__":
     unittest.main()

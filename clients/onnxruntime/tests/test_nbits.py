@@ -2,7 +2,7 @@
 import unittest
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 import support
 from support import MICROSOFT, Model, pack
@@ -31,13 +31,27 @@ class Weights:
             self.zps = RNG.uniform(0, 1 << bits, (n, blocks)).astype(
                 np.float32)
             zero = self.zps.astype(np.float64)
+        self.q, self.zero = q, zero
         wide = (q - np.repeat(zero, block, 1)) * np.repeat(
             self.scales.astype(np.float64), block, 1)
         self.floats = wide[:, :k].T
 
-    def model(self, dims, level=0, bias=None, follow=(), **extra):
-        model = Model()
-        model.input("a", TensorProto.FLOAT, dims)
+    def half(self):
+        """The same with scales, and zero points if floats, of 16 bits."""
+        block = self.block
+        self.scales = self.scales.astype(np.float16)
+        if self.zps is not None and self.zps.dtype == np.float32:
+            self.zps = self.zps.astype(np.float16)
+        zero = np.repeat(self.zero.astype(np.float16).astype(np.float64),
+                         block, 1)
+        scales = np.repeat(self.scales.astype(np.float64), block, 1)
+        self.floats = ((self.q - zero) * scales)[:, :self.k].T
+        return self
+
+    def model(self, dims, level=0, bias=None, follow=(), opset=21, **extra):
+        model = Model(opset, support.ir_version_of(opset))
+        of_floats = helper.np_dtype_to_tensor_dtype(self.scales.dtype)
+        model.input("a", of_floats, dims)
         inputs = ["a", model.constant("b", self.packed),
                   model.constant("s", self.scales.reshape(-1))]
         inputs.append("" if self.zps is None
@@ -53,7 +67,7 @@ class Weights:
                            **attributes)
         for i, op_type in enumerate(follow):
             value = model.node(op_type, [value], f"y{i + 1}")
-        model.output(value, TensorProto.FLOAT, dims[:-1] + [self.n])
+        model.output(value, of_floats, dims[:-1] + [self.n])
         return model.build()
 
 
@@ -101,6 +115,23 @@ class NBits(support.ProviderTest):
             self.check_close(session.run(None, {"a": a})[0],
                              a.astype(np.float64) @ weights.floats)
 
+    def test_faster_leaves_small_products(self):
+        """At one row, or rows that are not known, a node costs more than a
+        small product gains."""
+        for width, bits, level, rows, zps, fused in (
+                (128, 4, 0, "m", None, 0), (256, 4, 0, "m", None, 1),
+                (128, 4, 0, 4, None, 1), (64, 8, 0, "m", None, 1),
+                (256, 4, 4, "m", None, 0), (384, 4, 4, "m", None, 1),
+                (256, 8, 4, 8, None, 1), (416, 4, 0, "m", None, 1),
+                (416, 4, 0, "m", "packed", 0), (384, 4, 0, "m", "packed", 1)):
+            with self.subTest(width=width, bits=bits, level=level, rows=rows,
+                              zps=zps):
+                weights = Weights(width, width, bits, 32, zps)
+                a = activation(rows if rows != "m" else 1, width)
+                self.run_provider(
+                    weights.model([rows, width], level=level), {"a": a},
+                    claim="faster", fused=fused, left=None)
+
     def test_what_follows_is_fused(self):
         weights = Weights(64, 32, 4, 32)
         a = activation(4, 64)
@@ -127,6 +158,38 @@ class NBits(support.ProviderTest):
                                                  level=4)
                         theirs = support.stock(model).run(None, {"a": a})[0]
                         self.check_close(ours, theirs)
+
+    def test_floats_of_16_bits(self):
+        """Activations, scales, zero points, bias and result."""
+        for bits in (2, 4, 8):
+            for zps in (None, "packed", "float"):
+                for level in (0, 4):
+                    for rows in (1, 7):
+                        with self.subTest(bits=bits, zps=zps, level=level,
+                                          rows=rows):
+                            self.check(Weights(128, 48, bits, 32, zps).half(),
+                                       activation(rows, 128).astype(
+                                           np.float16),
+                                       bound=0.02 if level else 1e-3,
+                                       level=level,
+                                       bias=activation(48).astype(np.float16))
+
+    def test_equals_onnxruntime_of_16_bits(self):
+        for level in (0, 4):
+            for zps in (None, "packed"):
+                weights = Weights(256, 64, 4, 32, zps).half()
+                a = activation(9, 256).astype(np.float16)
+                model, ours = self.check(weights, a, level=level, bound=0.02)
+                theirs = support.stock(model).run(None, {"a": a})[0]
+                self.check_close(ours, theirs.astype(np.float64), 2e-3)
+
+    def test_opsets(self):
+        for opset in (11, 13, 19, 23 if support.MINOR < 32 else 25):
+            weights = Weights(64, 32, 4, 32)
+            a = activation(4, 64)
+            model = weights.model(["m", 64], opset=opset)
+            ours, = self.run_provider(model, {"a": a})
+            self.check_close(ours, a.astype(np.float64) @ weights.floats)
 
     def test_the_option_chooses_the_level(self):
         weights = Weights(256, 64, 4, 32)

@@ -151,6 +151,37 @@ class Options(support.ProviderTest):
             self.assertEqual([size] * 3, self.capacity({name: f"cpu:{size}"}))
 
 
+class Repacking(unittest.TestCase):
+    """Weights of integer products have a packed copy: from the first run on
+    where the model states the shapes, else from a shape's fourth."""
+
+    def compilations(self, dims, runs):
+        """How many there were, and how many of them with constants."""
+        program = (
+            "import sys; sys.path.insert(0, {folder!r})\n"
+            "import support, test_nbits as t\n"
+            "session = support.session(t.Weights(64, 32, 4, 32).model("
+            "{dims}, level=4))\n"
+            "for _ in range({runs}):\n"
+            "    session.run(None, {{'a': t.activation(2, 64)}})\n").format(
+                folder=os.path.dirname(os.path.abspath(__file__)), dims=dims,
+                runs=runs)
+        run = subprocess.run([sys.executable, "-c", program], check=True,
+                             capture_output=True, text=True,
+                             env={**os.environ, "ONEDNN_VERBOSE": "profile"})
+        lines = [line for line in run.stdout.splitlines()
+                 if "graph,compile:" in line]
+        return len(lines), sum(":constant:" in line for line in lines)
+
+    def test_stated_shapes(self):
+        # A partition that quantizes, and the product.
+        self.assertEqual((2, 1), self.compilations([2, 64], 5))
+
+    def test_other_shapes(self):
+        self.assertEqual((2, 0), self.compilations(["m", 64], 3))
+        self.assertEqual((4, 1), self.compilations(["m", 64], 4))
+
+
 class Runs(support.ProviderTest):
     def test_many_threads_and_shapes(self):
         model, expected = product_model()

@@ -19,7 +19,7 @@ constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024;
 
 using block_t = digits_kernel_t::block_t;
 
-// Tokens whose sums fit into the registers beside their keys.
+// Tokens whose sums fit into the registers next to their keys.
 int tokens_of(int rows) {
     return rows == 1 ? 4 : rows <= 4 ? 2 : 1;
 }
@@ -83,7 +83,7 @@ private:
         postamble();
     }
 
-    // Where the sums of a row lie, token after token.
+    // The offset of a row's sums, which lie token after token.
     static size_t place_of(int row) {
         return static_cast<size_t>(row) * all_tokens * line;
     }

@@ -36,7 +36,7 @@ void store(uint8_t *to, __m128i bytes) {
 // A column's whole cache line is read at once, so that columns a multiple of
 // 4096 bytes apart, which meet in one set of the L1 cache, do no harm.
 
-// The vectors are to stay in registers: Clang unrolls by itself.
+// The vectors must stay in registers; Clang unrolls by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 16")
 #else
@@ -60,7 +60,7 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
-        // What comes next, which no hardware foresees.
+        // Prefetch the next line, which no hardware prefetcher foresees.
         call_for<to_l2>(src + i * stride + ahead);
     }
     interleave(b, a);
@@ -143,7 +143,8 @@ void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
             tile[r * pitch + c] = src[c * stride + r];
 }
 
-// Columns of a source in the caches, up to the last whole vector: how many.
+// Packs columns of a source in the caches, up to the last whole vector. Returns
+// their number.
 dim_t pack_vectors(uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
         dim_t rows, dim_t cols) {
     const bool meet = (stride & -stride) > most_apart;

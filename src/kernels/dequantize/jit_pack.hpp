@@ -20,10 +20,10 @@ struct transposed_src_t {
     dim_t stride, rows, cols;
 };
 
-/// A source of 8 bits. Likewise 4-bit elements two at a time: a row of the tile
-/// is then two rows of elements, the first in the low nibbles. The code
-/// prefetches what is `ahead` bytes on: a line along the column unless said
-/// otherwise; nothing where src is `in_cache`.
+/// Packs an 8-bit source that is dense along the rows. 4-bit elements are packed
+/// two at a time: a row of the tile is then two rows of elements, the first in
+/// the low nibbles. The prefetch distance is `ahead` bytes: by default a line
+/// along the column, and nothing if src is `in_cache`.
 constexpr dim_t next_line = 64, in_cache = 0;
 void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &src,
         isa_t isa, dim_t ahead = next_line);
@@ -36,10 +36,10 @@ struct gathered_src_t {
     dim_t first, row_stride, col_stride, rows, cols;
 };
 
-/// A source of 4 or 8 bits.
+/// Packs a source of 4 or 8 bits.
 void pack_gathered(void *tile, dim_t pitch, const gathered_src_t &src);
 
-/// 4-bit elements `first` to `first + cols - 1`, one row.
+/// Packs 4-bit elements `first` to `first + cols - 1`, one row.
 void pack_nibbles(uint8_t *tile, const void *src, dim_t first, dim_t cols);
 
 } // namespace dnnl_dequant

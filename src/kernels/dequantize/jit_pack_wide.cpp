@@ -20,9 +20,9 @@ void store(void *to, __m128i bytes) {
     _mm_storeu_si128(static_cast<__m128i *>(to), bytes);
 }
 
-// A square block of as many elements a side as 16 bytes hold, each vector a
-// column of src: a round that interleaves the first half of the vectors with
-// the second rotates the index bits; log2(side) rounds transpose.
+// A square block with as many elements a side as 16 bytes hold; each vector is
+// a column of src. A round that interleaves the first half of the vectors with
+// the second rotates the index bits. log2(side) rounds transpose.
 template <typename T>
 struct block_t;
 
@@ -67,7 +67,7 @@ uint8_t quarter(const void *src, dim_t index) {
     return static_cast<uint8_t>(byte >> (index & 3) * 2);
 }
 
-// The vectors are to stay in registers: Clang unrolls by itself.
+// The vectors must stay in registers; Clang unrolls by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 8")
 #else
@@ -84,7 +84,7 @@ inline void transpose_block(
     for (size_t i = 0; i < side; ++i) {
         const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
         a[i] = load(from);
-        // What comes next, which no hardware foresees.
+        // Prefetch the next line, which no hardware prefetcher foresees.
         call_for<to_l2>(from + ahead);
     }
     DNNL_DEQUANT_UNROLL

@@ -12,7 +12,7 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t simd_w = 8;
-// Of the low part of an integer of 32 bits.
+// The low part of an integer of 32 bits.
 constexpr int low_bits = 10;
 constexpr int low_mask = (1 << low_bits) - 1;
 
@@ -303,9 +303,9 @@ void repeat_each(
     }
 }
 
-// Lane i of the eight results that begin `phase` results into a value has that
-// of (phase + i) / times, by a product's upper half, which is exact for so
-// small numbers.
+// Each value is repeated `times` times. The eight results that follow begin
+// `phase` results into a value, so lane i has value (phase + i) / times. The
+// upper half of a product gives that quotient exactly for such small numbers.
 DNNL_DEQUANT_AVX2 void repeat_each(
         const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total) {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

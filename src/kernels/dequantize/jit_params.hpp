@@ -18,8 +18,8 @@ using stage_t = bool (*)(
 /// 2^23 and more.
 constexpr int64_t max_one_part_zp = 1 << 22;
 
-/// Scales of any floating type; null for others. A NaN becomes one without
-/// payload: rounding to bf16 by integers relies on it.
+/// Stages scales of any floating type; null for other types. A NaN becomes one
+/// without payload: rounding to bf16 by integers relies on it.
 stage_t stage_floats_of(data_type_t type);
 
 /// The same of scales; true where some are subnormal.
@@ -43,8 +43,8 @@ struct zps_stages_t {
 };
 zps_stages_t stages_of_zps(data_type_t type);
 
-/// Each value `times` times over, the first `skip` of the results left out,
-/// `total` results in all. Does not work in place.
+/// Writes each value `times` times over, without the first `skip` results,
+/// `total` results in all. It does not work in place.
 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 
@@ -60,8 +60,8 @@ struct repeated_rows_t {
 void repeat_each(
         const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total);
 
-/// Within each block of 2 * lanes (8 or 16): the even elements first, then the
-/// odd ones. In place, whole blocks.
+/// Moves, within each block of 2 * lanes (8 or 16), the even elements before
+/// the odd ones. It works in place, on whole blocks.
 void pair_blocks(float *values, dim_t count, int lanes);
 
 } // namespace dnnl_dequant

@@ -14,7 +14,7 @@ constexpr uint32_t sign_bit = 0x80000000u;
 constexpr uint32_t low_part = 1023u; // ten bits
 constexpr uint32_t f32_1024 = 137u << 23;
 
-// Lane i: from + i * by, over again every 8 lanes.
+// Lane i: from + i * by; the sequence repeats every 8 lanes.
 lanes_t shifts(int from, int by) {
     lanes_t lanes;
     for (int i = 0; i < 16; ++i)

@@ -70,7 +70,8 @@ void jit_nibble_table_t::load_word_indices(
     h_.vpsrlvw(indices, indices, vmm_shifts_);
 }
 
-// Of a byte each: the nibble to where load_word_indices() has it.
+// Loads nibbles of a byte each, and moves them to the bits that
+// load_word_indices() has them at.
 void jit_nibble_table_t::load_byte_indices(
         const Zmm &indices, const RegExp &src, bool tail) {
     const Ymm bytes(indices.getIdx());
