@@ -15,7 +15,8 @@ make_emulator() {
     setup_packages make xz-utils xorriso
     unpack emulator trixie \
         'linux-image-[0-9].*|bochsbios|vgabios|isolinux|syslinux-common|busybox-static' \
-        'linux-image-cloud-amd64 bochsbios vgabios isolinux busybox-static'
+        'linux-image-cloud-amd64 bochsbios vgabios isolinux syslinux-common
+            busybox-static'
     begin_private_apt "$emulator/apt" trixie deb-src
     apt-get -q source --download-only --tar-only bochs
     mkdir source

@@ -35,7 +35,7 @@ unpack() {
     apt-get -q download $(apt-cache depends --recurse --no-recommends \
         --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances \
         $4 | grep -E "^($3)\$" | sort -u)
-    rm -rf "$files.part"
+    rm -rf "$files" "$files.part"
     for package in *.deb; do
         dpkg-deb -x "$package" "$files.part"
     done
