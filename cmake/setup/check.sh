@@ -8,6 +8,13 @@ setup_clang() {
     setup_packages clang libclang-rt-dev libomp-dev
 }
 
+# Sets ort_sessions: the target that runs ONNX Runtime's provider by many threads,
+# empty where ONNX Runtime is not to be had.
+set_ort_sessions() {
+    setup_onnxruntime
+    ort_sessions=${onnxruntime_pythons:+ort_sessions}
+}
+
 # run_asan [CTEST-ARGUMENT...]
 run_asan() {
     setup_clang
@@ -17,8 +24,10 @@ run_asan() {
 # run_tsan [CTEST-ARGUMENT...]; parallel regions of a test's own are not visible
 # to the sanitizer.
 run_tsan() {
-    targets=test_stress
-    run_tests tsan -R 'stress_(concurrency|threads|one_answer|parallel_for)' \
+    set_ort_sessions
+    targets="test_stress $ort_sessions"
+    run_tests tsan \
+        -R '^onnxruntime|stress_(concurrency|threads|one_answer|parallel_for)' \
         -E inside_a_parallel_region "$@"
 }
 
@@ -76,9 +85,10 @@ fuzz() {
 check_part() {
     case $1 in
     asan)
-        targets="test_e2e test_stress reload $fuzz_targets"
+        set_ort_sessions
+        targets="test_e2e test_stress reload $fuzz_targets $ort_sessions"
         export DNNL_DEQUANT_TEST_EVERY=101
-        run_asan -R '^(e2e|stress|fuzz)\.' -E '\.run\.|soak' ;;
+        run_asan -R '^(e2e|stress|fuzz|onnxruntime)\.' -E '\.run\.|soak' ;;
     tsan) run_tsan ;;
     valgrind) run_valgrind ;;
     # One seed, or what fails in CI would be no fault of the change's.
