@@ -8,6 +8,13 @@ setup_clang() {
     setup_packages clang libclang-rt-dev libomp-dev
 }
 
+# Sets ort_sessions: the target that runs ONNX Runtime's provider by many threads,
+# empty where ONNX Runtime is not to be had.
+set_ort_sessions() {
+    setup_onnxruntime
+    ort_sessions=${onnxruntime_pythons:+ort_sessions}
+}
+
 # cmd_asan [CTEST-ARGUMENT...]
 cmd_asan() {
     setup_clang
@@ -17,8 +24,10 @@ cmd_asan() {
 # cmd_tsan [CTEST-ARGUMENT...]; parallel regions of a test's own are not visible
 # to the sanitizer.
 cmd_tsan() {
-    targets=test_stress
-    run_tests tsan -R 'stress_(concurrency|threads|one_answer|parallel_for)' \
+    set_ort_sessions
+    targets="test_stress $ort_sessions"
+    run_tests tsan \
+        -R '^onnxruntime|stress_(concurrency|threads|one_answer|parallel_for)' \
         -E inside_a_parallel_region "$@"
 }
 
@@ -69,9 +78,10 @@ cmd_fuzz() {
 check_part() {
     case $1 in
     asan)
-        targets="test_e2e test_stress reload $fuzz_targets"
+        set_ort_sessions
+        targets="test_e2e test_stress reload $fuzz_targets $ort_sessions"
         export DNNL_DEQUANT_TEST_EVERY=101
-        cmd_asan -R '^(e2e|stress|fuzz)\.' -E '\.run\.|soak' ;;
+        cmd_asan -R '^(e2e|stress|fuzz|onnxruntime)\.' -E '\.run\.|soak' ;;
     tsan | valgrind) "cmd_$1" ;;
     # One seed, or what fails in CI would be no fault of the change's.
     fuzz) cmd_fuzz 30 1 ;;

@@ -52,6 +52,25 @@ TEST(matmul_cuts, moves_halves_of_many_columns) {
         }
 }
 
+// Scales of f32 are read where the user has them. Their last one is followed by
+// a page that faults.
+TEST(matmul_cuts, of_few_rows_reads_no_scales_beyond_the_last) {
+    using t = data_type_t;
+    for (dim_t rows = 1; rows <= 12; ++rows)
+        for (const dim_t cols : {4, 20, 40, 64, 65})
+            for (const t quantized : {t::u4, t::s8})
+                for (const dim_t group : {dim_t(-1), dim_t(16), dim_t(32)}) {
+                    matmul_case_t c;
+                    c.src = {rows, 96};
+                    c.weights = {96, cols};
+                    c.quantized = quantized;
+                    c.zps = rows % 2 == 0 ? t::undef : quantized;
+                    c.group = group;
+                    c.transpose_b = true;
+                    expect_exact(c, graph_of(c));
+                }
+}
+
 // Columns that share scales lie side by side or one after the other. They are
 // multiplied by a few rows or by blocks.
 TEST(matmul_cuts, keeps_columns_that_share_scales_apart) {
