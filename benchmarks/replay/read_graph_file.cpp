@@ -125,7 +125,7 @@ graph_value_t read_value(const json_t &tensor, const std::string &of) {
     if (type == "unknown data_type")
         refuse(name
                 + " is of a type that this oneDNN could not name; the "
-                  "plugin's own dump beside it (graph-dnnl_dequant-...) does");
+                  "plugin's own dump next to it (graph-dnnl_dequant-...) does");
     if (!known) refuse(name + " has unknown type " + in_quotes(type));
     value.type = *known;
     value.dims = as<dims_t>(at(tensor, "shape", name.c_str()), name);
