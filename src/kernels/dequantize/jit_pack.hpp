@@ -20,10 +20,10 @@ struct transposed_src_t {
     dim_t stride, rows, cols;
 };
 
-/// Packs an 8-bit source that is dense along the rows. 4-bit elements are packed
-/// two at a time: a row of the tile is then two rows of elements, the first in
-/// the low nibbles. The prefetch distance is `ahead` bytes: by default a line
-/// along the column, and nothing if src is `in_cache`.
+/// Packs an 8-bit source that is dense along the rows. 4-bit elements are
+/// packed two at a time: a row of the tile is then two rows of elements, the
+/// first in the low nibbles. The prefetch distance is `ahead` bytes: by default
+/// a line along the column, and nothing if src is `in_cache`.
 constexpr dim_t next_line = 64, in_cache = 0;
 void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &src,
         isa_t isa, dim_t ahead = next_line);

@@ -16,9 +16,10 @@ namespace dnnl_dequant {
 ///      q0 = x * r, e = x - q0 * s, q = q0 + e * r
 /// A fused multiply-add makes the remainder e exact. Then q is the nearest f32
 /// (Markstein), with two exceptions. Scales that are not ordinary
-/// (dequantize/jit_params.hpp) are divided by: something might under- or overflow, or s
-/// has a significand of all ones. A quotient so small or so large that q is not
-/// the nearest rounds to the same integer, or saturates likewise.
+/// (dequantize/jit_params.hpp) are divided by: something might under- or
+/// overflow, or s has a significand of all ones. A quotient so small or so
+/// large that q is not the nearest rounds to the same integer, or saturates
+/// likewise.
 template <isa_t isa>
 class jit_quantizer_t {
 public:
