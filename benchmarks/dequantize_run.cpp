@@ -43,7 +43,7 @@ void set_dynamic_attributes(const bench_case_t &c, op &dequantize) {
     }
 }
 
-// Of ONNX's ops: the shape of the scales says the granularity.
+// The shape of the scales says the granularity of ONNX's ops.
 void set_linear_attributes(const bench_case_t &c, op &dequantize) {
     if (c.granularity == granularity_t::per_channel)
         dequantize.set_attr<int64_t>(op::attr::axis, c.axis);
@@ -124,7 +124,7 @@ dequantize_run_t::dequantize_run_t(
 
 void dequantize_run_t::bind(
         const dequantize_graph_t &graph, const buffers_t &buffers) {
-    // By id.
+    // Addresses by id.
     void *const all[] = {buffers.src, buffers.scales, buffers.zps, buffers.dst};
     for (const auto &input : graph.inputs)
         inputs_.emplace_back(input, cpu_engine(), all[input.get_id()]);

@@ -13,8 +13,8 @@ namespace bench {
 
 namespace {
 
-// What ggml.h says of a type (ggml_get_type_traits, since 2024), in the order
-// of its fields.
+// A type as ggml.h describes it (ggml_get_type_traits, since 2024), in the
+// order of its fields.
 struct type_traits_t {
     const char *type_name;
     int64_t block_size, block_size_interleave;

@@ -52,7 +52,7 @@ int run_kernels(const kernels_options_t &options) {
                                         ? kernels_set(threads, options.quick)
                                         : shapes_set(options.shapes, threads),
             wanted);
-    // Those of models' weights have none.
+    // Shapes of models' weights have no attention.
     const auto attentions = filtered(
             options.shapes.empty() ? attention_set(threads, options.quick)
                                    : std::vector<attention_case_t>(),

@@ -34,9 +34,9 @@ std::vector<bench_case_t> with_granularities(const bench_case_t &base) {
         all.push_back(c);
     }
     c.granularity = granularity_t::per_group;
-    // Those of attention's keys in oneDNN's own graphs have eight rows; of an
-    // odd number of rows nibbles begin within bytes, of columns not a power of
-    // two scales are spread.
+    // Attention's keys in oneDNN's own graphs have groups of eight rows. An odd
+    // number of rows makes nibbles begin within bytes. Columns that are no
+    // power of two make scales spread.
     constexpr shape_t groups[] = {{1, 32}, {1, 64}, {1, 128}, {128, 1}, {8, 1},
             {1, 8}, {7, 1}, {1, 7}};
     for (const auto &group : groups) {

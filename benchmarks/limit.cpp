@@ -20,7 +20,7 @@ constexpr size_t vectors_a_run = 64;
 // Bytes ahead of the reading and of the writing.
 constexpr int src_ahead = 512, dst_ahead = 4096;
 
-// What the loops have seen goes here, or the compiler would drop the reading.
+// The loops' sums go here, or the compiler would drop the reading.
 std::atomic<uint64_t> sink;
 
 // Past the end of the buffers a prefetch does nothing that shows.

@@ -127,7 +127,7 @@ const kinds_t quick_other_kinds {
         "ExtendedDequantizeLinear/bf16/f32/axis_1/zps_bf16",
 };
 
-// What peers may have beside the quick set, out of cache.
+// Kinds that peers may have in addition to the quick set, out of cache.
 const kinds_t peer_kinds {
         "DequantizeLinear/u8/f32/tensor/zps_u8",
         "DequantizeLinear/u8/f16/axis_2/zps_u8",
@@ -139,7 +139,8 @@ const kinds_t peer_kinds {
         "DequantizeLinear/u16/f32/block_128/zps_u16",
 };
 
-// Those that `wanted` takes, of all sections; in cache one thread says it all.
+// Returns the cases that `wanted` takes, of all sections; in cache one thread
+// says it all.
 template <typename wanted_t>
 cases_t chosen(const std::vector<int> &threads, const wanted_t &wanted) {
     cases_t all;
@@ -183,7 +184,7 @@ cases_t peers_set(const std::vector<int> &threads) {
         matrix.src = src;
         all.push_back(matrix);
     }
-    // What stock oneDNN has fast code for.
+    // Stock oneDNN has fast code for this.
     matrix.granularity = granularity_t::per_tensor;
     all.push_back(matrix);
     matrix.granularity = granularity_t::per_channel;

@@ -18,9 +18,8 @@ int refuse(const std::string &sentence) {
 
 int main(int argc, char **argv) {
     using namespace dnnl_dequant::bench;
-    CLI::App app(
-            "How fast is the plugin, beside stock oneDNN, beside ONNX Runtime "
-            "and beside what the memory allows?",
+    CLI::App app("How fast is the plugin, against stock oneDNN, ONNX Runtime "
+                 "and what the memory allows?",
             "dnnl-dequant-bench");
     app.require_subcommand(1);
     app.set_version_flag("--version", [] {

@@ -26,7 +26,7 @@ bounds_t bounds_of(const bench_case_t &c) {
     return {-codes / 2 + (even ? 1 : 0), codes / 2 - 1};
 }
 
-// Which scale belongs to an element of src.
+// Finds the scale of an element of src.
 class groups_t {
 public:
     explicit groups_t(const bench_case_t &c)

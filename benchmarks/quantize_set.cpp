@@ -121,7 +121,7 @@ const kinds_t quick_other_kinds {
         "DynamicQuantizeLinear/f32/s8/block_128/zps_none",
 };
 
-// What peers may have, out of cache; and in it.
+// Kinds that peers may have, out of cache and in it.
 const kinds_t peer_kinds {
         "QuantizeLinear/f32/u8/tensor/zps_u8",
         "QuantizeLinear/f32/u8/axis_0/zps_u8",

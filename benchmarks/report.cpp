@@ -24,7 +24,7 @@ std::string spread_text(const samples_t &ratio) {
 std::string stock_text(const contender_t &stock) {
     if (stock.refusal == "not asked") return "";
     if (!stock.ran()) return "refused";
-    // What it computes is not always what the formula says.
+    // Stock's results are not always those of the formula.
     return (stock.estimated ? "~" : "") + time_text(stock.time.median())
            + (stock.right() ? "" : " !");
 }

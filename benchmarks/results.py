@@ -3,7 +3,7 @@
 usage: results.py PAGE.md RUN.json... (what dnnl-dequant-bench --json wrote)
 
 The marks of figures get all tables. The marks of the chart get the five
-workloads of chart.py as a table, and matplotlib draws them beside the page, as
+workloads of chart.py as a table, and matplotlib draws them next to the page, as
 PAGE-light.svg and PAGE-dark.svg.
 """
 import json
@@ -213,10 +213,10 @@ def figures(runs):
 
     machine = runs[0]["machine"]
     dates = sorted(run["machine"]["date"] for run in runs)
-    # Attention is beside its peers, with the products.
+    # Attention stands with its peers, with the products.
     kernels = [row for row in rows_of("kernels") if not is_product(row)]
-    beside = rows_of("peers")
-    has_products = any(map(is_product, beside))
+    compared = rows_of("peers")
+    has_products = any(map(is_product, compared))
     parts = [
         f"{machine['cpu']}, {machine['cores']} cores, L2 "
         f"{machine['l2_bytes'] >> 10} KiB, L3 {machine['l3_bytes'] >> 10} KiB; "
@@ -226,13 +226,13 @@ def figures(runs):
             ("Classes of rows", "kernels", lambda: against_the_limit(kernels)),
             ("Rows above their target", "kernels", lambda: missed(kernels)),
             ("Rows where another is faster, by more than a twentieth", "kernels",
-             lambda: slower(kernels + beside + rows_of("replay"))),
+             lambda: slower(kernels + compared + rows_of("replay"))),
             ("What a call costs", "kernels", lambda: latencies(
                 next((run["latencies"] for run in runs
                       if run.get("latencies")), []))),
-            ("Beside the peers", "peers", lambda: peers(beside)),
-            ("Products beside the peers", "peers" if has_products else None,
-             lambda: products(beside)),
+            ("Compared with the peers", "peers", lambda: peers(compared)),
+            ("Products compared with the peers", "peers" if has_products else None,
+             lambda: products(compared)),
             ("Graphs", "replay", lambda: replayed(rows_of("replay"))),
             ("Under concurrency", "serve", lambda: served(next(
                 run for run in runs if run["command"] == "serve")))):
@@ -265,7 +265,7 @@ def main(path, *json_paths):
 
 
 def charted(path, runs):
-    """Draws the chart beside the page, and returns its figures as a table."""
+    """Draws the chart next to the page, and returns its figures as a table."""
     found, machine = chart.workloads(runs)
     if len(found) < len(chart.ROWS):
         missing = {name for _, name in chart.ROWS} - {

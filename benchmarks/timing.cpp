@@ -92,7 +92,7 @@ std::vector<samples_t> sample_side_by_side(
     const std::vector<int> rounds = rounds_of(paces, sampling);
     std::vector<samples_t> all(contestants.size());
     int round = 0;
-    // Where every sample is one run, the first looks were a round.
+    // If every sample is one run, the first looks were a round.
     if (std::all_of(paces.begin(), paces.end(),
                 [](const pace_t &pace) { return pace.repeats == 1; })) {
         for (size_t i = 0; i < contestants.size(); i++)

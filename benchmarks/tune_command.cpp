@@ -1,6 +1,6 @@
-// Which of the policies that the library knows is best on this machine. Each is
-// measured by this program in a process of its own, since the library reads its
-// policy once.
+// Finds the policy of the library that is best on this machine. This program
+// measures each in a process of its own, since the library reads its policy
+// once.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ struct tune_options_t {
     std::string filter;
 };
 
-// What policies differ in: rows that leave the caches, as they lie and
+// Rows on which policies differ: rows that leave the caches, as they lie and
 // transposed, and weights that are read once.
 struct set_t {
     const char *command, *filter;

@@ -17,8 +17,8 @@ namespace bench {
 
 namespace {
 
-// Where stock runs, its reference code takes seconds for all tokens: it runs
-// once, on so many times fewer.
+// Stock's reference code takes seconds for all tokens. It runs once, on so many
+// times fewer.
 constexpr dim_t part = 32;
 
 void set_float(type_t type, void *to, float value) {

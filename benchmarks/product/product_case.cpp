@@ -16,7 +16,7 @@ dim_t parameters_of(const product_case_t &c) {
     return groups_of(c) * (c.columns / c.column_group);
 }
 
-// Of [K,N], as the weights lie.
+// Orders dimensions of [K,N] as the weights lie.
 dims_t by_layout(const product_case_t &c, dim_t k, dim_t n) {
     return c.by_column ? dims_t {n, k} : dims_t {k, n};
 }

@@ -8,7 +8,8 @@ namespace bench {
 
 namespace {
 
-// Of the sum of the terms' magnitudes; the greatest error seen is a tenth.
+// A bound in parts of the sum of the terms' magnitudes. The greatest error seen
+// is a tenth of it.
 constexpr double sum_bound = 1e-5;
 constexpr dim_t elements_to_check = 512;
 
@@ -70,7 +71,7 @@ private:
         return {c_.weights, memory_.of(zps_value, 0), group};
     }
 
-    // Of [K,N] as the weights lie.
+    // The index of [K,N] as the weights lie.
     dim_t index(dim_t k, dim_t n, dim_t depth, dim_t columns) const {
         return c_.by_column ? n * depth + k : k * columns + n;
     }

@@ -58,7 +58,7 @@ public:
     repacked_run_t(const product_case_t &c, cold_memory_t &memory)
         : run_(graph_of(constant(c)), owner_t::plugin, memory) {}
 
-    // Where the plugin repacks.
+    // Enters the plugin with repacked weights.
     void enter(contest_t &contest, const product_case_t &c, bool cpu_time,
             cold_memory_t &memory, contender_t &contender) {
         if (run_.kernel().find("repacked") == std::string::npos) return;

@@ -14,8 +14,9 @@ namespace {
 
 constexpr const char *library_name = "libXNNPACK.so.0.20241108";
 
-// Of xnnpack.h: what may be read past the end of rows and of parameters, and
-// that threads do not spin while others take their turn.
+// From xnnpack.h: bytes that may be read past the end of rows and of
+// parameters, and a flag that keeps threads from spinning while others take
+// their turn.
 constexpr size_t extra_bytes = 128, extra_parameters = 10;
 constexpr uint32_t yield_workers = 0x10;
 
@@ -49,7 +50,8 @@ xnnpack_peer_t::~xnnpack_peer_t() {
 }
 
 bool xnnpack_peer_t::load(const std::string &path) {
-    // What it needs may lie beside it, where the loader would not look.
+    // Libraries that it needs may lie next to it, and the loader would not look
+    // there.
     const size_t slash = path.rfind('/');
     if (slash != std::string::npos)
         for (const char *needed : {"libcpuinfo.so.0", "libpthreadpool.so.0"})

@@ -18,8 +18,8 @@ namespace {
 constexpr double too_slow_for_rounds = 20;
 constexpr double long_run = 0.3; // seconds, of either: once is enough
 
-// Of what a sum of products may differ, beside a few steps of the coarsest
-// type that an op of the group rounds to.
+// The error that a sum of products may have, in addition to a few steps of the
+// coarsest type that an op of the group rounds to.
 constexpr double sum_bound = 1e-5;
 constexpr double steps = 8;
 
@@ -67,7 +67,7 @@ std::string graph_replay_t::name_of(size_t group) const {
            + std::to_string(group) + ":" + ops;
 }
 
-// What the group reads and does not make itself.
+// Returns the values that the group reads and does not make itself.
 std::vector<size_t> graph_replay_t::inputs_of(const part_group_t &group) const {
     std::vector<size_t> ids;
     for (const auto &op : file_.ops) {
@@ -83,7 +83,7 @@ std::vector<size_t> graph_replay_t::inputs_of(const part_group_t &group) const {
     return ids;
 }
 
-// What others or the user read of it.
+// Returns the values of the group that others, or the user, read.
 std::vector<size_t> graph_replay_t::outputs_of(
         const part_group_t &group) const {
     std::vector<size_t> ids;
@@ -178,7 +178,7 @@ double graph_replay_t::try_out(
     }
 }
 
-// Where the group is one dequantize, the formula decides.
+// The formula decides if the group is one dequantize.
 void graph_replay_t::check_formula(
         const part_group_t &group, replay_row_t &row) {
     const graph_op_t &op = *file_.op_with(*group.ops.begin());
@@ -195,7 +195,7 @@ void graph_replay_t::check_formula(
         check.verdict = verdict_t::formula;
 }
 
-// Of the plugin's outputs, and of those in stock's memory.
+// Compares the plugin's outputs with those in stock's memory.
 void graph_replay_t::compare(const part_group_t &group, replay_row_t &row) {
     auto &check = row.check;
     bool exact = true;

@@ -1,5 +1,5 @@
-// graph_file_t out of JSON. What oneDNN writes: an object with "graph", a list
-// of ops {id, name, kind, attrs, inputs, outputs}; a tensor is {id, dtype,
+// Makes a graph_file_t of JSON as oneDNN writes it: an object with "graph", a
+// list of ops {id, name, kind, attrs, inputs, outputs}. A tensor is {id, dtype,
 // shape, stride, layout_type, property_type}.
 
 #include <algorithm>
@@ -125,7 +125,7 @@ graph_value_t read_value(const json_t &tensor, const std::string &of) {
     if (type == "unknown data_type")
         refuse(name
                 + " is of a type that this oneDNN could not name; the "
-                  "plugin's own dump beside it (graph-dnnl_dequant-...) does");
+                  "plugin's own dump next to it (graph-dnnl_dequant-...) does");
     if (!known) refuse(name + " has unknown type " + in_quotes(type));
     value.type = *known;
     value.dims = as<dims_t>(at(tensor, "shape", name.c_str()), name);
@@ -135,7 +135,8 @@ graph_value_t read_value(const json_t &tensor, const std::string &of) {
     const std::string property = text_or(tensor, "property_type", "undef");
     value.property = property_named(property);
     if (property == "host_scalar") as_tensor(value);
-    // Of opaque and any layouts the file cannot tell more: dense.
+    // The file cannot tell more about opaque and any layouts: they become
+    // dense.
     if (text_or(tensor, "layout_type", "strided") == "strided"
             && tensor.contains("stride"))
         value.strides = as<dims_t>(tensor["stride"], name);
@@ -209,7 +210,7 @@ graph_op_t read_op(graph_file_t &file, const json_t &json) {
     return op;
 }
 
-// Producers first. What is left over when nothing is ready has a cycle.
+// Orders producers first. Ops that are left when nothing is ready form a cycle.
 void order(graph_file_t &file) {
     std::set<size_t> made, waiting;
     for (const auto &op : file.ops)

@@ -46,8 +46,8 @@ dims_t shared_by(const graph_op_t &op, const graph_value_t &x,
     return shared;
 }
 
-// Where the scale of an element stands: by all dimensions, or by the one that
-// has several.
+// Finds the scale of an element: by all dimensions, or by the one that has
+// several.
 class scale_walk_t {
 public:
     scale_walk_t(const graph_op_t &op, const graph_value_t &x,
@@ -108,7 +108,7 @@ check_t check_dequantize(const graph_op_t &op,
 
 namespace {
 
-// What is equal byte by byte, which is nearly all, is passed over by blocks.
+// Blocks that are equal byte by byte, which nearly all are, are passed over.
 constexpr dim_t block_bytes = 4096;
 
 void compare_block(difference_t &result, element_t a, element_t b, dim_t end) {

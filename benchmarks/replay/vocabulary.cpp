@@ -9,7 +9,7 @@ namespace bench {
 
 namespace {
 
-// By number, since the headers may be older than the library.
+// The headers may be older than the library, so these are numbers.
 constexpr op_kind_t rms_norm = static_cast<op_kind_t>(86);
 constexpr op_kind_t dropout = static_cast<op_kind_t>(87);
 

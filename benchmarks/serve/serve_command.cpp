@@ -239,7 +239,7 @@ void add_serve_command(CLI::App &app, int &exit_status) {
     auto options = std::make_shared<serve_options_t>();
     auto *command = app.add_subcommand("serve",
             "Threads that compile and execute a mix of partitions for a time: "
-            "throughput, latencies, memory; stock oneDNN beside the plugin");
+            "throughput, latencies, memory; stock oneDNN and the plugin");
     command->add_option("files", options->files,
             "Graphs to serve (default: a mix of dequantizes)");
     command->add_option(

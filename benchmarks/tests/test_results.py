@@ -72,7 +72,7 @@ class Results(unittest.TestCase):
                       "chain-s8-multiply-add.json#0", "execute, plugin",
                       "Rows where another is faster",
                       "Resident memory over 1 s, MB: ",
-                      "### Beside the peers", "### Products beside the peers",
+                      "### Compared with the peers", "### Products compared with the peers",
                       "Peak of FMA, 1 thread: "):
             self.assertIn(words, text)
         product = next(line for line in text.splitlines()
@@ -84,7 +84,7 @@ class Results(unittest.TestCase):
         run = self.measured("replay", "replay", "--budget", "0.01", GRAPH)
         _, text = self.renewed(MARKED, run)
         self.assertIn("### Graphs", text)
-        for title in ("Beside the peers", "Products", "What a call costs"):
+        for title in ("Compared with the peers", "Products", "What a call costs"):
             self.assertNotIn(title, text)
 
     def test_a_page_is_begun(self):

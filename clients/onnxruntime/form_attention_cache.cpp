@@ -1,4 +1,4 @@
-// What makes keys or values of integers: a dequantize and ops that move
+// The nodes that make integer keys or values: a dequantize and ops that move
 // elements.
 #include <optional>
 
@@ -18,8 +18,8 @@ bool moves(const node_t &node) {
            || node.is("Unsqueeze") || node.is("Expand");
 }
 
-// What a quantize or dequantize says of its numbers. The axis is that of the
-// scales, -1 where there is one for all.
+// The parameters of a quantize or dequantize. The axis is that of the scales,
+// -1 if there is one for all.
 struct parameters_t {
     const value_t *scale, *zero_point;
     type_t type;
@@ -50,7 +50,7 @@ std::optional<parameters_t> parameters_of(const node_t &node) {
     return parameters_t {scale, node.input(2), integers.type(), axis};
 }
 
-// Those in front of an op that moves elements.
+// Returns the parameters in front of an op that moves elements.
 std::optional<parameters_t> moved_back(
         const node_t &node, parameters_t parameters) {
     if (parameters.axis == -1 || node.is("Cast")) return parameters;

@@ -1,5 +1,5 @@
-// Attention's products, and what becomes of the scores between them. Where
-// heads are grouped (translate_cache.cpp), so is what stands beside the scores.
+// Attention's products, and the steps on scores between them. If heads are
+// grouped (translate_cache.cpp), so are the tensors that meet the scores.
 #include <algorithm>
 
 #include "status.hpp"

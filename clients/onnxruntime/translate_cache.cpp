@@ -100,7 +100,7 @@ void translate_turn(builder_t &builder, const node_t &node) {
             .set_attr<dims_t>(op_t::attr::order, {0, 1, 2, 4, 3});
 }
 
-// What quantizes again what was dequantized by the same scale.
+// Translates a quantize behind a dequantize by the same scale: nothing changes.
 void translate_pair(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
     builder.alias(*node.outputs[0], x, builder.dims(x));

@@ -239,7 +239,7 @@ void translate_nbits(
     dims.back() = shape.columns;
     const dims_t seen {rows, shape.columns};
     const value_t *bias = node.input(5);
-    // As in ONNX Runtime, only the result is rounded to 16 bits.
+    // Only the result is rounded to 16 bits, as in ONNX Runtime.
     const bool is_wide = y.type() == type_t::f32;
     const auto result = [&](bool is_last) {
         return is_last && is_wide ? builder.result(y, dims, seen)

@@ -43,7 +43,7 @@ public:
 private:
     result_t run(void **buffers, constant_store_t *constants) const;
 
-    // Where an operand's memory comes from.
+    // The source of an operand's memory.
     struct place_t {
         const logical_tensor_t *port; // of lowered_; null: a constant
         void *constant;

@@ -47,9 +47,9 @@ product_blocks_t cut_few_rows(const product_cut_t &cut,
     });
 }
 
-// Those that a kernel may read where the user has them: f32, column after
-// column. Kernels read nothing beyond a block's columns where their number is a
-// multiple of the most that they take at once.
+// True if a kernel may read the parameters in the user's memory: f32, column
+// after column. Kernels read nothing beyond a block's columns if their number
+// is a multiple of the most that they take at once.
 bool are_in_place(const gemv_parameters_t &place,
         const product_blocks_t &blocks, const few_rows_t &plan) {
     const bool are_dense = place.column_stride == plan.groups

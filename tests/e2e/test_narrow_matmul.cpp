@@ -1,7 +1,7 @@
-// Products of 16 bits on CPUs that multiply them: block by block
-// (narrow_matmul), by oneDNN's primitive where there is AMX, else by code of
-// our own; a few rows by code of our own (narrow_rows). Elsewhere they are f32,
-// but for oneDNN's blocks in the run that says otherwise (`cpu`).
+// Products of 16 bits on CPUs that multiply them. Blocks (narrow_matmul) go by
+// oneDNN's primitive with AMX, else by code of our own. A few rows go by code
+// of our own (narrow_rows). Elsewhere products are f32, except oneDNN's blocks
+// in the run that pretends another CPU (`cpu`).
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ const std::string by_own_blocks = "jit_matmul_avx512_core_bf16",
                   in_tiles = "jit_matmul_transposed_avx512_core_bf16",
                   of_f32; // whatever it is
 
-// Of 16 rows and more.
+// Returns the kernel for 16 rows and more.
 std::string by_blocks() {
     return cpu_has(dnnl_cpu_isa_avx512_core_amx) ? "onednn_matmul_bf16"
                                                  : by_own_blocks;

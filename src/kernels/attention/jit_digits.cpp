@@ -88,7 +88,7 @@ private:
         return static_cast<size_t>(row) * all_tokens * line;
     }
 
-    // The registers of a step, which multiplies tokens_ tokens by all rows.
+    // The vectors of a step, which multiplies tokens_ tokens by all rows.
     struct step_vectors_t {
         zmms_t sums, keys, digits, bits;
     };

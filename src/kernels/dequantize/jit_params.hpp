@@ -25,10 +25,10 @@ stage_t stage_floats_of(data_type_t type);
 /// The same of scales; true where some are subnormal.
 stage_t stage_checked_floats_of(data_type_t type);
 
-/// Scales of 16 bits and more and e8m0, to divide by. True where one is not
-/// ordinary: dividing by its reciprocal (quantize/jit_quantizer.hpp) may not
-/// give the quotient. Such scales have a significand of all ones, or a
-/// magnitude outside [2^-60, 2^60]. Zero, infinity and NaN are among them.
+/// Stages scales of 16 bits and more and e8m0, to divide by. Returns true if
+/// one is not ordinary: dividing by its reciprocal (quantize/jit_quantizer.hpp)
+/// may not give the quotient. Such scales have a significand of all ones, or a
+/// magnitude outside [2^-60, 2^60], zero, infinity and NaN among them.
 stage_t stage_divisors_of(data_type_t type);
 
 /// Zero points: as one f32 each; or, since 32 bits make no f32, in two parts.
