@@ -62,10 +62,10 @@ struct bench_case_t {
     std::string granularity_name() const;
     std::string shape_name() const;  // "4096x4096"
     const char *layout_name() const; // "dense" or "transposed"
-    /// What --filter is matched with:
-    /// "u4/f32/group_1x128/zps_u4/dense/4096x4096/t2"; of another op than
-    /// DynamicDequantize after its name:
-    /// "DequantizeLinear/u16/f32/axis_1/zps_u16/dense/64x256x1024/t1".
+    /// The name that --filter is matched with. It begins with the op, unless
+    /// that is DynamicDequantize:
+    ///   u4/f32/group_1x128/zps_u4/dense/4096x4096/t2
+    ///   DequantizeLinear/u16/f32/axis_1/zps_u16/dense/64x256x1024/t1
     std::string name() const;
 
     /// The ratio to the byte-moving limit that we hold ourselves to.

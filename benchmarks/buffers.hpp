@@ -27,9 +27,11 @@ public:
     explicit arena_t(bool misalign)
         : skew_(misalign ? 16 : 0) {}
 
-    /// Buffers of the case's sizes, src, scales and zps filled: src any integer
-    /// or f8, or f32, bf16 and f16 in +-8; zps within a byte's range, or as
-    /// src, or zero where the op wants it; scales in +-[1/64, 1).
+    /// Buffers of the case's sizes. src, scales and zps are filled:
+    /// - src has any integer or f8, or f32, bf16 and f16 in +-8;
+    /// - zps lie within a byte's range, or are like src, or zero if the op
+    ///   demands it;
+    /// - scales lie in +-[1/64, 1).
     buffers_t place(const bench_case_t &c);
 
 private:

@@ -14,7 +14,7 @@ namespace bench {
 /// output. It is told to end by the end of its input.
 class child_process_t {
 public:
-    /// Where the program cannot be started, nothing is ever read.
+    /// Nothing is ever read if the program cannot be started.
     explicit child_process_t(const std::vector<std::string> &command);
     ~child_process_t();
     child_process_t(const child_process_t &) = delete;

@@ -12,9 +12,9 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// The values of a graph. Of those that are `cold` (packed weights with their
-/// scales, a cache of keys and values) there are so many copies that the next
-/// one is in no cache of the CPU, as in a model, whose other layers run in
+/// The values of a graph. Values that are `cold` (packed weights with their
+/// scales, a cache of keys and values) have so many copies that the next one is
+/// in no cache of the CPU. A model has the same effect: its other layers run in
 /// between.
 class cold_memory_t {
 public:
@@ -22,7 +22,7 @@ public:
     cold_memory_t(graph_file_t file, std::vector<size_t> cold, int copies,
             bool has_large_pages = false);
 
-    /// Where a value is; of one that ops make, where they write it.
+    /// Returns the place of a value, or the place where ops write it.
     void *of(size_t value, int copy);
     /// All that is cold, in one piece.
     readable_bytes_t cold(int copy) const;

@@ -8,7 +8,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What is known of any graph that was measured against reading what is cold
+/// The figures of any graph that was measured against reading its cold values
 /// and against the peak of the machine's multiply-adds.
 struct cold_row_t {
     int copies = 1; // of what is cold, which are taken in turn

@@ -9,7 +9,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What the user got wrong, in one sentence; main prints it and exits with 2.
+/// The user's mistake in one sentence; main prints it and exits with 2.
 struct usage_error_t : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -20,7 +20,7 @@ void add_kernels_command(CLI::App &app, int &exit_status);
 void add_peers_command(CLI::App &app, int &exit_status);
 void add_replay_command(CLI::App &app, int &exit_status);
 void add_serve_command(CLI::App &app, int &exit_status);
-void add_compare_command(CLI::App &app, int &exit_status);
+void add_compare_command(CLI::App &app);
 void add_tune_command(CLI::App &app, int &exit_status);
 
 } // namespace bench

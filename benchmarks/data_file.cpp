@@ -1,5 +1,6 @@
 #include "data_file.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include <unistd.h>
@@ -15,6 +16,13 @@ std::string data_file(const std::string &name) {
     const std::string built = folder + name;
     if (access(built.c_str(), R_OK) == 0) return built;
     return folder + "../share/dnnl_dequant/" + name;
+}
+
+std::string python() {
+    const char *named = std::getenv("DNNL_DEQUANT_PEERS_PYTHON");
+    if (named != nullptr && *named != '\0') return named;
+    constexpr const char *ours = "build/onnx-venv/bin/python";
+    return access(ours, X_OK) == 0 ? ours : "python3";
 }
 
 std::ifstream readable_file(const std::string &path) {

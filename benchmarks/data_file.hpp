@@ -7,9 +7,13 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// A file that comes with the program: beside it where it was built, in its
+/// A file that comes with the program: next to it where it was built, in its
 /// data folder where it was installed.
 std::string data_file(const std::string &name);
+
+/// The Python of scripts that come with the program:
+/// $DNNL_DEQUANT_PEERS_PYTHON, that of ./dev, or the machine's.
+std::string python();
 
 /// Not open where there is nothing to read: no file, or a folder, which the
 /// standard library opens and then fails to read.

@@ -14,7 +14,7 @@ namespace bench {
 
 using json_t = nlohmann::ordered_json;
 
-/// Where a run's figures go beside the terminal.
+/// Files that a run's figures go to, as well as to the terminal.
 struct output_options_t {
     std::string json, csv, html;
 };

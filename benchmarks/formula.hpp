@@ -19,7 +19,7 @@ class formula_t {
 public:
     formula_t(const bench_case_t &c, const buffers_t &b);
 
-    /// Of element `at` of dst, counted densely.
+    /// Returns the bits of element `at` of dst, counted densely.
     uint32_t expected_bits(dim_t at) const;
 
 private:

@@ -12,14 +12,14 @@ namespace dnnl_dequant {
 namespace bench {
 
 /// ggml's own conversion of its block formats to f32, split over as many
-/// threads as we have. Its library is looked for when this is made:
-/// $DNNL_DEQUANT_GGML, or libggml-base.so.0 and libggml-base.so where the
-/// loader finds them.
+/// threads as we have. The constructor looks for its library:
+/// $DNNL_DEQUANT_GGML, or libggml-base.so.0 and libggml-base.so if the loader
+/// finds them.
 ///
-/// Its blocks have their scales inside, in f16, and most have 32 weights: a
-/// case is given the format that has as many bits and as large groups, with or
-/// without an offset. The work is the same, the numbers are not; results are
-/// not compared.
+/// ggml's blocks have f16 scales inside, and most have 32 weights. A case gets
+/// the format that has as many bits and as large groups, with or without an
+/// offset. The work is the same, but the numbers are not, so results are not
+/// compared.
 class ggml_peer_t {
 public:
     ggml_peer_t();
@@ -34,7 +34,7 @@ public:
 
     /// Makes ready for a case. Empty, or why ggml has no such thing.
     std::string prepare(const bench_case_t &c);
-    /// Of the last case: "q4_1".
+    /// The format of the last case: "q4_1".
     const std::string &format() const { return format_; }
     /// Writes to dst, as large as the case's. Valid until the next prepare().
     contestant_t contestant(void *dst) const;

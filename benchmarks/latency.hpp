@@ -10,7 +10,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What a call costs beside the work itself.
+/// The cost of a call without the work itself.
 struct latency_t {
     std::string name; // "latency/compile_first", what --filter is matched with
     std::string what;

@@ -22,26 +22,27 @@ struct writable_bytes_t {
     size_t size = 0;
 };
 
-/// How dst is written. Streaming stores go around the caches: they win where
-/// dst is larger than these and lose (3 times and more) where it fits. The
+/// The way that dst is written. Streaming stores go around the caches. They win
+/// if dst is larger than these, and lose (3 times and more) if it fits. The
 /// limit is the better of these two plain loops.
 ///
-/// Prefetched is no plain loop any more: ordinary stores to lines that were
-/// asked for 4 KiB ahead (prefetchw), and src likewise. On a Cascade Lake core,
-/// which has few store misses in flight, it takes 0.65 of the plain loops' time
-/// out of cache (u8 -> f32, 16 M elements: 7.8 ms for 11.8 ms), with two cores
-/// too. It is the floor that the benchmark shows beside the limit.
+/// A prefetched loop is not plain: it prefetches the lines that it stores to
+/// (prefetchw), and src, 4 KiB ahead. The benchmark shows it next to the limit
+/// as the floor. A Cascade Lake core has few store misses in flight, and there
+/// it takes 0.65 of the plain loops' time out of cache, with two cores too.
 ///
-/// There, narrower ordinary stores are faster than wide ones as well (the same
-/// problem, one thread: 64 bytes 11.6 ms, 32 bytes 9.3 ms, 16 bytes 8.3 ms), so
-/// that a plain loop for SSE beats the limit, which takes the widest.
+/// Narrower ordinary stores are faster than wide ones on that core, so a plain
+/// loop for SSE beats the limit, which takes the widest.
+///   u8 to f32, 16 M elements, one thread of a Cascade Lake, ms:
+///   plain 11.8, prefetched 7.8
+///   stores of 64 bytes 11.6, of 32 bytes 9.3, of 16 bytes 8.3
 enum class stores_t { ordinary, streaming, prefetched };
 
-/// Reads all of `inputs`, the first of which is the largest and is read in
-/// step with the writing, and writes all of `dst`, with the widest vectors of
-/// this machine, split evenly over `threads` OpenMP threads.
+/// Reads all of `inputs` and writes all of `dst`, with the widest vectors of
+/// this machine, split evenly over `threads` OpenMP threads. The first input is
+/// the largest and is read in step with the writing.
 ///
-/// What is written has no meaning. Any alignment is taken.
+/// The written values have no meaning. Any alignment is taken.
 class byte_mover_t {
 public:
     byte_mover_t(const std::vector<readable_bytes_t> &inputs,
@@ -52,7 +53,8 @@ public:
     void read() const;
 
 private:
-    // By log2 of how many bytes of dst go with one byte of the first input.
+    // One loop for each log2 of the bytes of dst that go with a byte of the
+    // first input.
     using copy_t = uint64_t (*)(const char *from, char *to, size_t vectors);
     using read_t = uint64_t (*)(const char *from, size_t size);
     struct vector_code_t {

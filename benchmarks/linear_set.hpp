@@ -10,17 +10,20 @@ namespace bench {
 
 /// The rows of ONNX's ops, on three dimensions.
 ///
-/// All of them: op {DequantizeLinear, ExtendedDequantizeLinear} x the integers,
-/// bf16, f16 and f8 that it takes x dst {f32 bf16 f16} x granularity {tensor,
-/// axis 0, 1 and 2, and of DequantizeLinear blocks of 32 and 128 along the last
-/// dimension} x zps {none, of src's type} x shape {64x256x1024, 8x64x128} x
-/// threads; s2, u2 and f4_e2m1 have a row a shape.
+/// All rows are the cross product of
+/// - DequantizeLinear and ExtendedDequantizeLinear;
+/// - the integers, bf16, f16 and f8 that the op takes, and dst f32, bf16, f16;
+/// - one scale, axis 0, 1 or 2, and for DequantizeLinear blocks of 32 and 128
+///   along the last dimension;
+/// - zps: none, of src's type;
+/// - shape: 64x256x1024, 8x64x128;
+/// - threads. s2, u2 and f4_e2m1 have a row a shape.
 ///
 /// The quick set has two dozen that differ in type, granularity and size.
 std::vector<bench_case_t> linear_set(
         const std::vector<int> &threads, bool quick);
 
-/// What is compared with peers, DynamicDequantize among it: types,
+/// The rows that are compared with peers, DynamicDequantize among them: types,
 /// granularities and sizes that a peer may have.
 std::vector<bench_case_t> peers_set(const std::vector<int> &threads);
 

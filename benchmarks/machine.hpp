@@ -9,7 +9,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What the figures were taken on and with.
+/// The machine and the libraries that the figures were taken with.
 struct machine_t {
     std::string cpu;
     int cores = 0; // that this process may use
@@ -27,7 +27,7 @@ struct isa_name_t {
     dnnl::cpu_isa isa;
 };
 
-/// As ONEDNN_MAX_CPU_ISA spells them, in lower case.
+/// The names that ONEDNN_MAX_CPU_ISA has, in lower case.
 const std::vector<isa_name_t> &isa_names();
 
 } // namespace bench

@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
     add_peers_command(app, exit_status);
     add_replay_command(app, exit_status);
     add_serve_command(app, exit_status);
-    add_compare_command(app, exit_status);
+    add_compare_command(app);
     add_tune_command(app, exit_status);
     try {
         app.parse(argc, argv);

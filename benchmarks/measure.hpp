@@ -71,8 +71,8 @@ struct measure_options_t {
     peer_t *peer = nullptr; // others that take part
     ggml_peer_t *ggml = nullptr;
     xnnpack_peer_t *xnnpack = nullptr; // in products
-    /// Where stock takes longer than this it is run on the first rows alone
-    /// and its time is multiplied.
+    /// If stock takes longer than this, it is run on the first rows alone and
+    /// its time is multiplied.
     double longest_stock = 1e9;
 };
 

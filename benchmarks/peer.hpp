@@ -11,7 +11,7 @@ namespace dnnl_dequant {
 namespace bench {
 
 /// Another library in a process of its own, a Python program. They talk line by
-/// line, JSON but for `run N`:
+/// line, in JSON, except for `run N`:
 ///
 ///   peer:  {"peer": "ONNX Runtime", "version": "1.2.3"}
 ///          or {"absent": "why"}, after which it ends
@@ -20,7 +20,7 @@ namespace bench {
 ///   we:    run 5                           any number of times
 ///   peer:  {"seconds": [...], "cpu_seconds": [...]}    five of each
 ///
-/// Where its process dies, the next row starts another.
+/// If its process dies, the next row starts another.
 class peer_t {
 public:
     peer_t(const std::string &python, const std::string &script);
@@ -32,7 +32,8 @@ public:
 
     /// Makes the peer ready for a row. Empty, or why it will not run.
     std::string prepare(const std::string &row);
-    /// Of so many runs after an untimed one; 0 where the peer is dead.
+    /// Returns the time of so many runs after an untimed one; 0 if the peer is
+    /// dead.
     double seconds_a_run(int runs, bool cpu_time);
     /// How the process ended in the midst of the last row; empty where not.
     const std::string &death() const { return death_; }

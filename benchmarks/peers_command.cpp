@@ -29,13 +29,6 @@ struct peers_options_t : run_options_t {
     bool all = false, quick = false;
 };
 
-std::string default_python() {
-    const char *named = std::getenv("DNNL_DEQUANT_PEERS_PYTHON");
-    if (named != nullptr && *named != '\0') return named;
-    constexpr const char *ours = "build/onnx-venv/bin/python";
-    return access(ours, X_OK) == 0 ? ours : "python3";
-}
-
 void print_peer(const char *label, const std::string &name,
         const std::string &absence) {
     std::printf("%s %s\n", label,
@@ -124,7 +117,7 @@ int run_peers(const peers_options_t &options) {
         check_memory(c.name(), bytes_needed(c, machine.l3_bytes));
     kernels_printer_t::print_machine(machine);
     print_legend();
-    peer_t peer(options.python.empty() ? default_python() : options.python,
+    peer_t peer(options.python.empty() ? python() : options.python,
             options.script.empty() ? data_file(script_name) : options.script);
     ggml_peer_t ggml;
     xnnpack_peer_t xnnpack;

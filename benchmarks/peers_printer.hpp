@@ -7,7 +7,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// Ops beside the peers' as a table on the terminal, printed as they come.
+/// Ops next to the peers' as a table on the terminal, printed as they come.
 class peers_printer_t {
 public:
     /// Prints the titles.

@@ -15,7 +15,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What commands that time anything have in common.
+/// Options of all commands that time anything.
 struct timing_options_t : output_options_t {
     std::vector<int> threads;
     std::string isa;
@@ -25,7 +25,7 @@ struct timing_options_t : output_options_t {
 
 void add_timing_options(CLI::App &command, timing_options_t &options);
 
-/// What commands that measure cases have in common.
+/// Options of all commands that measure cases.
 struct run_options_t : timing_options_t {
     std::string filter;
     bool misalign = false, list = false;

@@ -26,7 +26,8 @@ const char *onnx_name(type_t type);
 dim_t bits_of(type_t type);
 bool is_floating(type_t type);
 bool is_signed(type_t type);
-/// Of a floating type: no infinities and no -0, whose code is the only NaN.
+/// True for a floating type without infinities and -0, whose code is the only
+/// NaN.
 bool is_fnuz(type_t type);
 /// Bits of the fraction and bias of the exponent of a floating type.
 int fraction_bits(type_t type);

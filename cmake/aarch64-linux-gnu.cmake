@@ -1,10 +1,10 @@
-# Debian's cross compiler, the libraries that cmake/setup/aarch64.sh unpacked,
+# Debian's cross compiler, the libraries that cmake/setup/unpacked.sh unpacked,
 # and QEMU's user mode for what is built.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
-set(root ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root)
+set(root ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root/files)
 cmake_path(NORMAL_PATH root)
 set(CMAKE_SYSROOT ${root})
 set(libraries ${root}/usr/lib/aarch64-linux-gnu)

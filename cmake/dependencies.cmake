@@ -11,7 +11,7 @@ dnnl_dequant_require(dnnl_FOUND "oneDNN 3.7 or later, with CMake files" libdnnl-
 find_package(OpenMP COMPONENTS CXX)
 dnnl_dequant_require(OpenMP_CXX_FOUND "OpenMP for the C++ compiler"
     "g++, or libomp-dev for clang")
-# Code is generated for x86-64 only; elsewhere the portable kernels serve.
+# Code is generated for x86-64 only; elsewhere the reference kernels serve.
 add_library(dnnl_dequant_xbyak INTERFACE)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)

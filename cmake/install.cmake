@@ -1,11 +1,15 @@
-# The installed tree: library, headers, CMake package, pkg-config file.
+# The installed tree: library, headers, pages, CMake package, pkg-config file.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS dnnl_dequant EXPORT dnnl_dequant-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/dnnl_dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Links among the pages hold in the installed tree too.
+install(FILES LICENSE README.md CHANGELOG.md SECURITY.md RELIABILITY.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.cpp")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dnnl_dequant)
 install(EXPORT dnnl_dequant-targets NAMESPACE dnnl_dequant::

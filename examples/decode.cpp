@@ -1,9 +1,9 @@
 // A decode loop on stock oneDNN and with the plugin: one layer of a small
-// language model whose weights are s4, in groups of 32 rows, and whose cache of
-// keys and values is s8, one scale a head and token, and grows by a token each
+// language model. Its weights are s4 in groups of 32 rows. Its cache of keys
+// and values is s8, with one scale a head and token, and grows by a token each
 // step:
 //
-//   q, k, v = x * Wq, x * Wk, x * Wv;  k and v are quantized into the cache
+//   q, k, v = x * Wq, x * Wk, x * Wv;    k and v are quantized into the cache
 //   x = x + softmax(q * keys / sqrt(head)) * values * Wo
 //   x = x + relu(x * Wup) * Wdown
 //
@@ -100,7 +100,7 @@ public:
         stream.wait();
     }
 
-    // What runs: the plugin's kernels by name.
+    // Returns the names of the plugin's kernels that run.
     std::string kernels() const {
         std::string names;
         for (const part_t &part : parts_) {

@@ -1,6 +1,6 @@
 // Data types and ops that oneDNN's graph API does not have, through its own
-// classes: a u16 activation with a scale a channel, and a bf16 tensor with a
-// zero point.
+// classes. One is a u16 activation with a scale a channel, one a bf16 tensor
+// with a zero point.
 #include <cstdio>
 #include <string>
 #include <vector>

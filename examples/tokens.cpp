@@ -1,8 +1,8 @@
-// Activations of a language model, quantized at run time by
-// DynamicQuantizeLinear, with one scale for all of them or one a token, then
-// dequantized by oneDNN's DynamicDequantize and held against what they were.
-// Prints the signal's power over the error's, in dB, and the greatest error in
-// steps of the quantization: rounding costs half a step.
+// Quantizes activations of a language model at run time by
+// DynamicQuantizeLinear, with one scale for all of them or one a token.
+// oneDNN's DynamicDequantize dequantizes them, and the result is compared with
+// the activations. Prints the signal's power over the error's, in dB, and the
+// greatest error in steps of the quantization: rounding costs half a step.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What bounds a value:
+// Bounds of a value:
 //
 //   value -> ReLU | Clamp -> dst
 

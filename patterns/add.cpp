@@ -3,8 +3,8 @@
 //   value, tensor -> Add -> dst             the tensor broadcasts to the value
 //   value, value  -> Add -> dst             both dequantized, of one shape
 //
-// Of two products, or of two sums of two, the first goes on; the second is a
-// tensor to it.
+// If both are products, or sums of two values, the first goes on; the second is
+// a tensor to it.
 
 #include "graph/logical_tensor.hpp"
 #include "patterns/patterns.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 // There is no room in another's chain for it.
 bool stands_alone(const composition_t &value) {
-    return value.chain.holds() || value.product;
+    return value.chain.has_pushed() || value.product;
 }
 
 // Appends the second value's parts to the first one's.

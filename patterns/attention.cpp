@@ -6,7 +6,7 @@
 //   weights, [... ->] values -> MatMul -> dst
 //
 // Select's condition is a boolean tensor, or a causal mask (causal_mask.cpp).
-// What follows goes on with the result as the value.
+// The ops behind go on with the result as the value.
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ public:
         if (result.ok()) result = compose_parts();
         if (result.ok()) result = compose_result();
         if (!result.ok()) return result;
-        note_ops(composition);
+        init_ops(composition);
         product_->attention = attention_;
         result = begin_product(scope_, root_, product_, composition);
         return result.ok() ? check_uses(composition) : result;
@@ -64,10 +64,10 @@ private:
     // --- the ops, from the last one
 
     bool find_softmax() {
-        const op_record_t *op = scope_.giver(root_.inputs[0].id);
+        const op_record_t *op = scope_.any_producer(root_.inputs[0].id);
         if (op != nullptr && op->kind == dnnl_graph_op_type_cast) {
             cast_ = op;
-            op = scope_.giver(op->inputs[0].id);
+            op = scope_.any_producer(op->inputs[0].id);
         }
         if (op == nullptr || op->kind != dnnl_graph_op_softmax) return false;
         softmax_ = op;
@@ -76,7 +76,7 @@ private:
 
     // The way from a MatMul to `tensor`.
     bool find_scores(size_t tensor, int depth) {
-        const op_record_t *op = scope_.giver(tensor);
+        const op_record_t *op = scope_.any_producer(tensor);
         if (op == nullptr || depth > max_score_ops) return false;
         if (op->kind == dnnl_graph_op_matmul) {
             scores_ = op;
@@ -124,7 +124,8 @@ private:
                 attention_->keys.chain.shape(), attention_->scores);
     }
 
-    // By a dequantize, or by ops that change the layout only; else a tensor.
+    // Composes a factor that a dequantize gives, or ops that change the layout
+    // only. Any other factor is a tensor.
     void compose_factor(
             const op_record_t &op, size_t index, composition_t &factor) const {
         compose_input(scope_, op, index, factor);
@@ -200,9 +201,9 @@ private:
         return result;
     }
 
-    // A tensor beside the scores, in the dimensions that a StaticReshape gives
-    // it where there is one, which is one of our ops then.
-    logical_tensor_t beside(const op_record_t &op, size_t index) {
+    // A tensor that meets the scores, in the dimensions that a StaticReshape
+    // gives it where there is one, which is one of our ops then.
+    logical_tensor_t aligned(const op_record_t &op, size_t index) {
         const logical_tensor_t &named = op.inputs[index];
         const op_record_t *reshape = scope_.producer(named.id);
         if (reshape == nullptr || reshape->kind != dnnl_graph_op_static_reshape)
@@ -222,7 +223,7 @@ private:
 
     result_t compose_tensor(
             step_kind_t kind, const op_record_t &op, size_t index) {
-        const logical_tensor_t tensor = beside(op, index);
+        const logical_tensor_t tensor = aligned(op, index);
         if (tensor.id == op.inputs[index].id)
             return apply_tensor(kind, scope_, op, index, part());
         chain_t::view_t view;
@@ -268,7 +269,7 @@ private:
                                 "; expected one element of f32, bf16 or f16"));
         mask.fill = fill.id;
         mask.fill_type = type_of(fill);
-        const op_record_t *compares = scope_.giver(op.inputs[0].id);
+        const op_record_t *compares = scope_.any_producer(op.inputs[0].id);
         result_t result
                 = compares != nullptr
                                   && compares->kind
@@ -292,7 +293,7 @@ private:
     }
 
     result_t compose_condition(const op_record_t &op, score_mask_t &mask) {
-        const logical_tensor_t condition = beside(op, 0);
+        const logical_tensor_t condition = aligned(op, 0);
         if (condition.data_type != dnnl_boolean)
             return refuse(op, "its condition is not boolean");
         chain_t::view_t view;
@@ -306,7 +307,7 @@ private:
         return {};
     }
 
-    // What the ops compare: the scores, or what became of them.
+    // True for the scores, or a value that was made of them.
     bool is_score(size_t tensor) const {
         return tensor == scores_->outputs[0].id
                || std::any_of(links_.begin(), links_.end(),
@@ -318,7 +319,7 @@ private:
     // --- all of them
 
     // Producers before consumers, each once: masks may share theirs.
-    void note_ops(composition_t &composition) const {
+    void init_ops(composition_t &composition) const {
         composition_t all;
         append_ops(all, attention_->query);
         append_ops(all, attention_->keys);

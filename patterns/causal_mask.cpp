@@ -1,4 +1,5 @@
-// Which tokens come no later than their row, as oneDNN's graphs spell it:
+// A causal mask selects the tokens that come no later than their row. oneDNN's
+// graphs spell it
 //
 //   GenIndex(scores, along rows) [-> Add | Subtract of a scalar]* -> row
 //   GreaterEqual(row, GenIndex(scores, along tokens)) -> condition
@@ -28,7 +29,7 @@ result_t match_causal_mask(const scope_t &scope, const op_record_t &compares,
     mask.kind = score_mask_t::kind_t::causal;
     std::vector<const op_record_t *> found {&compares};
     const auto rank = static_cast<dim_t>(scores_rank);
-    const op_record_t *rows = scope.giver(compares.inputs[0].id);
+    const op_record_t *rows = scope.any_producer(compares.inputs[0].id);
     while (rows != nullptr && rows->kind != dnnl_graph_op_gen_index) {
         const bool subtracts = rows->kind == dnnl_graph_op_subtract;
         if (!subtracts && rows->kind != dnnl_graph_op_add) break;
@@ -40,9 +41,9 @@ result_t match_causal_mask(const scope_t &scope, const op_record_t &compares,
                     "element");
         mask.offsets.push_back({offset.id, subtracts});
         found.push_back(rows);
-        rows = scope.giver(rows->inputs[0].id);
+        rows = scope.any_producer(rows->inputs[0].id);
     }
-    const op_record_t *tokens = scope.giver(compares.inputs[1].id);
+    const op_record_t *tokens = scope.any_producer(compares.inputs[1].id);
     if (!is_index(rows, rank - 2, rank, is_score)
             || !is_index(tokens, rank - 1, rank, is_score))
         return refuse(compares,

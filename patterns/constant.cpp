@@ -57,7 +57,7 @@ result_t apply_constant(step_kind_t kind, const op_record_t &op,
 result_t apply_constant(step_kind_t kind, const op_record_t &op,
         const std::vector<int64_t> &values, composition_t &composition) {
     const std::vector<int32_t> narrow(values.begin(), values.end());
-    // Of 32 bits where they fit: more kernels take those.
+    // More kernels take 32 bits, so values that fit become s32.
     if (std::equal(values.begin(), values.end(), narrow.begin()))
         return apply(kind, data_type_t::s32, op, narrow, composition);
     return apply(kind, data_type_t::s64, op, values, composition);

@@ -2,7 +2,7 @@
 //
 //   [... ->] src, [... ->] weights[, bias] -> MatMul -> dst
 //
-// What follows goes on with the product as the value.
+// The ops behind go on with the product as the value.
 
 #include "patterns/product.hpp"
 
@@ -60,7 +60,7 @@ result_t finish_factor(
     if (has_flag(op, index == 0 ? dnnl_graph_op_attr_transpose_a
                                 : dnnl_graph_op_attr_transpose_b))
         transpose(chain);
-    // What is multiplied is f32, of what the graph has rounded.
+    // The factors are f32, of values that the graph may have rounded.
     chain.set_type(data_type_t::f32);
     problem_t problem;
     const result_t result = chain.finish(dense_strides(chain.shape()), problem);

@@ -24,13 +24,13 @@ const op_record_t *own_sigmoid(
 result_t compose_swish(const scope_t &scope, const op_record_t &op,
         const op_record_t &sigmoid, composition_t &composition) {
     chain_t &chain = composition.chain;
-    if (chain.holds()) return refuse(op, "its value is a sum of two");
-    chain.keep();
+    if (chain.has_pushed()) return refuse(op, "its value is a sum of two");
+    chain.dup();
     chain.apply(function_t::sigmoid);
     chain.set_type(type_of(sigmoid.outputs[0]));
     const result_t result = finish_op(scope, sigmoid, composition);
     if (!result.ok()) return result;
-    chain.multiply_kept();
+    chain.pop_multiply();
     chain.set_type(type_of(op.outputs[0]));
     return finish_op(scope, op, composition);
 }

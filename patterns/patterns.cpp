@@ -33,8 +33,8 @@ pattern_t find_pattern(int kind) {
     }
 }
 
-// What is claimed has to compile: whether the chain makes a problem does not
-// depend on dst's strides.
+// A selected partition has to compile. dst's strides do not decide whether the
+// chain makes a problem.
 result_t check_problem(const op_record_t &root, const chain_t &chain) {
     if (!chain.has_shape()) return {};
     problem_t problem;
@@ -118,7 +118,8 @@ result_t match_at(
                              || root.kind == dnnl_graph_op_dynamic_dequantize
                              || is_linear(root)
                              || (quantizes && composition.dequantizes);
-    // By itself: what its shapes do not allow is told when it is compiled.
+    // A single op is selected whatever its shapes; compile tells if they are
+    // wrong.
     const result_t verified = verify(root);
     if (!verified.ok()) {
         match.dequantizes = dequantizes || composition.dequantizes;

@@ -47,9 +47,9 @@ result_t apply_constant(step_kind_t kind, const op_record_t &op,
 /// of an integer type, NaN becoming the least of it, then rounded.
 void bound_and_quantize(data_type_t type, chain_t &chain);
 
-/// What becomes of the subgraph that ends in `root`: a chain of ops, or one
-/// dequantize by itself. Otherwise the reason; match.dequantizes is set where
-/// a dequantize is lost by it, or another op that only we can do.
+/// Matches the subgraph that ends in `root`: a chain of ops, or one dequantize
+/// by itself. Otherwise it returns the reason. It sets match.dequantizes if a
+/// refusal loses a dequantize, or another op that only we can do.
 result_t match_at(
         const scope_t &scope, const op_record_t &root, match_t &match);
 

@@ -10,9 +10,9 @@ namespace dnnl_dequant {
 /// An attribute of `op` that is a flag; false where it is absent.
 bool has_flag(const op_record_t &op, int name);
 
-/// The end of composing a factor of a MatMul, which is its input `index`:
-/// transposes it where the op says so and makes it f32, of what the graph has
-/// rounded. Refuses what cannot be multiplied.
+/// Finishes a factor of a MatMul, its input `index`. Transposes it if the op
+/// says so and makes it f32, of the value that the graph has rounded. Refuses a
+/// factor that cannot be multiplied.
 result_t finish_factor(
         const op_record_t &op, size_t index, composition_t &factor);
 

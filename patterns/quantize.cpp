@@ -23,8 +23,8 @@ bool is_of(const logical_tensor_t &tensor,
            != types.end();
 }
 
-// oneDNN 3.7 to 3.13 on CPU: f32 to 8 bits, per tensor or, without zero points,
-// per channel. By themselves those stay oneDNN's.
+// oneDNN 3.7 to 3.13 quantizes on CPU f32 to 8 bits, per tensor or, without
+// zero points, per channel. Such ops stay oneDNN's if they are alone.
 bool is_onednns(const op_record_t &op) {
     using t = data_type_t;
     if (op.kind != dnnl_graph_op_dynamic_quantize) return false;
@@ -45,7 +45,8 @@ bool saturates(const op_record_t &op) {
     return saturate == nullptr || saturate->front() != 0;
 }
 
-// As oneDNN does it, where it would: the bits do not depend on what is fused.
+// Computes as oneDNN does, if oneDNN would compute it alone: the bits do not
+// depend on fusion.
 result_t compose_as_onednn(
         const op_record_t &known, composition_t &composition) {
     result_t result = apply_parameter(

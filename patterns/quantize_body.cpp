@@ -80,14 +80,14 @@ public:
 private:
     // The op that gives `tensor`, if it is of that kind, as one of the body's.
     const op_record_t *take(const logical_tensor_t &tensor, int kind) {
-        const op_record_t *op = scope_.giver(tensor.id);
+        const op_record_t *op = scope_.any_producer(tensor.id);
         if (op == nullptr || op->kind != kind || !broadcasts(*op))
             return nullptr;
         body_.ops.push_back(op);
         return op;
     }
     bool gives(const logical_tensor_t &tensor, int kind) const {
-        const op_record_t *op = scope_.giver(tensor.id);
+        const op_record_t *op = scope_.any_producer(tensor.id);
         return op != nullptr && op->kind == kind;
     }
 
@@ -128,7 +128,8 @@ private:
         const op_record_t *sum = take(bound.inputs[0], dnnl_graph_op_add);
         if (sum == nullptr) return false;
         for (const size_t quotient : {0u, 1u}) {
-            const op_record_t *round = scope_.giver(sum->inputs[quotient].id);
+            const op_record_t *round
+                    = scope_.any_producer(sum->inputs[quotient].id);
             if (round == nullptr || round->kind != dnnl_graph_op_round
                     || !gives(round->inputs[0], dnnl_graph_op_divide))
                 continue;
@@ -190,7 +191,7 @@ private:
     // A value that 0 bounds: by an attribute, or by a tensor on either side.
     bool find_bound(const logical_tensor_t &bounded, int kind,
             logical_tensor_t &value, std::optional<logical_tensor_t> &bound) {
-        const op_record_t *op = scope_.giver(bounded.id);
+        const op_record_t *op = scope_.any_producer(bounded.id);
         if (op == nullptr || !broadcasts(*op)) return false;
         const bool is_max = kind == dnnl_graph_op_maximum;
         if (op->kind == kind) {
@@ -263,7 +264,7 @@ private:
         return count;
     }
 
-    // Of no more dimensions than x: y is of x's shape.
+    // A scalar has no more dimensions than x, since y is of x's shape.
     bool is_scalar(const logical_tensor_t &tensor) const {
         return has_shape(tensor) && element_count(tensor) == 1
                && tensor.ndims <= body_.x.ndims

@@ -9,7 +9,7 @@ namespace dnnl_dequant {
 
 /// The function body of ONNX's DynamicQuantizeLinear, found in a graph.
 struct quantize_body_t {
-    /// What quantizes x by scale and zero point:
+    /// The ops that quantize x by scale and zero point:
     enum class tail_t {
         linear,  // QuantizeLinear
         dynamic, // DynamicQuantize, as oneDNN computes it
@@ -30,9 +30,9 @@ struct quantize_body_t {
     bool keeps_dims = false; // the reductions
 };
 
-/// Finds the body that ends in `root`. Of another graph: unimplemented, with
-/// a sentence where it is all but that. What is found reads nothing but x and
-/// scalars that no op gives.
+/// Finds the body that ends in `root`. A body reads nothing but x and scalars
+/// that no op gives. For another graph it returns unimplemented, with a
+/// sentence if the graph is almost a body.
 result_t match_quantize_body(
         const scope_t &scope, const op_record_t &root, quantize_body_t &body);
 

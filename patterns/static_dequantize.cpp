@@ -2,7 +2,7 @@
 //
 //   [layout ops ->] src -> Dequantize -> dst
 //
-// By itself it stays oneDNN's; it is here for the ops around it.
+// The op alone stays oneDNN's. It is here for the ops around it.
 
 #include <algorithm>
 

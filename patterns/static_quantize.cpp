@@ -2,9 +2,9 @@
 //
 //   value -> Quantize -> dst
 //
-// By itself it stays oneDNN's; it is here for the ops around it, and so it
-// computes what oneDNN does: value * (1 / scale) + zero point in f32, bounded
-// to dst's range (NaN becomes the least of it) and only then rounded.
+// The op alone stays oneDNN's. It is here for the ops around it. It computes as
+// oneDNN does: value * (1 / scale) + zero point in f32, bounded to dst's range
+// (NaN becomes the least of it) and only then rounded.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// What Multiply and Add share.
+// Rules that Multiply and Add share.
 
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"

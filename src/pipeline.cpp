@@ -13,7 +13,7 @@
 #include "exec/log_text.hpp"
 #include "exec/parallel.hpp"
 #include "graph/op_schema.hpp"
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 #include "kernels/machine.hpp"
 #include "upstream/api.hpp"
 #include "upstream/mapping.hpp"
@@ -41,7 +41,7 @@ void log_backend() {
     if (!log_enabled(log_info) || is_logged.exchange(true)) return;
     log_done([] {
         return text("backend,1:dequant_backend,version:", DNNL_DEQUANT_VERSION,
-                ",claims:", claims_enabled() ? "on" : "off");
+                ",plugin:", plugin_enabled() ? "on" : "off");
     });
     log_done(
             [] { return "info,dequant_backend," + to_string(this_machine()); });
@@ -138,11 +138,11 @@ result_t run_kernel(
 
 } // namespace
 
-bool claims_enabled() {
+bool plugin_enabled() {
     return enabled_flag().load(std::memory_order_relaxed);
 }
 
-void enable_claims(bool enabled) {
+void enable_plugin(bool enabled) {
     enabled_flag().store(enabled, std::memory_order_relaxed);
 }
 
@@ -150,7 +150,7 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record) {
     const std::lock_guard<std::mutex> lock(graph_record.mutex);
     const bool extension = is_extension_kind(op_record.kind);
-    const bool ours = (claims_enabled() || extension) && !graph_record.finalized
+    const bool ours = (plugin_enabled() || extension) && !graph_record.finalized
                       && find_schema(op_record.kind) != nullptr;
     const result_t verified
             = ours ? verify(op_record)
@@ -168,9 +168,9 @@ dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         if (!verified.ok())
             return refuse(
                     "add_op", {status_t::invalid_graph_op, verified.reason});
-        if (const auto twin = make_twin(op_record))
+        if (const auto placeholder = make_placeholder(op_record))
             status = upstream::call(
-                    &api_t::dnnl_graph_add_op, graph, twin.get());
+                    &api_t::dnnl_graph_add_op, graph, placeholder.get());
     }
     // oneDNN ignores an op whose id is there already; so do we.
     if (status == dnnl_success && !find_op(graph_record, op_record.id))
@@ -193,21 +193,21 @@ dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
     if (status != dnnl_success) return status;
     for (size_t i = 0; i < count; ++i)
         owned[i].reset(handles[i]);
-    list = claim_partitions(graph_record, std::move(owned));
+    list = select_partitions(graph_record, std::move(owned));
     return dnnl_success;
 }
 
-std::shared_ptr<const partition_t> claim_op(
+std::shared_ptr<const partition_t> select_op(
         const op_record_t &op, dnnl_engine_kind_t engine_kind) {
-    if (!claims_enabled() || find_schema(op.kind) == nullptr) return nullptr;
-    // The twin, because oneDNN may refuse the op itself; all we need of
+    if (!plugin_enabled() || find_schema(op.kind) == nullptr) return nullptr;
+    // A placeholder, because oneDNN may refuse the op itself. All we need of
     // oneDNN's partition is its id.
-    const auto twin = make_twin(op);
+    const auto placeholder = make_placeholder(op);
     std::vector<upstream_partition_t> only(1);
     dnnl_graph_partition_t upstream = nullptr;
-    if (twin == nullptr
+    if (placeholder == nullptr
             || upstream::call(&api_t::dnnl_graph_partition_create_with_op,
-                       &upstream, const_dnnl_graph_op_t(twin.get()),
+                       &upstream, const_dnnl_graph_op_t(placeholder.get()),
                        engine_kind)
                        != dnnl_success)
         return nullptr;
@@ -215,8 +215,8 @@ std::shared_ptr<const partition_t> claim_op(
     graph_record_t graph;
     graph.engine_kind = engine_kind;
     graph.ops = {op};
-    graph.claiming = true;
-    return claim_partitions(graph, std::move(only)).front().ours;
+    graph.selects = true;
+    return select_partitions(graph, std::move(only)).front().ours;
 }
 
 dnnl_status_t compile(compiled_partition_t &compiled,

@@ -6,7 +6,7 @@
 
 #include "exec/compiled_partition.hpp"
 #include "graph/graph_record.hpp"
-#include "partition/claim.hpp"
+#include "partition/select.hpp"
 
 namespace dnnl_dequant {
 
@@ -14,26 +14,27 @@ namespace dnnl_dequant {
 // them and nothing else; each calls the rooms below. Nothing flows back.
 //
 //   add_op         an op becomes a record
-//   list_partitions patterns claim recorded ops
+//   list_partitions patterns select recorded ops
 //   compile        lowering makes the problem, the best kernel takes it
 //   execute        the kernel runs over the user's buffers
 
-/// Whether graphs are claimed: set_enabled(), first DNNL_DEQUANT_DISABLE.
-bool claims_enabled();
-void enable_claims(bool enabled);
+/// True if partitions are selected: the last set_enabled(), else
+/// DNNL_DEQUANT_DISABLE.
+bool plugin_enabled();
+void enable_plugin(bool enabled);
 
-/// Adds `op` to the graph that oneDNN holds and to its record. What only our
-/// schema accepts enters oneDNN's graph as a Wildcard twin.
+/// Adds `op` to the graph that oneDNN holds and to its record. An op that only
+/// our schema accepts enters oneDNN's graph as a Wildcard of the same id.
 dnnl_status_t add_op(dnnl_graph_graph_t graph, graph_record_t &graph_record,
         dnnl_graph_op_t op, const op_record_t &op_record);
 
-/// The partitions of a filtered graph: oneDNN's, and ours in the place of some
-/// of these.
+/// Lists the partitions of a filtered graph: oneDNN's, and ours in the place of
+/// some of these.
 dnnl_status_t list_partitions(dnnl_graph_graph_t graph,
         graph_record_t &graph_record, std::vector<listed_t> &list);
 
-/// A partition of ours for an op outside any graph, or null.
-std::shared_ptr<const partition_t> claim_op(
+/// Returns a partition of ours for an op outside any graph, or null.
+std::shared_ptr<const partition_t> select_op(
         const op_record_t &op, dnnl_engine_kind_t engine_kind);
 
 /// Fills `compiled` for the given shapes, from the cache where it can.
@@ -42,7 +43,7 @@ dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
 
 /// Runs a filled compiled partition that is not oneDNN's as a whole.
-/// @param stream What oneDNN's parts of a compound run on.
+/// @param stream The stream that oneDNN's parts of a compound run on.
 dnnl_status_t execute(const compiled_partition_t &compiled,
         dnnl_stream_t stream, const buffer_list_t &buffers);
 

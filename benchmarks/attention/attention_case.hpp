@@ -52,11 +52,11 @@ struct attention_case_t {
 };
 
 /// The graph as a user would build it: two dequantizes, MatMul, Multiply, a
-/// causal mask by GenIndex, GreaterEqual and Select, SoftMax, MatMul. Of rank 5
-/// where heads are shared.
+/// causal mask by GenIndex, GreaterEqual and Select, SoftMax, MatMul. Shared
+/// heads give it rank 5.
 graph_file_t graph_of(const attention_case_t &c);
 
-/// Which of its values are the cache.
+/// Returns the graph's values that are the cache.
 std::vector<size_t> cache_values();
 
 /// One query over 4096 tokens, 512 over 512.

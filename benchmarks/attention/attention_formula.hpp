@@ -8,10 +8,10 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// Compares some rows of dst with what f64 gives. They may differ by 2e-5 of
-/// the row's largest value; of 16 bits by two units in the last place more, and
-/// by what half a unit of the largest score changes: keys, values and weights
-/// are rounded or not.
+/// Compares some rows of dst with f64 arithmetic. They may differ by 2e-5 of
+/// the row's largest value. With 16 bits they may differ by two units in the
+/// last place more. Keys, values and weights may be rounded or not, which adds
+/// the change that half a unit of the largest score makes.
 check_t check_attention(const attention_case_t &c, cold_memory_t &memory);
 
 } // namespace bench

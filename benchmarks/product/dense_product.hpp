@@ -17,9 +17,9 @@ namespace bench {
 /// below the normal ones.
 dnnl::memory made_of_numbers(const dnnl::memory::desc &desc);
 
-/// oneDNN's matmul primitive of weights that are floats of src's type already,
-/// in the order that it asks for: what a product costs who has dequantized
-/// beforehand, and room for it.
+/// oneDNN's matmul primitive for weights that are floats of src's type already,
+/// in the order that it asks for. This is the cost of a product for a program
+/// that dequantized beforehand and has room for the floats.
 class dense_product_t {
 public:
     /// Copies of the weights take turns, so many that no cache holds them.

@@ -48,7 +48,8 @@ struct product_case_t {
     size_t weights_bytes() const;
     size_t scales_bytes() const;
     size_t zps_bytes() const;
-    /// What one row has to read at least: weights, scales and zero points.
+    /// Bytes that one row has to read at least: weights, scales and zero
+    /// points.
     size_t packed_bytes() const;
     /// Multiplications and additions.
     double operations() const;
@@ -58,11 +59,11 @@ struct product_case_t {
     /// "MatMul/f32/u4/group_128/zps_u4/by_row/32x4096x4096/t1"
     std::string name() const;
     const char *layout_name() const;
-    /// What we hold ourselves to: of one row the ratio to reading the packed
-    /// weights, of many the part of the peak.
+    /// Our targets: for one row the ratio to reading the packed weights, for
+    /// many the part of the peak.
     std::optional<double> target() const;
     std::optional<double> peak_target() const;
-    /// Of a few rows: over the time of oneDNN's product of floats.
+    /// The target for a few rows, over the time of oneDNN's product of floats.
     std::optional<double> dense_target() const;
 };
 
@@ -70,10 +71,12 @@ struct product_case_t {
 /// rows where these are integers, and a MatMul.
 graph_file_t graph_of(const product_case_t &c);
 
-/// Both orders of the weights. In groups of 128 along the depth 4096 x 4096 and
-/// 4096 x 11008, by 1, 8, 32 and 512 rows; in other granularities 4096 x 4096,
-/// by 1, 8, 16, 32 and 512. The quick set has the smaller weights as peers
-/// store them, and a few others.
+/// The rows of products, in both orders of the weights:
+/// - groups of 128 along the depth: 4096 x 4096 and 4096 x 11008 by 1, 8, 32
+///   and 512 rows;
+/// - other granularities: 4096 x 4096 by 1, 8, 16, 32 and 512 rows.
+///
+/// The quick set has the smaller weights as peers store them, and a few others.
 std::vector<product_case_t> products_set(
         const std::vector<int> &threads, bool quick);
 

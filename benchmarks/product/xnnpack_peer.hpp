@@ -50,7 +50,7 @@ private:
     bool find_all();
     void clear();
 
-    // As xnnpack.h declares them; 0 is success.
+    // xnnpack.h declares them like this; 0 is success.
     int (*initialize_)(const void *allocator) = nullptr;
     int (*create_)(size_t, size_t, size_t, size_t, size_t, uint8_t,
             const uint16_t *, const void *, const float *, float, float,

@@ -11,7 +11,7 @@ namespace dnnl_dequant {
 namespace bench {
 
 /// A graph built twice, once for stock and once with the plugin, and run group
-/// by group: both get the same inputs, so that what differs in one group does
+/// by group. Both get the same inputs, so that a difference in one group does
 /// not spread.
 class graph_replay_t {
 public:

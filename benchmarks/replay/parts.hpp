@@ -40,8 +40,8 @@ std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner);
 /// fusing is held against.
 std::vector<part_t> single_ops_of(const graph_file_t &file);
 
-/// Compiles for these shapes and adds to them what oneDNN infers of the
-/// outputs'. Where it cannot, the part has a refusal.
+/// Compiles for these shapes and adds the shapes that oneDNN infers for the
+/// outputs. A part that cannot be compiled has a refusal.
 void compile(part_t &part, std::map<size_t, graph_value_t> &values);
 
 /// Parts of both owners that together cover the same ops, as few as can be

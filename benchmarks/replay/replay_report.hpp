@@ -17,7 +17,7 @@ public:
     static void print_legend();
     void print_graph(const graph_file_t &file) const;
     void print_row(const replay_row_t &row) const;
-    /// Of one graph: what all its rows took.
+    /// Prints the sum of all rows of one graph.
     void print_sum(const std::vector<replay_row_t> &rows) const;
 
 private:

@@ -24,10 +24,10 @@ public:
     /// Bytes of a value, gaps included.
     size_t size_of(size_t value) const;
 
-    /// What both owners read: the published result or, where nobody made the
-    /// value, a filling.
+    /// Returns the memory that both owners read: the published result or, if
+    /// nobody made the value, a filling.
     void *shared(size_t value);
-    /// Where the owner writes the value.
+    /// Returns the memory that the owner writes the value to.
     void *made(size_t value, owner_t owner);
     /// From now on others read what this owner made.
     void publish(size_t value, owner_t owner);

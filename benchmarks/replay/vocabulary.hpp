@@ -22,7 +22,7 @@ int version_of(op_kind_t kind);
 /// An attribute by its name in graph dumps.
 std::optional<op_attr_t> attribute_named(const std::string &name);
 
-/// What oneDNN itself notes in the dumps of its partitions; not the user's.
+/// True for attributes that oneDNN itself notes in the dumps of its partitions.
 bool is_note(const std::string &attribute);
 
 /// A data type by its name in graph dumps.

@@ -8,7 +8,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What is served where the user names no graphs: dequantizes of a layer's
+/// The graphs that are served if the user names none: dequantizes of a layer's
 /// size or less that stock oneDNN runs too, fast and slow ones.
 std::vector<graph_file_t> standard_mix();
 

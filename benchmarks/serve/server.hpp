@@ -13,7 +13,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// What one owner's calls took, over all threads. One call serves one graph:
+/// The times of one owner's calls, over all threads. One call serves one graph:
 /// all its partitions.
 struct served_calls_t {
     latencies_t execute, hit, miss; // compiles out of the cache, and new ones

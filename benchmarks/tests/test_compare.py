@@ -94,6 +94,36 @@ class Compare(unittest.TestCase):
         done = self.compare(*self.pair({"a": 1, "b": 1}, {"a": 1}))
         self.assertIn("1 rows of the old run", done.stdout)
 
+    def test_few_samples_are_counted_exactly(self):
+        """Five of ten can be chosen in 252 ways; two are that far apart."""
+        def written(first, name):
+            samples = [first + i for i in range(5)]
+            return self.written({
+                "command": "kernels", "machine": {}, "rows": [
+                    {"name": "a", "ratio": {"samples": samples}}]}, name)
+        old, new = written(1, "old.json"), written(6, "new.json")
+        out = os.path.join(self.folder, "out.json")
+        self.assertEqual(self.compare(old, new, "--json", out).returncode, 1)
+        with open(out, encoding="utf-8") as file:
+            self.assertAlmostEqual(json.load(file)["rows"][0]["p"], 2 / 252)
+
+    def test_many_rows_take_more_to_be_a_change(self):
+        """Holm: what is 2 / 252 alone is 16 of them among eight rows."""
+        def written(first, name):
+            return self.written({
+                "command": "kernels", "machine": {}, "rows": [
+                    {"name": str(row), "ratio": {"samples": [
+                        (first if row == 0 else 1) + i for i in range(5)]}}
+                    for row in range(8)]}, name)
+        out = os.path.join(self.folder, "out.json")
+        done = self.compare(written(1, "old.json"), written(6, "new.json"),
+                            "--json", out)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        with open(out, encoding="utf-8") as file:
+            rows = {row["name"]: row["p"] for row in json.load(file)["rows"]}
+        self.assertAlmostEqual(rows["0"], 16 / 252)
+        self.assertEqual(rows["1"], 1)
+
     def refused(self, *arguments):
         done = self.compare(*arguments)
         self.assertEqual(done.returncode, 2, done.stdout)
@@ -111,6 +141,17 @@ class Compare(unittest.TestCase):
         self.assertIn("--json", self.refused(good, self.written("[]", "x")))
         self.assertIn("peers", self.refused(good, other))
         self.assertIn("common", self.refused(good, nothing))
+
+
+class WithoutPython(unittest.TestCase):
+
+    def test_it_says_so(self):
+        done = subprocess.run(
+            [TOOL, "compare", "a", "b"], stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "DNNL_DEQUANT_PEERS_PYTHON": "/nonexistent"})
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "dnnl-dequant-bench: /nonexistent does not run: No such file or "
+            "directory\n"))
 
 
 if __name__ == "__main__":

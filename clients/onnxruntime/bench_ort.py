@@ -2,11 +2,13 @@
 """Times ONNX Runtime with and without the provider, in turns.
 
 usage: bench_ort.py --library libdnnl_dequant_ort.so [--threads 1 2]
-           [--filter TEXT] [--budget SECONDS] [--json FILE] [MODEL.onnx ...]
+           [--filter TEXT] [--budget SECONDS] [--nodes] [--json FILE]
+           [--html FILE] [MODEL.onnx ...]
 
 Without a model: the built-in set, products of 2048 x 2048, six in a row.
 A ratio is ONNX Runtime's time over the provider's: above 1, the provider is
 faster. It is the median over turns, each of a few runs of either session.
+--nodes adds what each node that the provider took costs on either side.
 """
 import argparse
 import datetime
@@ -19,8 +21,11 @@ import time
 import numpy as np
 import onnxruntime as ort
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "tests"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "tests")]
+import bench_nodes  # noqa: E402
+import bench_page  # noqa: E402
+
 NAME = "DnnlDequantExecutionProvider"
 WIDTH, LAYERS, BLOCK = 2048, 6, 128
 RUNS_A_TURN = 5
@@ -203,17 +208,23 @@ def inputs_of(model, shape):
     return feeds
 
 
-def make_sessions(model, threads, provider_options):
-    def options():
-        result = ort.SessionOptions()
-        result.intra_op_num_threads = threads
-        result.log_severity_level = 3
-        return result
-    with_provider = options()
+def session_options(threads):
+    result = ort.SessionOptions()
+    result.intra_op_num_threads = threads
+    result.log_severity_level = 3
+    return result
+
+
+def add_provider(options, provider_options):
     devices = [device for device in ort.get_ep_devices()
                if device.ep_name == NAME]
-    with_provider.add_provider_for_devices(devices, provider_options)
-    return (ort.InferenceSession(model, options(),
+    options.add_provider_for_devices(devices, provider_options)
+
+
+def make_sessions(model, threads, provider_options):
+    with_provider = session_options(threads)
+    add_provider(with_provider, provider_options)
+    return (ort.InferenceSession(model, session_options(threads),
                                  providers=["CPUExecutionProvider"]),
             ort.InferenceSession(model, with_provider))
 
@@ -271,7 +282,10 @@ def main():
                         help="seconds a row")
     parser.add_argument("--shape", nargs="*", default=[],
                         metavar="NAME=SIZE")
+    parser.add_argument("--nodes", action="store_true",
+                        help="what each node costs, too")
     parser.add_argument("--json")
+    parser.add_argument("--html")
     arguments = parser.parse_args()
     os.environ["DNNL_DEQUANT_ORT_LIBRARY"] = arguments.library
     ort.register_execution_provider_library(
@@ -295,6 +309,11 @@ def main():
             row = compare(model, feeds, threads, provider_options,
                           arguments.budget)
             document["rows"].append({"name": name, **row})
+            if arguments.nodes:
+                row = document["rows"][-1]
+                row["nodes"] = bench_nodes.compare_nodes(
+                    model, feeds, lambda: session_options(threads),
+                    lambda options: add_provider(options, provider_options))
             low, high = row["ratio_quartiles"]
             print(f"{name}, {threads} threads: "
                   f"{row['onnxruntime_ms']['p50']:.3f} ms -> "
@@ -305,6 +324,9 @@ def main():
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
+    if arguments.html:
+        with open(arguments.html, "w", encoding="utf-8") as file:
+            file.write(bench_page.page_of(document))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ namespace dnnl_dequant::ort {
 using tensor_t = dnnl::graph::logical_tensor;
 using op_t = dnnl::graph::op;
 
-// Which tensor of the kernel's a value is.
+// Maps a value to a tensor of the kernel.
 struct kernel_ports_t {
     std::vector<const value_t *> inputs, outputs;
 };

@@ -1,4 +1,4 @@
-// Which nodes of a graph the provider takes.
+// Chooses the nodes of a graph that the provider takes.
 #ifndef DNNL_DEQUANT_ORT_CAPABILITY_HPP
 #define DNNL_DEQUANT_ORT_CAPABILITY_HPP
 

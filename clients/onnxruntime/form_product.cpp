@@ -108,8 +108,12 @@ std::string slower(const claim_t &claim, const settings_t &settings) {
         return may_anchor(*node) && is_quantized_chain(*node);
     }))
         return "ONNX Runtime fuses this chain to integers";
-    if (bits > 8 || product_level(**dequantize, settings) == 4)
-        return std::string();
+    if (bits > 8) return std::string();
+    const auto product = std::find_if(claim.nodes.begin(), claim.nodes.end(),
+            [](const node_t *node) { return may_anchor(*node); });
+    if (product_level(**dequantize, settings) == 4)
+        return small_product((*product)->inputs[0]->dims,
+                count_of(weights.dims), least_integer_weights);
     return "ONNX Runtime multiplies weights of " + std::to_string(bits)
            + " bits with activations of 8 bits";
 }

@@ -29,8 +29,8 @@ bool is_ours_alone(const node_t &node) {
     return !node.domain.empty() && node.domain != "com.microsoft";
 }
 
-// ONNX Runtime quantizes to 16 bits element by element. Of 8 bits it is as fast
-// as we are, and a call of its own kernel is cheaper.
+// ONNX Runtime quantizes to 16 bits element by element. For 8 bits it is as
+// fast as we are, and a call of its own kernel is cheaper.
 std::string slower(const claim_t &claim, const settings_t &) {
     const node_t &node = *claim.nodes[0];
     if (node.op_type == "DynamicQuantizeLinear")

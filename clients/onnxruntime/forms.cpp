@@ -70,4 +70,17 @@ kernel_ports_t ports_of(const claim_t &claim) {
     return ports;
 }
 
+std::string small_product(
+        const dims_t &activation, int64_t weights, int64_t least) {
+    // A quarter of the weights will do where there are so many rows.
+    constexpr int64_t some_rows = 4;
+    const bool has_rows = std::all_of(activation.begin(), activation.end(),
+                                  [](int64_t dim) { return dim > 0; })
+                          && rows_of(activation) >= some_rows;
+    if (has_rows) least /= 4;
+    if (weights >= least) return std::string();
+    return "its product has " + std::to_string(weights) + " weights; from "
+           + std::to_string(least) + " on it is faster";
+}
+
 } // namespace dnnl_dequant::ort

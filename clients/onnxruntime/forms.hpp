@@ -56,6 +56,18 @@ void build_by_nodes(
 // Inputs and outputs of a claim: constants too, each once.
 kernel_ports_t ports_of(const claim_t &claim);
 
+// A node of the provider's costs half a microsecond more than one of ONNX
+// Runtime's, besides what it computes. So many weights bring it back (README:
+// measured), by 4-bit weights as floats and by products of integers.
+constexpr int64_t least_float_weights = 256 * 256;
+constexpr int64_t least_integer_weights = 384 * 384;
+
+// Why a product of fewer weights than `least` is not faster than ONNX
+// Runtime's; empty where it has as many. `activation`: its dimensions, of which
+// the unknown ones are not positive.
+std::string small_product(
+        const dims_t &activation, int64_t weights, int64_t least);
+
 } // namespace dnnl_dequant::ort
 
 #endif

@@ -46,15 +46,20 @@ const_dnnl_graph_tensor_t instance_t::add(
     tensors_.emplace_back(argument.tensor, engine, data);
     const dnnl_graph_tensor_t tensor = tensors_.back().get();
     if (argument.place == place_t::input || argument.place == place_t::output)
-        bound_.push_back({tensor, argument.place, argument.index});
+        bound_.push_back({tensor, argument.place, argument.index, nullptr});
     return tensor;
 }
 
 void instance_t::execute(
         const dnnl::stream &stream, void *const *inputs, void *const *outputs) {
-    for (const bound_tensor_t &bound : bound_) {
-        void *const *data = bound.place == place_t::input ? inputs : outputs;
-        dnnl_graph_tensor_set_data_handle(bound.tensor, data[bound.index]);
+    for (bound_tensor_t &bound : bound_) {
+        void *const data
+                = (bound.place == place_t::input ? inputs
+                                                 : outputs)[bound.index];
+        // Constants stay where they are, and often the others do.
+        if (data == bound.data) continue;
+        dnnl_graph_tensor_set_data_handle(bound.tensor, data);
+        bound.data = data;
     }
     for (call_t &call : calls_)
         dnnl::error::wrap_c_api(

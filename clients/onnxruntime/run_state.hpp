@@ -28,6 +28,8 @@ private:
         dnnl_graph_tensor_t tensor;
         place_t place;
         size_t index;
+        // as the last run put it
+        void *data;
     };
     struct call_t {
         const_dnnl_graph_compiled_partition_t compiled;

@@ -37,9 +37,9 @@ const node_t *dequantize_of(const value_t &weights) {
     return node;
 }
 
-// How many activations share a scale where a product is one of integers: as
-// many as weights do along the depth. Where those share otherwise, as many as
-// ONNX Runtime has.
+// Activations that share a scale in a product of integers. Weights decide it by
+// their groups along the depth. If they have none, ONNX Runtime's number is
+// taken.
 constexpr int64_t default_group = 32;
 
 int64_t group_of(const node_t &dequantize, int64_t depth) {
@@ -51,10 +51,10 @@ int64_t group_of(const node_t &dequantize, int64_t depth) {
 const node_t *quantizing_weights(
         const node_t &node, const settings_t &settings) {
     const node_t *dequantize = dequantize_of(*node.inputs[1]);
-    const node_t *giver = node.inputs[0]->producer;
-    const bool is_integer
-            = giver != nullptr
-              && giver->op_type.find("DequantizeLinear") != std::string::npos;
+    const node_t *producer = node.inputs[0]->producer;
+    const bool is_integer = producer != nullptr
+                            && producer->op_type.find("DequantizeLinear")
+                                       != std::string::npos;
     if (dequantize == nullptr || is_integer
             || bits_of(dequantize->inputs[0]->type()) > 8
             || node.inputs[1]->dims.size() != 2)

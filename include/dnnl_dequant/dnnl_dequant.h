@@ -1,8 +1,8 @@
-/// @file
-/// C API of the dnnl_dequant plugin: the few names that the standard oneDNN
-/// graph API (oneapi/dnnl/dnnl_graph.h) lacks. They are used with that API's
-/// own functions: a program needs nothing of this header to have its ops run
-/// by the plugin, unless it uses these types, ops or attributes.
+/// @file C API of the dnnl_dequant plugin: the few names that oneDNN's graph
+///     API (oneapi/dnnl/dnnl_graph.h) lacks. Use them with that API's own
+///     functions. A program needs this header only for these types, ops,
+///     attributes and calls; without it the plugin runs the ops of oneDNN's own
+///     API.
 
 #ifndef DNNL_DEQUANT_DNNL_DEQUANT_H
 #define DNNL_DEQUANT_DNNL_DEQUANT_H
@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/// The version of this header; dnnl_dequant_version() tells the library's. What
-/// either has of an earlier version with the same major number, it keeps.
+/// The version of this header; dnnl_dequant_version() tells the library's. A
+/// later version with the same major number keeps everything that this one has.
 #define DNNL_DEQUANT_VERSION_MAJOR 0
 #define DNNL_DEQUANT_VERSION_MINOR 1
 #define DNNL_DEQUANT_VERSION_PATCH 0
@@ -58,13 +58,13 @@ typedef enum {
     dnnl_dequant_op_ExtendedQuantizeLinear = 123,
     /// ONNX QuantizeLinear; inputs x, y_scale, [y_zero_point], output y:
     ///     y = saturate(round(x / y_scale) + y_zero_point)
-    /// The division is a true one in f32; ties round to even; a NaN quotient
-    /// gives the zero point, or NaN where y is a float. It follows, where y is
-    /// an integer, that
-    /// - y_scale 0 gives the end of y's range that x's sign says, and for x = 0
-    ///   the zero point
-    /// - an infinite or NaN y_scale gives the zero point
-    /// - a negative y_scale is a scale like others
+    /// The division is a true one in f32, and ties round to even. A NaN
+    /// quotient gives the zero point, or NaN if y is a float. If y is an
+    /// integer, it follows that
+    /// - y_scale 0 gives the end of y's range on the side of x's sign.
+    /// - y_scale 0 gives the zero point for x = 0.
+    /// - an infinite or NaN y_scale gives the zero point.
+    /// - a negative y_scale is a scale like others.
     dnnl_dequant_op_QuantizeLinear = 124,
     /// ONNX DynamicQuantizeLinear; input x (f32, f16, bf16), outputs y (u8, or
     /// s8 in [-127, 127]), y_scale (f32), [y_zero_point (y's type)]:
@@ -74,25 +74,25 @@ typedef enum {
     ///     y = saturate(round(x / y_scale) + y_zero_point)
     /// or, without y_zero_point (y is s8), symmetric:
     ///     y_scale = max(most, -least) / 127
-    /// Each operation is one of f32, rounded once, ties to even. The range is
-    /// that of all of x; or, by oneDNN's attributes qtype, axis and
-    /// group_shape, of each channel (y_scale has one dimension) or of each
-    /// group (y_scale has as many dimensions as x). What ONNX leaves open:
-    /// - zeros alone, or no elements: y_scale 1 and the formula from there on,
-    ///   so y_zero_point and y are 0 of u8, -127 of s8, 0 where symmetric
-    /// - NaN takes no part in the range and gives the zero point
-    /// - infinities, or a range that overflows: y_scale is infinite and all of
-    ///   y the zero point, which is `lowest`, or 0 where least is infinite
-    /// - a range too small for a y_scale above 0: y_scale 0, x above 0 gives
-    ///   `highest`; y_zero_point is `highest`, or 0 where least is 0
+    /// Each operation is one of f32, rounded once, ties to even. One range
+    /// covers all of x. oneDNN's attributes qtype, axis and group_shape ask for
+    /// a range of each channel (y_scale has one dimension) or of each group
+    /// (y_scale has as many dimensions as x). ONNX leaves these cases open:
+    /// - zeros alone, or no elements: y_scale is 1. The formula goes on from
+    ///   there, so y_zero_point and y are 0 of u8, -127 of s8, 0 if symmetric.
+    /// - NaN takes no part in the range and gives the zero point.
+    /// - infinities, or a range that overflows: y_scale is infinite. All of y
+    ///   is the zero point, which is `lowest`, or 0 if least is infinite.
+    /// - a range too small for a y_scale above 0: y_scale is 0, and x above 0
+    ///   gives `highest`. y_zero_point is `highest`, or 0 if least is 0.
     dnnl_dequant_op_DynamicQuantizeLinear = 125,
     /// ExtendedDequantizeLinear of the ONNX domain com.amd.quark; inputs,
     /// output and arithmetic are those of DequantizeLinear
     dnnl_dequant_op_ExtendedDequantizeLinear = 126,
     /// ONNX DequantizeLinear; inputs x, x_scale, [x_zero_point], output y:
     ///     y = (x - x_zero_point) * x_scale
-    /// The difference is rounded to f32 once (of integers it is exact before
-    /// that), the product once, and that once to y's type.
+    /// The difference is rounded to f32 once, the product once, and the result
+    /// once to y's type. A difference of integers is exact before its rounding.
     dnnl_dequant_op_DequantizeLinear = 127
 } dnnl_dequant_op_kind_t;
 
@@ -128,13 +128,14 @@ DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_impl_info(
         const_dnnl_graph_compiled_partition_t compiled_partition,
         const char **name);
 
-/// Tells why the compiled partition runs no kernel that the plugin prefers to
-/// the one of dnnl_dequant_impl_info().
+/// Tells why the compiled partition runs none of the kernels that the plugin
+/// prefers to the one of dnnl_dequant_impl_info().
 /// @param compiled_partition The handle to ask.
 /// @param reasons Output: a line for each kernel that was tried before, for
 ///     example "jit_dequantize_avx512_core: its instructions are not
-///     available"; "" where the first was taken, and for a partition of
-///     oneDNN's own. Owned by the compiled partition; valid as long as that is.
+///     available". The text is "" if the first one was taken, and for a
+///     partition of oneDNN's own. It is owned by the compiled partition and
+///     valid as long as that is.
 /// @returns #dnnl_success, or #dnnl_invalid_arguments for a null pointer.
 DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_not_taken(
         const_dnnl_graph_compiled_partition_t compiled_partition,

@@ -63,7 +63,7 @@ inline bool enabled() {
 }
 
 /// The kernel that `compiled_partition` runs, for example
-/// "jit_dequantize_avx512_core", "onednn_reorder" or "portable_dequantize";
+/// "jit_dequantize_avx512_core", "onednn_reorder" or "ref_dequantize";
 /// empty for a partition of oneDNN's own and for an empty handle.
 inline std::string impl_info(
         const dnnl::graph::compiled_partition &compiled_partition) {

@@ -1,4 +1,4 @@
-"""The package's shared library: found beside this file, opened at first use.
+"""The package's shared library: found next to this file, opened at first use.
 
 The structs are those of src/program.h.
 """

@@ -32,8 +32,8 @@ enum {
     dnnl_dequant_python_exception = 1002
 };
 
-/* A tensor of the graph. Strides count elements. Where `constant` is not null,
- * the program keeps a copy of these bytes and executes with them. */
+/* A tensor of the graph. Strides count elements. If `constant` is not null, the
+ * program keeps a copy of these bytes and executes with them. */
 typedef struct {
     uint64_t id;
     int32_t data_type; /* of dnnl_data_type_t or dnnl_dequant_data_type_t */

@@ -133,7 +133,7 @@ except RuntimeError as error:
     def test_the_plugin_computes(self):
         dnnl_dequant.dequantize(np.ones((3, 5), np.uint16), 1.0)
         self.assertRegex(dnnl_dequant.info()["kernels"]["dequantize"],
-                         "^(jit|portable)_dequantize")
+                         "^(jit|ref)_dequantize")
 
     def test_the_isa_can_be_limited(self):
         printed = run("""
@@ -142,7 +142,7 @@ dnnl_dequant.dequantize(np.ones((3, 5), np.uint16), 1.0)
 print(dnnl_dequant.info()["isa"], dnnl_dequant.info()["kernels"])
 """, ONEDNN_MAX_CPU_ISA="SSE41")
         self.assertIn("sse41", printed)
-        self.assertIn("portable_dequantize", printed)
+        self.assertIn("ref_dequantize", printed)
 
     def test_switched_off(self):
         self.assertEqual(run("""

@@ -68,7 +68,7 @@ T *from_handle(H handle) {
             reinterpret_cast<uintptr_t>(handle) & ~uintptr_t(1));
 }
 
-/// What a partition handle of ours points at.
+/// A partition handle of ours points at this.
 struct partition_handle_t {
     std::shared_ptr<const partition_t> partition;
 };

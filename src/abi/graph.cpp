@@ -1,4 +1,4 @@
-// dnnl_graph_graph_*, dnnl_graph_add_op: oneDNN's graph, our record beside
+// dnnl_graph_graph_*, dnnl_graph_add_op: oneDNN's graph, and our record
 // it, and our partitions among oneDNN's.
 
 #include "abi/boundary.hpp"
@@ -100,7 +100,7 @@ dnnl_status_t dnnl_graph_graph_filter(
         const auto record = records().graphs.find(graph);
         if (status != dnnl_success || record == nullptr) return status;
         const std::lock_guard<std::mutex> lock(record->mutex);
-        record->claiming = claims_enabled();
+        record->selects = plugin_enabled();
         record->fusing = policy == dnnl_graph_partition_policy_fusion;
         if (dump_wanted()) dump(*record);
         return status;

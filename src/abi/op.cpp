@@ -1,9 +1,9 @@
-// dnnl_graph_op_*: oneDNN's op, and our record beside it.
+// dnnl_graph_op_*: oneDNN's op, and our record of it.
 
 #include "abi/boundary.hpp"
 #include "base/growth.hpp"
+#include "graph/placeholder.hpp"
 #include "graph/records.hpp"
-#include "graph/twin.hpp"
 
 using namespace dnnl_dequant;
 using namespace dnnl_dequant::abi;
@@ -11,7 +11,7 @@ using namespace dnnl_dequant::abi;
 namespace {
 
 // Sets an attribute of the record. An extension kind is a Wildcard to oneDNN,
-// which refuses any attribute of it: there the record alone has it.
+// which refuses any attribute of it, so only the record has it.
 template <typename F, typename Make, typename... Args>
 dnnl_status_t set_attribute(F api_t::*real, const Make &make,
         dnnl_graph_op_t op, dnnl_graph_op_attr_t name, Args... args) {

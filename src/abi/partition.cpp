@@ -63,8 +63,8 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
     return enter(&api_t::dnnl_graph_partition_create_with_op, [=] {
         const auto record = records().ops.find(op);
         if (partition != nullptr && record != nullptr)
-            if (auto claimed = claim_op(*record, ekind))
-                return answer(partition, new_handle(std::move(claimed)));
+            if (auto ours = select_op(*record, ekind))
+                return answer(partition, new_handle(std::move(ours)));
         return upstream::call(&api_t::dnnl_graph_partition_create_with_op,
                 partition, op, ekind);
     }, partition, op, ekind);

@@ -53,11 +53,11 @@ dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(
 }
 
 void dnnl_dequant_set_enabled(int enabled) {
-    enable_claims(enabled != 0);
+    enable_plugin(enabled != 0);
 }
 
 int dnnl_dequant_enabled(void) {
-    return claims_enabled() ? 1 : 0;
+    return plugin_enabled() ? 1 : 0;
 }
 
 dnnl_status_t dnnl_dequant_impl_info(

@@ -151,7 +151,7 @@ unsigned f32_to_small_float(data_type_t type, float value) {
         const int exponent = magnitude == 0.f
                                      ? least
                                      : std::max(std::ilogb(magnitude), least);
-        // In units of the last place; those of the code count likewise.
+        // `units` counts in units of the last place, and so does the code.
         const auto units = static_cast<unsigned>(
                 std::nearbyint(std::ldexp(magnitude, m - exponent)));
         code = (static_cast<unsigned>(exponent - least) << m) + units;

@@ -17,22 +17,22 @@ uint16_t f32_to_f16(float value);
 /// Value of the bits of a float of 8 bits or fewer, exact.
 float small_float_to_f32(data_type_t type, unsigned bits);
 
-/// The bits of the nearest float of 8 bits or fewer (e8m0 aside). What is too
-/// large becomes infinity, NaN where the type has none, the largest where it
-/// has neither; NaN becomes 0 where the type has none.
+/// Returns the bits of the nearest float of 8 bits or fewer (not e8m0). A value
+/// that is too large becomes infinity; NaN if the type has no infinity; the
+/// largest number if it has neither. NaN becomes 0 if the type has none.
 unsigned f32_to_small_float(data_type_t type, float value);
 
 /// The largest finite value of a floating type.
 float largest_of(data_type_t type);
 
-/// What an integer type of up to 32 bits can hold.
+/// The range of an integer type of up to 32 bits.
 struct int_range_t {
     int64_t lowest, highest;
 };
 int_range_t range_of(data_type_t type);
 
-/// The nearest integer, even at ties; 0 for NaN. What is beyond 2^40 counts as
-/// that.
+/// Returns the nearest integer, even at ties; 0 for NaN. A value beyond 2^40 is
+/// clipped to 2^40, with its sign.
 int64_t nearest_int(float value);
 
 /// True where the first `count` elements of a buffer of floats of 8 bits or

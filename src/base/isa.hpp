@@ -18,8 +18,8 @@ enum isa_t : unsigned {
     // Tiles of bytes and of pairs of bf16; of f16.
     isa_amx_int8 = isa_avx512_core_bf16 | isa_avx_vnni | 1u << 5,
     isa_amx_fp16 = isa_amx_int8 | 1u << 6,
-    // Permutations of bytes. oneDNN has no level of them: this is the CPU's,
-    // as far as oneDNN allows VNNI.
+    // Permutations of bytes. oneDNN has no level for them. The CPU has them,
+    // and oneDNN allows VNNI.
     isa_avx512_core_vbmi = isa_avx512_core_vnni | 1u << 7,
 };
 

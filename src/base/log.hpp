@@ -5,10 +5,10 @@
 
 namespace dnnl_dequant {
 
-/// What a line tells of; oneDNN's own kinds of verbose output.
+/// oneDNN's own kinds of verbose output.
 enum log_kind_t : unsigned {
-    log_check = 1u << 0,    // why an argument was refused
-    log_dispatch = 1u << 1, // why an implementation or claim was not taken
+    log_check = 1u << 0,          // why an argument was refused
+    log_dispatch = 1u << 1,       // why an implementation or op was not taken
     log_profile_create = 1u << 2, // compile times
     log_profile_exec = 1u << 3,   // execution times
     log_info = 1u << 4,           // what is the same for the whole process

@@ -33,9 +33,9 @@ struct [[nodiscard]] result_t {
 
     bool ok() const { return status == status_t::success; }
 
-    /// Of the making of an implementation: no other one is to be tried. It is
-    /// made; or memory ran out, and a slower one would stay in the cache when
-    /// there is memory again.
+    /// True if no other implementation is to be tried: this one was made, or
+    /// memory ran out. After out_of_memory a slower implementation would stay
+    /// in the cache when there is memory again.
     bool is_final() const { return ok() || status == status_t::out_of_memory; }
 };
 

@@ -18,8 +18,8 @@ struct buffer_t {
     const_dnnl_graph_tensor_t handle; // null for a value inside a compound
 };
 
-/// The tensors of one execution. As many as any op has lie on the stack, so
-/// that executing allocates nothing.
+/// The tensors of one execution. The stack holds as many as any op has, so that
+/// executing allocates nothing.
 class buffer_list_t {
 public:
     void push_back(const buffer_t &buffer) {
@@ -27,7 +27,7 @@ public:
         else more_.push_back(buffer);
     }
 
-    /// The first of that id, or null.
+    /// Returns the first buffer of that id, or null.
     const buffer_t *find(size_t id) const {
         for (size_t i = 0; i < size_; ++i)
             if (few_[i].tensor == id) return &few_[i];

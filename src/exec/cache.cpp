@@ -15,7 +15,8 @@ namespace {
 
 class cache_t {
 public:
-    // By pointer: handing it to those who wait needs no memory.
+    // The result is handed on by pointer, since waiting threads then need no
+    // memory.
     using shared_result_t = std::shared_ptr<const compile_result_t>;
     using future_t = std::shared_future<shared_result_t>;
 
@@ -40,7 +41,7 @@ public:
             if (!made->result.ok()) erase(key);
             promise->set_value(made);
         } catch (...) {
-            // Those who wait get an answer whatever happens.
+            // Waiting threads get an answer whatever happens.
             erase(key);
             promise->set_exception(std::current_exception());
             throw;

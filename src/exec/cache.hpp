@@ -9,15 +9,15 @@
 
 namespace dnnl_dequant {
 
-/// What compiling answered. Success comes with an executable.
+/// The answer of a compilation. Success comes with an executable.
 struct compile_result_t {
     result_t result;
     std::shared_ptr<const executable_t> executable;
 };
 
-/// What a compiled partition depends on, as bytes: op kinds, attributes and
-/// ids, the ports as given, engine, threads, ISA, fpmath mode, and whether what
-/// is made of constants is kept.
+/// Returns all that a compiled partition depends on, as bytes: op kinds,
+/// attributes and ids; the ports as given; engine, threads, ISA and fpmath
+/// mode; whether constants are kept.
 std::string cache_key(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, int threads, isa_t isa,

@@ -34,10 +34,10 @@ using compile_part_t = std::function<result_t(compiled_partition_t &part,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs)>;
 
-/// Compiles the parts of a compound in their order. Each gets the shapes that
-/// those before it have given; values between parts are dense.
-/// @returns What the first part that fails returns; invalid_arguments where a
-///     port is missing.
+/// Compiles the parts of a compound in their order. Each part gets the shapes
+/// that earlier ones have given. Values between parts are dense.
+/// @returns The status of the first part that fails; invalid_arguments for a
+///     missing port.
 result_t compile_parts(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs,

@@ -37,7 +37,7 @@ public:
         return capacity_ > 0;
     }
 
-    // oneDNN's getter may not run beside its setter.
+    // oneDNN's getter may not run during its setter.
     dnnl_status_t change_capacity(const std::function<dnnl_status_t()> &set) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const dnnl_status_t status = set();
@@ -48,7 +48,8 @@ public:
         return status;
     }
 
-    // What is there; else null, and whether the caller is to make it.
+    // Returns the entry's value. Without a value it returns null, and `begun`
+    // says whether the caller is to make it.
     made_t find_or_begin(const key_t &key, size_t bytes, bool &begun) {
         const std::lock_guard<std::mutex> lock(mutex_);
         ensure_capacity_known();
@@ -65,8 +66,8 @@ public:
         return nullptr;
     }
 
-    // What was begun is kept, if the capacity was not set meanwhile, or given
-    // up.
+    // Keeps the value that was begun; without a value, gives up. An entry that
+    // went with a new capacity meanwhile is not kept.
     void end(const key_t &key, const made_t &made) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = entries_.find(key);

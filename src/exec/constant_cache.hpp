@@ -10,23 +10,24 @@
 
 namespace dnnl_dequant {
 
-/// What is made once of tensors that do not change, kept by the rules of
-/// oneDNN's constant tensor cache and within its capacity for CPU, beside what
-/// oneDNN itself keeps: nothing where the capacity is 0, as it is unless the
-/// user sets it; what finds no room is not kept, and nothing makes room for it;
-/// all is dropped when the capacity is set, if only to what it was.
+/// True if values made of tensors that do not change are kept. They are kept by
+/// the rules of oneDNN's constant tensor cache, within its capacity for CPU and
+/// in addition to oneDNN's own:
+/// - nothing is kept at capacity 0, the default;
+/// - a value that finds no room is not kept, and nothing makes room for it;
+/// - everything is dropped when the capacity is set, even to the same number.
 bool keeps_constants();
 
-/// Calls `set`, which sets oneDNN's capacity; where that succeeds, drops
-/// everything. What is in use is freed after its use.
+/// Calls `set`, which sets oneDNN's capacity, and drops everything if that
+/// succeeds. A value in use is freed after its use.
 dnnl_status_t change_constant_capacity(
         const std::function<dnnl_status_t()> &set);
 
-/// What is kept for one compiled partition, until that is gone: an address may
-/// have other contents then. Any number of threads may use it at once.
+/// The values of one compiled partition. They go with it, since an address may
+/// have other contents later. Any number of threads may use the store at once.
 class constant_store_t {
 public:
-    /// Of the tensors that something is made of; unused ones are null.
+    /// Addresses of the tensors that a value is made of; unused ones are null.
     using addresses_t = std::array<const void *, 3>;
     using made_t = std::shared_ptr<const void>;
 
@@ -35,10 +36,11 @@ public:
     constant_store_t(const constant_store_t &) = delete;
     constant_store_t &operator=(const constant_store_t &) = delete;
 
-    /// What `make` writes to so many bytes, in lines of 64, the first time.
-    /// Null, so that the caller does without, where it cannot be kept (the log
-    /// says why), while another thread makes it, where there is no memory, and
-    /// where `make` returns false.
+    /// Returns what `make` wrote to `bytes` bytes, in lines of 64, the first
+    /// time. It returns null, and the caller does without,
+    /// - if the value cannot be kept (the log says why);
+    /// - while another thread makes it;
+    /// - if there is no memory, or `make` returns false.
     made_t find_or_make(const addresses_t &addresses, size_t bytes,
             const std::function<bool(void *)> &make) noexcept;
 };

@@ -33,13 +33,18 @@ bool holds_only_zeros(const logical_tensor_t &tensor, const void *data) {
 
 result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
         bool is_used, void *&memory) {
-    const buffer_t *found = given.find(tensor.id);
-    const auto refuse = [&tensor](const std::string &what) {
-        return result_t(status_t::invalid_arguments,
-                text("tensor ", tensor.id, " ", what));
+    return find_memory(
+            given, tensor.id, element_count(tensor), is_used, memory);
+}
+
+result_t find_memory(const buffer_list_t &given, size_t id, dim_t expected,
+        bool is_used, void *&memory) {
+    const buffer_t *found = given.find(id);
+    const auto refuse = [id](const std::string &what) {
+        return result_t(
+                status_t::invalid_arguments, text("tensor ", id, " ", what));
     };
     if (found == nullptr) return refuse("is not among those given");
-    const dim_t expected = element_count(tensor);
     if (found->count >= 0 && found->count != expected)
         return refuse(text(
                 "has ", found->count, " elements; compiled for ", expected));
@@ -51,7 +56,21 @@ result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
 
 executable_t::executable_t(lowered_t lowered)
     : lowered_(std::move(lowered))
-    , empty_(dnnl_dequant::element_count(lowered_.problem) == 0) {}
+    , empty_(dnnl_dequant::element_count(lowered_.problem) == 0) {
+    for (const source_t &source : lowered_.operands) {
+        place_t place {nullptr, nullptr, 0};
+        if (source.constant >= 0) {
+            const auto at = static_cast<size_t>(source.constant);
+            // Kernels write to dst only.
+            place.constant = const_cast<unsigned char *>(
+                    lowered_.constants[at].data());
+        } else {
+            place.port = find_tensor(source.tensor);
+            place.count = dnnl_dequant::element_count(*place.port);
+        }
+        places_.push_back(place);
+    }
+}
 
 const logical_tensor_t *executable_t::find_tensor(size_t id) const {
     for (const auto *tensors : {&lowered_.inputs, &lowered_.outputs})
@@ -60,7 +79,7 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
     return nullptr;
 }
 
-// By weights that are repacked, if they are or can be kept.
+// Multiplies by repacked weights, if they are kept or can be.
 result_t executable_t::run(void **buffers, constant_store_t *constants) const {
     const implementation_t &implementation = lowered_.implementation;
     const auto &repacked = implementation.repacked;
@@ -84,17 +103,12 @@ result_t executable_t::execute(
         const buffer_list_t &given, constant_store_t *constants) const {
     std::array<void *, max_operands> buffers {};
     const bool runs = !empty_ || lowered_.implementation.runs_without_elements;
-    for (size_t i = 0; i < lowered_.operands.size(); ++i) {
-        const source_t &source = lowered_.operands[i];
-        if (source.constant >= 0) {
-            const auto at = static_cast<size_t>(source.constant);
-            // Kernels write to dst only.
-            buffers[i] = const_cast<unsigned char *>(
-                    lowered_.constants[at].data());
-            continue;
-        }
+    for (size_t i = 0; i < places_.size(); ++i) {
+        const place_t &place = places_[i];
+        buffers[i] = place.constant;
+        if (place.port == nullptr) continue;
         const result_t result = find_memory(
-                given, *find_tensor(source.tensor), runs, buffers[i]);
+                given, place.port->id, place.count, runs, buffers[i]);
         if (!result.ok()) return result;
     }
     if (!runs) return {};

@@ -15,12 +15,17 @@ namespace dnnl_dequant {
 ///     another number of elements or, though it is used, no memory.
 result_t find_memory(const buffer_list_t &given, const logical_tensor_t &tensor,
         bool is_used, void *&memory);
+/// The same of a tensor of `expected` elements.
+result_t find_memory(const buffer_list_t &given, size_t id, dim_t expected,
+        bool is_used, void *&memory);
 
-/// What compiling gave: shared by every compiled partition of the same key.
-/// Immutable; any number of threads may execute it at once.
+/// The result of a compilation, shared by every compiled partition of the same
+/// key. It is immutable; any number of threads may execute it at once.
 class executable_t {
 public:
     explicit executable_t(lowered_t lowered);
+    executable_t(const executable_t &) = delete;
+    executable_t &operator=(const executable_t &) = delete;
 
     const lowered_t &lowered() const { return lowered_; }
 
@@ -28,17 +33,26 @@ public:
     const logical_tensor_t *find_tensor(size_t id) const;
 
     /// Runs on the buffers, found by id, in whatever order.
-    /// @param constants What the compiled partition keeps; null: nothing
-    /// @returns invalid_arguments with a sentence where a tensor is missing,
-    ///     is null or has another number of elements; then nothing is written.
+    /// @param constants The values that the compiled partition keeps; null:
+    ///     none
+    /// @returns invalid_arguments with a sentence if a tensor is missing, is
+    ///     null or has another number of elements; then nothing is written.
     result_t execute(const buffer_list_t &inputs_and_outputs,
             constant_store_t *constants) const;
 
 private:
     result_t run(void **buffers, constant_store_t *constants) const;
 
+    // Where an operand's memory comes from.
+    struct place_t {
+        const logical_tensor_t *port; // of lowered_; null: a constant
+        void *constant;
+        dim_t count; // the port's elements
+    };
+
     lowered_t lowered_;
-    bool empty_ = false; // nothing to compute
+    std::vector<place_t> places_; // one an operand
+    bool empty_ = false;          // nothing to compute
 };
 
 } // namespace dnnl_dequant

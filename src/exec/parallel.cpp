@@ -19,8 +19,9 @@ namespace {
 constexpr dim_t scratch_alignment = 64;
 constexpr std::align_val_t scratch_align {scratch_alignment};
 
-// So much scratch memory is on the stack: it costs no call of malloc.
-constexpr dim_t stack_bytes = 1024;
+// So much scratch memory is on the stack: malloc takes as long as a product of
+// one row by 64 x 64 weights.
+constexpr dim_t stack_bytes = 12 * 1024;
 
 struct aligned_delete_t {
     void operator()(char *bytes) const {
@@ -33,8 +34,8 @@ dim_t split(dim_t amount, dim_t index, dim_t count) {
     return amount / count * index + std::min(index, amount % count);
 }
 
-// The thread sanitizer does not see libgomp's barriers. What was done before
-// reached() has happened before what follows passed().
+// A barrier that the thread sanitizer sees, since it does not see libgomp's.
+// All work before reached() happens before the work after passed().
 class barrier_t {
 public:
 #ifdef __SANITIZE_THREAD__
@@ -46,7 +47,7 @@ public:
 #endif
 };
 
-// Initial-exec: reached without asking the loader for memory.
+// Initial-exec, so that no access asks the loader for memory.
 [[gnu::tls_model("initial-exec")]] thread_local dnnl_dequant_parallel_for_t
         parallel_for {};
 

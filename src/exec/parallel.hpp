@@ -23,10 +23,10 @@ int available_threads();
 status_t run_stage(
         const stage_t &stage, const stage_memory_t &memory, dim_t own_bytes);
 
-/// Runs the stages one after the other, in scratch memory that it takes for the
-/// time.
-/// @returns out_of_memory where there is none; then nothing is written. What
-///     oneDNN says where a primitive of its fails; runtime_error where the
+/// Runs the stages one after the other, in scratch memory that it takes for
+/// this time.
+/// @returns out_of_memory if there is none, and then nothing is written;
+///     oneDNN's status if a primitive of its fails; runtime_error if the
 ///     caller's parallel-for did not run all tasks.
 result_t run_workload(const workload_t &workload, void *const *buffers);
 

@@ -40,7 +40,7 @@ std::string name_of(const name_t (&names)[n], int value) {
 }
 
 std::string type_name(const logical_tensor_t &tensor) {
-    // Of oneDNN's types the one that no kernel of ours reads.
+    // boolean is the one type of oneDNN that data_type_t lacks.
     if (tensor.data_type == dnnl_boolean) return "boolean";
     return to_string(type_of(tensor));
 }
@@ -186,7 +186,7 @@ bool write_all(int file, const std::string &text) {
     return true;
 }
 
-// Of the oneDNN that runs, which need not be the one of our build.
+// The version of the oneDNN that runs. The build may have seen another one.
 std::string onednn_version() {
     const auto version = upstream::api().dnnl_version;
     if (version == nullptr) return "unknown";

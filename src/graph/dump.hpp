@@ -10,9 +10,9 @@ namespace dnnl_dequant {
 /// Whether ONEDNN_GRAPH_DUMP asks for whole graphs.
 bool dump_wanted();
 
-/// The graph as JSON, in the format of oneDNN's own dumps. What those cannot
-/// say is written too: op kinds and types of ours, ops that stand as Wildcards
-/// in oneDNN's graph.
+/// Returns the graph as JSON, in the format of oneDNN's own dumps. It also
+/// holds what oneDNN's dumps cannot say: op kinds and types of ours, and ops
+/// that stand as Wildcards in oneDNN's graph.
 std::string graph_json(const graph_record_t &graph);
 
 /// Writes graph_json() to "graph-dnnl_dequant-<process>-<number>.json" in the

@@ -10,7 +10,7 @@ namespace dnnl_dequant {
 
 enum class qtype_t { per_tensor, per_channel, per_group };
 
-/// Which elements of src share a scale, as the op's attributes say it.
+/// The op's attributes, as they say which elements of src share a scale.
 struct granularity_t {
     qtype_t qtype = qtype_t::per_tensor;
     dim_t axis = 1;     // per_channel; as given, so possibly negative
@@ -22,16 +22,16 @@ struct granularity_t {
 /// ops by the shape of the scale as well.
 granularity_t granularity_of(const op_record_t &op);
 
-/// Schema check of DynamicDequantize and DynamicQuantize, as far as shapes are
-/// known: the axis lies in [-rank .. rank - 1], group_shape is there, positive
-/// and of src's rank; zps are of the quantized tensor's family (integer or
-/// floating).
+/// Checks DynamicDequantize and DynamicQuantize, as far as shapes are known:
+/// - the axis lies in [-rank .. rank - 1];
+/// - group_shape is there, positive and of src's rank;
+/// - zps are integers if the quantized tensor is, and floats if it is.
 result_t check_dynamic(const op_record_t &op);
 
-/// Schema check of the ONNX-shaped ops, as far as shapes are known: a zero
-/// point of the quantized tensor's type and scale's shape; for a scale of more
-/// than one element an axis in [-rank .. rank - 1]; a block_size of ONNX's
-/// range [ceil(D / S) .. ceil(D / (S - 1)) - 1].
+/// Checks the ONNX-shaped ops, as far as shapes are known:
+/// - a zero point has the quantized tensor's type and scale's shape;
+/// - a scale of more than one element has an axis in [-rank .. rank - 1];
+/// - block_size lies in ONNX's range [ceil(D / S) .. ceil(D / (S - 1)) - 1].
 result_t check_linear(const op_record_t &op);
 
 /// Schema check of DynamicQuantizeLinear: that of the granularity, and a zero

@@ -5,7 +5,7 @@
 
 namespace dnnl_dequant {
 
-// What the two files that read granularity share.
+// Rules that both files that read granularity share.
 
 /// The attribute `axis`, 1 where it is not set.
 dim_t axis_of(const op_record_t &op);

@@ -9,9 +9,8 @@
 
 namespace dnnl_dequant {
 
-/// Bytes that are equal for what is equal and differ for what differs: of
-/// numbers, texts, logical tensors and ops, one behind the other. They mean
-/// nothing outside the process.
+/// Collects numbers, texts, logical tensors and ops as bytes. Equal things give
+/// equal bytes, and others differ. The bytes mean nothing outside the process.
 class identity_t {
 public:
     identity_t() = default;
@@ -37,10 +36,11 @@ public:
         bytes_ += text;
     }
 
-    /// What of it counts: neither padding nor strides that are not given.
+    /// Adds the fields that count. Padding does not, nor do strides that are
+    /// not set.
     void add(const logical_tensor_t &tensor);
 
-    /// But for its name.
+    /// Adds all of the op except its name.
     void add(const op_record_t &op);
 
     std::string take() { return std::move(bytes_); }

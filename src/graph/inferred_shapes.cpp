@@ -67,8 +67,8 @@ bool broadcasts(int kind) {
     }
 }
 
-// As numpy does it, counted from the last dimension; false where they do not
-// go together.
+// Broadcasts as numpy does, counted from the last dimension. Returns false if
+// the shapes do not go together.
 bool broadcast(dims_t &shape, const dims_t &other) {
     if (other.size() > shape.size())
         shape.insert(shape.begin(), other.size() - shape.size(), 1);

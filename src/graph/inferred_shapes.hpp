@@ -20,7 +20,7 @@ public:
     logical_tensor_t complete(const logical_tensor_t &named) const;
 
 private:
-    // Of tensors that any op names with a shape, and of inferred ones.
+    // Shapes of tensors that some op names with a shape, and inferred shapes.
     std::map<size_t, dims_t> shapes_;
 
     /// Null where it is not known.

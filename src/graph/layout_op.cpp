@@ -15,7 +15,7 @@ result_t refuse(
     return {status, describe(op) + ": " + why};
 }
 
-// What an attribute says may be any numbers at all.
+// Saturates, since the numbers of an attribute may be any at all.
 dim_t times(dim_t a, dim_t b) {
     constexpr dim_t most = std::numeric_limits<dim_t>::max();
     return b != 0 && a > most / b ? most : a * b;

@@ -57,7 +57,7 @@ result_t check_block(const op_record_t &op, dim_t block) {
     if (!has_shape(x) || !has_shape(scale)) return {};
     const size_t at = normalized(axis, x.ndims);
     const dim_t size = x.dims[at], blocks = scale.dims[at];
-    // Written so that no block_size overflows.
+    // No block_size overflows in this form.
     const dim_t cut = size / block + (size % block != 0);
     if (cut == blocks) return {};
     return invalid(

@@ -52,9 +52,9 @@ void set_layout(
 /// bytes to oneDNN.
 bool is_extension_type(data_type_t type);
 
-/// Bytes that a tensor of an extension type takes, by oneDNN's rules for its
-/// own types: 0 for an unknown shape, -1 (the largest value) for layouts that
-/// are not strided.
+/// Returns the bytes that a tensor of an extension type takes, by oneDNN's
+/// rules for its own types. An unknown shape has 0, and a layout that is not
+/// strided -1 (the largest value).
 size_t memory_size(const logical_tensor_t &tensor);
 
 /// A logical tensor of as many bytes, of the same id and property.

@@ -16,8 +16,8 @@ namespace dnnl_dequant {
 using attribute_t = std::variant<std::vector<float>, std::vector<int64_t>,
         std::vector<uint8_t>, std::string>;
 
-/// What the user said of an op. oneDNN's own op object tells nothing of this
-/// back, so it is kept beside.
+/// An op as the user described it. oneDNN's op object has no getters, so the
+/// record is kept next to it.
 struct op_record_t {
     size_t id = 0;
     int kind = 0; // a dnnl_graph_op_kind_t or a dnnl_dequant_op_kind_t

@@ -26,28 +26,28 @@ struct attribute_schema_t {
     std::vector<std::string> choices; // of a string; empty for any
 };
 
-/// What an op of ours may look like: wider than oneDNN's own schema of the
-/// same op where we can do more.
+/// The rules for an op. They are wider than oneDNN's schema of the same op if
+/// we can do more.
 struct op_schema_t {
     int kind;
     const char *name;
     std::vector<port_schema_t> inputs;
     std::vector<port_schema_t> outputs;
     std::vector<attribute_schema_t> attributes;
-    /// What the lists above cannot say; may be null.
+    /// Checks the rules that the lists above cannot say; may be null.
     result_t (*check)(const op_record_t &op);
 };
 
 /// Null for a kind that is not ours.
 const op_schema_t *find_schema(int kind);
 
-/// Holds an op against its schema: number of inputs and outputs, data types,
+/// Checks an op against its schema: number of inputs and outputs, data types,
 /// attributes, and whatever the known shapes tell.
-/// @returns unimplemented with a sentence for what is outside our schema but
-///     might be inside another oneDNN's (other kinds of op, data types,
-///     attributes, numbers of inputs), invalid_graph_op with a sentence for
-///     what no oneDNN can give a meaning (a qtype that does not exist, an axis
-///     out of range, a group of size 0).
+/// @returns success, or one of these with a sentence:
+/// - unimplemented for what is outside our schema but might be inside another
+///   oneDNN's: other kinds of op, data types, attributes, numbers of inputs;
+/// - invalid_graph_op for what no oneDNN can give a meaning: a qtype that does
+///   not exist, an axis out of range, a group of size 0.
 result_t verify(const op_record_t &op);
 
 /// The name of input or output `index` in messages: "scales".

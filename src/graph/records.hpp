@@ -12,14 +12,14 @@ namespace dnnl_dequant {
 
 /// A tensor of which oneDNN does not know all.
 struct tensor_record_t {
-    /// As the user said it, for a tensor of an extension type, which is a
-    /// tensor of bytes to oneDNN.
+    /// The user's logical tensor, for a tensor of an extension type. oneDNN
+    /// sees a tensor of bytes.
     std::optional<logical_tensor_t> logical_tensor;
     /// The value of a host scalar: oneDNN hands out no data handle for it.
     std::optional<std::array<unsigned char, 8>> scalar;
 };
 
-/// The records of the process, beside oneDNN's live handles.
+/// The records of the process, next to oneDNN's live handles.
 struct records_t {
     side_map_t<const_dnnl_graph_op_t, op_record_t> ops;
     side_map_t<const_dnnl_graph_graph_t, graph_record_t> graphs;

@@ -9,7 +9,7 @@
 
 namespace dnnl_dequant {
 
-/// Records beside oneDNN's handles. The handles that a user holds are
+/// Records next to oneDNN's handles. The handles that a user holds are
 /// oneDNN's own; what we must remember of one is found here by its address.
 template <typename Handle, typename Record>
 class side_map_t {

@@ -30,7 +30,7 @@ public:
     ///          may_overwrite() says so, dst may be the operand's own buffer
     ///          if that is no other operand's too.
     ///
-    /// Allocates nothing; what it needs beside registers fits the stack
+    /// Allocates nothing; what it needs besides registers fits the stack
     /// (at most 64 KiB). Reads and writes nothing outside the operands.
     virtual void run(
             void *const *buffers, dim_t begin, dim_t end) const noexcept

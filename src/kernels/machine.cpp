@@ -36,7 +36,7 @@ dim_t last_cache() {
     return bytes > 0 ? bytes : fallback;
 }
 
-// What the environment names, or the CPU's own.
+// Returns the policy that the environment names, or the CPU's own.
 const machine_policy_t &wanted_policy() {
     const char *name = environment("DNNL_DEQUANT_POLICY");
     if (name == nullptr) return policy_of(this_cpu());

@@ -24,17 +24,18 @@ struct machine_policy_t {
     /// Dst beyond half the last cache, in rows that are written from end to
     /// end.
     far_stores_t long_rows;
-    /// Bytes; with far_stores_t::at_once and by_buffer. 0: not called for.
+    /// The prefetch distance in bytes, with far_stores_t::at_once and
+    /// by_buffer; 0: none.
     uint32_t src_ahead;
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.
     bool has_far_panels;
-    /// What is prefetched into the second cache and no further: weights, which
-    /// are read once; lines of transposed sources, of which tiles are made.
+    /// Weights, which are read once, and lines of transposed sources, of which
+    /// tiles are made, are prefetched into L2 and no further.
     bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
 };
 
-/// What tells CPUs of the same instruction sets apart.
+/// A description that tells CPUs of the same instruction sets apart.
 struct machine_t {
     machine_policy_t policy;
     dim_t last_cache_bytes;
@@ -50,7 +51,7 @@ const std::vector<machine_policy_t> &machine_policies();
 /// variable DNNL_DEQUANT_POLICY names, if any; or what a test has set.
 const machine_t &this_machine();
 
-/// What a CPU says of itself. It is asked in kernels/jit/cpu.cpp.
+/// The CPU's own description, from kernels/jit/cpu.cpp.
 enum class cpu_vendor_t { intel, amd, other };
 struct cpu_t {
     cpu_vendor_t vendor;

@@ -15,7 +15,7 @@ struct scratch_size_t {
     dim_t shared = 0, own = 0;
 };
 
-/// What a thread runs on.
+/// The memory that a thread runs on.
 struct stage_memory_t {
     void *const *buffers; // one an operand of the partition
     void *shared, *own;   // scratch memory
@@ -51,14 +51,14 @@ constexpr dim_t bytes_per_thread = 64 * 1024;
 using stage_buffers_t
         = std::function<void(const stage_memory_t &memory, void **buffers)>;
 
-/// All units of a kernel, on the partition's buffers, or on those that
-/// `buffers_of` writes to an array of max_operands.
+/// Makes a stage of all work items of a kernel. It runs on the partition's
+/// buffers, or on those that `buffers_of` writes to an array of max_operands.
 /// @param bytes bytes_to_move() of the kernel's problem
 stage_t make_stage(std::shared_ptr<const kernel_t> kernel, dim_t bytes);
 stage_t make_stage(std::shared_ptr<const kernel_t> kernel, dim_t bytes,
         stage_buffers_t buffers_of);
 
-/// What one thread does at once.
+/// Makes a stage that one thread runs at once.
 stage_t make_serial_stage(
         std::function<void(const stage_memory_t &memory)> run);
 

@@ -1,5 +1,5 @@
-// What is compiled on machines other than x86-64 instead of generated code:
-// each factory refuses, and plain C++ serves.
+// Replaces the generated code on machines other than x86-64: each factory
+// refuses, and plain C++ serves.
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
@@ -59,7 +59,7 @@ result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {
     return refuse_machine();
 }
 
-result_t make_jit_gemm(isa_t, std::shared_ptr<const gemm_t> &) {
+result_t make_jit_gemm(isa_t, data_type_t, std::shared_ptr<const gemm_t> &) {
     return refuse_machine();
 }
 

@@ -1,6 +1,6 @@
 // dst = steps(SoftMax(parts(query * keys)) * values): how rows and tokens are
-// cut into blocks, and the kernels that make each block. What a block of the
-// query is, of keys, values, scores or dst, is a problem like any other.
+// cut into blocks, and the kernels that make each block. A block of the query,
+// of keys, values, scores or dst is a problem like any other.
 
 #include "lower/attention.hpp"
 
@@ -22,19 +22,22 @@ namespace {
 
 using axis_t = block_kernels_t::axis_t;
 
-// Of a block. One query on one thread of a Zen 4, eight heads of 128 by 4096
-// tokens in s8, ms: blocks of 128 take 1.05 and of 512 0.69; 512 rows by 512
-// tokens 13.8 and 12.4.
+// Tokens of a block. Zen 4, one thread, ms:
+//   one query, eight heads of 128 by 4096 tokens in s8    128: 1.05  512: 0.69
+//   512 rows by 512 tokens                                128: 13.8  512: 12.4
 constexpr dim_t most_tokens = 512;
-// Of a block beside many rows under a causal mask, where whole tiles count for
-// nothing: 512 rows by 512 tokens take 12.6 ms in blocks of 512 and 8.7 in
-// these, 2048 by 2048 124 and 109; without the mask 12.5 and 197.
+// Tokens of a block for many rows under a causal mask, which skips tiles that
+// it covers. Zen 4, one thread, ms:
+//   512 rows by 512 tokens     512: 12.6  128: 8.7
+//   2048 rows by 2048 tokens   512: 124   128: 109
+//   without the mask           512: 12.5  128: 197
 constexpr dim_t causal_tokens = 128, causal_rows = 96;
-// Rows of a block, whose scores, query and sums stay in a core's second cache
-// beside the keys and values of a block of tokens. The same machine and shape:
-// f32 takes 12.5 ms by 48 rows and 12.0 by 96; bf16, where every block of rows
-// has its own copy of keys and values packed by oneDNN, 7.3 by 96 and 6.7 by
-// 176, under a causal mask 5.6 by 96, 4.8 by 128 and 5.4 by 176.
+// Rows of a block. Their scores, query and sums stay in L2, next to the keys
+// and values of a block of tokens. For bf16 every block of rows has its own
+// copy of keys and values packed by oneDNN. Zen 4, one thread, 512 by 512, ms:
+//   f32                        48: 12.5  96: 12.0
+//   bf16                       96: 7.3   176: 6.7
+//   bf16 under a causal mask   96: 5.6   128: 4.8  176: 5.4
 constexpr dim_t most_rows = 96, most_narrow_rows = 176,
                 most_causal_narrow_rows = 128;
 // With fewer blocks of rows than this the tokens are split, in blocks of at
@@ -56,7 +59,7 @@ public:
         , rank_(shape_.size())
         , stored_(composition.chain) {}
 
-    /// Their strides over rows and one column.
+    /// Sets the stats' strides over rows and one column.
     void place_stats(dims_t strides) {
         strides.pop_back();
         plan_.stats_strides = std::move(strides);
@@ -68,7 +71,7 @@ public:
         plan_.cols = product_.shape.back();
         plan_.masked_rows_are_zero = attention_.masked_rows_are_zero;
         plan_.parts.resize(attention_.parts.size());
-        note_operands();
+        init_operands();
         stored_.place_dst(strides_of(dst_));
         result_t result = stored_.order_by_first(product_.shape);
         if (!result.ok()) return result;
@@ -109,13 +112,13 @@ private:
         return lowered_.operands.size() - 1;
     }
 
-    void note_operands() {
+    void init_operands() {
         plan_.query_operands = add(attention_.query, 0);
         plan_.keys_operands = add(attention_.keys, 0);
         plan_.values_operands = add(product_.weights, 0);
         for (size_t p = 0; p < plan_.parts.size(); ++p) {
             plan_.parts[p].operands = add(attention_.parts[p].steps, 1);
-            note_mask(attention_.parts[p].mask, plan_.parts[p].mask);
+            init_mask(attention_.parts[p].mask, plan_.parts[p].mask);
         }
         if (attention_.stats) plan_.stats = add(attention_.stats->id);
         plan_.result_operands = add(composition_, 1);
@@ -123,7 +126,7 @@ private:
         ++plan_.result_operands.count;
     }
 
-    void note_mask(const score_mask_t &from, attention_mask_t &to) {
+    void init_mask(const score_mask_t &from, attention_mask_t &to) {
         using from_kind_t = score_mask_t::kind_t;
         using to_kind_t = attention_mask_t::kind_t;
         if (from.kind == from_kind_t::none) return;
@@ -174,7 +177,7 @@ private:
 
     void cut_rows() {
         dim_t most = most_rows;
-        if (multiplied_type(attention_.keys) != data_type_t::f32)
+        if (compute_type_of(attention_.keys) != data_type_t::f32)
             most = is_causal() ? most_causal_narrow_rows : most_narrow_rows;
         rows_ = cut_attention_rows(attention_, values(), stored_, most);
         plan_.row_blocks = rows_.blocks;
@@ -184,9 +187,9 @@ private:
                     std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
 
-    // Of the query and keys, or of weights, which have the query's type, and
-    // values.
-    data_type_t multiplied_type(const composition_t &factor) const {
+    // The type that both factors are multiplied in. The factors are the query
+    // and keys, or weights, which have the query's type, and values.
+    data_type_t compute_type_of(const composition_t &factor) const {
         const product_t product {attention_.query, factor, shape_, nullptr};
         const bool has_pairs
                 = has(isa_, isa_avx512_core_bf16)
@@ -196,7 +199,7 @@ private:
 
     attention_cut_t cut_of(dim_t pitch, const composition_t &factor) const {
         attention_cut_t cut {isa_, rows_.most, {}, tokens_, plan_.tile_pitch,
-                pitch, multiplied_type(factor)};
+                pitch, compute_type_of(factor)};
         for (const auto &block : plan_.row_blocks)
             cut.row_counts.insert(block.rows);
         return cut;
@@ -295,7 +298,7 @@ private:
     }
 
     result_t make_softmax() {
-        plan_.softmax = make_portable_softmax_rows();
+        plan_.softmax = make_ref_softmax_rows();
         return or_another(
                 "jit_softmax_rows", make_jit_softmax_rows(isa_, plan_.softmax));
     }

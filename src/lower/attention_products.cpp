@@ -31,7 +31,8 @@ public:
         , tokens_(tokens)
         , all_tokens_(chain.shape()[tokens]) {}
 
-    // Where blocks of the chain lie, with a dst that is the block's own.
+    // Returns the places of the chain's blocks, with a dst that is the block's
+    // own.
     block_kernels_t places(data_type_t dst = data_type_t::f32) const {
         chain_t chain = chain_;
         chain.place_dst(dims_t(rank_, 0));
@@ -84,7 +85,7 @@ public:
     result_t make_narrow(const std::set<dim_t> &depths,
             const std::set<dim_t> &cols, dim_t pitch, bool accumulates,
             attention_narrow_t &plan) const {
-        if (cut_.multiplied != data_type_t::bf16)
+        if (cut_.compute_type != data_type_t::bf16)
             return refuse("query and numbers may not be rounded to bf16");
         if (cut_.rows < least_narrow_rows)
             return refuse(text("blocks have ", cut_.rows, " rows; expected ",
@@ -100,13 +101,13 @@ public:
                 for (const dim_t c : cols)
                     for (const bool adds : {false, true})
                         if (!adds || accumulates)
-                            shapes.push_back({cut_.multiplied, rows, depth, c,
+                            shapes.push_back({cut_.compute_type, rows, depth, c,
                                     plan.src_pitch, plan.pitch, plan.pitch,
                                     adds});
                 plan.roundings.push_back({rows, depth, nullptr});
                 chain_t chain;
                 chain.begin(data_type_t::f32, {rows, depth}, {pitch, 1});
-                chain.set_type(cut_.multiplied);
+                chain.set_type(cut_.compute_type);
                 problem_t problem;
                 result = chain.finish({plan.src_pitch, 1}, problem);
                 if (result.ok())
@@ -116,10 +117,10 @@ public:
             }
         result = make_narrow_gemm(shapes, plan.gemm);
         if (!result.ok()) return result;
-        plan.kernels = places(cut_.multiplied);
+        plan.kernels = places(cut_.compute_type);
         return make_kernels(plan.kernels, cut_.isa,
                 [&](size_t, size_t block, size_t, problem_t &problem) {
-            return block_problem(block, cut_.pitch, problem, cut_.multiplied);
+            return block_problem(block, cut_.pitch, problem, cut_.compute_type);
         });
     }
 
@@ -180,7 +181,8 @@ template <typename make_t>
 result_t make_numbers(const factor_t &numbers, dim_t head,
         const attention_cut_t &cut, bool by_group, attention_numbers_t &plan,
         make_t &&make) {
-    if (cut.rows > gemv_t::most_rows) return refuse("blocks have more rows");
+    if (cut.rows > weighted_sum_t::most_rows)
+        return refuse("blocks have more rows");
     plan.places = numbers.places();
     if (!begin_bytes(plan.places))
         return refuse("a block begins within a byte");
@@ -223,7 +225,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
         plan.format.type = weights.type;
         plan.format.head = head;
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
-        plan.format.digits = cut.multiplied == data_type_t::bf16 ? 2 : 3;
+        plan.format.digits = cut.compute_type == data_type_t::bf16 ? 2 : 3;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;
         plan.format.ahead = bytes_ahead(plan.format.pitch);
         return make_jit_digits(plan.format, cut.rows, cut.isa, plan.kernel);
@@ -282,7 +284,7 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     attention_stream_t stream;
     result = make_numbers(factor, head, cut, false, stream,
             [&](size_t shape, gemv_weights_t weights) {
-        weights.multiplied = cut.multiplied;
+        weights.multiplied = cut.compute_type;
         return make_gemv(
                 weights, cut.rows, cut.isa, stream.gemv[shape], log_not_taken);
     });
@@ -305,7 +307,8 @@ result_t make_attention_values(const chain_t &values,
         const attention_cut_t &cut,
         std::shared_ptr<const values_product_t> &product) {
     const size_t rank = values.shape().size();
-    // As keys lie, to tell what a token's numbers have.
+    // Transposed values lie as keys do, and the factor tells what belongs to a
+    // token.
     chain_t transposed = values;
     std::vector<size_t> order;
     for (size_t d = 0; d < rank; ++d)

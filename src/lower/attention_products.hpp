@@ -8,17 +8,17 @@
 
 namespace dnnl_dequant {
 
-/// What both products of attention are cut into.
+/// The blocks that both products of attention are cut into.
 struct attention_cut_t {
     isa_t isa;
     dim_t rows; // of the largest block
-    /// Of all blocks, each once.
+    /// The different numbers of rows that blocks have.
     std::set<dim_t> row_counts;
     dim_t tokens;       // of a block, all but the last
     dim_t scores_pitch; // floats from row to row
     dim_t pitch;        // the same of the result, or of scores
-    /// What both factors may be rounded to, f32 or bf16.
-    data_type_t multiplied = data_type_t::f32;
+    /// The type that both factors may be rounded to, f32 or bf16.
+    data_type_t compute_type = data_type_t::f32;
 };
 
 /// The first way that takes the keys, [..., head, tokens], or values, [...,

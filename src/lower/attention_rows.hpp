@@ -22,7 +22,8 @@ struct attention_rows_t {
     std::vector<dims_t> block_dims;
 };
 
-/// @param stored What becomes of the result, in the product's dimensions.
+/// @param stored The result's chain behind the product, in the product's
+///     dimensions.
 attention_rows_t cut_attention_rows(const attention_t &attention,
         const chain_t &values, const chain_t &stored, dim_t most_rows);
 

@@ -15,7 +15,7 @@ axis_t block_axis(const chain_t &chain, size_t d, dim_t size) {
         axis.shapes.push_back(extent - at < size);
     }
     axis.shape_count = extent % size == 0 ? 1 : 2;
-    // Where it is the only one, the short shape is the first.
+    // A short block that is the only one is the first shape.
     if (0 < extent && extent < size) axis.shapes.assign(1, 0);
     return axis;
 }
@@ -83,6 +83,26 @@ read_ahead_t rows_of(const problem_t &problem) {
     return rows;
 }
 
+namespace {
+
+// More than this is copied past the caches or with prefetches, by a kernel.
+constexpr dim_t most_copied_bytes = 32 * 1024;
+
+// Bytes of a problem that copies what lies side by side; 0 for any other.
+dim_t copied_bytes(const problem_t &problem) {
+    const data_type_t type = problem.dst().type;
+    if (problem.operands.size() != 2 || !problem.steps.empty()
+            || problem.src().type != type || bits_of(type) < 8
+            || problem.loops.size() != 1 || problem.src().strides[0] != 1
+            || problem.dst().strides[0] != 1 || problem.src().offset != 0
+            || problem.dst().offset != 0)
+        return 0;
+    const dim_t bytes = bytes_of(type, problem.loops[0].extent);
+    return bytes <= most_copied_bytes ? bytes : 0;
+}
+
+} // namespace
+
 result_t make_kernels(block_kernels_t &blocks, isa_t isa,
         const std::function<result_t(size_t, size_t, size_t, problem_t &)>
                 &make) {
@@ -97,6 +117,8 @@ result_t make_kernels(block_kernels_t &blocks, isa_t isa,
                     problem.operands[o].offset += blocks.phase_of({i, j, k}, o);
                 if (result.ok()) result = choose_kernel(problem, isa, kernel);
                 if (!result.ok()) return result;
+                blocks.set_copied_bytes(
+                        {i, j, k}, static_cast<size_t>(copied_bytes(problem)));
             }
     return {};
 }

@@ -39,8 +39,8 @@ block_kernels_t::axis_t whole_axis(size_t operands);
 std::vector<data_type_t> operand_types(const chain_t &chain);
 std::vector<data_type_t> operand_types(const chain_t &chain, data_type_t dst);
 
-/// What a block reads of its src, but for where that begins; no rows where it
-/// is more than rows of one pitch.
+/// Returns the rows that a block reads of its src, without their begin. There
+/// are no rows if they do not have one pitch.
 read_ahead_t rows_of(const problem_t &problem);
 
 /// A kernel for every block that looks like no other before it; make(i, j, k,

@@ -25,17 +25,16 @@ constexpr candidate_t candidates[] = {
 #undef X
 };
 
-// `before_portable` is tried just before the first portable kernel.
-template <typename before_portable_t>
+// `before_ref` is tried just before the first reference kernel.
+template <typename before_ref_t>
 result_t choose(const problem_t &problem, isa_t isa,
-        std::shared_ptr<const kernel_t> &kernel,
-        before_portable_t &&before_portable) {
+        std::shared_ptr<const kernel_t> &kernel, before_ref_t &&before_ref) {
     result_t last;
     bool tried = false;
     for (const candidate_t &candidate : candidates) {
         if (candidate.isa == isa_none && !tried) {
             tried = true;
-            const result_t made = before_portable();
+            const result_t made = before_ref();
             if (made.is_final()) return made;
         }
         if (!has(isa, candidate.isa)) {

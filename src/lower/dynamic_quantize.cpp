@@ -17,7 +17,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// What a core's second cache holds beside dst.
+// L2 holds this much of src next to dst.
 constexpr dim_t slab_bytes_of_src = 128 * 1024;
 // Fewer slabs would leave threads without work.
 constexpr dim_t fewest_slabs = 16;
@@ -37,7 +37,7 @@ public:
         dims_ = dims_of(op_.inputs[0]);
         groups_ = group_sizes(granularity_, dims_);
         if (result_t result = infer_outputs(); !result.ok()) return result;
-        note_grid();
+        init_grid();
 
         dynamic_quantize_t::part_t whole, rest;
         if (result_t result = make_part(dims_, whole); !result.ok())
@@ -112,7 +112,7 @@ private:
         return strides;
     }
 
-    void note_grid() {
+    void init_grid() {
         parameters_.type = type_of(op_.outputs[0]);
         parameters_.has_zps = has_zps();
         parameters_.scale_strides = grid_strides(op_.outputs[1]);
@@ -151,7 +151,7 @@ private:
         const problem_t problem = make_problem(dims, sizes_within(dims),
                 {{type_of(x), strides_of(x), false}, ranges}, {}, 0);
         if (make_jit_ranges(problem, isa_, part.ranges).ok()) return {};
-        return make_portable_ranges(problem, isa_, part.ranges);
+        return make_ref_ranges(problem, isa_, part.ranges);
     }
 
     dims_t sizes_within(const dims_t &dims) const {

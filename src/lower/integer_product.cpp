@@ -53,7 +53,7 @@ bool is_linear(const std::vector<dim_t> &places, dim_t &stride) {
     return true;
 }
 
-// One a row: all dimensions but the last.
+// Returns one place a row: rows go along all dimensions except the last.
 std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand) {
     std::vector<dim_t> result {0};
     for (size_t d = 0; d + 1 < chain.shape().size(); ++d) {
@@ -84,8 +84,8 @@ public:
                     [](dim_t dim) { return dim != 1; }))
             return refuse("weights differ from batch to batch");
         if (plan_.depth == 0) return refuse("there is nothing to sum");
-        result_t result = note_src(isa);
-        if (result.ok()) result = note_weights(isa);
+        result_t result = init_src(isa);
+        if (result.ok()) result = init_weights(isa);
         if (result.ok()) result = cut_groups();
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
@@ -95,7 +95,8 @@ public:
         return result;
     }
 
-    // Groups of one size, but for the last; their parameters one stride apart.
+    // Makes the stream, for groups of one size (the last may be shorter) with
+    // parameters one stride apart.
     result_t make_stream(isa_t isa, const integer_plan_t::block_t &block) {
         integer_stream_weights_t weights;
         weights.format = plan_.format;
@@ -120,7 +121,7 @@ private:
     const chain_t &of_src() const { return src_.chain; }
     const chain_t &of_weights() const { return weights_.chain; }
 
-    result_t note_src(isa_t isa) {
+    result_t init_src(isa_t isa) {
         const size_t depth = of_src().shape().size() - 1;
         const size_t count = quantizing_steps(of_src());
         t type = of_src().operand_type(0);
@@ -141,7 +142,7 @@ private:
         }
         plan_.is_src_signed = type == t::s8;
         result_t result
-                = note_parameters(src_, count, plan_.src_scales, plan_.src_zps);
+                = init_parameters(src_, count, plan_.src_scales, plan_.src_zps);
         plan_.format.has_src_zps
                 = !plan_.is_src_signed || plan_.src_zps.type != t::undef;
         const bool is_alike
@@ -153,7 +154,7 @@ private:
         return result;
     }
 
-    result_t note_weights(isa_t isa) {
+    result_t init_weights(isa_t isa) {
         integer_format_t &format = plan_.format;
         format.weights = of_weights().operand_type(0);
         if (!is_integer(format.weights)
@@ -162,7 +163,7 @@ private:
             return refuse(
                     text("weights are of type ", to_string(format.weights),
                             "; expected integers of 4 or 8 bits"));
-        result_t result = note_parameters(
+        result_t result = init_parameters(
                 weights_, 0, plan_.weights_scales, plan_.weights_zps);
         if (!result.ok()) return result;
         format.scales = plan_.weights_scales.type;
@@ -178,7 +179,7 @@ private:
                         && !stride(plan_.weights_zps.operand, k_ + 1,
                                 format.zps_stride)))
             return refuse("groups along the columns of the weights");
-        // What is read of one column is read of no other.
+        // A single column has no next one, so its stride does not matter.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
         format.is_packed
                 = repacks_
@@ -191,13 +192,13 @@ private:
     }
 
     // [zero points and] scales are all that is left behind the integers.
-    static result_t note_parameters(const composition_t &factor, size_t first,
+    static result_t init_parameters(const composition_t &factor, size_t first,
             integer_parameter_t &scales, integer_parameter_t &zps) {
         const auto &steps = factor.chain.steps();
         for (size_t s = first; s < steps.size(); ++s) {
             const bool is_zps = steps[s].kind == step_kind_t::subtract;
             if (!is_zps && steps[s].kind != step_kind_t::multiply)
-                return refuse("a factor takes steps beside zero points and "
+                return refuse("a factor takes steps other than zero points and "
                               "scales");
             if (scales.type != t::undef || (is_zps && zps.type != t::undef))
                 return refuse("a factor is scaled twice");

@@ -6,11 +6,11 @@
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/attention.hpp"
+#include "lower/decomposed_quantize.hpp"
 #include "lower/dynamic_quantize.hpp"
 #include "lower/matmul.hpp"
 #include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
-#include "lower/spelled_quantize.hpp"
 #include "patterns/patterns.hpp"
 
 namespace dnnl_dequant {
@@ -31,7 +31,7 @@ public:
         return nullptr;
     }
 
-    const op_record_t *giver(size_t tensor) const override {
+    const op_record_t *any_producer(size_t tensor) const override {
         return producer(tensor, 1);
     }
 
@@ -82,8 +82,8 @@ result_t compose_partition(const partition_t &partition,
     const op_record_t &root = partition.ops.back();
     result_t result = compose(scope, root, composition);
     if (!result.ok()) return result;
-    // Where the shapes of compile are others than those that the graph was
-    // built with, an op may no longer fit in.
+    // An op may fit no longer if compile gives other shapes than the graph was
+    // built with.
     if (composition.ops.size() != partition.ops.size())
         return refuse(root,
                 text("its partition has ", partition.ops.size(),
@@ -122,7 +122,7 @@ result_t lower(const partition_t &partition,
         return lower_dynamic_quantize(partition, isa, lowered);
     if (result.ok() && partition.kind == partition_kind_t::quantize
             && partition.ops.size() > 1)
-        return lower_spelled_quantize(
+        return lower_decomposed_quantize(
                 partition, partition_scope_t(partition, lowered), isa, lowered);
     composition_t composition;
     if (result.ok())

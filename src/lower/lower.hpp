@@ -23,9 +23,9 @@ struct repacked_t {
     workload_t workload;
 };
 
-/// What carries a problem out.
+/// The kernels that carry a problem out.
 struct implementation_t {
-    /// What impl_info and the log say: "jit_dequantize_avx512_core".
+    /// The name in impl_info and in the log: "jit_dequantize_avx512_core".
     std::string name;
     workload_t workload;
     /// Outputs other than dst are written even where dst has no elements.
@@ -38,8 +38,8 @@ struct lowered_t {
     std::vector<logical_tensor_t> inputs;  // ports, with shapes and strides
     std::vector<logical_tensor_t> outputs; // inferred where they were not told
     problem_t problem;
-    /// Where each operand comes from; of a product, those of src and of the
-    /// weights come first, and the problem's first is none.
+    /// The source of each operand. For a product the operands of src come
+    /// first, then those of the weights; the problem's first operand has none.
     std::vector<source_t> operands;
     std::vector<constant_t> constants; // those that no tensor holds
     /// Inputs that must hold zeros only (ONNX: zero points of small floats);
@@ -54,17 +54,18 @@ struct lowered_t {
 };
 
 /// Lowers a partition.
-/// @param inputs, outputs Logical tensors as the user gave them to compile,
-///     in any order, found by id.
-/// @param isa What kernels may use.
-/// @param threads What it will run on, most likely.
-/// @param keeps_constants What is made of constant tensors may be kept from
-///     one execution to the next.
-/// @returns invalid_arguments where a port is missing or its layout unknown, or
-///     where an op of oneDNN's has another number of scales or zero points;
-///     invalid_data_type, invalid_shape or invalid_graph_op where they do not
-///     fit the partition or each other, unimplemented for what only oneDNN
-///     can serve (opaque layouts); always with a sentence.
+/// @param inputs, outputs Logical tensors as the user gave them to compile, in
+///     any order, found by id.
+/// @param isa The instructions that kernels may use.
+/// @param threads The number of threads that it will most likely run on.
+/// @param keeps_constants True if values made of constant tensors may be kept
+///     from one execution to the next.
+/// @returns success, or one of these with a sentence:
+/// - invalid_arguments: a port is missing or its layout is unknown, or an op of
+///   oneDNN's has another number of scales or zero points;
+/// - invalid_data_type, invalid_shape, invalid_graph_op: ports do not fit the
+///   partition or each other;
+/// - unimplemented: only oneDNN can serve this (opaque layouts).
 result_t lower(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, isa_t isa, int threads,

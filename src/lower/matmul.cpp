@@ -1,6 +1,6 @@
 // dst = steps(src * weights): how the product is cut into blocks, who
-// multiplies these, and the kernels that make dst. What a block of weights is,
-// or of dst, is a problem like any other, of the same composition.
+// multiplies these, and the kernels that make dst. A block of weights, or of
+// dst, is a problem like any other, of the same composition.
 
 #include "lower/matmul.hpp"
 
@@ -36,7 +36,7 @@ public:
         , cut_ {product_, target, product_.shape, composition.chain} {}
 
     result_t run(made_product_t &made) {
-        note_operands();
+        init_operands();
         product_blocks_t &blocks = cut_.blocks;
         const dims_t &weights = cut_.weights().shape();
         blocks.depth = weights[weights.size() - 2];
@@ -49,9 +49,9 @@ public:
         result_t result = cut_.stored.order_by_first(cut_.shape);
         if (!result.ok()) return result;
         cut_rows();
-        // Where there is nothing to compute, strides tell nothing.
+        // Strides mean nothing if there is nothing to compute.
         if (!cut_.is_empty)
-            row_block_dims_ = note_row_blocks(product_, row_sizes_, blocks);
+            row_block_dims_ = init_row_blocks(product_, row_sizes_, blocks);
         std::shared_ptr<const multiplier_t> multiplier;
         result = cut_.target.repacks ? make_repacked(cut_, multiplier)
                                      : choose(multiplier);
@@ -83,7 +83,7 @@ private:
         return std::accumulate(begin, end, dim_t(1), std::multiplies<dim_t>());
     }
 
-    void note_operands() {
+    void init_operands() {
         cut_.blocks.src_operands = add_sources(product_.src);
         cut_.blocks.weights_operands = add_sources(product_.weights);
         add_sources(result_);

@@ -6,12 +6,12 @@
 
 namespace dnnl_dequant {
 
-/// What a product is lowered for.
+/// The machine and settings that a product is lowered for.
 struct product_target_t {
     isa_t isa;
     int threads; // that it will run on, most likely
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
-    /// As integers by weights that are repacked, if it can be.
+    /// True if integers may be multiplied by repacked weights.
     bool repacks = false;
 };
 
@@ -32,9 +32,9 @@ result_t make_product(const composition_t &composition,
         const product_target_t &target, lowered_t &lowered,
         made_product_t &made);
 
-/// Adds the product by weights that are repacked once to one of integers that
-/// is cut into `blocks`, where there are few rows, and all that the weights are
-/// made of is constant.
+/// Adds the product by weights that are repacked once to a product of integers
+/// that is cut into `blocks`. It is added if there are few rows, and if all
+/// that the weights are made of is constant.
 result_t add_repacked(const composition_t &composition,
         const product_target_t &target, const product_blocks_t &blocks,
         lowered_t &lowered);

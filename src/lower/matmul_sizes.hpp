@@ -11,10 +11,10 @@ namespace dnnl_dequant {
 
 // Vectors are as many floats at most, and so are panels of the product.
 constexpr dim_t panel = 64;
-// Floats between rows of src in scratch memory beside its own: rows of a power
+// Floats between rows of src in scratch memory besides its own: rows of a power
 // of two would meet in the same sets of the cache.
 constexpr dim_t src_pad = 16;
-// Rows whose sums fit a core's second cache beside a block of weights.
+// Rows whose sums fit a core's second cache with a block of weights.
 constexpr dim_t most_rows = 512;
 // Up to so many rows the weights are what costs.
 constexpr dim_t few_rows = 8;
@@ -22,23 +22,33 @@ constexpr dim_t few_rows = 8;
 struct block_sizes_t {
     dim_t depth, cols;
 };
-// Blocks that are read in long stretches, for few rows, where columns lie side
-// by side; and those that leave room for src and the sums in a core's second
-// cache. 4096 x 4096 u4 in groups of 128, one thread of a Cascade Lake, 1 row,
-// ms: columns side by side, 32 x 1024 take 5.6 and 512 x 64 11; depth side by
-// side, 32 x 1024 take 20 and 512 x 64 4.7. The more rows, the more of the time
-// goes to sums that are read and written again, once a block of depth: 512 rows
-// by such blocks in cache, 256 x 256 reach 0.85 to 0.88 of what multiply-adds
-// alone would, 512 x 128 0.92; of 32 rows the first are faster by 6 in 100.
-// Less than AVX-512 goes with half the second cache: on a Zen 3, by row and
-// column, of 32 rows 256 x 256 take 15.0 and 16.0 ms, 512 x 128 15.3 and 15.4,
-// 256 x 128 14.2 and 14.1; of 512 rows 512 x 128 188 and 190, 256 x 128 183.
+// Most depth and columns of a block. Wide blocks serve few rows of [K,N]
+// weights, which are read in long stretches. The others leave room for src and
+// the sums in L2. With more rows, more of the time goes to sums, which are read
+// and written once a block of depth. AVX2 machines have half the L2.
+//
+// 4096 x 4096 u4 in groups of 128, one thread, ms:
+//                                  32 x 1024    512 x 64
+//   Cascade Lake, 1 row, [K,N]     5.6          11
+//   Cascade Lake, 1 row, [N,K]     20           4.7
+//                                  256 x 256    512 x 128    256 x 128
+//   Zen 3, 32 rows, [K,N]          15.0         15.3         14.2
+//   Zen 3, 32 rows, [N,K]          16.0         15.4         14.1
+//   Zen 3, 512 rows, [K,N]                      188          183
+//   Zen 3, 512 rows, [N,K]                      190
+// Blocks in cache on a Cascade Lake, as a part of the rate of multiply-adds
+// alone:
+//   512 rows                        256 x 256: 0.85 to 0.88  512 x 128: 0.92
+//   32 rows                         256 x 256 is faster by 6 %
 constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256},
                         deepest_blocks = {512, 128}, small_blocks = {256, 128};
 constexpr dim_t many_rows = 128;
-// Of 16 bits, for oneDNN's primitive: a MiB, half of the second cache of CPUs
-// that multiply bf16 in tiles; kernels/matmul/MEASURED.md has what other sizes
-// took. A tile has sixteen rows, and with fewer is not full.
+// Blocks of bf16 that our own code multiplies: they and their pairs fit L2
+// beside src. kernels/matmul/MEASURED.md has other sizes.
+constexpr block_sizes_t pair_blocks = {1024, 128};
+// Blocks of 16 bits, for oneDNN's primitive: a MiB, half of the L2 of CPUs that
+// have AMX. kernels/matmul/MEASURED.md has other sizes. A tile has sixteen
+// rows, and fewer rows do not fill it.
 constexpr block_sizes_t narrow_blocks = {2048, 256};
 constexpr dim_t least_narrow_rows = 16;
 
@@ -52,53 +62,61 @@ inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns, isa_t isa) {
     return rows < many_rows ? deep_blocks : deepest_blocks;
 }
 
-// Rows of weights this long are read as streams; as many sums, and their parts,
-// stay in a core's second cache. 4096 x 11008 u4 by row, one thread of a
-// Cascade Lake with a neighbour at work, over the limit, best of three rounds:
-// blocks of 4096 columns u8 2.1, f32 2.0; whole rows 1.2 and 1.6. Eight rows of
-// f32 by 4096 x 4096: 8192 sums 8.5 ms, 12288 5.3, 24576 7.7.
+// Rows of weights up to this long are read as streams. This many sums, and
+// their parts, stay in L2.
+//   4096 x 11008 u4 [K,N], one thread of a Cascade Lake with a neighbour at
+//   work, time over the limit, best of three rounds:
+//     u8    blocks of 4096 columns: 2.1  whole rows: 1.2
+//     f32   blocks of 4096 columns: 2.0  whole rows: 1.6
+//   Eight rows of f32 by 4096 x 4096, ms:
+//     8192 sums: 8.5  12288 sums: 5.3  24576 sums: 7.7
 constexpr dim_t most_gemv_cols = 12288, most_gemv_sums = 12288;
-// Of sums in many parts, as many as half a core's second cache holds.
+// Sums in many parts fill half of L2.
 constexpr dim_t most_transposed_sums = 4096;
 // Columns whose scales and zero points stay in a core's first cache.
 constexpr dim_t most_dot_cols = 64;
 
-// Up to so many rows what reads weights as streams is faster than what
-// multiplies integers in blocks. u8 rows by 4096 x 4096 u4, one thread of a
-// Cascade Lake, ms: by row 6 rows 2.15 and 2.2, 8 rows 3.8 and 2.3; by column 4
-// rows 1.6 and 1.6, 5 rows 1.8 and 1.6, 6 rows 1.95 and 1.65. A Zen 3 with
-// AVX2: by row 3 rows 1.4 and 1.7, 4 rows 1.6 to 1.8 and 1.8, 5 rows 2.1 and
-// 2.0; by column 4 rows 1.2 and 1.45, 5 rows 1.6 and 1.55. AVX-VNNI's
-// instructions, in AVX-512's encoding on a Zen 4: by row 3 rows 1.07 and 1.45,
-// 4 rows 1.23 and 1.33, 6 rows 1.82 and 1.71; by column 2 rows 1.17 and 1.05, 4
-// rows 1.60 and 0.95.
+// Up to so many rows, kernels that read weights as streams are faster than
+// those that multiply integers in blocks. u8 rows by 4096 x 4096 u4, one
+// thread, ms as streams and in blocks; AVX-VNNI was measured in AVX-512's
+// encoding on a Zen 4:
+//                         [K,N]                       [N,K]
+//   Cascade Lake, VNNI    6 rows: 2.15, 2.2           4 rows: 1.6, 1.6
+//                         8 rows: 3.8, 2.3            5 rows: 1.8, 1.6
+//                                                     6 rows: 1.95, 1.65
+//   Zen 3, AVX2           3 rows: 1.4, 1.7            4 rows: 1.2, 1.45
+//                         4 rows: 1.6 to 1.8, 1.8     5 rows: 1.6, 1.55
+//                         5 rows: 2.1, 2.0
+//   AVX-VNNI              3 rows: 1.07, 1.45          2 rows: 1.17, 1.05
+//                         4 rows: 1.23, 1.33          4 rows: 1.60, 0.95
+//                         6 rows: 1.82, 1.71
 inline dim_t few_quantized_rows(isa_t isa, bool by_column) {
     if (has(isa, isa_avx512_core_vnni)) return by_column ? 4 : 6;
     return by_column && has(isa, isa_avx_vnni) ? 1 : 4;
 }
 
-// Up to so many rows nibbles are parted while they are multiplied, by as many
+// Up to so many rows nibbles are split while they are multiplied, by as many
 // rows as there are registers for. u8 rows by 4096 x 4096 u4, one thread of a
-// Cascade Lake, ms, parted before and then: by column 8 rows 2.05 and 1.83, 32
-// rows 4.8 and 4.15, 64 rows 7.3 and 7.4; by row 8 rows 2.8 and 2.35, 16 rows
-// 3.5 and 3.35, 32 rows 5.0 and 5.4.
+// Cascade Lake, ms split before and split then:
+//   [N,K]   8 rows: 2.05, 1.83   32 rows: 4.8, 4.15    64 rows: 7.3, 7.4
+//   [K,N]   8 rows: 2.8, 2.35    16 rows: 3.5, 3.35    32 rows: 5.0, 5.4
 constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 
-// What weights stored by row take as bytes, at most: part of a core's second
-// cache, of its first where products come in 16 bits. u8 rows by 4096 x 4096
-// u4, one thread of a Zen 3 with AVX2, ms, by 128 KiB and by 32: 8 rows 2.47
-// and 2.29, 32 rows 6.2 and 5.9.
+// The most bytes that [K,N] weights take when unpacked: part of L2, or of L1 if
+// products come in 16 bits. u8 rows by 4096 x 4096 u4, one thread of a Zen 3
+// with AVX2, ms by 128 KiB and by 32 KiB:
+//   8 rows: 2.47, 2.29   32 rows: 6.2, 5.9
 inline dim_t most_part_bytes(isa_t isa) {
     return (has(isa, isa_avx512_core_vnni) ? 128 : 32) * 1024;
 }
 
-// Up to so many rows weights that were repacked are faster than what unpacks
-// them time and again. u8 rows by 4096 x 4096 u4 by row, one thread of a
-// Cascade Lake, ms, before and repacked: 16 rows 3.5 and 2.6, 32 rows 4.8 and
-// 3.7, 48 rows 8.9 and 5.4, 64 rows 8.2 and 9.2.
+// Up to so many rows, repacked weights are faster than weights that are
+// unpacked each time. u8 rows by 4096 x 4096 u4 [K,N], one thread of a Cascade
+// Lake, ms unpacked and repacked:
+//   16 rows: 3.5, 2.6   32 rows: 4.8, 3.7
+//   48 rows: 8.9, 5.4   64 rows: 8.2, 9.2
 constexpr dim_t most_repacked_rows = 48;
-// Of their columns as many are done together as have sums in a core's first
-// cache, and no fewer than are worth a call.
+// Columns that are done together: their sums fit L1, and they are worth a call.
 inline dim_t most_repacked_cols(dim_t rows) {
     constexpr dim_t most_sums = 4096, least = 4 * integer_panel;
     return std::max(most_sums / std::max<dim_t>(rows, 1) / integer_panel

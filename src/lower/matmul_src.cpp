@@ -22,7 +22,7 @@ bool is_rows(const problem_t &problem, dim_t depth) {
     return loops.size() == 1 || loops[1].extent == depth;
 }
 
-// Of the product's rank.
+// Prepends ones, up to the product's rank.
 dims_t aligned(dims_t shape, size_t rank) {
     shape.insert(shape.begin(), rank - shape.size(), 1);
     return shape;
@@ -53,9 +53,11 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
     if (!result.ok() || depth == 0) return result;
     const operand_t &from = problem.src();
     if (from.type == type && problem.steps.empty() && from.offset == 0
-            && unit == 1 && is_rows(problem, depth)) {
-        if (problem.loops.size() == 2) rows.pitch = from.strides[0];
-        return {};
+            && is_rows(problem, depth)) {
+        const dim_t pitch = problem.loops.size() == 2 ? from.strides[0] : depth;
+        rows.pitch = pitch;
+        if (unit == 1) return {};
+        rows.copied_pitch = pitch;
     }
     rows.pitch = round_up(depth, std::max(panel, unit)) + src_pad;
     for (size_t d = 0; d + 1 < strides.size(); ++d)
@@ -64,7 +66,7 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
     return result.ok() ? choose_kernel(problem, isa, rows.kernel) : result;
 }
 
-std::vector<dims_t> note_row_blocks(const product_t &product,
+std::vector<dims_t> init_row_blocks(const product_t &product,
         const dims_t &sizes, product_blocks_t &blocks) {
     const dims_t &shape = product.shape;
     const dims_t weights = aligned(product.weights.chain.shape(), shape.size());

@@ -14,7 +14,7 @@ product_blocks_t cut_weights(const product_cut_t &cut, block_sizes_t most) {
     product_blocks_t blocks = cut.cut_cols(most.cols, panel, panel,
             [&](dim_t size) { return cut.cuts_cols_evenly(size); });
     const size_t k = cut.weights().shape().size() - 2;
-    // Where columns cannot be cut there are more of them than wanted.
+    // A block has more columns than wanted if they cannot be cut.
     const dim_t most_depth
             = std::max<dim_t>(most.depth * most.cols / blocks.pitch, 1);
     const dim_t depth = pick_size(blocks.depth, most_depth, 16,
@@ -56,6 +56,16 @@ result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
     });
 }
 
+// bf16 where factors may be rounded to it and the CPU multiplies pairs of it.
+data_type_t block_type(const product_cut_t &cut) {
+    const isa_t isa = cut.target.isa;
+    return has(isa, isa_avx512_core_bf16)
+                           && narrow_type(cut.product, cut.target.mode)
+                                      == data_type_t::bf16
+                   ? data_type_t::bf16
+                   : data_type_t::f32;
+}
+
 } // namespace
 
 // Blocks of 16 bits, where the CPU multiplies them.
@@ -81,17 +91,24 @@ result_t make_narrow_blocks(
 
 result_t make_float_blocks(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
-    const bool by_columns = cut.weights().preferred_order().back() == 1;
-    product_blocks_t blocks = cut_weights(
-            cut, most_block_sizes(cut.block_rows, by_columns, cut.target.isa));
+    const data_type_t type = block_type(cut);
+    const bool is_bf16 = type == data_type_t::bf16;
+    const dims_t order = cut.weights().preferred_order();
+    const bool by_columns
+            = order.back() + 1 == static_cast<dim_t>(order.size());
+    product_blocks_t blocks
+            = cut_weights(cut, is_bf16 ? pair_blocks
+                                       : most_block_sizes(cut.block_rows,
+                                                 by_columns, cut.target.isa));
     float_blocks_t plan;
-    result_t result = make_gemm(cut.target.isa, plan.gemm);
+    result_t result = is_bf16 ? make_jit_gemm(cut.target.isa, type, plan.gemm)
+                              : make_gemm(cut.target.isa, plan.gemm);
     if (result.ok())
-        result = make_src_rows(cut.src(), data_type_t::f32, 1, cut.target.isa,
-                cut.blocks, plan.src);
+        result = make_src_rows(
+                cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
     if (result.ok() && !cut.is_empty)
-        result = make_weights(cut, blocks, data_type_t::f32, plan.weights,
-                &plan.packed_weights);
+        result = make_weights(
+                cut, blocks, type, plan.weights, &plan.packed_weights);
     const auto count = static_cast<dim_t>(blocks.col_blocks.size());
     plan.cols_together = static_cast<size_t>(std::clamp<dim_t>(
             count / (cut.threads() * units_per_thread), 1, most_cols_together));

@@ -47,10 +47,25 @@ product_blocks_t cut_few_rows(const product_cut_t &cut,
     });
 }
 
+// Those that a kernel may read where the user has them: f32, column after
+// column. Kernels read nothing beyond a block's columns where their number is a
+// multiple of the most that they take at once.
+bool are_in_place(const gemv_parameters_t &place,
+        const product_blocks_t &blocks, const few_rows_t &plan) {
+    const bool are_dense = place.column_stride == plan.groups
+                           && (place.group_stride == 1 || plan.groups == 1);
+    return place.type == data_type_t::f32 && plan.gemv->parameters_by_column()
+           && are_dense
+           && blocks.col_blocks.back() % (gemv_t::columns_beyond + 1) == 0;
+}
+
 // The scales or zero points.
 result_t make_parameters(const product_cut_t &cut,
         const gemv_parameters_t &place, const product_blocks_t &blocks,
         few_rows_t &plan, size_t p) {
+    plan.parameters[p].operand = place.operand;
+    plan.parameters[p].are_in_place = are_in_place(place, blocks, plan);
+    if (plan.parameters[p].are_in_place) return {};
     chain_t chain;
     chain.begin(place.type, {cut.cols(), plan.groups},
             {place.column_stride, place.group_stride});
@@ -58,8 +73,7 @@ result_t make_parameters(const product_cut_t &cut,
     const dims_t strides = plan.gemv->parameters_by_column()
                                    ? dims_t {plan.groups, 1}
                                    : dims_t {1, blocks.pitch};
-    auto &[kernels, operand] = plan.parameters[p];
-    operand = place.operand;
+    auto &kernels = plan.parameters[p].kernels;
     kernels = block_kernels_t({place.type, data_type_t::f32},
             {block_axis(chain, {0, 0}, 0, blocks.col_blocks[0]), whole_axis(2),
                     whole_axis(2)});
@@ -70,7 +84,7 @@ result_t make_parameters(const product_cut_t &cut,
     });
 }
 
-// Those of groups of columns, all at once.
+// Makes the parameters of all groups of columns at once.
 result_t make_shared_parameters(const product_cut_t &cut,
         const gemv_parameters_t &place, few_rows_t &plan, size_t p) {
     auto &shared = plan.shared[p];

@@ -20,7 +20,7 @@ const char *name_of(t type) {
 }
 
 // oneDNN 3.7 writes dst's only column as if its rows were dense. Two are
-// multiplied instead: what is beside the one is in a pitch of both blocks.
+// multiplied instead: the part next to it is in a pitch of both blocks.
 dim_t multiplied_cols(dim_t cols) {
     return std::max<dim_t>(cols, 2);
 }
@@ -63,7 +63,7 @@ private:
     dim_t scratch_bytes_ = 0;
 };
 
-// What the graph has rounded the value to; f32 where it has not.
+// Returns the type that the graph has rounded the value to; f32 if it has not.
 t rounded_type(const chain_t &chain) {
     const auto &steps = chain.steps();
     if (steps.empty()) return chain.operand_type(0);
@@ -94,9 +94,10 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     type = t::f32;
     const t wanted = narrow_type(product, mode);
     if (wanted == t::f32) return {};
-    const isa_t needed = wanted == t::f16 ? isa_amx_fp16 : isa_avx512_core_bf16;
+    const isa_t needed = wanted == t::f16 ? isa_amx_fp16 : isa_amx_int8;
     if (!has(isa, needed))
-        return refuse(wanted, "its instructions are not available");
+        return refuse(wanted,
+                text("AMX for ", to_string(wanted), " is not available"));
     if (rows < least_narrow_rows)
         return refuse(wanted, text("blocks have ", rows, " rows; expected ",
                                       least_narrow_rows, " or more"));

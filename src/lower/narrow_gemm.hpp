@@ -14,15 +14,16 @@ namespace dnnl_dequant {
 /// f32.
 data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode);
 
-/// narrow_type() where the CPU multiplies pairs of it, for blocks. Else f32,
-/// and result_t says why if there was such a type to ask for.
-/// @param rows Of a block.
+/// Chooses narrow_type() for blocks, if oneDNN's primitive is faster than our
+/// own code, which it is by AMX. Otherwise it chooses f32, and result_t says
+/// why if there was such a type to ask for.
+/// @param rows The rows of a block.
 result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
         isa_t isa, dim_t rows, data_type_t &type);
 
 /// Makes oneDNN's matmul primitive for every shape that the blocks have.
-/// @param src_pitch Of rows of src, in elements.
-/// @returns unimplemented with the reason where oneDNN has none, out_of_memory.
+/// @param src_pitch Elements from row to row of src.
+/// @returns unimplemented with the reason if oneDNN has none, or out_of_memory.
 result_t make_narrow_gemm(data_type_t type, const product_blocks_t &blocks,
         dim_t src_pitch, std::shared_ptr<const narrow_gemm_t> &gemm);
 

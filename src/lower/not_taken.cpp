@@ -4,7 +4,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Initial-exec: reached without asking the loader for memory.
+// Initial-exec, so that no access asks the loader for memory.
 [[gnu::tls_model("initial-exec")]] thread_local std::string *collected
         = nullptr;
 

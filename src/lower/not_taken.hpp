@@ -30,8 +30,9 @@ private:
     std::string *const outer_;
 };
 
-/// Of the making of an implementation that others can stand in for.
-/// @returns `made` where it is final; else success, and the log says why the
+/// Decides whether another implementation may stand in for one that was not
+/// made.
+/// @returns `made` if it is final; else success, and the log says why the
 ///     implementation is not taken.
 inline result_t or_another(const std::string &name, const result_t &made) {
     if (made.is_final()) return made;

@@ -40,8 +40,8 @@ result_t check_extent(
     return {};
 }
 
-// Every element within the memory as oneDNN sizes it, whose own memory
-// descriptors take no other strides either. Of a checked extent.
+// Checks that every element lies within the memory as oneDNN sizes it. oneDNN's
+// own memory descriptors take no other strides either. The extent is checked.
 result_t check_reach(
         const std::string &who, const dims_t &dims, const dims_t &strides) {
     dim_t reach = 0;

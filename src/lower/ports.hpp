@@ -5,9 +5,9 @@
 
 namespace dnnl_dequant {
 
-/// Fills lowered.inputs with the given tensors in the ports' order, strides
-/// of dense tensors made explicit, and lowered.outputs with the given ones as
-/// they are; checks types, shapes, strides and layouts one by one.
+/// Fills lowered.inputs with the given tensors in the ports' order, with
+/// explicit strides for dense ones, and lowered.outputs with the given tensors
+/// as they are. Checks types, shapes, strides and layouts one by one.
 result_t resolve_ports(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, lowered_t &lowered);

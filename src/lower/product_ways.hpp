@@ -13,9 +13,9 @@ namespace dnnl_dequant {
 struct product_cut_t {
     const product_t &product;
     const product_target_t target;
-    /// Of the product.
+    /// The product's.
     const dims_t shape;
-    /// What becomes of the sums, in the product's dimensions; dst is an
+    /// The chain behind the sums, in the product's dimensions; dst is an
     /// operand.
     chain_t stored;
     bool is_empty = false; // no elements

@@ -1,4 +1,4 @@
-// What is made of constant weights once, instead of each time.
+// Products by weights that are constant, and so are repacked only once.
 
 #include <algorithm>
 

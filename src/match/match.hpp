@@ -11,7 +11,7 @@
 
 namespace dnnl_dequant {
 
-/// What a partition of ours computes, as logs name it.
+/// The computation of a partition of ours, by the names that logs have.
 enum class partition_kind_t {
     dequantize, // one dequantize op
     quantize,   // one quantize op
@@ -24,19 +24,21 @@ enum class partition_kind_t {
 
 const char *to_string(partition_kind_t kind);
 
-/// Where a composition finds ops and what is known of tensors: the graph
-/// when partitions are made, the partition when it is compiled.
+/// Finds ops for a composition, and tells what is known of tensors. The scope
+/// is the graph when partitions are made, and the partition when it is
+/// compiled.
 class scope_t {
 public:
     virtual ~scope_t() = default;
 
-    /// The op that gives `tensor`, if it may be part of the composition: the
-    /// value is used that many times, all of them in the composition, and is
-    /// no output of the graph. Null for a value that comes from outside.
+    /// Returns the op that gives `tensor`, if it may be part of the
+    /// composition. The composition then has all `uses` of the value, and the
+    /// graph does not put it out. Returns null for a value that comes from
+    /// outside.
     virtual const op_record_t *producer(size_t tensor, int uses = 1) const = 0;
 
     /// The same op, whoever else uses the value.
-    virtual const op_record_t *giver(size_t tensor) const = 0;
+    virtual const op_record_t *any_producer(size_t tensor) const = 0;
 
     /// No op of the graph gives the tensor.
     virtual bool is_given_from_outside(size_t tensor) const = 0;
@@ -44,7 +46,7 @@ public:
     /// How many inputs of ops the tensor is, as far as is known here.
     virtual size_t uses(size_t tensor) const = 0;
 
-    /// What is known of a tensor that an op names.
+    /// Returns what is known of a tensor that an op names.
     virtual logical_tensor_t known(const logical_tensor_t &named) const = 0;
 };
 
@@ -52,7 +54,7 @@ public:
 /// Dequantize).
 using constant_t = std::vector<unsigned char>;
 
-/// Where an operand of a problem comes from: a logical tensor or a constant.
+/// The source of a problem's operand: a logical tensor or a constant.
 struct source_t {
     size_t tensor = 0; // logical tensor id: any
     int constant = -1; // index into composition_t::constants; -1: the tensor
@@ -75,8 +77,8 @@ struct composition_t {
     /// One of the ops is a dequantize, or a quantize that oneDNN lacks.
     bool dequantizes = false;
     int depth = 0; // ops on the way here from the last one
-    /// Where the value begins with a product: what is multiplied. The chain's
-    /// operand 0 is the product, and sources[0] stands for no tensor.
+    /// The factors, if the value begins with a product. The chain's operand 0
+    /// is then the product, and sources[0] stands for no tensor.
     std::shared_ptr<const product_t> product;
 };
 
@@ -87,11 +89,11 @@ struct attention_t;
 struct product_t {
     composition_t src, weights;
     dims_t shape;
-    /// Where src is the SoftMax of scores: these, and src is empty.
+    /// The scores, if src is the SoftMax of scores. src is empty then.
     std::shared_ptr<const attention_t> attention;
 };
 
-/// Which scores count; the others are replaced by one value.
+/// Selects the scores that count. One value replaces the others.
 struct score_mask_t {
     enum class kind_t {
         none,
@@ -162,9 +164,8 @@ void compose_outside(const scope_t &scope, const op_record_t &op, size_t index,
 result_t apply_input(step_kind_t kind, const op_record_t &op, size_t index,
         const chain_t::view_t &view, composition_t &composition);
 
-/// Why blocks of a product cannot be stored as the value that they have become,
-/// whatever dst's strides; success where they can. Of a value that is no
-/// product: success.
+/// Checks whether blocks of a product can be stored as the value that they have
+/// become, whatever dst's strides. A value that is no product always can.
 result_t check_blocks(const composition_t &composition);
 
 /// The end of every pattern: `op` is one of the composition's, its output the

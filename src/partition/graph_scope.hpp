@@ -24,13 +24,13 @@ public:
     }
 
     const op_record_t *producer(size_t tensor, int wanted) const override {
-        const op_record_t *op = giver(tensor);
+        const op_record_t *op = any_producer(tensor);
         const bool inner = op && op->outputs.size() == 1
                            && uses(tensor) == static_cast<size_t>(wanted);
         return inner ? op : nullptr;
     }
 
-    const op_record_t *giver(size_t tensor) const override {
+    const op_record_t *any_producer(size_t tensor) const override {
         const auto found = producers_.find(tensor);
         if (!fusing_ || found == producers_.end()) return nullptr;
         return is_taken(*found->second) ? nullptr : found->second;
@@ -49,13 +49,8 @@ public:
         return shapes_.complete(named);
     }
 
-    /// From now on only ops that are let in are producers.
-    void let_in(size_t op) { let_in_.insert(op); }
-
-    /// Claimed, or not let in.
     bool is_taken(const op_record_t &op) const {
-        return claimed_.count(op.id) != 0
-               || (!let_in_.empty() && let_in_.count(op.id) == 0);
+        return claimed_.count(op.id) != 0;
     }
 
     void take(const std::vector<const op_record_t *> &ops) {
@@ -68,7 +63,7 @@ private:
     const inferred_shapes_t shapes_;
     std::map<size_t, const op_record_t *> producers_;
     std::map<size_t, size_t> uses_;
-    std::set<size_t> claimed_, let_in_;
+    std::set<size_t> claimed_;
 };
 
 } // namespace dnnl_dequant

@@ -27,8 +27,8 @@ struct partition_t {
     std::vector<logical_tensor_t> inputs; // ports, in the ops' order
     std::vector<logical_tensor_t> outputs;
     std::string identity; // all of the above but `id`, graph/identity.hpp
-    /// oneDNN's partitions of the same ops. Where it is one, it serves what we
-    /// refuse.
+    /// oneDNN's partitions of the same ops. If there is only one, it serves the
+    /// calls that we refuse.
     std::vector<upstream_partition_t> upstream;
     /// The parts of a compound, producers before consumers. Each has the
     /// compound's id.

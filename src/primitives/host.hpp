@@ -8,12 +8,12 @@
 #include "base/types.hpp"
 #include "upstream/api.hpp"
 
-// What all primitives of oneDNN's need.
+// Objects that all primitives of oneDNN need.
 namespace dnnl_dequant {
 
-/// One engine and stream for all primitives of ours. A primitive is tied to
-/// its engine, and users' engines come and go while compiled partitions that
-/// are cached stay. Never destroyed: threads may execute until the very end.
+/// One engine and stream for all primitives of ours. A primitive is tied to its
+/// engine, and users' engines come and go while compiled partitions that are
+/// cached stay. It is never destroyed: threads may execute until the very end.
 struct host_t {
     dnnl_engine_t engine = nullptr;
     dnnl_stream_t stream = nullptr; // null where oneDNN makes none

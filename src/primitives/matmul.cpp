@@ -80,13 +80,13 @@ result_t matmul_primitive_t::make() {
                 to_string(d.type), " here"));
     if (implementation_of(desc.handle).rfind("ref", 0) == 0)
         return refuse("oneDNN would run its reference code");
-    note_scratchpad(desc.handle);
+    init_scratchpad(desc.handle);
     primitive_ = create(desc.handle);
     return primitive_ ? result_t()
                       : refuse("oneDNN could not create the primitive");
 }
 
-void matmul_primitive_t::note_scratchpad(const_dnnl_primitive_desc_t desc) {
+void matmul_primitive_t::init_scratchpad(const_dnnl_primitive_desc_t desc) {
     if (api().dnnl_primitive_desc_query_md == nullptr
             || api().dnnl_memory_desc_get_size == nullptr)
         return;
@@ -103,7 +103,8 @@ void matmul_primitive_t::note_scratchpad(const_dnnl_primitive_desc_t desc) {
 
 status_t matmul_primitive_t::execute(const void *src, const void *weights,
         float *dst, void *scratchpad) const noexcept try {
-    // Those of src and weights are read only.
+    // oneDNN only reads src and weights, though its call takes no const
+    // pointers.
     void *const at[] = {const_cast<void *>(src), const_cast<void *>(weights),
             dst, scratchpad};
     const alone_t alone;

@@ -27,9 +27,9 @@ public:
     const matmul_desc_t &desc() const { return desc_; }
     dim_t scratchpad_bytes() const { return scratchpad_bytes_; }
 
-    /// @param scratchpad Of scratchpad_bytes(), from a multiple of 64 on.
-    /// @returns out_of_memory where oneDNN has none for its own objects, or
-    ///     what it says itself.
+    /// @param scratchpad scratchpad_bytes() bytes, aligned to 64.
+    /// @returns out_of_memory if oneDNN has none for its own objects, else
+    ///     oneDNN's status.
     status_t execute(const void *src, const void *weights, float *dst,
             void *scratchpad) const noexcept;
 
@@ -43,7 +43,7 @@ private:
     };
 
     result_t make();
-    void note_scratchpad(const_dnnl_primitive_desc_t desc);
+    void init_scratchpad(const_dnnl_primitive_desc_t desc);
 
     matmul_desc_t desc_;
     std::vector<argument_t> arguments_; // src, weights, dst, scratchpad

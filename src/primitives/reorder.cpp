@@ -33,7 +33,7 @@ result_t check_problem(const problem_t &problem) {
         return refuse("dst is not f32: oneDNN's results differ from ours");
     if (problem.steps.size() != 1
             || problem.steps[0].kind != step_kind_t::multiply)
-        return refuse("there are steps beside one scale");
+        return refuse("there are steps other than one scale");
     const operand_t &scales
             = problem.operands[static_cast<size_t>(problem.steps[0].operand)];
     if (scales.type != data_type_t::f32 || scales_mask(scales) < 0)

@@ -40,10 +40,10 @@ private:
     std::vector<argument_t> arguments_;
 };
 
-/// Makes the primitive where its results are ours bit for bit: s8 or u8 to
-/// f32 by one f32 scale or one a channel, by oneDNN's jitted code (the
-/// reference code loses the sign of a zero result; bf16 results flush
-/// subnormals).
+/// Makes the primitive if its results are ours bit for bit: s8 or u8 to f32, by
+/// one f32 scale or one a channel, with oneDNN's jitted code. oneDNN's
+/// reference code loses the sign of a zero result, and its bf16 results flush
+/// subnormals.
 /// @returns unimplemented with the reason otherwise.
 result_t make_reorder(
         const problem_t &problem, std::shared_ptr<const reorder_t> &out);

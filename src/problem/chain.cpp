@@ -50,7 +50,7 @@ void chain_t::set_type(data_type_t type) {
     const bool rounded = !steps_.empty()
                          && steps_.back().kind == step_kind_t::round
                          && steps_.back().type == type;
-    // What is computed is f32 already.
+    // A computed value is f32 already.
     if (type != data_type_t::f32 && !rounded)
         steps_.push_back({step_kind_t::round, -1, type, 0, 0});
     type_ = type;
@@ -98,7 +98,7 @@ result_t chain_t::cut_to(dim_axes_t &axes, size_t at, dim_t outer_extent) {
     return {};
 }
 
-// Undoes split(): one axis of two neighbours, where every operand's places
+// Undoes split(): makes one axis of two neighbours, if every operand's places
 // along them compose.
 bool chain_t::join(const axis_t &outer, const axis_t &inner, axis_t &joined) {
     joined = {outer.extent * inner.extent, {}};
@@ -194,21 +194,21 @@ void chain_t::apply(function_t function, float alpha, float beta) {
     steps_.push_back(step);
 }
 
-void chain_t::keep() {
-    steps_.push_back({step_kind_t::keep});
+void chain_t::dup() {
+    steps_.push_back({step_kind_t::dup});
 }
 
-void chain_t::multiply_kept() {
-    steps_.push_back({step_kind_t::multiply_held});
+void chain_t::pop_multiply() {
+    steps_.push_back({step_kind_t::pop_multiply});
 }
 
 void chain_t::nearest() {
     steps_.push_back({step_kind_t::nearest});
 }
 
-bool chain_t::holds() const {
+bool chain_t::has_pushed() const {
     return std::any_of(steps_.begin(), steps_.end(), [](const step_t &step) {
-        return step.kind == step_kind_t::hold || step.kind == step_kind_t::keep;
+        return step.kind == step_kind_t::push || step.kind == step_kind_t::dup;
     });
 }
 
@@ -230,12 +230,12 @@ result_t chain_t::add(const chain_t &other) {
     }
     dims_ = std::move(dims);
     const int offset = static_cast<int>(operands_.size());
-    steps_.push_back({step_kind_t::hold, offset, data_type_t::undef, 0, 0});
+    steps_.push_back({step_kind_t::push, offset, data_type_t::undef, 0, 0});
     for (step_t step : other.steps_) {
         if (has_operand(step.kind)) step.operand += offset;
         steps_.push_back(step);
     }
-    steps_.push_back({step_kind_t::add_held, -1, data_type_t::undef, 0, 0});
+    steps_.push_back({step_kind_t::pop_add, -1, data_type_t::undef, 0, 0});
     operands_.insert(
             operands_.end(), other.operands_.begin(), other.operands_.end());
     return {};
@@ -318,17 +318,9 @@ result_t chain_t::finish(const dims_t &dst_strides, problem_t &problem) const {
     return placed.finish(problem);
 }
 
-result_t chain_t::finish(problem_t &problem) const {
-    std::vector<tensor_view_t> views;
-    for (const data_type_t type : operands_)
-        views.push_back({type, {}, false});
-    dims_t extents, groups;
-    const auto axes = empty_ ? std::vector<axis_t>() : even_axes();
-    if (empty_) {
-        extents = groups = {0};
-        for (tensor_view_t &view : views)
-            view.strides = {0};
-    }
+result_t chain_t::view_operands(dims_t &extents, dims_t &groups,
+        std::vector<tensor_view_t> &views) const {
+    const auto axes = even_axes();
     for (const axis_t &axis : axes) {
         dim_t group = 1;
         for (const along_t &a : axis.along) {
@@ -355,6 +347,22 @@ result_t chain_t::finish(problem_t &problem) const {
                 return refuse("short last groups of two operands along "
                               "different dimensions");
         }
+    return {};
+}
+
+result_t chain_t::finish(problem_t &problem) const {
+    std::vector<tensor_view_t> views;
+    for (const data_type_t type : operands_)
+        views.push_back({type, {}, false});
+    dims_t extents, groups;
+    if (empty_) {
+        extents = groups = {0};
+        for (tensor_view_t &view : views)
+            view.strides = {0};
+    } else if (result_t seen = view_operands(extents, groups, views);
+            !seen.ok()) {
+        return seen;
+    }
     auto steps = steps_;
     // Storing rounds to dst's type by itself.
     if (!steps.empty() && steps.back().kind == step_kind_t::round

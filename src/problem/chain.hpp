@@ -6,6 +6,8 @@
 
 namespace dnnl_dequant {
 
+struct tensor_view_t; // make_problem.hpp
+
 /// A value on its way through a chain of ops, as an expression over one
 /// iteration space; finish() makes the problem of it.
 ///
@@ -37,33 +39,34 @@ public:
     size_t operand_count() const { return operands_.size(); }
     const std::vector<step_t> &steps() const { return steps_; }
 
-    /// The value of a floating type, rounded to it.
+    /// Makes the value one of a floating type, rounded to it.
     void set_type(data_type_t type);
 
-    /// The value of a quantized type, rounded to it.
+    /// Makes the value one of a quantized type, rounded to it.
     void quantize(data_type_t type);
 
-    /// A step with a new operand.
+    /// Appends a step with a new operand.
     result_t apply(step_kind_t kind, const view_t &view);
     void clamp(float lower, float upper);
     void saturate(float lower, float upper);
     void nearest();
     void apply(function_t function, float alpha = 0, float beta = 0);
-    /// The value is put aside; the product of what becomes of it meanwhile
-    /// with it is the value then. Not while one is aside already.
-    void keep();
-    void multiply_kept();
+    /// Pushes the value and goes on with it. pop_multiply() multiplies the
+    /// value by the pushed one. No value may be pushed already.
+    void dup();
+    void pop_multiply();
 
     /// Adds a chain of the same shape, whose operands come after those here.
-    /// Only one of the two may hold a value already; it has to be this one.
+    /// Only one of the two may have pushed a value already; it has to be this
+    /// one.
     result_t add(const chain_t &other);
-    bool holds() const;
+    bool has_pushed() const;
 
     /// Dimension d of the result is dimension order[d] of the value.
     void transpose(const std::vector<size_t> &order);
-    /// The same elements in row-major order, in other dimensions. Refuses
-    /// where dimensions that do not lie in memory like one can not be cut into
-    /// those wanted, or a group would be cut.
+    /// Gives the same elements, in row-major order, other dimensions. Refuses a
+    /// shape whose dimensions do not come from cutting those that lie in memory
+    /// like one, and a shape that would cut a group.
     result_t reshape(const dims_t &shape);
 
     /// Strides in whose order the first operand lies in memory, one a
@@ -82,12 +85,14 @@ public:
     /// The value as it is after so many steps, of which the last rounds it to
     /// its type, without the operands that come later.
     chain_t after(size_t steps) const;
-    /// dst as the last operand, of these strides over the value's dimensions.
+    /// Appends dst as the last operand, with strides over the value's
+    /// dimensions.
     void place_dst(const dims_t &strides);
     /// The same elements in the row-major order of operand 0, which layout ops
     /// may have moved, in dimensions of `shape`. Refuses as reshape() does.
     result_t order_by_first(const dims_t &shape);
-    /// Elements of an operand from index 0 of dimension `d` to `index`.
+    /// Returns the elements of an operand from index 0 of dimension `d` to
+    /// `index`.
     dim_t offset_of(size_t operand, size_t d, dim_t index) const;
     data_type_t operand_type(size_t operand) const {
         return operands_[operand];
@@ -114,6 +119,8 @@ private:
     static result_t refine(dim_axes_t &a, dim_axes_t &b);
     result_t place(const along_t &along, dim_axes_t &axes) const;
     std::vector<axis_t> even_axes() const;
+    result_t view_operands(dims_t &extents, dims_t &groups,
+            std::vector<tensor_view_t> &views) const;
 
     bool known_ = false, empty_ = false;
     dims_t shape_;

@@ -74,7 +74,7 @@ void chain_t::place_dst(const dims_t &strides) {
         dim_t stride = strides[d];
         for (size_t i = dims_[d].size(); i-- > 0;) {
             dims_[d][i].along.push_back({stride, 1});
-            // Of the outermost axis it might not be a number.
+            // The outermost axis may have no extent that is a number.
             if (i > 0) stride *= dims_[d][i].extent;
         }
     }

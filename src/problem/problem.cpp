@@ -75,10 +75,10 @@ const char *to_string(step_kind_t kind) {
     case step_kind_t::offset: return "offset";
     case step_kind_t::nearest: return "nearest";
     case step_kind_t::round: return "round";
-    case step_kind_t::hold: return "hold";
-    case step_kind_t::add_held: return "add_held";
-    case step_kind_t::keep: return "keep";
-    case step_kind_t::multiply_held: return "mul_held";
+    case step_kind_t::push: return "push";
+    case step_kind_t::pop_add: return "pop_add";
+    case step_kind_t::dup: return "dup";
+    case step_kind_t::pop_multiply: return "pop_mul";
     case step_kind_t::function: return "function";
     }
     return "unknown";
@@ -123,14 +123,14 @@ bool has_operand(step_kind_t kind) {
     case step_kind_t::multiply_reciprocal:
     case step_kind_t::add:
     case step_kind_t::offset:
-    case step_kind_t::hold: return true;
+    case step_kind_t::push: return true;
     case step_kind_t::clamp:
     case step_kind_t::saturate:
     case step_kind_t::nearest:
     case step_kind_t::round:
-    case step_kind_t::add_held:
-    case step_kind_t::keep:
-    case step_kind_t::multiply_held:
+    case step_kind_t::pop_add:
+    case step_kind_t::dup:
+    case step_kind_t::pop_multiply:
     case step_kind_t::function: return false;
     }
     return false;

@@ -46,7 +46,7 @@ struct operand_t {
     }
 };
 
-/// What happens to the value on its way from src to dst. Each step that
+/// A step changes the value on its way from src to dst. Each step that
 /// computes rounds once, to f32:
 ///   subtract   value - operand. Two integers: exact in 64 bits, then rounded.
 ///   multiply   value * operand, both as f32.
@@ -57,17 +57,17 @@ struct operand_t {
 ///              both are zeros), then the smaller of that and `upper`.
 ///   saturate   the nearest of [lower, upper]; NaN stays NaN.
 ///   offset     the nearest integer of value, even at ties, 0 for NaN; then
-///              plus operand, an integer, exactly. What follows is a saturate,
-///              or a rounding to an integer type, dst's perhaps.
+///              plus operand, an integer, exactly. A saturate or a rounding to
+///              an integer type follows, perhaps dst's.
 ///   nearest    the nearest integer of value, even at ties, as f32; NaN and
 ///              infinities stay, and so does the sign of a zero.
 ///   round      to the nearest value of `type`, as if stored as dst and loaded
 ///              again.
-///   hold       the value is put aside; operand is the value from here on. At
+///   push       the value is put aside; operand is the value from here on. At
 ///              most one value is aside.
-///   add_held   held value + value.
-///   keep       the value is put aside and goes on.
-///   multiply_held  held value * value.
+///   pop_add    pushed value + value.
+///   dup        the value is put aside and goes on.
+///   pop_multiply  pushed value * value.
 ///   function   one of function_t, of the value as f32.
 enum class step_kind_t {
     subtract,
@@ -80,17 +80,17 @@ enum class step_kind_t {
     offset,
     nearest,
     round,
-    hold,
-    add_held,
-    keep,
-    multiply_held,
+    push,
+    pop_add,
+    dup,
+    pop_multiply,
     function
 };
 
 /// Functions of one f32, each the same sequence of f32 operations on every
-/// kernel (kernels/elementwise/function.cpp). Where they are not exact, their
-/// error is some units in the last place, of small results of gelu and elu some
-/// of the largest term's.
+/// kernel (kernels/elementwise/function.cpp). An inexact function is off by
+/// some units in the last place. For small results of gelu and elu these are
+/// units of the formula's largest term.
 enum class function_t {
     none,
     abs,
@@ -127,11 +127,12 @@ struct step_t {
     }
 };
 
-/// The canonical form of every element-wise problem: for each point of the
-/// loop nest, read src, apply the steps, round once to dst's type and store (to
-/// an integer: the nearest, even at ties, within its range; 0 for NaN); without
-/// steps and with dst of src's type, copy. It is the kernel's argument,
-/// the kernel cache's key, the log line and the benchmark's name.
+/// The canonical form of every element-wise problem. For each point of the loop
+/// nest: read src, apply the steps, round once to dst's type and store. A
+/// result that is an integer is the nearest, even at ties, within its range; 0
+/// for NaN. Without steps, and with dst of src's type, elements are copied. The
+/// problem is the kernel's argument, the kernel cache's key, the log line and
+/// the benchmark's name.
 ///
 /// Invariants, established by make_problem():
 /// - loops stand outermost first, in falling order of dst's stride; none has
@@ -160,9 +161,9 @@ dim_t element_count(const problem_t &problem);
 /// once.
 dim_t bytes_to_move(const problem_t &problem);
 
-/// True where dst may lie in the operand's place: it has the same bits in the
-/// same place, so that each element is overwritten at the only point at which
-/// it is read.
+/// True if dst may lie in the operand's place. Each element of the operand then
+/// has the same bits and the same place in dst, so it is overwritten at the
+/// only point that reads it.
 bool may_overwrite(const problem_t &problem, size_t operand);
 
 size_t hash_of(const problem_t &problem);

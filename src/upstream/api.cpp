@@ -27,20 +27,20 @@ void *loaded_onednn() {
 }
 
 template <typename F>
-void resolve(F &function, const char *name, void *fallback) {
+F resolve(const char *name, void *fallback) {
     void *symbol = dlsym(RTLD_NEXT, name);
     if (symbol == nullptr && fallback != nullptr)
         symbol = dlsym(fallback, name);
-    function = reinterpret_cast<F>(symbol);
+    return reinterpret_cast<F>(symbol);
 }
 
 api_t resolve_all() {
-    api_t result;
-    void *fallback = loaded_onednn();
-#define X(name) resolve(result.name, #name, fallback);
+    void *const fallback = loaded_onednn();
+    return {
+#define X(name) resolve<decltype(api_t::name)>(#name, fallback),
 #include "upstream/symbols.def"
 #undef X
-    return result;
+    };
 }
 
 } // namespace

@@ -14,9 +14,10 @@ struct api_t {
 #undef X
 };
 
-/// Resolved at the first call: the next definition after this library
-/// (RTLD_NEXT), else the oneDNN that is already loaded under a known SONAME,
-/// which is how it is found when a framework has dlopen-ed it RTLD_LOCAL.
+/// oneDNN's functions, resolved at the first call. They are the next definition
+/// after this library (RTLD_NEXT). If there is none, they come from the oneDNN
+/// that is already loaded under a known SONAME, for example because a framework
+/// opened it RTLD_LOCAL.
 const api_t &api();
 
 /// True on a thread that is inside a call made by call(): oneDNN has called

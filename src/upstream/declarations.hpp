@@ -4,8 +4,8 @@
 #include "oneapi/dnnl/dnnl.h"
 #include "oneapi/dnnl/dnnl_graph.h"
 
-// Functions of oneDNN later than the oldest header we build with (3.7). Where
-// the header has them, these are plain redeclarations.
+// Functions that oneDNN has since the oldest header we build with (3.7). If the
+// header has them, these only declare them again.
 extern "C" {
 // 3.12
 dnnl_status_t DNNL_API dnnl_graph_tensor_create_scalar(

@@ -75,8 +75,8 @@ inline data_type_t type_of(const logical_tensor_t &tensor) {
     return static_cast<data_type_t>(static_cast<int>(tensor.data_type));
 }
 
-/// What oneDNN lets kernels use on this machine (ONEDNN_MAX_CPU_ISA and
-/// dnnl_set_max_cpu_isa included), as our set.
+/// Returns the instructions that oneDNN lets kernels use on this machine, as
+/// our set. ONEDNN_MAX_CPU_ISA and dnnl_set_max_cpu_isa count.
 isa_t effective_isa();
 
 } // namespace dnnl_dequant

@@ -14,7 +14,7 @@ namespace conformance {
 
 using lt = dnnl::graph::logical_tensor;
 
-/// By ONNX's name of it.
+/// Returns the type with this name in ONNX.
 lt::data_type type_of(const std::string &onnx_name);
 
 std::vector<uint8_t> bytes_of(const std::string &hex);

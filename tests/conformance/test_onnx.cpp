@@ -1,6 +1,6 @@
-// ONNX's own node tests: each node becomes an op of ours through the graph
-// API, its inputs are the published ones, and its output must equal the
-// published one bit for bit.
+// ONNX's own node tests. Each node becomes an op of ours through the graph API.
+// Its inputs are the published ones, and its output must equal the published
+// one bit for bit.
 //
 // usage: test_onnx CASES.json   (made by onnx_cases.py)
 
@@ -64,7 +64,8 @@ std::string run(const json &node, std::string &kernel) {
             return "an input has another size than its data";
         given.push_back(input.bytes);
     }
-    // What is left of a last byte is not written: 0, as it is in the files.
+    // The unused bits of a last byte are not written. They are 0 in the files
+    // too.
     for (const value_t &output : expected)
         got.emplace_back(output.bytes.size(), uint8_t {0});
 

@@ -1,12 +1,12 @@
-// ONNX's expanded node tests of DynamicQuantizeLinear: a model of the function
-// body's nodes becomes a graph, which has to be one partition of ours, with
-// the published outputs bit for bit. Nodes become ops of oneDNN's and ours so:
+// ONNX's expanded node tests of DynamicQuantizeLinear. A model of the function
+// body's nodes becomes a graph, which has to be one partition of ours, with the
+// published outputs bit for bit. Nodes become ops of oneDNN's and ours:
 //
 //   ReduceMin ReduceMax Round    the same; axes are all where a node has none
 //   Min Max Sub Div              Minimum Maximum Subtract Divide
 //   Clip                         Clamp, its constants as attributes
 //   Cast to uint8                Quantize of scale 1 and zero point 0: oneDNN
-//                                has no other cast to u8
+//                               has no other cast to u8
 //   QuantizeLinear               the same, of ours
 //   Constant                     a tensor that is given at execution
 //   Identity                     End of the value, which so leaves as itself

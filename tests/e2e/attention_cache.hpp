@@ -6,7 +6,7 @@
 namespace dnnl_dequant {
 namespace e2e {
 
-/// What one scale of keys or values is for.
+/// The keys or values that share one scale.
 enum class granularity_t {
     whole,         // all
     token,         // a token's numbers
@@ -39,7 +39,7 @@ struct cache_t {
     bool scaled = false; // by a Multiply, once dequantized
 };
 
-/// Where keys or values of `batches` stand, of so many tokens of so many
+/// The layout of keys or values of `batches`, of so many tokens of so many
 /// numbers. Its dimensions of both are the last two.
 struct cache_place_t {
     support::tensor_t tensor; // of no type yet

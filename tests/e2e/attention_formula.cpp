@@ -1,4 +1,4 @@
-// What attention gives, op by op in double, and how near dst is to it.
+// Computes attention op by op in double, and how near dst is to it.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,8 @@ void for_each_point(const dims_t &dims, Body &&body) {
     }
 }
 
-// Where a point of `index` lies in a dense tensor that broadcasts to it.
+// Returns the place of the point `index` in a dense tensor that broadcasts to
+// it.
 size_t place_of(const dims_t &dims, const dims_t &index) {
     const size_t more = index.size() - dims.size();
     dim_t place = 0;
@@ -305,7 +306,7 @@ std::string check(const attention_case_t &c, const change_t &change) {
     const std::string kernel = run(g.ops, partitions[0], values);
     if (kernel.rfind("attention_", 0) != 0) return "ran '" + kernel + "'";
     for (const auto &buffer : values)
-        if (!buffer.intact()) return "wrote beside a buffer";
+        if (!buffer.intact()) return "wrote outside a buffer";
     return difference(c, g, answer_of(g, values), values[g.dst()].data());
 }
 

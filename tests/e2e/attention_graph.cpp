@@ -179,7 +179,7 @@ private:
         return add(type, dims, role, extent == extent_t::strided ? 1 : 0);
     }
 
-    // Of 16 bits there are none on the host.
+    // There are no scalars of 16 bits on the host.
     size_t add_scalar(t type, role_t role, bool on_host) {
         const size_t scalar = add(type, {}, role);
         g_.ops.tensors[scalar].is_host_scalar

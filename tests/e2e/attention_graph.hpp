@@ -69,7 +69,7 @@ attention_case_t plain_attention();
 
 std::string to_string(const attention_case_t &c);
 
-/// What a tensor's values are.
+/// The meaning of a tensor's values.
 enum class role_t {
     inner, // some op's
     query,
@@ -103,8 +103,8 @@ attention_graph_t graph_of(const attention_case_t &c);
 /// Values whose scores are within about +-8.
 chain_values_t values_of(const attention_case_t &c, const attention_graph_t &g);
 
-/// What all ops together give, in double: dequantized numbers and scores are
-/// rounded as the graph says, what comes behind them is not.
+/// The result of all ops together, in double. Dequantized numbers and scores
+/// are rounded as the graph says; values behind them are not.
 struct attention_answer_t {
     std::vector<double> dst; // row-major, before a Quantize
     double largest = 0;      // of dst
@@ -113,11 +113,15 @@ struct attention_answer_t {
 attention_answer_t answer_of(
         const attention_graph_t &g, const chain_values_t &values);
 
-/// Compares dst with the answer. f32: 2e-5 of the largest. 16 bits: and two
-/// units in the last place. Where a tensor in between has 16 bits, and half a
-/// unit of the largest score: a score may be rounded to its other neighbour,
-/// and dequantized numbers may be left unrounded. Quantized: and half a step.
-/// Empty if right.
+/// Compares dst with the answer, and returns "" if it is right. The bounds add
+/// up:
+/// - f32: 2e-5 of the largest value;
+/// - 16 bits: two units in the last place more;
+/// - a tensor of 16 bits in between: half a unit of the largest score more;
+/// - quantized: half a step more.
+///
+/// A score that becomes 16 bits may be rounded to its other neighbour.
+/// Dequantized numbers of 16 bits may be left unrounded.
 std::string difference(const attention_case_t &c, const attention_graph_t &g,
         const attention_answer_t &answer, const void *dst);
 

@@ -8,8 +8,9 @@
 namespace dnnl_dequant {
 namespace e2e {
 
-// What is wrong fails with the right status at the right call, and says at
-// ONEDNN_VERBOSE=check which op and tensor, what was found, what is expected.
+// Wrong input fails with the right status at the right call.
+// ONEDNN_VERBOSE=check names the op and the tensor, what was found and what is
+// expected.
 
 using words_t = std::vector<std::string>;
 

@@ -1,4 +1,4 @@
-// What each op of a chain gives, point by point, in double arithmetic.
+// Computes each op of a chain, point by point, in double arithmetic.
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,8 @@ bool advance(dims_t &index, const dims_t &dims) {
     return false;
 }
 
-// As oneDNN does it: bounded before it is rounded, NaN to the lower bound.
+// Quantizes as oneDNN does: bounded before it is rounded, NaN to the lower
+// bound.
 double quantized(const chain_node_t &node, double x, const dims_t &index) {
     const auto channel
             = node.scales.size() > 1

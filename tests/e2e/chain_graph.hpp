@@ -67,18 +67,20 @@ bool compute(const chain_graph_t &g, size_t id, const chain_values_t &values);
 void move_elements(const support::tensor_t &from, const void *source,
         const support::tensor_t &to, void *destination);
 
-/// Runs the op alone on stock oneDNN, into `output`; false where stock does
-/// not run it. Tensors are dense but for ops that move elements: for two
-/// inputs of different strides oneDNN (3.7.2, 3.12.1) crashes, or reads a src1
-/// wrongly in which a dimension of 1 has an odd stride.
+/// Runs the op alone on stock oneDNN, into `output`; false if stock does not
+/// run it. Tensors are dense, except for ops that move elements. Other strides
+/// make oneDNN (3.7.2, 3.12.1) crash if two inputs differ in them. It also
+/// reads a src1 wrongly in which a dimension of 1 has an odd stride.
 bool run_stock(const chain_graph_t &g, size_t id, const chain_values_t &values,
         void *output);
 
-/// Compares what stock gave with what the formula gave. Where stock rounds to
-/// 16 bits, or runs its reference code (most often for strides with gaps, or
-/// in ISAs below AVX-512), zeros may have the other sign and subnormals be
-/// zeros; its reference ReLU keeps NaN, where its JIT gives 0; and its Quantize
-/// makes the lower bound of NaN but by SSE4.1, where it makes the upper one.
+/// Compares stock's result with the formula's. Stock may differ in
+/// - the sign of zeros, and zeros for subnormals, if it rounds to 16 bits or
+///   runs its reference code;
+/// - ReLU of NaN, which its reference code keeps and its JIT makes 0;
+/// - Quantize of NaN, which is the lower bound, but the upper one by SSE4.1.
+///
+/// Strides with gaps, and ISAs below AVX-512, most often get reference code.
 std::string difference_from_stock(const chain_graph_t &g, size_t id,
         const void *expected, const void *stock);
 

@@ -55,7 +55,7 @@ std::string constant_product_t::run(unsigned char *elsewhere) const {
     to.emplace_back(outputs_[0], cpu_engine(), dst.data());
     compiled_.execute(cpu_stream(), from, to);
     cpu_stream().wait();
-    if (!dst.intact()) throw std::runtime_error("bytes beside dst changed");
+    if (!dst.intact()) throw std::runtime_error("bytes outside dst changed");
     return {static_cast<const char *>(dst.data()), dst.size()};
 }
 

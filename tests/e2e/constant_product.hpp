@@ -8,7 +8,7 @@ namespace e2e {
 
 using property_t = logical_tensor::property_type;
 
-/// Of oneDNN's constant tensor cache on CPU.
+/// Sets the capacity of oneDNN's constant tensor cache on CPU.
 void set_constant_capacity(size_t megabytes);
 
 /// It, and 0 again in the end.

@@ -209,7 +209,7 @@ std::string check_execution(
     const tensor dst(strided(dst_id, c.dst), engine, buffers.dst.data());
     compiled.execute(cpu_stream(), inputs, {dst});
     cpu_stream().wait();
-    if (!buffers.intact()) return "wrote beside a buffer";
+    if (!buffers.intact()) return "wrote outside a buffer";
     return support::difference(c.dst.type, buffers.expected.data(),
             buffers.dst.data(), c.dst.span());
 }

@@ -36,7 +36,7 @@ logical_tensor of_rank_only(size_t id, const support::tensor_t &t);
 /// src, scales, [zps]
 std::vector<logical_tensor> inputs_of(const dequantize_case_t &c);
 
-/// Sets what the case says beside its tensors.
+/// Sets what the case says besides its tensors.
 void set_attributes(op &dequantize, const dequantize_case_t &c);
 
 /// The op of a case without its tensors.
@@ -68,7 +68,7 @@ compiled_partition compile_or_throw(const partition &p,
         const std::vector<logical_tensor> &inputs,
         const std::vector<logical_tensor> &outputs);
 
-/// What a port is and where its values are, by its id.
+/// The tensor of a port and the place of its values, by its id.
 struct bound_port_t {
     const support::tensor_t &tensor;
     void *values;

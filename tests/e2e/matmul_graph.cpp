@@ -35,8 +35,8 @@ dims_t shape_of(const matmul_case_t &c) {
     return shape;
 }
 
-// Where the point of a product lies in a tensor that broadcasts to it: the
-// batch of `index`, then row and column.
+// Returns the place of a product's point in a tensor that broadcasts to it. The
+// point is the batch of `index`, then row and column.
 dim_t element_of(const tensor_t &t, const dims_t &index, dim_t row, dim_t col,
         bool transposed) {
     const size_t rank = t.dims.size(), more = index.size() - rank;

@@ -103,7 +103,7 @@ private:
         case 0: return reorder(new_tensor(type, shape));
         case 1: {
             const size_t raw = new_tensor(type, any_reshape(random_, shape));
-            // What does not lie like the shape wanted is refused at compile.
+            // Compile refuses a tensor that does not lie like the wanted shape.
             if (!g_.shaped)
                 g_.tensors[raw].strides = support::dense_strides(at(raw).dims);
             return reshape_to(raw, shape);
@@ -264,7 +264,7 @@ private:
         return add(node, at(value).type, at(value).dims);
     }
 
-    // Of dimensions that broadcast to the value's.
+    // Returns dimensions that broadcast to the value's.
     dims_t any_broadcast(const dims_t &dims) {
         dims_t result = dims;
         if (random_.one_in(2)) return result;

@@ -6,15 +6,15 @@
 namespace dnnl_dequant {
 namespace e2e {
 
-/// A dequantize op of any kind, maybe behind layout ops, and up to six ops
-/// behind it: TypeCast, Reorder, StaticTranspose, StaticReshape, Multiply and
-/// Add with a tensor (sometimes a stock op's result), Add of a second
-/// dequantized value, ReLU, Clamp, Quantize with Dequantize; in any order and
-/// of any floating type. Some values have a second consumer: an op of oneDNN's,
-/// an End, a Wildcard.
+/// Makes a dequantize op of any kind, maybe behind layout ops, and up to six
+/// ops behind it, in any order and of any floating type. They are TypeCast,
+/// Reorder, StaticTranspose, StaticReshape, Multiply and Add with a tensor
+/// (sometimes a stock op's result), Add of a second dequantized value, ReLU,
+/// Clamp, and Quantize with Dequantize. Some values have a second consumer: an
+/// op of oneDNN's, an End, a Wildcard.
 chain_graph_t random_chain(uint64_t seed);
 
-/// What stands behind a value: one op, or a Quantize and a Dequantize.
+/// The ops behind a value: one, or a Quantize and a Dequantize.
 enum class chain_step_t {
     cast,
     reorder,

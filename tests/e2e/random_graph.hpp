@@ -40,10 +40,10 @@ values_of_t initial_values(const graph_spec_t &spec, uint64_t seed);
 /// Compiles and executes the partition on these values.
 void run(const graph_spec_t &spec, const partition &p, values_of_t &values);
 
-/// What op `id`, none that dequantizes, has to give: by its formula, in double.
+/// Computes op `id`, which does not dequantize, by its formula in double.
 void run_formula(const graph_spec_t &spec, size_t id, values_of_t &values);
 
-/// What op `id`, a dequantize, has to give.
+/// Computes op `id`, a dequantize.
 void run_reference(const graph_spec_t &spec, size_t id, values_of_t &values);
 
 } // namespace e2e

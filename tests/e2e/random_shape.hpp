@@ -7,10 +7,11 @@
 namespace dnnl_dequant {
 namespace e2e {
 
-/// Of rank 1 to 4, most often small; rarely with an empty dimension.
+/// Returns a shape of rank 1 to 4, most often small; rarely with an empty
+/// dimension.
 dims_t any_shape(support::random_t &random);
 
-/// As many elements in other dimensions, most often of the same cuts.
+/// Returns as many elements in other dimensions, most often of the same cuts.
 dims_t any_reshape(support::random_t &random, const dims_t &from);
 
 } // namespace e2e

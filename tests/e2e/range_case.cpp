@@ -187,7 +187,7 @@ std::string check(const range_case_t &c) {
         return "ran " + kernel_of(compiled);
     compiled.execute(cpu_stream(), {{x, cpu, got.x.data()}}, tensors);
     for (const auto *b : {&got.x, &got.y, &got.scale, &got.zero})
-        if (!b->intact()) return "wrote beside a buffer";
+        if (!b->intact()) return "wrote outside a buffer";
     std::string wrong = support::difference(data_type_t::f32,
             expected.scale.data(), got.scale.data(), c.scale.span());
     if (!wrong.empty()) return "scales: " + wrong;

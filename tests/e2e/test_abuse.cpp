@@ -1,5 +1,6 @@
-// What no program should do, and what must not become of it: sizes that wrap,
-// ranks that nothing has, names of a megabyte, buffers that overlap.
+// Calls that no program should make, and the damage that they must not do:
+// sizes that wrap, ranks that nothing has, names of a megabyte, buffers that
+// overlap.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ using support::guarded_buffer_t;
 constexpr dim_t most = std::numeric_limits<dim_t>::max();
 constexpr dim_t least = std::numeric_limits<dim_t>::min();
 
-// What only we take, its op named as the test wants.
+// An op that only we take, named as the test wants.
 op named(const dequantize_case_t &c, const std::string &name) {
     op dequantize(0, op::kind::DynamicDequantize, inputs_of(c),
             {strided(dst_id, c.dst)}, name);

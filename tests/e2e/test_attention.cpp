@@ -97,7 +97,7 @@ void choose_masks(chooser_t &choose, attention_case_t &c) {
 // A kernel takes no more, with dst.
 constexpr size_t most_inputs = 15;
 
-// Of what cannot stand together, the nearest that can.
+// Returns the nearest case whose parts can stand together.
 attention_case_t possible(attention_case_t c) {
     if (c.keys.type == t::undef && c.values.type == t::undef) {
         c.values.type = t::s8;
@@ -110,7 +110,8 @@ attention_case_t possible(attention_case_t c) {
     return c;
 }
 
-// What this oneDNN's ops lack, each with the least that shows it.
+// The abilities that this oneDNN's ops may lack, each with the least case that
+// shows it.
 struct onednn_t {
     bool has_modes, has_wide_scores, has_integer_sums, has_host_scalars;
 

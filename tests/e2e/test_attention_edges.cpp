@@ -212,7 +212,7 @@ TEST(attention_scores, that_are_nan_spoil_their_row_only) {
 
 // --- sizes
 
-// Where no token is, dst is 0; where tokens have no numbers, dst is the mean.
+// Without tokens dst is 0. If tokens have no numbers, dst is the mean.
 TEST(attention_sizes, of_zero) {
     for (dim_t attention_case_t::*const size : {&attention_case_t::rows,
                  &attention_case_t::tokens, &attention_case_t::head,
@@ -228,7 +228,7 @@ TEST(attention_sizes, of_zero) {
 
 // --- threads
 
-// Of OpenMP, whichever it is that the library brings.
+// Finds a function of OpenMP, whichever runtime the library brings.
 template <typename function_t>
 function_t openmp(const char *name) {
     return reinterpret_cast<function_t>(dlsym(RTLD_DEFAULT, name));

@@ -83,8 +83,8 @@ TEST(attention_refusals, where_a_condition_is_not_boolean) {
     }
 }
 
-// What oneDNN makes of it is not compiled: on one thread 3.7.2 fails to, and
-// faults in a later compilation.
+// oneDNN's partition is not compiled: on one thread 3.7.2 fails to, and faults
+// in a later compilation.
 TEST(attention_refusals, where_nothing_is_quantized) {
     attention_case_t c = plain_attention();
     c.keys = c.values = {t::undef};

@@ -164,9 +164,9 @@ TEST(bad_input_compile, other_types_than_declared) {
             dnnl_invalid_data_type, {"dst", "bf16", "f32"});
 }
 
-// A window that is larger than what it slides over: oneDNN's own refusal, which
-// it throws out of its C function. That leaves oneDNN in a state in which it
-// crashes later, without the plugin too: a process of its own.
+// A window that is larger than its src is oneDNN's own refusal, which it throws
+// out of its C function. oneDNN then crashes later, without the plugin too, so
+// this runs in a process of its own.
 TEST(bad_input_compile, what_only_onednn_refuses) {
     using dnnl::graph::op;
     const dims_t two {2, 2}, none {0, 0}, window {20, 20};

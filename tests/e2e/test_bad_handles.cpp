@@ -102,7 +102,7 @@ TEST_F(bad_handles, of_compile) {
     in[1] = nullptr;
     EXPECT_EQ(compile(p, compiled, in, engine), dnnl_invalid_arguments);
     in[1] = &lts[1];
-    // What was never compiled does not run.
+    // A partition that was never compiled does not run.
     EXPECT_NE(dnnl_graph_compiled_partition_execute(
                       compiled, cpu_stream().get(), 0, nullptr, 0, nullptr),
             dnnl_success);

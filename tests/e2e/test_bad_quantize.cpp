@@ -85,7 +85,7 @@ TEST(bad_quantize, shapes_that_do_not_fit) {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 const float nan_of_f32 = std::nanf("");
 
-// What becomes of some x by one scale, and zero point 100.
+// Quantizes some x by one scale, and zero point 100.
 std::vector<int> quantized(quantize_t op, float scale) {
     std::vector<float> x {
             -1.f, -0.f, 0.f, 1.f, -infinity, infinity, nan_of_f32, 1e-45f};

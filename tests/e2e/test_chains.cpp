@@ -37,7 +37,7 @@ partitions_t partitions_of(
     return partitions;
 }
 
-// What stock does not have, or does not do right for all scales.
+// True for ops that stock does not have, or does not do right for all scales.
 bool only_ours(const chain_node_t &node) {
     return dequantizes(node) && node.kind != op::kind::Dequantize;
 }
@@ -117,9 +117,9 @@ bool is_part(const ids_t &part, const ids_t &whole) {
     });
 }
 
-// Every op is in one partition, inputs come first, and each of stock's
-// partitions is there, or a part of one of ours: of one that dequantizes, or
-// does what stock does not.
+// Every op is in one partition, and inputs come first. Each of stock's
+// partitions is there, or is a part of one of ours that dequantizes, or does
+// what stock does not.
 void expect_order(const chain_graph_t &g, const partitions_t &ours,
         const partitions_t &stock) {
     std::set<size_t> ids, done, unwritten;
@@ -213,7 +213,7 @@ size_t product(size_t a, size_t b) {
 }
 
 // One of 81 sequences of at most nine steps among which every two steps stand
-// at every two places once: step x is a + b x + c x^2, `number` says a and b.
+// at every two places once. Step x is a + b x + c x^2; `number` says a and b.
 std::vector<chain_step_t> covering_steps(
         size_t length, uint64_t number, size_t c) {
     static_assert(chain_step_count == 9, "expected as many as the field has");

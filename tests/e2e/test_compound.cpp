@@ -1,5 +1,5 @@
-// Where oneDNN has one partition of several products, the user gets one of
-// ours, which runs several kernels.
+// If oneDNN has one partition of several products, the user gets one of ours,
+// which runs several kernels.
 
 #include <gtest/gtest.h>
 

@@ -123,8 +123,8 @@ TEST(constant_weights, are_repacked_where_the_user_asked_for_it) {
             repacks_here());
 }
 
-// As they were first, which is what being constant means; setting the capacity,
-// if only to what it was, drops them.
+// Constant weights stay as they were first. Setting the capacity, even to the
+// same number, drops them.
 TEST(constant_weights, are_kept_until_the_capacity_is_set) {
     const constant_capacity_t on(8);
     constant_product_t product(small_case(), u8_src);
@@ -151,7 +151,7 @@ TEST(constant_weights, are_known_by_where_they_lie) {
     EXPECT_EQ(product.run(others.data()), second);
 }
 
-// What another compiled partition kept of the same place is not its own.
+// A compiled partition does not use what another one kept of the same address.
 TEST(constant_weights, are_forgotten_with_the_compiled_partition) {
     const constant_capacity_t on(8);
     std::vector<unsigned char> place;
@@ -166,7 +166,7 @@ TEST(constant_weights, are_forgotten_with_the_compiled_partition) {
     EXPECT_NE(product.run(place.data()), first);
 }
 
-// Of two by 0.6 MB each one finds room.
+// The capacity holds one of two values of 0.6 MB.
 TEST(constant_weights, without_room_are_multiplied_as_others) {
     matmul_case_t c = small_case();
     c.src = {1, 1024};

@@ -15,7 +15,7 @@ constexpr int failures_to_show = 3;
 
 using param_t = std::tuple<data_type_t, data_type_t>; // src, dst
 
-// What stays with oneDNN, which computes it in its own way.
+// True for cases that oneDNN computes in its own way.
 bool is_onednns(const dequantize_case_t &c) {
     if (c.op != support::dequantize_op_t::dynamic_quantize) return false;
     const bool of_8_bits

@@ -69,7 +69,7 @@ pairs_t inplace_ports(const chain_graph_t &g) {
     return compiled.get_inplace_ports();
 }
 
-// What dst is when it takes the place of `input`, and what it has to be.
+// Computes dst in the place of `input`, and compares it with dst elsewhere.
 void expect_in_place(const chain_graph_t &g, size_t input) {
     const partition p = only_partition(g);
     const auto compiled = compiled_of(g, p);
@@ -149,7 +149,7 @@ TEST(inplace_ports, serve_execution) {
     chain_graph_t g = extended({129, 70});
     g.tensors[0].strides = g.tensors[2].strides = {1, 131};
     expect_in_place(g, 0);
-    // A residual that is transposed on its way beside the tensor in place.
+    // A residual that is transposed on its way, next to the tensor in place.
     g = residual({70, 133});
     g.tensors[0].strides = {1, 70};
     expect_in_place(g, 3);

@@ -30,7 +30,7 @@ bool is_integer_kernel(const std::string &name) {
     return name.find("integer_matmul") != std::string::npos;
 }
 
-// Of generated code, which has a way of its own for a few rows.
+// True if there is generated code, which has a way of its own for a few rows.
 bool streams_integers() {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("avx2");

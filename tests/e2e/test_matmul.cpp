@@ -74,6 +74,26 @@ const std::vector<matmul_shapes_t> &all_shapes() {
     return shapes;
 }
 
+// Scales of f32 are read where the user has them. Their last one is followed by
+// a page that faults.
+TEST(matmul, of_few_rows_reads_no_scales_beyond_the_last) {
+    for (dim_t rows = 1; rows <= 12; ++rows)
+        for (const dim_t cols : {4, 20, 40, 64, 65})
+            for (const t quantized : {t::u4, t::s8})
+                for (const dim_t group : {dim_t(-1), dim_t(16), dim_t(32)}) {
+                    matmul_case_t c;
+                    c.src = {rows, 96};
+                    c.weights = {96, cols};
+                    c.quantized = quantized;
+                    c.zps = rows % 2 == 0 ? t::undef : quantized;
+                    c.group = group;
+                    c.transpose_b = true;
+                    c.seed = static_cast<uint64_t>(rows + cols + group);
+                    SCOPED_TRACE(to_string(c));
+                    check_exact(graph_of(c), c.seed);
+                }
+}
+
 TEST(matmul, is_the_formula_where_sums_are_exact) {
     const matmul_cross_t cross {all_shapes(), {t::undef, t::u8, t::s4},
             {t::f32, t::bf16, t::f16}, {0, -1, 8, 6, 32}};
@@ -104,8 +124,8 @@ TEST(matmul, takes_what_follows) {
     check_exact(g, 6);
 }
 
-// What is behind the product, in an order that `random` chooses: up to eight
-// ops, those that move elements among them.
+// The ops behind the product, in an order that `random` chooses: up to eight,
+// and some of them move elements.
 class tail_t {
 public:
     tail_t(chain_graph_t &g, dims_t shape, uint64_t seed)

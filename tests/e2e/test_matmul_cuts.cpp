@@ -52,8 +52,8 @@ TEST(matmul_cuts, moves_halves_of_many_columns) {
         }
 }
 
-// By a few rows or by blocks, those that share scales side by side or one after
-// the other.
+// Columns that share scales lie side by side or one after the other. They are
+// multiplied by a few rows or by blocks.
 TEST(matmul_cuts, keeps_columns_that_share_scales_apart) {
     using t = data_type_t;
     dim_t number = 0;

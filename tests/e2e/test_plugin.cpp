@@ -26,14 +26,14 @@ public:
     disabled_scope_t &operator=(const disabled_scope_t &) = delete;
 };
 
-// What no oneDNN on CPU takes: a short last group.
+// A case that no oneDNN on CPU takes: a short last group.
 dequantize_case_t only_ours() {
     return per_group(dense_case({3, 20}, data_type_t::u4, data_type_t::f32,
                              data_type_t::u4),
             {1, 8});
 }
 
-// What oneDNN takes as well.
+// A case that oneDNN takes as well.
 dequantize_case_t also_stock() {
     return dense_case({4, 16}, data_type_t::s8, data_type_t::f32);
 }
@@ -51,7 +51,7 @@ TEST(plugin, is_in_the_process) {
     EXPECT_EQ(plugin_version(), of_header.str());
 }
 
-// Of the runs that are meant for another oneDNN than the build's own.
+// The environment names the oneDNN, if it is not the build's own.
 TEST(plugin, stands_before_the_onednn_that_is_meant) {
     const char *const wanted = std::getenv("DNNL_DEQUANT_TEST_ONEDNN_DIR");
     Dl_info info {};
@@ -62,7 +62,7 @@ TEST(plugin, stands_before_the_onednn_that_is_meant) {
         EXPECT_EQ(std::string(info.dli_fname).find(wanted), 0u)
                 << info.dli_fname;
     }
-    // What the program calls is the plugin's, not oneDNN's.
+    // The program calls the plugin's function, not oneDNN's.
     Dl_info called {};
     ASSERT_NE(dladdr(reinterpret_cast<void *>(&dnnl_graph_add_op), &called), 0);
     EXPECT_NE(std::string(called.dli_fname).find("libdnnl_dequant"),
@@ -78,7 +78,7 @@ TEST(plugin, takes_what_only_it_can) {
     EXPECT_EQ(check_case(only_ours()), "");
 }
 
-// Of the runs that are meant for one CPU.
+// The environment names the kernel, if the run is meant for one CPU.
 TEST(plugin, runs_the_kernel_that_is_meant) {
     const std::string kernel = kernel_of(compiled_of(only_ours()));
     const char *const wanted = std::getenv("DNNL_DEQUANT_TEST_KERNEL");
@@ -96,9 +96,9 @@ TEST(plugin, leaves_everything_to_stock_when_disabled) {
 }
 
 TEST(plugin, samples_the_switch_when_partitions_are_made) {
-    auto claimed = partition_of(op_of(only_ours()));
+    auto ours = partition_of(op_of(only_ours()));
     const disabled_scope_t off;
-    const auto compiled = claimed.compile(inputs_of(only_ours()),
+    const auto compiled = ours.compile(inputs_of(only_ours()),
             {strided(dst_id, only_ours().dst)}, cpu_engine());
     EXPECT_NE(kernel_of(compiled), "");
     EXPECT_EQ(check_execution(only_ours(), compiled), "");

@@ -20,7 +20,7 @@ namespace dnnl_dequant {
 namespace e2e {
 namespace {
 
-// Of those that the seeds give; fewer where only a sample is wanted.
+// Graphs that the seeds give; fewer if only a sample is wanted.
 const uint64_t graphs = 20 + 180 / static_cast<uint64_t>(support::every());
 
 std::vector<partition> partitions_of(
@@ -141,8 +141,8 @@ void run_formulas(
     }
 }
 
-// What stock gives, and the formula where the op is a dequantize or attention
-// that is ours; the tensors that stock claims but refuses to compute are named.
+// Runs stock, and the formula for a dequantize or an attention that is ours. It
+// names the tensors that stock claims but refuses to compute.
 std::set<size_t> run_stock(const graph_spec_t &spec,
         const std::vector<partition> &stock, const std::vector<partition> &ours,
         values_of_t &values, tally_t &tally) {

@@ -144,9 +144,10 @@ TEST(empty_tensors, need_no_data) {
             {tensor(strided(dst_id, c.dst), cpu_engine(), nullptr)});
 }
 
-// oneDNN's public graph corpus has seven graphs of a DynamicDequantize alone:
-// s8 channels of a convolution's weights, and groups of eight along the
-// fastest dimension of transposed s4 and u4 keys, in three float types.
+// oneDNN's public graph corpus has seven graphs of a DynamicDequantize alone,
+// in three float types. One has s8 channels of a convolution's weights. The
+// others have groups of eight along the fastest dimension of transposed s4 and
+// u4 keys.
 dequantize_case_t corpus_keys(data_type_t src, data_type_t dst) {
     auto c = per_group(
             dense_case({1, 32, 128, 32}, src, dst, src), {1, 1, 8, 1});
@@ -169,7 +170,7 @@ TEST(corpus, groups_of_transposed_keys) {
         }
 }
 
-// The same with what the files say beside the op: an axis that per_group has
+// The same with what the files say besides the op: an axis that per_group has
 // no use for, an fpmath mode that applies to integers, properties.
 TEST(corpus, groups_with_axis_and_fpmath_mode) {
     const auto c = corpus_keys(data_type_t::u4, data_type_t::bf16);

@@ -89,7 +89,8 @@ bool fails(owner_t owner) {
     return true;
 }
 
-// What is held, by address: open addressing, a spin lock, never full.
+// The memory that is not freed yet, by address: open addressing, a spin lock,
+// never full.
 struct entry_t {
     uintptr_t address;
     owner_t owner;

@@ -4,10 +4,9 @@
 namespace dnnl_dequant {
 namespace faults {
 
-/// Requests for memory that the thread makes while it is watched are counted
-/// by who makes them: of the plugin and oneDNN, the one whose code is nearest.
-/// What libstdc++, libc or the loader ask for on the plugin's behalf is the
-/// plugin's.
+/// Counts the requests for memory that the thread makes while it is watched, by
+/// who makes them: the plugin or oneDNN, whichever has the nearest code on the
+/// stack. Requests of libstdc++, libc or the loader count for their caller.
 void watch(bool on);
 
 /// The plugin's n-th request from now on (from 1) fails; 0: none does.
@@ -24,7 +23,7 @@ bool pages_failed();
 /// fail with EACCES, as on a system that forbids it.
 void forbid_executable_memory(bool forbidden);
 
-/// What watched requests were given and nobody has freed.
+/// Memory that watched requests were given and nobody has freed.
 struct held_t {
     int plugin = 0, onednn = 0;
     int mappings = 0; // by mmap, of either

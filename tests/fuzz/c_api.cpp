@@ -1,6 +1,6 @@
-// The C API as a sequence of calls: ops, a graph, its partitions, compile,
-// query and execute, plausible ones with anything spoiled. Whatever status
-// the calls return is right, as long as nothing breaks.
+// The C API as a sequence of plausible calls in which anything may be spoiled:
+// ops, a graph, its partitions, compile, query and execute. Any status is
+// right, as long as nothing breaks.
 
 #include <algorithm>
 #include <memory>

@@ -13,8 +13,8 @@ namespace fuzz {
 
 using lt_t = dnnl_graph_logical_tensor_t;
 
-// What a sequence of calls is made of. A value more at the end of a table, or
-// a byte more that is taken, gives the corpus another meaning.
+// The values of a sequence of calls. One more value at the end of a table, or
+// one more byte that is taken, gives the corpus another meaning.
 
 constexpr int types[] = {dnnl_u4, dnnl_s8, dnnl_f32, dnnl_u8, dnnl_s4,
         dnnl_bf16, dnnl_f16, dnnl_s32, dnnl_dequant_data_type_u16,

@@ -1,5 +1,5 @@
 // A chain of steps out of bytes, and the problem it makes, on every kernel of
-// the elementwise family: the portable one's answer is everybody's.
+// the elementwise family: the reference kernel's answer is everybody's.
 
 #include "problem/chain.hpp"
 
@@ -153,18 +153,17 @@ void run_everywhere(const problem_t &problem) {
 #include "kernels/elementwise/kernels.def"
 #undef X
     };
-    std::shared_ptr<const kernel_t> portable;
+    std::shared_ptr<const kernel_t> ref;
     const isa_t isa = !__builtin_cpu_supports("avx2") ? isa_none
                       : __builtin_cpu_supports("avx512bw")
                                       && __builtin_cpu_supports("avx512dq")
                                       && __builtin_cpu_supports("avx512vl")
                               ? isa_avx512_core
                               : isa_avx2;
-    if (!rows[std::size(rows) - 1].factory(problem, isa_none, portable).ok())
-        return;
+    if (!rows[std::size(rows) - 1].factory(problem, isa_none, ref).ok()) return;
     const buffers_t expected(problem);
-    portable->run(expected.pointers(), 0, portable->work_amount());
-    if (!expected.intact()) fail(problem, "portable wrote beside");
+    ref->run(expected.pointers(), 0, ref->work_amount());
+    if (!expected.intact()) fail(problem, "ref wrote outside a buffer");
     for (const row_t &row : rows) {
         std::shared_ptr<const kernel_t> kernel;
         if (!has(isa, row.isa) || !row.factory(problem, isa, kernel).ok())
@@ -172,7 +171,7 @@ void run_everywhere(const problem_t &problem) {
         const buffers_t got(problem);
         for (dim_t u = kernel->work_amount(); u-- > 0;)
             kernel->run(got.pointers(), u, u + 1);
-        if (!got.intact()) fail(problem, "wrote beside a buffer");
+        if (!got.intact()) fail(problem, "wrote outside a buffer");
         if (!same(problem.dst().type, expected, got))
             fail(problem, kernel->name());
     }

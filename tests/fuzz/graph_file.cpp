@@ -11,7 +11,7 @@
 
 using namespace dnnl_dequant::bench;
 
-// What the tool does with a file that was read.
+// Uses a file that was read as the tool does.
 static void look_at(const graph_file_t &file) {
     for (const auto &[id, value] : file.values) {
         value.described();

@@ -1,6 +1,5 @@
-// Where there is no libFuzzer: runs the target on each file of the folders
-// given, and says which one it is at.
-// usage: fuzz_TARGET FOLDER_OR_FILE...
+// Replaces libFuzzer: runs the target on each file of the folders given, and
+// says which one it is at. usage: fuzz_TARGET FOLDER_OR_FILE...
 
 #include <cstdio>
 #include <filesystem>

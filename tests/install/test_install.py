@@ -114,10 +114,29 @@ class InstallTest(unittest.TestCase):
                     self.assertNotIn(OPTIONS.build, text, name)
                     self.assertNotIn(OPTIONS.source, text, name)
 
+    def test_the_pages_are_installed(self):
+        """README.md and docs/; links from page to page lead somewhere."""
+        root = os.path.join(OPTIONS.prefix, OPTIONS.docdir)
+        pages = ["README.md"] + [
+            f"docs/{name}"
+            for name in os.listdir(os.path.join(OPTIONS.source, "docs"))
+            if name.endswith(".md")]
+        self.assertGreater(len(pages), 8)
+        for page in pages:
+            with open(os.path.join(root, page), encoding="utf-8") as file:
+                targets = re.findall(r"\]\(([\w./-]+)", file.read())
+            for target in targets:
+                path = os.path.normpath(
+                    os.path.join(os.path.dirname(page), target))
+                if path.startswith(("docs/", "examples/")):
+                    self.assertTrue(
+                        os.path.exists(os.path.join(root, path)),
+                        f"{page} leads to {target}")
+
     def test_the_log_names_the_plugin(self):
         verbose = self.consumer("consumer", ONEDNN_VERBOSE="info")
         self.assertIn("graph,backend,1:dequant_backend,"
-                      f"version:{OPTIONS.version},claims:on\n", verbose)
+                      f"version:{OPTIONS.version},plugin:on\n", verbose)
 
     def test_newest_onednn(self):
         if not OPTIONS.newest:
@@ -136,7 +155,7 @@ class InstallTest(unittest.TestCase):
 def main():
     parser = argparse.ArgumentParser()
     for name in ("source", "build", "cmake", "generator", "cc", "cxx",
-                 "version", "libdir", "onednn"):
+                 "version", "libdir", "docdir", "onednn"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--newest", default="",
                         help="folder of a newer libdnnl")

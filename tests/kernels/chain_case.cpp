@@ -94,7 +94,7 @@ number_t nearest_of(data_type_t type, float value) {
 }
 
 struct registers_t {
-    number_t value, held;
+    number_t value, pushed;
 };
 
 void apply(const step_t &step, const number_t &operand, registers_t &r) {
@@ -113,7 +113,8 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
         r.value = number_of(to_f32(value / operand.f32()));
         break;
     case step_kind_t::saturate:
-        // What lies within stays as it is, the sign of a zero included.
+        // A value inside the bounds stays as it is, the sign of a zero
+        // included.
         if (value < step.lower) r.value = number_of(step.lower);
         if (value > step.upper) r.value = number_of(step.upper);
         break;
@@ -135,16 +136,16 @@ void apply(const step_t &step, const number_t &operand, registers_t &r) {
                           ? nearest_of(step.type, r.value.f32())
                           : number_of(round_as(step.type, r.value.f32()));
         break;
-    case step_kind_t::hold:
-        r.held = r.value;
+    case step_kind_t::push:
+        r.pushed = r.value;
         r.value = operand;
         break;
-    case step_kind_t::add_held:
-        r.value = number_of(to_f32(r.held.f32() + value));
+    case step_kind_t::pop_add:
+        r.value = number_of(to_f32(r.pushed.f32() + value));
         break;
-    case step_kind_t::keep: r.held = r.value; break;
-    case step_kind_t::multiply_held:
-        r.value = number_of(to_f32(r.held.f32() * value));
+    case step_kind_t::dup: r.pushed = r.value; break;
+    case step_kind_t::pop_multiply:
+        r.value = number_of(to_f32(r.pushed.f32() * value));
         break;
     // Its bits are the program's, which test_function.cpp holds to a bound.
     case step_kind_t::function:

@@ -50,10 +50,10 @@ void reference(const chain_case_t &c, const std::vector<void *> &buffers);
 std::string difference(
         const chain_case_t &c, const void *expected, const void *got);
 
-/// Case `n` of those that chain_case_count() counts, src being of `src`: the
-/// cross product of chains, layouts, granularities and shapes, `wide` those
-/// around whole vectors and tiles rather than a few elements. Types, group
-/// sizes and values follow from `seed`.
+/// Makes case `n` of chain_case_count() for a src of type `src`. The cases are
+/// the cross product of chains, layouts, granularities and shapes. `wide` asks
+/// for shapes around whole vectors and tiles rather than a few elements. Types,
+/// group sizes and values follow from `seed`.
 chain_case_t make_chain_case(
         data_type_t src, bool wide, dim_t n, uint64_t seed);
 dim_t chain_case_count(bool wide);

@@ -29,7 +29,7 @@ t second_source(chain_builder_t &b, t src) {
     return b.random().one_in(2) ? src : b.random().pick(types);
 }
 
-// Of a dequantized source, with what usually follows.
+// Usual chains behind a dequantized source.
 std::vector<chain_t> usual_chains() {
     using k = step_kind_t;
     using r = reach_t;
@@ -69,10 +69,10 @@ std::vector<chain_t> usual_chains() {
         const t second = second_source(b, src);
         b.dequantize(src);
         b.round();
-        b.with(k::hold, second, r::all);
+        b.with(k::push, second, r::all);
         b.dequantize(second);
         b.round();
-        b.then(k::add_held);
+        b.then(k::pop_add);
         b.clamp();
     },
     };
@@ -83,17 +83,17 @@ std::vector<chain_t> unusual_chains() {
     using r = reach_t;
     return {
             [](chain_builder_t &b, t src) {
-        b.with(k::hold, second_source(b, src), b.any_reach());
-        b.then(k::add_held);
+        b.with(k::push, second_source(b, src), b.any_reach());
+        b.then(k::pop_add);
         b.round();
     },
-            [](chain_builder_t &b, t src) { // held twice, one after the other
+            [](chain_builder_t &b, t src) { // pushed twice, one after the other
         b.dequantize(src);
-        b.with(k::hold, b.any_float(), r::all);
-        b.then(k::add_held);
-        b.with(k::hold, b.any_integer(), r::all);
+        b.with(k::push, b.any_float(), r::all);
+        b.then(k::pop_add);
+        b.with(k::push, b.any_integer(), r::all);
         b.with(k::multiply, b.any_float(), r::scalar);
-        b.then(k::add_held);
+        b.then(k::pop_add);
     },
             [](chain_builder_t &b, t src) {
         b.dequantize(src);
@@ -230,7 +230,7 @@ dims_t doubled(dims_t strides) {
     return strides;
 }
 
-// Of tensors that vary everywhere.
+// Strides of tensors that vary along every dimension.
 dims_t strides_of(
         const dims_t &dims, layout_t layout, bool is_src, bool is_dst) {
     const dims_t dense = dense_strides(dims);

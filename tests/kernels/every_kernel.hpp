@@ -16,13 +16,13 @@ public:
     struct case_t {
         problem_t problem;
         dim_t number = 0; // which DNNL_DEQUANT_TEST_CASE runs alone
-        std::string text; // beside the problem; may be empty
+        std::string text; // besides the problem; may be empty
     };
 
     /// Whether the kernel may refuse the problem.
     using may_refuse_t
             = std::function<bool(const kernel_row_t &, const problem_t &)>;
-    /// What is wrong with the kernel's results; empty where nothing is.
+    /// Returns what is wrong with the kernel's results; empty if nothing is.
     using check_t = std::function<std::string(const kernel_t &)>;
 
     every_kernel_t(

@@ -179,7 +179,7 @@ private:
                * static_cast<double>(scales_[p]);
     }
 
-    // What the graph rounds weights to, or who multiplies them.
+    // The type that weights are rounded to, by the graph or to be multiplied.
     t rounding_of(const gemv_t &gemv) const {
         return gemv.src_type() == t::bf16 ? t::bf16 : w_.rounded;
     }

@@ -14,7 +14,7 @@ using code_hashes_t = std::map<std::string, uint64_t>;
 
 /// Adds the hash of all code that `generate` generates on this thread, names
 /// and order included, unless it generates none.
-void note_generated(code_hashes_t &hashes, const std::string &what,
+void record_generated(code_hashes_t &hashes, const std::string &what,
         const std::function<void()> &generate);
 
 // Every generator of a family, over the descriptors that it distinguishes.

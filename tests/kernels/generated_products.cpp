@@ -49,7 +49,10 @@ void generate_gemv(gemv_weights_t weights, isa_t isa) {
 void generate_column_groups(gemv_weights_t weights, isa_t isa) {
     weights.depth = weights.cols = weights.pitch = 256;
     weights.scales.type = t::f32;
-    const dim_t most = has(isa, isa_avx512_core) ? gemv_t::most_rows : 4;
+    const bool in_blocks = has(isa, isa_avx512_core_bf16) && !weights.by_column;
+    const dim_t most = in_blocks ? gemv_t::most_f32_rows_of_bf16
+                       : has(isa, isa_avx512_core) ? 12
+                                                   : 4;
     for (const dim_t group : {1, 64})
         for (const dim_t col_group : {32, 64, 128}) {
             weights.group = group;
@@ -71,7 +74,7 @@ void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
                     weights.zps.type = zps;
                     if (isa == isa_avx512_core_bf16)
                         weights.multiplied = t::bf16;
-                    note_generated(hashes,
+                    record_generated(hashes,
                             text("gemv column groups ", name_of(isa), " ",
                                     to_string(type), " ", order_of(by_column),
                                     " rounded to ", to_string(rounded), " zps ",
@@ -92,7 +95,7 @@ void hash_gemv(isa_t isa, code_hashes_t &hashes) {
                     weights.by_column = by_column;
                     weights.rounded = rounded;
                     weights.zps.type = zps;
-                    note_generated(hashes,
+                    record_generated(hashes,
                             text("gemv ", name_of(isa), " ", to_string(type),
                                     " ", order_of(by_column), " rounded to ",
                                     to_string(rounded), " zps ",
@@ -101,7 +104,7 @@ void hash_gemv(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
-// Calls body with the flags that a format may have beside its types.
+// Calls body with the flags that a format may have besides its types.
 template <typename body_t>
 void for_formats(integer_format_t format, bool by_column, body_t &&body) {
     format.depth_stride = by_column ? 1 : 256;
@@ -153,13 +156,13 @@ void hash_integers(isa_t isa, const integer_format_t &format, bool by_column,
         code_hashes_t &hashes) {
     const auto what = text(name_of(isa), " ", to_string(format.weights), " ",
             order_of(by_column), " zps ", to_string(format.zps));
-    note_generated(hashes, "integer blocks " + what,
+    record_generated(hashes, "integer blocks " + what,
             [&] { generate_integers(format, by_column, isa); });
     for (const bool is_src_signed : {false, true}) {
         integer_stream_weights_t weights;
         weights.format = format;
         weights.is_src_signed = is_src_signed;
-        note_generated(hashes,
+        record_generated(hashes,
                 text("integer stream ", is_src_signed ? "s8 by " : "u8 by ",
                         what),
                 [&] { generate_stream(weights, by_column, isa); });
@@ -171,9 +174,13 @@ void hash_integers(isa_t isa, const integer_format_t &format, bool by_column,
 void hash_products(code_hashes_t &hashes) {
     for (const isa_t isa : {isa_avx2, isa_avx512_core}) {
         std::shared_ptr<const gemm_t> gemm;
-        note_generated(hashes, text("gemm ", name_of(isa)),
+        record_generated(hashes, text("gemm ", name_of(isa)),
                 [&] { (void)make_gemm(isa, gemm); });
     }
+    note_generated(hashes, "gemm bf16", [&] {
+        std::shared_ptr<const gemm_t> gemm;
+        (void)make_jit_gemm(isa_avx512_core_bf16, t::bf16, gemm);
+    });
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_gemv(isa, hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
@@ -182,7 +189,7 @@ void hash_products(code_hashes_t &hashes) {
 
 void hash_attention(code_hashes_t &hashes) {
     for (const isa_t isa : {isa_avx2, isa_avx512_core})
-        note_generated(hashes, text("softmax rows ", name_of(isa)), [&] {
+        record_generated(hashes, text("softmax rows ", name_of(isa)), [&] {
             std::shared_ptr<const softmax_rows_t> softmax;
             (void)make_jit_softmax_rows(isa, softmax);
         });
@@ -191,7 +198,8 @@ void hash_attention(code_hashes_t &hashes) {
             const dim_t bytes = bytes_of(type, head);
             const std::string of = text(to_string(type), " head ", head);
             for (const int digits : {2, 3})
-                note_generated(hashes, text("digits ", of, ", ", digits), [&] {
+                record_generated(
+                        hashes, text("digits ", of, ", ", digits), [&] {
                     std::shared_ptr<const digits_kernel_t> kernel;
                     for (const bool has_zps : {false, true})
                         (void)make_jit_digits(
@@ -200,7 +208,7 @@ void hash_attention(code_hashes_t &hashes) {
                                 isa_avx512_core_vnni, kernel);
                 });
             for (const isa_t isa : {isa_avx2, isa_avx512_core})
-                note_generated(hashes,
+                record_generated(hashes,
                         text("weighted sum ", name_of(isa), " ", of), [&] {
                     std::shared_ptr<const weighted_sum_t> kernel;
                     for (const bool has_zp : {false, true})

@@ -30,8 +30,8 @@ void generate(const kernel_row_t &row, const problem_t &problem) {
     (void)row.factory(problem, row.isa, kernel);
 }
 
-// Of every combination of types with every shape, one in so many: a prime, so
-// that each type meets other shapes.
+// Takes one of so many combinations of types and shapes. The number is a prime,
+// so that each type meets other shapes.
 template <typename body_t>
 void for_sample(const std::vector<types_t> &types,
         const std::vector<support::dequantize_case_t> &shapes, dim_t one_in,
@@ -50,7 +50,7 @@ void hash_dequantize(const kernel_row_t &row, code_hashes_t &hashes) {
             auto types = support::type_combinations(src, dst);
             const auto more = support::extended_combinations(src, dst);
             types.insert(types.end(), more.begin(), more.end());
-            note_generated(hashes,
+            record_generated(hashes,
                     text(row.name, " ", to_string(src), " to ", to_string(dst)),
                     [&] {
                 for_sample(types, support::vector_shapes(), 307,
@@ -68,7 +68,7 @@ void hash_quantize(const kernel_row_t &row, code_hashes_t &hashes) {
                     op_t::quantize_linear, dst, src);
             const auto shapes = support::shapes_of(
                     op_t::quantize_linear, support::vector_shapes());
-            note_generated(hashes,
+            record_generated(hashes,
                     text(row.name, " ", to_string(src), " to ", to_string(dst)),
                     [&] {
                 for_sample(types, shapes, 59, [&](auto c) {
@@ -81,7 +81,7 @@ void hash_quantize(const kernel_row_t &row, code_hashes_t &hashes) {
 
 void hash_elementwise(const kernel_row_t &row, code_hashes_t &hashes) {
     for (const auto src : quantized_types)
-        note_generated(hashes, text(row.name, " ", to_string(src)), [&] {
+        record_generated(hashes, text(row.name, " ", to_string(src)), [&] {
             for (const bool wide : {false, true})
                 for (dim_t n = 0; n < support::chain_case_count(wide); n += 61)
                     generate(row, problem_of(support::make_chain_case(
@@ -111,7 +111,7 @@ void hash_rows(code_hashes_t &hashes) {
         for (const auto src : plain_types) {
             const problem_t problem {{{100, -1, 0}, {1000, -1, 0}},
                     {{src, 0, {1000, 1}}, {data_type_t::f32, 0, {1, 0}}}, {}};
-            note_generated(hashes,
+            record_generated(hashes,
                     text("ranges ", isa == isa_avx2 ? "avx2 " : "avx512_core ",
                             to_string(src)),
                     [&] {

@@ -37,7 +37,7 @@ const std::vector<kernel_row_t> &quantize_rows() {
 #define X(name, isa, factory) {#name, isa, factory},
 #include "kernels/quantize/kernels.def"
 #undef X
-            {"portable_elementwise", isa_none, make_portable_elementwise}};
+            {"ref_elementwise", isa_none, make_ref_elementwise}};
     return rows;
 }
 

@@ -19,11 +19,11 @@ struct kernel_row_t {
 /// least that they need.
 const std::vector<kernel_row_t> &dequantize_rows();
 
-/// Those of the quantize family, and the plain C++ of the elementwise family
-/// that stands in for theirs.
+/// The kernels of the quantize family, with the elementwise family's plain C++,
+/// which stands in for theirs.
 const std::vector<kernel_row_t> &quantize_rows();
 
-/// What this machine has, whatever oneDNN is told to use.
+/// Returns this machine's instruction sets, whatever oneDNN is told to use.
 isa_t isa_of_machine();
 
 inline bool runs_here(const kernel_row_t &row) {

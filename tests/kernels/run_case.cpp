@@ -79,7 +79,7 @@ std::string check_kernel(const kernel_t &kernel, const dequantize_case_t &c,
                 c.dst.type, expected.dst(), got.dst(), c.dst.span());
         if (!differs.empty()) return std::string(setting.name) + ": " + differs;
         if (!got.intact())
-            return std::string(setting.name) + ": wrote beside a buffer";
+            return std::string(setting.name) + ": wrote outside a buffer";
     }
     return "";
 }

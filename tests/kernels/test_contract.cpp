@@ -1,4 +1,4 @@
-// What kernel.hpp promises beside the right values, for every kernel.
+// Promises of kernel.hpp other than right values, for every kernel.
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,8 @@ bool is_jit(const kernel_row_t &row) {
     return row.name.find("jit_") == 0;
 }
 
-// What a JIT kernel may not refuse: its inner loop stores one after the other.
+// True if JIT kernels must take the problem: its inner loop stores one element
+// after the other.
 bool stores_one_after_the_other(const problem_t &problem) {
     return !problem.loops.empty() && problem.dst().strides.back() == 1;
 }

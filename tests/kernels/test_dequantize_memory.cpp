@@ -1,5 +1,6 @@
-// What the dequantize family does only where dst is too large for the caches,
-// transposed sources above all: the kernels against the portable one.
+// Ways that the dequantize family takes only if dst is too large for the
+// caches, transposed sources above all. The kernels are compared with the
+// reference kernel.
 
 #include <gtest/gtest.h>
 
@@ -24,8 +25,8 @@ struct variant_t {
     bool is_dense = false; // src is, else along the rows
 };
 
-// Where dst begins: whole lines are stored past the caches where they are
-// computed, others by way of a buffer.
+// Begins of dst. At 0 whole lines are stored past the caches where they are
+// computed, else by way of a buffer.
 constexpr size_t line = 64, places[] = {0, 16};
 
 dim_t groups_of(const variant_t &v, size_t d) {
@@ -77,13 +78,13 @@ void run(const kernel_t &kernel, buffers_t &buffers, size_t place) {
     kernel.run(operands.data(), units / 3, units);
 }
 
-void expect_as_portable(const variant_t &v) {
+void expect_as_ref(const variant_t &v) {
     const chain_case_t c = case_of(v);
     const problem_t problem = problem_of(c);
-    std::shared_ptr<const kernel_t> portable;
-    ASSERT_TRUE(make_portable_dequantize(problem, isa_none, portable).ok());
+    std::shared_ptr<const kernel_t> ref;
+    ASSERT_TRUE(make_ref_dequantize(problem, isa_none, ref).ok());
     auto expected = buffers_of(c);
-    run(*portable, expected, 0);
+    run(*ref, expected, 0);
     for (const auto &row : dequantize_rows()) {
         if (!runs_here(row) || row.isa == isa_none) continue;
         std::shared_ptr<const kernel_t> kernel;
@@ -106,94 +107,93 @@ TEST(dequantize_in_memory, takes_two_rows_that_share_what_varies) {
     const bool is_dense = true;
     for (const auto &[dst, dims] : {std::pair<t, dims_t> {t::bf16, {311, 4096}},
                  {t::f16, {301, 4094}}, {t::f32, {1201, 519}}}) {
-        expect_as_portable({t::u8, t::u8, dst, dims, {dims[0], 1}, is_dense});
-        expect_as_portable({t::s8, t::undef, dst, dims, {41, 1}, is_dense});
-        expect_as_portable({t::s16, t::s32, dst, dims, {128, 1}, is_dense});
-        expect_as_portable(
-                {t::f8_e4m3, t::undef, dst, dims, {64, 1}, is_dense});
+        expect_as_ref({t::u8, t::u8, dst, dims, {dims[0], 1}, is_dense});
+        expect_as_ref({t::s8, t::undef, dst, dims, {41, 1}, is_dense});
+        expect_as_ref({t::s16, t::s32, dst, dims, {128, 1}, is_dense});
+        expect_as_ref({t::f8_e4m3, t::undef, dst, dims, {64, 1}, is_dense});
     }
-    expect_as_portable({t::u4, t::u4, t::f16, {301, 4094}, {301, 1}, is_dense});
-    expect_as_portable(
-            {t::s4, t::s32, t::bf16, {311, 4096}, {41, 1}, is_dense});
-    expect_as_portable({t::s8, t::s8, t::f32, {301, 2048}, {301, 8}, is_dense});
+    expect_as_ref({t::u4, t::u4, t::f16, {301, 4094}, {301, 1}, is_dense});
+    expect_as_ref({t::s4, t::s32, t::bf16, {311, 4096}, {41, 1}, is_dense});
+    expect_as_ref({t::s8, t::s8, t::f32, {301, 2048}, {301, 8}, is_dense});
 }
 
 const dims_t wide {1536, 4096}, narrow_rest {1536, 3200}, odd {1601, 3203};
 
 TEST(dequantize_in_memory, transposes_groups_of_columns) {
-    expect_as_portable({t::u8, t::u8, t::f32, wide, {1, 32}});
-    expect_as_portable({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 32}});
-    expect_as_portable({t::s4, t::s32, t::f32, wide, {1, 128}});
-    expect_as_portable({t::u4, t::u8, t::f16, {3072, 4096}, {1, 16}});
-    expect_as_portable({t::s8, t::undef, t::f16, {3072, 4096}, {1, 128}});
+    expect_as_ref({t::u8, t::u8, t::f32, wide, {1, 32}});
+    expect_as_ref({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 32}});
+    expect_as_ref({t::s4, t::s32, t::f32, wide, {1, 128}});
+    expect_as_ref({t::u4, t::u8, t::f16, {3072, 4096}, {1, 16}});
+    expect_as_ref({t::s8, t::undef, t::f16, {3072, 4096}, {1, 128}});
     // Groups that are no whole lines.
-    expect_as_portable({t::u8, t::s32, t::bf16, {3072, 4104}, {1, 72}});
-    expect_as_portable({t::u4, t::u4, t::f32, {1537, 4095}, {1, 65}});
-    expect_as_portable({t::u4, t::undef, t::f32, wide, {1, 4096}});
+    expect_as_ref({t::u8, t::s32, t::bf16, {3072, 4104}, {1, 72}});
+    expect_as_ref({t::u4, t::u4, t::f32, {1537, 4095}, {1, 65}});
+    expect_as_ref({t::u4, t::undef, t::f32, wide, {1, 4096}});
     // The last panel has fewer groups, or the last group is short.
-    expect_as_portable({t::u4, t::u4, t::f32, narrow_rest, {1, 128}});
-    expect_as_portable({t::u8, t::u8, t::f32, odd, {1, 128}});
+    expect_as_ref({t::u4, t::u4, t::f32, narrow_rest, {1, 128}});
+    expect_as_ref({t::u8, t::u8, t::f32, odd, {1, 128}});
     // Half of the rows, for which there is room, are an odd number.
-    expect_as_portable({t::u4, t::u4, t::f32, {66, 98304}, {1, 32}});
-    expect_as_portable({t::s4, t::s4, t::bf16, {130, 98304}, {1, 32}});
+    expect_as_ref({t::u4, t::u4, t::f32, {66, 98304}, {1, 32}});
+    expect_as_ref({t::s4, t::s4, t::bf16, {130, 98304}, {1, 32}});
 }
 
 TEST(dequantize_in_memory, transposes_groups_of_few_columns) {
-    expect_as_portable({t::u4, t::u4, t::f32, wide, {1, 8}});
-    expect_as_portable({t::s8, t::s32, t::f32, odd, {1, 4}});
-    expect_as_portable({t::u8, t::u8, t::bf16, {3072, 4096}, {1, 16}});
-    expect_as_portable({t::s4, t::undef, t::f32, narrow_rest, {16, 2}});
-    expect_as_portable({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 7}});
-    expect_as_portable({t::s8, t::s16, t::f32, odd, {1, 3}});
-    expect_as_portable({t::u8, t::undef, t::f16, {3072, 4095}, {8, 15}});
-    expect_as_portable({t::s4, t::u4, t::f16, {3072, 4093}, {1, 48}});
+    expect_as_ref({t::u4, t::u4, t::f32, wide, {1, 8}});
+    expect_as_ref({t::s8, t::s32, t::f32, odd, {1, 4}});
+    expect_as_ref({t::u8, t::u8, t::bf16, {3072, 4096}, {1, 16}});
+    expect_as_ref({t::s4, t::undef, t::f32, narrow_rest, {16, 2}});
+    expect_as_ref({t::u4, t::u4, t::bf16, {3072, 4096}, {1, 7}});
+    expect_as_ref({t::s8, t::s16, t::f32, odd, {1, 3}});
+    expect_as_ref({t::u8, t::undef, t::f16, {3072, 4095}, {8, 15}});
+    expect_as_ref({t::s4, t::u4, t::f16, {3072, 4093}, {1, 48}});
 }
 
 // A row is several blocks of columns, which begin within groups.
 TEST(dequantize_in_memory, takes_groups_of_few_columns) {
     const bool is_dense = true;
-    expect_as_portable({t::u4, t::u4, t::bf16, {123, 9001}, {1, 7}, is_dense});
-    expect_as_portable({t::u8, t::s8, t::f32, {61, 9003}, {1, 12}, is_dense});
-    expect_as_portable({t::s8, t::s32, t::f16, {123, 9000}, {1, 9}, is_dense});
-    expect_as_portable({t::s4, t::s4, t::f16, {122, 9002}, {61, 5}, is_dense});
+    expect_as_ref({t::u4, t::u4, t::bf16, {123, 9001}, {1, 7}, is_dense});
+    expect_as_ref({t::u8, t::s8, t::f32, {61, 9003}, {1, 12}, is_dense});
+    expect_as_ref({t::s8, t::s32, t::f16, {123, 9000}, {1, 9}, is_dense});
+    expect_as_ref({t::s4, t::s4, t::f16, {122, 9002}, {61, 5}, is_dense});
 }
 
 // Panels of half as many rows.
 TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
-    expect_as_portable({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});
-    expect_as_portable({t::s8, t::s8, t::f16, {1001, 640}, {7, 1}});
-    expect_as_portable({t::u8, t::u8, t::f32, {300, 1030}, {1, 8}});
-    expect_as_portable({t::s4, t::u8, t::f32, {130, 2304}, {1, 32}});
+    expect_as_ref({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});
+    expect_as_ref({t::s8, t::s8, t::f16, {1001, 640}, {7, 1}});
+    expect_as_ref({t::u8, t::u8, t::f32, {300, 1030}, {1, 8}});
+    expect_as_ref({t::s4, t::u8, t::f32, {130, 2304}, {1, 32}});
 }
 
 // A page of a row of dst, and what is left of it.
 TEST(dequantize_in_memory, transposes_wide_panels) {
-    expect_as_portable({t::u8, t::u8, t::bf16, odd, odd});
-    expect_as_portable({t::s8, t::s8, t::f16, odd, {1, 128}});
-    expect_as_portable({t::u4, t::u4, t::f16, {2500, 3604}, {2500, 3604}});
+    expect_as_ref({t::u8, t::u8, t::bf16, odd, odd});
+    expect_as_ref({t::s8, t::s8, t::f16, odd, {1, 128}});
+    expect_as_ref({t::u4, t::u4, t::f16, {2500, 3604}, {2500, 3604}});
 }
 
 TEST(dequantize_in_memory, transposes_groups_of_rows) {
     for (const dims_t &group : {dims_t {128, 1}, dims_t {128, 128},
                  dims_t {40, 64}, dims_t {odd[0], 1}})
-        expect_as_portable({t::s8, t::s8, t::f32, odd, group});
-    expect_as_portable({t::u4, t::u4, t::f32, wide, {128, 1}});
-    expect_as_portable({t::u4, t::u4, t::f32, wide, {7, 1}});
+        expect_as_ref({t::s8, t::s8, t::f32, odd, group});
+    expect_as_ref({t::u4, t::u4, t::f32, wide, {128, 1}});
+    expect_as_ref({t::u4, t::u4, t::f32, wide, {7, 1}});
 }
 
-// As many to a call as there is room for; stored at once, or by a buffer.
+// A call takes as many columns as there is room for. They are stored at once,
+// or by a buffer.
 TEST(dequantize_in_memory, transposes_short_groups_of_few_columns) {
-    expect_as_portable({t::u4, t::u4, t::f32, {42008, 128}, {8, 1}});
-    expect_as_portable({t::s8, t::s32, t::bf16, {83002, 128}, {24, 1}});
-    expect_as_portable({t::u4, t::u8, t::f32, {36003, 150}, {6, 1}});
+    expect_as_ref({t::u4, t::u4, t::f32, {42008, 128}, {8, 1}});
+    expect_as_ref({t::s8, t::s32, t::bf16, {83002, 128}, {24, 1}});
+    expect_as_ref({t::u4, t::u8, t::f32, {36003, 150}, {6, 1}});
     // 45 rows to a buffer, two to a byte.
-    expect_as_portable({t::s4, t::s4, t::f32, {60001, 90}, {64, 1}});
+    expect_as_ref({t::s4, t::s4, t::f32, {60001, 90}, {64, 1}});
 }
 
 TEST(dequantize_in_memory, transposes_every_width) {
     for (const t src : {t::u16, t::s32, t::bf16, t::f8_e4m3})
-        expect_as_portable({src, t::undef, t::f32, wide, {1, 64}});
-    expect_as_portable({t::u16, t::u16, t::f32, odd, odd});
+        expect_as_ref({src, t::undef, t::f32, wide, {1, 64}});
+    expect_as_ref({t::u16, t::u16, t::f32, odd, odd});
 }
 
 } // namespace

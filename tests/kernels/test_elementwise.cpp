@@ -37,8 +37,8 @@ bool stores_one_after_the_other(const problem_t &problem) {
     return problem.loops.empty() || problem.dst().strides.back() == 1;
 }
 
-// What a JIT kernel may not refuse: what it has computed of numbers of at most
-// 32 bits.
+// True if JIT kernels must take the problem: it computes with numbers of at
+// most 32 bits.
 bool is_for_jit(const problem_t &problem) {
     for (const auto &operand : problem.operands)
         if (bits_of(operand.type) > 32) return false;
@@ -46,7 +46,7 @@ bool is_for_jit(const problem_t &problem) {
            && stores_one_after_the_other(problem);
 }
 
-// What a copying kernel may not refuse: whole bytes.
+// True if copying kernels must take the problem: it moves whole bytes.
 bool is_for_copy(const problem_t &problem) {
     const int bits = bits_of(problem.dst().type);
     return is_copy(problem) && bits >= 8 && bits <= 32
@@ -102,7 +102,7 @@ std::string check_setting(const kernel_t &kernel, const chain_case_t &c,
             = support::difference(c, expected.dst(), got.dst());
     if (!differs.empty()) return std::string(setting.name) + ": " + differs;
     if (!got.intact())
-        return std::string(setting.name) + ": wrote beside a buffer";
+        return std::string(setting.name) + ": wrote outside a buffer";
     return "";
 }
 
@@ -122,7 +122,7 @@ std::string check(const kernel_t &kernel, const chain_case_t &c,
 
 class elementwise_kernels : public ::testing::TestWithParam<data_type_t> {
 protected:
-    // Of so many cases, one.
+    // Runs one of every `sample` cases.
     void run(bool wide, dim_t sample) {
         every_kernel_t kernels(elementwise_rows(), may_refuse);
         const dim_t count = support::chain_case_count(wide);

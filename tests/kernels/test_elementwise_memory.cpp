@@ -1,5 +1,5 @@
-// What the elementwise family does only where dst is too large for the caches:
-// the kernels against the portable one.
+// Ways that the elementwise family takes only if dst is too large for the
+// caches. The kernels are compared with the reference kernel.
 
 #include <gtest/gtest.h>
 
@@ -66,12 +66,12 @@ void run(const kernel_t &kernel,
             dst.size() - static_cast<size_t>(offset));
 }
 
-void expect_as_portable(const chain_case_t &c, const char *prefix) {
+void expect_as_ref(const chain_case_t &c, const char *prefix) {
     const problem_t problem = problem_of(c);
-    std::shared_ptr<const kernel_t> portable;
-    ASSERT_TRUE(make_portable_elementwise(problem, isa_none, portable).ok());
+    std::shared_ptr<const kernel_t> ref;
+    ASSERT_TRUE(make_ref_elementwise(problem, isa_none, ref).ok());
     auto expected = buffers_of(c);
-    run(*portable, expected);
+    run(*ref, expected);
     const kernel_row_t rows[] = {
 #define X(name, isa, factory) {#name, isa, factory},
 #include "kernels/elementwise/kernels.def"
@@ -98,7 +98,7 @@ TEST(elementwise_in_memory, transposes_chains) {
             c.tensors.push_back({t::bf16, {size, 1}, false, 0});
             c.steps.push_back({step_kind_t::add, 3});
             c.tensors.push_back({t::f32, {size, 1}, false, 0});
-            expect_as_portable(c, "jit_");
+            expect_as_ref(c, "jit_");
         }
 }
 
@@ -112,13 +112,13 @@ TEST(elementwise_in_memory, transposes_chains_to_sixteen_bits) {
             c.tensors[1].strides[0] += 2;
             c.tensors[2].strides[0] += 2;
             c.tensors.push_back({dst, {2 * size, 1}, false, 0});
-            expect_as_portable(c, "jit_");
+            expect_as_ref(c, "jit_");
         }
 }
 
-// Panels: groups along what is dense in src, the last one short, one after the
-// other or four beside each other; a second tensor that is read where it stands
-// or transposed too.
+// Panels have groups along the dimension that is dense in src. The last group
+// is short; groups come one after the other or four next to each other. A
+// second tensor is read in place or transposed too.
 TEST(elementwise_in_memory, transposes_chains_by_panels) {
     for (const t src : {t::u4, t::s8, t::f16})
         for (const bool both : {false, true}) {
@@ -132,7 +132,7 @@ TEST(elementwise_in_memory, transposes_chains_by_panels) {
             c.steps = {{step_kind_t::multiply, 1},
                     {step_kind_t::round, -1, t::bf16}, {step_kind_t::add, 2}};
             c.tensors.push_back({t::bf16, {cols, 1}, false, 0});
-            expect_as_portable(c, "jit_");
+            expect_as_ref(c, "jit_");
         }
 }
 
@@ -147,7 +147,7 @@ TEST(elementwise_in_memory, takes_heads_out_of_rows) {
         c.tensors.push_back({t::f32, {0, 0, 1}, false, 0});
         c.steps = {{step_kind_t::multiply, 1}};
         c.tensors.push_back({t::f32, {rows * head, head, 1}, false, 0});
-        expect_as_portable(c, "jit_");
+        expect_as_ref(c, "jit_");
     }
 }
 
@@ -158,7 +158,7 @@ TEST(elementwise_in_memory, transposes_copies) {
             const dim_t rows = 9 * 1024 * 1024 / (cols * bits_of(type)) * 4;
             auto c = transposed(type, rows + 2, cols);
             c.tensors.push_back({type, {cols, 1}, false, 0});
-            expect_as_portable(c, "copy_");
+            expect_as_ref(c, "copy_");
         }
 }
 
@@ -168,7 +168,7 @@ TEST(elementwise_in_memory, copies_rows) {
         c.dims = c.groups = {64, 50, 1002};
         c.tensors.push_back({type, {1010, 64 * 1010, 1}, false, 0});
         c.tensors.push_back({type, {50 * 1002, 1002, 1}, false, 0});
-        expect_as_portable(c, "copy_");
+        expect_as_ref(c, "copy_");
     }
 }
 

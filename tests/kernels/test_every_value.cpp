@@ -32,7 +32,7 @@ protected:
         kernel->run(buffers.data(), 0, kernel->work_amount());
     }
     // `operands` are all but dst, which has `count` elements.
-    void expect_as_portable(const problem_t &problem,
+    void expect_as_ref(const problem_t &problem,
             const std::vector<const void *> &operands, dim_t count) {
         std::vector<float> want(static_cast<size_t>(count)), got = want;
         std::vector<void *> buffers;
@@ -40,12 +40,11 @@ protected:
             buffers.push_back(const_cast<void *>(operand));
         buffers.push_back(got.data());
         run(problem, buffers);
-        std::shared_ptr<const kernel_t> portable;
-        const result_t made
-                = make_portable_dequantize(problem, isa_none, portable);
+        std::shared_ptr<const kernel_t> ref;
+        const result_t made = make_ref_dequantize(problem, isa_none, ref);
         ASSERT_TRUE(made.ok()) << made.reason;
         buffers.back() = want.data();
-        portable->run(buffers.data(), 0, portable->work_amount());
+        ref->run(buffers.data(), 0, ref->work_amount());
         EXPECT_EQ(support::difference(
                           problem.dst().type, want.data(), got.data(), count),
                 "")
@@ -84,8 +83,8 @@ void check_products(float scale, data_type_t type, data_type_t to,
             << to_string(type) << " to " << to_string(to) << " by " << scale;
 }
 
-// By one it is itself, by the others often in the middle of two bf16, the even
-// one above and below.
+// A scale of 1 gives the number itself. The other scales often give the middle
+// of two bf16, with the even one above and below.
 TEST_P(every_value, of_at_most_16_bits_is_multiplied) {
     using t = data_type_t;
     for (const auto type : {t::u16, t::s16, t::f16, t::bf16, t::f8_e4m3,
@@ -185,7 +184,7 @@ TEST_P(every_value, of_32_bits_is_subtracted_exactly) {
     check_differences<uint32_t, int8_t>(t::u32, t::s8, run_it);
 }
 
-// Beyond the caches kernels take other ways: against the portable one.
+// Beyond the caches kernels take other ways: against the reference kernel.
 TEST_P(every_value, from_memory_is_as_from_caches) {
     if (row().isa == isa_none) return; // it would be compared with itself
     using t = data_type_t;
@@ -211,15 +210,15 @@ TEST_P(every_value, from_memory_is_as_from_caches) {
                                 {t::f32, 0, nest.second[1]}, {to, 0, dense}},
                         {{step_kind_t::subtract, 1},
                                 {step_kind_t::multiply, 2}}};
-                expect_as_portable(problem,
-                        {src.data(), zps.data(), scales.data()}, count);
+                expect_as_ref(problem, {src.data(), zps.data(), scales.data()},
+                        count);
             }
 }
 
-// Long enough for tables of all results (kernels/jit/byte_table.hpp), with
-// every end of a step, as one row and as rows that share the table or not, by
-// a scale of each kind.
-TEST_P(every_value, of_8_bits_in_long_rows_is_as_portable) {
+// Rows are long enough for tables of all results (kernels/jit/byte_table.hpp),
+// with every end of a step. They come as one row and as rows that share the
+// table or not, and with a scale of each kind.
+TEST_P(every_value, of_8_bits_in_long_rows_is_as_ref) {
     if (row().isa == isa_none) return; // it would be compared with itself
     using t = data_type_t;
     constexpr dim_t most = 2112, rows = 3;
@@ -241,7 +240,7 @@ TEST_P(every_value, of_8_bits_in_long_rows_is_as_portable) {
                                         {to, 0, {cols, 1}}},
                                 {{step_kind_t::subtract, 1},
                                         {step_kind_t::multiply, 2}}};
-                        expect_as_portable(problem, {src.data(), zps, scales},
+                        expect_as_ref(problem, {src.data(), zps, scales},
                                 rows * cols);
                     }
 }

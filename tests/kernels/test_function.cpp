@@ -28,7 +28,7 @@ step_t step_of(f function) {
 double exact(const step_t &step, double x) {
     const double alpha = static_cast<double>(step.alpha);
     const double beta = static_cast<double>(step.beta);
-    // Of a NaN one.
+    // NaN gives 1.
     const double hard = std::min(std::max(alpha * x + beta, 0.), 1.);
     switch (step.function) {
     case f::none: break;
@@ -52,8 +52,8 @@ double exact(const step_t &step, double x) {
     return x;
 }
 
-// What the error may be: units in the last place of the value, and of a
-// number that the value is a difference of.
+// The bound of the error: units in the last place of the value, and of a number
+// that the value is a difference of.
 struct bound_t {
     f function;
     double units, of_term;
@@ -114,7 +114,7 @@ problem_t problem_of(const step_t &step, dim_t count) {
     problem_t problem;
     problem.loops = {{count}};
     problem.operands = {{data_type_t::f32, 0, {1}}, {data_type_t::f32, 0, {1}}};
-    problem.steps = {{step_kind_t::keep}, step, {step_kind_t::multiply_held}};
+    problem.steps = {{step_kind_t::dup}, step, {step_kind_t::pop_multiply}};
     if (step.alpha != 0) problem.steps = {step};
     return problem;
 }
@@ -145,7 +145,7 @@ TEST(function, gives_the_same_bits_on_every_kernel) {
                 kernel->run(buffers, 0, kernel->work_amount());
                 return dst;
             };
-            const auto expected = run(make_portable_elementwise, isa_none);
+            const auto expected = run(make_ref_elementwise, isa_none);
             for (const auto make : generated) {
                 const isa_t isa
                         = make == generated[0] ? isa_avx512_core : isa_avx2;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/convert.hpp"
 #include "base/isa.hpp"
 #include "kernels/exact_floats.hpp"
 #include "kernels/kernel_rows.hpp"
@@ -12,20 +13,37 @@ namespace {
 
 using support::random_t;
 
+// The same numbers as the gemm's type has them; they end at a page's end, too.
+support::guarded_buffer_t numbers_of(
+        data_type_t type, const floats_t &numbers, dim_t count) {
+    support::guarded_buffer_t buffer(
+            static_cast<size_t>(bytes_of(type, count)));
+    for (dim_t i = 0; i < count; ++i)
+        store_f32(type, buffer.data(), i, numbers.data()[i]);
+    return buffer;
+}
+
 void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
     random_t random(static_cast<uint64_t>(rows * 1000 + depth));
+    const data_type_t type = gemm.type();
     const dim_t lda = depth + 3;
     // The last rows have no gap behind them.
-    const floats_t a((rows - 1) * lda + depth), packed(rows * depth),
-            b(depth * cols), c(rows * cols);
-    fill_small(a.data(), (rows - 1) * lda + depth, random);
+    const dim_t a_count = (rows - 1) * lda + depth;
+    const floats_t a(a_count), b(depth * cols), c(rows * cols);
+    fill_small(a.data(), a_count, random);
     fill_small(b.data(), depth * cols, random);
-    pack_rows(a.data(), lda, rows, depth, gemm.strip(), packed.data());
-    gemm_block_t block {packed.data(), b.data(), c.data(), cols, cols, rows,
-            cols, depth, false};
-    // What is asked for need not be anyone's memory.
-    block.ahead = {
-            reinterpret_cast<const char *>(b.data()), 2 * depth, 100, cols * 4};
+    const auto typed_a = numbers_of(type, a, a_count);
+    const auto typed_b = numbers_of(type, b, depth * cols);
+    const support::guarded_buffer_t packed(static_cast<size_t>(
+            bytes_of(type, rows * packed_depth(gemm, depth)))),
+            scratch(static_cast<size_t>(gemm.scratch_bytes(cols, depth)));
+    pack_rows(gemm, typed_a.data(), lda, rows, depth, packed.data());
+    gemm_block_t block {packed.data(), typed_b.data(), c.data(), cols, cols,
+            rows, cols, depth, false};
+    // A prefetched address need not be anyone's memory.
+    block.ahead = {static_cast<const char *>(typed_b.data()), 2 * depth, 100,
+            cols * 4};
+    block.scratch = scratch.data();
     for (const float times : {1.f, 2.f}) {
         gemm.run(block);
         block.accumulates = true;
@@ -38,6 +56,8 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
                         << rows << " rows, depth " << depth << ", at " << r
                         << ", " << n;
             }
+        EXPECT_TRUE(packed.intact());
+        EXPECT_TRUE(scratch.intact());
     }
 }
 
@@ -56,16 +76,34 @@ TEST(gemm, parts_rows_evenly) {
     }
 }
 
+void check_sizes(const gemm_t &gemm) {
+    SCOPED_TRACE(gemm.name());
+    for (dim_t rows = 1; rows <= 30; ++rows)
+        for (const dim_t depth : {1, 2, 3, 4, 5, 23, 70})
+            check_gemm(gemm, rows, 3 * gemm.panel(), depth);
+}
+
 TEST(gemm, is_the_product) {
     for (const isa_t isa : {isa_none, isa_avx2, isa_avx512_core}) {
         if (!has(isa_of_machine(), isa)) continue;
         std::shared_ptr<const gemm_t> gemm;
         ASSERT_TRUE(make_gemm(isa, gemm).ok());
-        SCOPED_TRACE(gemm->name());
-        for (dim_t rows = 1; rows <= 30; ++rows)
-            for (const dim_t depth : {1, 2, 3, 4, 5, 23, 70})
-                check_gemm(*gemm, rows, 3 * gemm->panel(), depth);
+        check_sizes(*gemm);
     }
+}
+
+TEST(gemm, of_bf16_is_the_product) {
+    std::shared_ptr<const gemm_t> gemm;
+    if (!has(isa_of_machine(), isa_avx512_core_bf16)) {
+        EXPECT_EQ(
+                make_jit_gemm(isa_of_machine(), data_type_t::bf16, gemm).status,
+                status_t::unimplemented);
+        GTEST_SKIP() << "this machine lacks AVX512_BF16";
+    }
+    ASSERT_TRUE(
+            make_jit_gemm(isa_avx512_core_bf16, data_type_t::bf16, gemm).ok());
+    EXPECT_EQ(gemm->type(), data_type_t::bf16);
+    check_sizes(*gemm);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Which kernel takes the weights of a few rows, and what the others say.
+// Checks which kernel takes the weights of a few rows, and the reasons of the
+// others.
 
 #if defined(__x86_64__)
 
@@ -16,8 +17,8 @@ namespace {
 
 using t = data_type_t;
 
-// What it is that takes weights of 128 x 128 on AVX2, or else what `asked` says
-// why it does not.
+// Returns the kernel that takes weights of 128 x 128 on AVX2, or the reason of
+// `asked`, if one is named.
 std::string taker_on_avx2(const gemv_weights_t &weights, dim_t rows,
         const std::string &asked = "") {
     std::shared_ptr<const gemv_t> made;

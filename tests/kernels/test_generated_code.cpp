@@ -36,7 +36,7 @@ void add_code(const char *name, const uint8_t *code, size_t bytes) {
 
 } // namespace
 
-void note_generated(code_hashes_t &hashes, const std::string &what,
+void record_generated(code_hashes_t &hashes, const std::string &what,
         const std::function<void()> &generate) {
     hash = of_nothing;
     observe_code(add_code);
@@ -66,7 +66,7 @@ void write(const std::string &path, const code_hashes_t &hashes) {
 }
 
 TEST(generated_code, is_what_was_recorded) {
-    // Whatever this runs on.
+    // The code is made for one machine, whatever this runs on.
     const on_machine_t machine({policy_named("Zen 4"), 32 << 20, 1 << 20});
     code_hashes_t made;
     hash_products(made);

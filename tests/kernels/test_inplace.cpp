@@ -1,5 +1,5 @@
 // Every kernel where dst lies in an operand's own place, as may_overwrite()
-// allows: the same as beside it, whatever the order of units.
+// allows: the same as next to it, whatever the order of units.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ const std::vector<kernel_row_t> &all_rows() {
         };
         for (const auto *family : {&dequantize_rows(), &quantize_rows()})
             for (const auto &row : *family)
-                if (row.name != "portable_elementwise") all.push_back(row);
+                if (row.name != "ref_elementwise") all.push_back(row);
         return all;
     }();
     return rows;
@@ -78,7 +78,7 @@ void check_problem(const problem_t &problem, buffers_t buffers,
         const reference_t &write, const difference_t &compare, tally_t &tally) {
     for (size_t o = 0; o + 1 < buffers.size(); ++o) {
         if (!may_overwrite(problem, o)) continue;
-        // What lies between dst's elements is the operand's.
+        // Bytes between dst's elements are the operand's.
         buffers_t expected = buffers;
         expected.back() = buffers[o];
         write(pointers_of(expected));
@@ -194,9 +194,9 @@ TEST(in_place, chains_are_what_they_are_beside) {
             {{k::multiply, 1}},
             {{k::multiply, 1}, {k::round, -1, t::bf16}, {k::add, 2},
                     {k::clamp, -1, t::undef, 0, 6}},
-            {{k::subtract, 3}, {k::multiply, 1}, {k::hold, 2}, {k::multiply, 1},
-                    {k::add_held}},
-            {{k::hold, 3}, {k::multiply, 2}, {k::add_held}},
+            {{k::subtract, 3}, {k::multiply, 1}, {k::push, 2}, {k::multiply, 1},
+                    {k::pop_add}},
+            {{k::push, 3}, {k::multiply, 2}, {k::pop_add}},
     };
     for (const t dst : {t::f32, t::bf16, t::f16})
         for (const t src : {t::u8, t::s4, t::s32, t::f32, t::u16, t::f16})

@@ -20,13 +20,13 @@ namespace {
 
 using t = data_type_t;
 constexpr auto panel = static_cast<size_t>(integer_panel);
-// Of one panel, each with src of its own.
+// Groups of one panel, each with src of its own.
 constexpr dim_t groups = 2;
 
 struct case_t {
     integer_format_t format;
     dim_t depth = 0, cols = 0, rows = 0;
-    // What bytes are picked from, of all there are if none is named.
+    // The bytes to choose from; all bytes if none is named.
     std::vector<uint8_t> of_src = {}, of_weights = {}, of_zps = {};
     std::vector<int32_t> src_zps = {};
 
@@ -46,7 +46,7 @@ size_t size_of(t type, dim_t count) {
     return static_cast<size_t>(bytes_of(type, count));
 }
 
-// What a case is made of, and where a kernel writes to.
+// The operands of a case, and the place that a kernel writes to.
 class run_t {
 public:
     explicit run_t(const case_t &c)
@@ -155,7 +155,7 @@ private:
         return values.empty() ? static_cast<uint8_t>(random.between(0, 255))
                               : random.pick(values);
     }
-    // Of s8 by u8's, or the other way round, where sums may be long.
+    // Long sums allow src of s8 with zero points of u8, or the other way round.
     int32_t src_zp(support::random_t &random) const {
         if (!c_.format.has_src_zps) return 0;
         if (!c_.src_zps.empty()) return random.pick(c_.src_zps) - 128;
@@ -188,7 +188,7 @@ public:
     std::vector<float> dst;
 };
 
-// By generated code within `isa` too, where the machine has it.
+// Checks plain C++, and generated code within `isa` if the machine has it.
 void check(const case_t &c, isa_t isa) {
     SCOPED_TRACE(c.text());
     const bool accumulates = c.depth % 2 == 0;
@@ -280,7 +280,8 @@ TEST(integer_kernel, does_not_overflow) {
             case_t c = extreme_case(weights, is(0), is(1));
             c.format.has_short_sums = is(2);
             c.format.is_packed = is(3);
-            // Of columns side by side only whole panels are read in rounds.
+            // Columns next to each other are read in rounds of whole panels
+            // only.
             c.depth = c.format.has_short_sums ? 85 : by_rows ? 200 : 14 * 1024;
             c.cols = by_rows ? integer_panel : 3;
             c.format.depth_stride = by_rows ? integer_panel : 1;
@@ -290,7 +291,7 @@ TEST(integer_kernel, does_not_overflow) {
         }
 }
 
-// Of many groups and columns, whichever way they lie.
+// Many groups and columns, in both layouts.
 struct parameters_case_t {
     integer_format_t format;
     dim_t groups, cols, first_col;

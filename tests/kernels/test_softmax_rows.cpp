@@ -74,7 +74,7 @@ void compare(const softmax_rows_t &generated, dim_t rows, dim_t tokens,
     const rows_t ours(rows, tokens, gap), plain(rows, tokens, gap);
     fill(ours, random, is_odd);
     std::memcpy(plain.scores.data(), ours.scores.data(), ours.scores.size());
-    const auto reference = make_portable_softmax_rows();
+    const auto reference = make_ref_softmax_rows();
     const auto count = static_cast<size_t>(rows);
     std::vector<float> found(count), expected(count), shifts(count);
     generated.find_largest(ours.block(), found.data());
@@ -114,7 +114,7 @@ TEST(softmax_rows, are_refused_without_avx2) {
 
 TEST(softmax_rows, give_what_f64_does) {
     support::random_t random(7);
-    const auto softmax = make_portable_softmax_rows();
+    const auto softmax = make_ref_softmax_rows();
     for (const dim_t tokens : {1, 15, 16, 17, 100}) {
         const rows_t rows(2, tokens, 16);
         fill(rows, random, false);
@@ -134,9 +134,9 @@ TEST(softmax_rows, give_what_f64_does) {
     }
 }
 
-// Of NaN and -infinity alone there is none.
+// There is no largest value among NaN and -infinity alone.
 TEST(softmax_rows, pass_over_what_is_no_number) {
-    const auto softmax = make_portable_softmax_rows();
+    const auto softmax = make_ref_softmax_rows();
     const rows_t rows(2, 3, 0);
     for (dim_t t = 0; t < 3; ++t)
         rows.row(0)[t] = rows.row(1)[t] = t == 1 ? NAN : -INFINITY;

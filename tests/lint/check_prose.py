@@ -9,6 +9,7 @@ import re
 import sys
 
 import lint
+from check_comments import BEGINNINGS
 
 MOST_WORDS = 30
 MOST_README_LINES = 120
@@ -24,6 +25,15 @@ SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?][*_)\"]* +")
 
 def is_for_users(path):
     return path == "README.md" or re.fullmatch(r"docs/[^/]+\.md", path)
+
+
+# Lists of what happened or was measured, and pages still to be rewritten.
+NO_PROSE = re.compile(r"CHANGELOG|.*/MEASURED|benchmarks/RE|"
+                      r"src/kernels/matmul/|clients/onnxruntime/")
+
+
+def is_prose(path):
+    return not NO_PROSE.match(path)
 
 
 def without_code(text):
@@ -55,6 +65,16 @@ def long_sentences(path, text):
             if count > MOST_WORDS:
                 yield (f"{path}:{line}: a sentence of {count} words; at most "
                        f"{MOST_WORDS}: {sentence[:60]}")
+
+
+def fragments(path, text):
+    for line, paragraph in paragraphs(text):
+        plain = CODE_SPAN.sub("`code`", LINK.sub(r"\1", paragraph))
+        for sentence in SENTENCE_END.split(plain):
+            if sentence.split()[:1] and \
+                    sentence.split()[0].strip("*,") in BEGINNINGS:
+                yield (f"{path}:{line}: a sentence begins with what does not "
+                       f"act: {sentence[:60]}")
 
 
 def anchors(text):
@@ -135,8 +155,10 @@ def check(root):
     complaints = []
     for path, text in texts.items():
         complaints += broken_links(path, texts, set(paths))
-        if is_for_users(path):
+        if is_prose(path):
             complaints += long_sentences(path, text)
+            complaints += fragments(path, text)
+        if is_for_users(path):
             complaints += wrong_commands(path, text, dev_commands, presets)
             complaints += foreign_code(path, text, examples)
     readme = texts["README.md"]

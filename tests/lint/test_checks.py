@@ -1,15 +1,17 @@
 """Each check takes what is right and refuses what is wrong."""
+import json
 import os
 import tempfile
 import unittest
 
+import check_clang
+import check_comments
 import check_entry_points
 import check_format
 import check_layers
 import check_library
 import check_machines
 import check_prose
-import check_sizes
 import check_text
 import lint
 
@@ -58,6 +60,42 @@ class LayersTest(unittest.TestCase):
     def test_a_rule_must_be_known(self):
         with self.assertRaises(ValueError):
             check_layers.Layers("levels base\n")
+
+
+class CommentsTest(unittest.TestCase):
+    def complaints(self, text):
+        return check_comments.check_file("src/base/a.cpp", text)
+
+    def test_sentences_pass(self):
+        self.assertFalse(self.complaints(
+            "// The kernel reads a tail by mask. oneDNN does so too.\n"
+            "int a; // elements of a row\n"))
+
+    def test_fragments_are_refused_wherever_they_stand(self):
+        for text in ("// Of each row the first.\n",
+                     "int a; // As many as there are.\n",
+                     "/// @param a Those of dst.\n",
+                     "/* It is so.\n * What is left is not. */\n",
+                     "// It is so. Where it is not, it is left.\n"):
+            self.assertTrue(self.complaints(text), text)
+
+    def test_long_sentences_are_refused_across_lines(self):
+        half = "// " + 16 * "it " + "\n"
+        self.assertFalse(self.complaints(half))
+        self.assertTrue(self.complaints(half + half))
+        self.assertFalse(self.complaints(half + "int a;\n" + half))
+        self.assertFalse(self.complaints(half + "//\n" + half))
+
+    def test_a_list_is_not_one_sentence(self):
+        item = "// - " + 16 * "it " + "\n"
+        self.assertFalse(self.complaints(item + item))
+
+    def test_formulas_and_tables_are_no_prose(self):
+        self.assertFalse(self.complaints(
+            "// The formula:\n//     As * Bs\n// Where   what\n"))
+
+    def test_literals_hold_no_comments(self):
+        self.assertFalse(self.complaints('a("// What a url");\n'))
 
 
 class MachinesTest(unittest.TestCase):
@@ -116,6 +154,19 @@ class ProseTest(unittest.TestCase):
         self.assertTrue(self.long(("word " * 8 + "\n") * 4))
         self.assertTrue(self.long("- " + "word " * 31 + "\n"))
 
+    def test_fragments(self):
+        for text in ("It is so. Where it is not, it is left.\n",
+                     "- *Of each* the first.\n"):
+            self.assertTrue(list(check_prose.fragments("a.md", text)), text)
+        self.assertFalse(list(check_prose.fragments(
+            "a.md", "It is so.\n\n## What\n\n| Of | As |\n")))
+
+    def test_pages_of_figures_are_no_prose(self):
+        self.assertTrue(check_prose.is_prose("src/graph/README.md"))
+        for path in ("CHANGELOG.md", "src/kernels/quantize/MEASURED.md",
+                     "benchmarks/RESULTS-ZEN4.md"):
+            self.assertFalse(check_prose.is_prose(path), path)
+
     def test_where_sentences_end(self):
         for end in (". ", "! ", ".) ", "?* ", ".\n", "\n\n", "\n- "):
             self.assertFalse(self.long(("word " * 20 + "word" + end) * 2), end)
@@ -169,18 +220,39 @@ class ProseTest(unittest.TestCase):
         self.assertTrue(wrong("`cmake`, `g++` and `chromium`"))
 
 
-class SizesTest(unittest.TestCase):
-    def function(self, lines):
-        return ("namespace n {\nstruct s {\n    int f(int) const {\n"
-                + "        g(\"{\"); // {\n" * lines + "    }\n};\n}\n")
+class ClangTest(unittest.TestCase):
+    TIDY = """#!/bin/sh
+case "$*" in *-idirafter*) echo "$2:1:1: error: $(cat "$2")"; exit 1 ;; esac
+"""
 
-    def test_long_function(self):
-        self.assertTrue(check_sizes.check_file("a.cpp", self.function(79)))
-        self.assertFalse(check_sizes.check_file("a.cpp", self.function(78)))
+    def test_complaints(self):
+        with tempfile.TemporaryDirectory() as root:
+            paths = [os.path.join(root, name)
+                     for name in ("a.cpp", "tests/b.cpp", "build/c.cpp")]
+            for path in paths:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("int a;\n")
+            commands = os.path.join(root, "compile_commands.json")
+            with open(commands, "w", encoding="utf-8") as file:
+                json.dump([{"file": path, "directory": root,
+                            "command": f"true -O2 -o x.o -c {path}"}
+                           for path in paths], file)
+            tidy = os.path.join(root, "tidy")
+            with open(tidy, "w", encoding="utf-8") as file:
+                file.write(self.TIDY)
+            os.chmod(tidy, 0o755)
+            self.assertEqual(check_clang.check(root, commands, tidy), (
+                [f"{paths[0]}:1:1: error: int a;\n"], 1))
+            self.assertEqual(check_clang.check(root, commands, "true"),
+                             ([], 1))
 
-    def test_long_file(self):
-        self.assertTrue(check_sizes.check_file("a.def", "X\n" * 401))
-        self.assertFalse(check_sizes.check_file("a.def", "X\n" * 400))
+    def test_every_compiler_is_gccs(self):
+        entry = {"file": "a.cpp", "directory": ".",
+                 "command": "/usr/bin/ccache g++ -DX -o a.o -c a.cpp"}
+        command = check_clang.tidy_command(entry, "tidy")
+        self.assertEqual(command[:7], [
+            "tidy", "--quiet", "a.cpp", "--", "-DX", "-c", "a.cpp"])
 
 
 class LibraryTest(unittest.TestCase):

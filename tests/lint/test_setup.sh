@@ -1,6 +1,6 @@
 #!/bin/sh
-# cmake/setup/debian.sh finds Debian's archive and its keys in every form of
-# apt source, and nothing where there is none.
+# cmake/setup/debian.sh finds Debian's archive among apt's sources, and nothing
+# where there is none.
 # usage: test_setup.sh ROOT
 set -eu
 . "$1/cmake/setup/debian.sh"
@@ -16,63 +16,31 @@ END
 chmod +x "$folder/bin/apt-get"
 export PATH="$folder/bin:$PATH" targets
 
-# expect NAME TEXT: the source that is made for suite `next`
+# expect NAME TYPES URI: of the source that is made for suite `next`
 expect() {
-    found=$(debian_suite next) || found=none
-    if [ "$found" != "$2" ]; then
-        echo "$1: expected:"; echo "$2"; echo "found:"; echo "$found"
+    wanted="Types: $2
+URIs: $3
+Suites: next
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg"
+    [ -n "$3" ] || wanted=none
+    found=$(debian_suite next "$2") || found=none
+    if [ "$found" != "$wanted" ]; then
+        echo "$1: expected:"; echo "$wanted"; echo "found:"; echo "$found"
         exit 1
     fi
 }
 
-made='Types: deb
-URIs: http://host/debian/
-Suites: next
-Components: main'
-
-targets="Vendor|Vendor|main|stable|$folder/vendor.list:1|http://other/debian/
-Debian|Debian-Security|main|now-security|$folder/a.sources:1|http://host/debian-security/
-Debian|Debian|main|now-updates|$folder/a.sources:2|http://host/debian/
-Debian|Debian|contrib|now|$folder/a.sources:2|http://host/debian/
-Debian|Debian|main|trixie|$trixie_sources:1|http://host/debian/
-Debian|Debian|main|now|$folder/a.sources:2|http://host/debian/"
-
-cat >"$folder/a.sources" <<'END'
-# a comment
-Types: deb
-URIs: http://host/debian-security
-Suites: now-security
-Signed-By: /wrong.gpg
-
-Types: deb
-# Signed-By: /commented.gpg
-URIs: http://elsewhere/ http://host/debian
-Suites: now now-updates
-Signed-By:
- -----BEGIN PGP PUBLIC KEY BLOCK-----
- .
- abc
-Components: main
-END
-expect "deb822, key inside" "$made
-Signed-By:
- -----BEGIN PGP PUBLIC KEY BLOCK-----
- .
- abc"
-
-targets="Debian|Debian|main|now|$folder/b.list:3|http://host/debian/"
-cat >"$folder/b.list" <<'END'
-deb [signed-by=/wrong.gpg] http://host/debian-security now-security main
-# deb [signed-by=/commented.gpg] http://host/debian now main
-deb [arch=amd64 signed-by=/one.gpg,/two.gpg] http://host/debian now main
-END
-expect "one line, keys named" "$made
-Signed-By: /one.gpg /two.gpg"
-
-targets="Debian|Debian|main|now|$folder/c.list:1|http://host/debian/"
-echo 'deb http://host/debian now main' >"$folder/c.list"
-expect "one line, the machine's keys" "$made"
-
-targets="Vendor|Vendor|main|stable|$folder/vendor.list:1|http://other/debian/"
-expect "no Debian archive" none
-echo "4 forms of source"
+targets="Vendor|Vendor|main|stable|/a.list:1|http://other/debian/
+Debian|Debian-Security|main|now-security|/a.sources:1|http://host/debian-security/
+Debian|Debian|main|now-updates|/a.sources:2|http://host/debian/
+Debian|Debian|contrib|now|/a.sources:2|http://contrib/debian/
+Debian|Debian|main|trixie|$trixie_sources:1|http://ours/debian/
+Debian|Debian|main|now|/a.sources:2|http://host/debian/"
+expect "deb822" deb http://host/debian/
+expect "of sources" deb-src http://host/debian/
+targets="Debian|Debian|main|now|/etc/apt/sources.list:3|http://host/debian/"
+expect "one line" deb http://host/debian/
+targets="Vendor|Vendor|main|stable|/a.list:1|http://other/debian/"
+expect "no Debian archive" deb ""
+echo "4 sets of sources"

@@ -14,7 +14,7 @@ namespace {
 
 using t = data_type_t;
 
-// Of factors that are rounded to these types and computed in f32.
+// A product of factors that are rounded to these types and computed in f32.
 product_t product_of(t src, t weights) {
     product_t product;
     product.src.chain.begin(src, {32, 64}, {64, 1});
@@ -53,15 +53,14 @@ constexpr choice_t choices[] = {
 TEST(narrow_type, rounds_no_more_than_the_graph) {
     for (const choice_t &choice : choices)
         for (const isa_t isa : {isa_none, isa_avx512_core_vnni,
-                     isa_avx512_core_bf16, isa_amx_fp16})
+                     isa_avx512_core_bf16, isa_amx_int8, isa_amx_fp16})
             for (const dim_t rows : {15, 16}) {
                 t type = t::undef;
                 const result_t result = choose_narrow_type(
                         product_of(choice.src, choice.weights), choice.mode,
                         isa, rows, type);
-                const bool can = has(isa, choice.type == t::f16
-                                                  ? isa_amx_fp16
-                                                  : isa_avx512_core_bf16);
+                const bool can = has(isa,
+                        choice.type == t::f16 ? isa_amx_fp16 : isa_amx_int8);
                 SCOPED_TRACE(testing::Message()
                              << to_string(choice.src) << " by "
                              << to_string(choice.weights) << ", mode "
@@ -81,9 +80,9 @@ TEST(narrow_type, says_why_not) {
                 product, dnnl_fpmath_mode_strict, isa, rows, type)
                 .reason;
     };
-    EXPECT_EQ(reason(isa_avx512_core_vnni, 32),
-            "onednn_matmul_bf16: its instructions are not available");
-    EXPECT_EQ(reason(isa_avx512_core_bf16, 3),
+    EXPECT_EQ(reason(isa_avx512_core_bf16, 32),
+            "onednn_matmul_bf16: AMX for bf16 is not available");
+    EXPECT_EQ(reason(isa_amx_int8, 3),
             "onednn_matmul_bf16: blocks have 3 rows; expected 16 or more");
 }
 
@@ -166,8 +165,8 @@ TEST(narrow_gemm, says_why_there_is_none) {
             << made.reason;
 }
 
-// Of f32, which oneDNN multiplies here by the code that CPUs with instructions
-// for 16 bits have for these: it wants memory, if it accumulates.
+// f32 takes the code here that CPUs with instructions for 16 bits use for
+// those. oneDNN wants memory for it, if it accumulates.
 TEST(matmul_primitive, sums_in_the_memory_that_it_is_given) {
     constexpr dim_t rows = 33, depth = 70, cols = 65, pitch = 128;
     matmul_desc_t desc {t::f32, rows, depth, cols, 100, pitch, pitch, true};

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "graph/logical_tensor.hpp"
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 #include "oneapi/dnnl/dnnl_graph.h"
 #include "pipeline.hpp"
 #include "support/dequantize_case.hpp"
@@ -206,7 +206,7 @@ parts_t pattern_graph_t::partitions(dnnl_graph_partition_policy_t policy) {
     check(dnnl_graph_graph_finalize(graph_));
     check(dnnl_graph_graph_filter(graph_, policy));
     record_.finalized = true;
-    record_.claiming = true;
+    record_.selects = true;
     record_.fusing = policy == dnnl_graph_partition_policy_fusion;
     ::testing::internal::CaptureStdout();
     const dnnl_status_t status = list_partitions(graph_, record_, list_);
@@ -233,7 +233,7 @@ parts_t pattern_graph_t::partitions(dnnl_graph_partition_policy_t policy) {
     return parts;
 }
 
-const partition_t *pattern_graph_t::claim(size_t op) const {
+const partition_t *pattern_graph_t::ours(size_t op) const {
     for (const listed_t &listed : list_) {
         if (!listed.ours) continue;
         const ids_t ops = ops_of(listed);
@@ -243,7 +243,7 @@ const partition_t *pattern_graph_t::claim(size_t op) const {
 }
 
 lowered_t pattern_graph_t::lowered(size_t op) const {
-    const partition_t *partition = claim(op);
+    const partition_t *partition = ours(op);
     if (partition == nullptr) throw std::runtime_error("not ours");
     auto outputs = tensors_;
     for (logical_tensor_t &output : outputs)

@@ -9,7 +9,7 @@
 
 #include "graph/graph_record.hpp"
 #include "lower/lower.hpp"
-#include "partition/claim.hpp"
+#include "partition/select.hpp"
 
 namespace dnnl_dequant {
 
@@ -18,10 +18,10 @@ using parts_t = std::vector<std::string>;
 using ids_t = std::vector<size_t>;
 using attributes_t = std::map<int, attribute_t>;
 
-/// Which tensors have shapes when ops are added; all have at compile.
+/// The tensors that have shapes when ops are added; all have shapes at compile.
 enum class shapes_t { all, of_inputs, none };
 
-/// A graph that is built in oneDNN and recorded beside, without the exported
+/// A graph that is built in oneDNN and recorded, without the exported
 /// functions. Tensors and ops have ids from 0, in the order of their making.
 class pattern_graph_t {
 public:
@@ -39,7 +39,7 @@ public:
             const dims_t &dims, const attributes_t &attributes = {});
     /// An op without output.
     void end(size_t tensor);
-    /// What add_op said of the last op.
+    /// The status of the last add_op.
     dnnl_status_t status() const { return status_; }
 
     // Ops that are often wanted; types and dimensions follow.
@@ -65,7 +65,7 @@ public:
     /// The lines that were logged meanwhile.
     const std::string &log() const { return log_; }
     /// The partition of ours that holds the op, or null.
-    const partition_t *claim(size_t op) const;
+    const partition_t *ours(size_t op) const;
     /// The partition lowered with the tensors as they are here; dst in layout
     /// `any`.
     lowered_t lowered(size_t op) const;

@@ -36,7 +36,7 @@ TEST(pattern_add, takes_two_values_and_what_follows) {
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3 4"});
     EXPECT_EQ(to_string(g.lowered(0).problem),
             "24;src:u8:1;arg1:bf16:0;arg2:u8:1;arg3:bf16:0;dst:bf16:1;mul:"
-            "arg1;round:bf16;hold:arg2;mul:arg3;round:bf16;add_held;round:"
+            "arg1;round:bf16;push:arg2;mul:arg3;round:bf16;pop_add;round:"
             "bf16;clamp:0:inf");
 }
 
@@ -56,7 +56,7 @@ TEST(pattern_add, takes_a_sum_and_a_value) {
         g.binary(add, sum_first ? sum : value, sum_first ? value : sum);
         const parts_t parts = g.partitions();
         ASSERT_EQ(parts.size(), 1u);
-        EXPECT_EQ(g.claim(0)->ops.size(), 5u);
+        EXPECT_EQ(g.ours(0)->ops.size(), 5u);
     }
 }
 
@@ -86,7 +86,7 @@ TEST(pattern_add, of_groups_that_do_not_go_together_is_not_of_both) {
     EXPECT_TRUE(logs(g, {"Add \"op2\" (id 2)",
                                 "groups of 3 and of 4 along one dimension of "
                                 "10"}));
-    EXPECT_NE(g.claim(0), g.claim(1));
+    EXPECT_NE(g.ours(0), g.ours(1));
 }
 
 TEST(pattern_add, of_values_of_two_shapes_is_not_of_both) {
@@ -96,7 +96,7 @@ TEST(pattern_add, of_values_of_two_shapes_is_not_of_both) {
     g.partitions();
     EXPECT_TRUE(logs(g,
             {"Add \"op2\" (id 2)", "values of different shapes, 4x6 and 6"}));
-    EXPECT_NE(g.claim(0), g.claim(1));
+    EXPECT_NE(g.ours(0), g.ours(1));
 }
 
 TEST(pattern_add, of_values_of_unknown_shapes_is_left_alone) {

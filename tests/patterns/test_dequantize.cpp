@@ -11,7 +11,7 @@ namespace {
 
 using t = data_type_t;
 
-// Of all kinds, 4x6, per tensor, with a zero point.
+// A dequantize of any kind: 4x6, per tensor, with a zero point.
 size_t dequantize(pattern_graph_t &g, int kind, t src, t scale, t dst) {
     const size_t x = g.tensor(src, {4, 6});
     const size_t s = g.tensor(scale, {1}), z = g.tensor(src, {1});
@@ -47,7 +47,7 @@ TEST(pattern_dequantize, by_itself_is_no_chain) {
     pattern_graph_t g;
     g.dequantized({4, 6});
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0"});
-    EXPECT_EQ(g.claim(0)->kind, partition_kind_t::dequantize);
+    EXPECT_EQ(g.ours(0)->kind, partition_kind_t::dequantize);
 }
 
 TEST(pattern_dequantize, keeps_small_floats_zero_points_to_look_at) {

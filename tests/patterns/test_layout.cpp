@@ -68,7 +68,7 @@ TEST(pattern_layout, of_a_quantized_tensor_alone_is_a_copy) {
     g.reshape(g.tensor(t::s8, {4, 6}), {2, 12});
     g.reorder(g.tensor(t::u16, {4, 6}));
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "ours: 1", "ours: 2"}));
-    EXPECT_EQ(g.claim(0)->kind, partition_kind_t::chain);
+    EXPECT_EQ(g.ours(0)->kind, partition_kind_t::chain);
     EXPECT_TRUE(g.lowered(0).problem.steps.empty());
 }
 
@@ -98,7 +98,7 @@ TEST(pattern_layout, that_would_cut_groups_ends_the_chain) {
                                 "groups of 32"}));
 }
 
-TEST(pattern_layout, of_a_copy_that_no_kernel_makes_is_not_claimed) {
+TEST(pattern_layout, of_a_copy_that_no_kernel_makes_is_not_selected) {
     pattern_graph_t g;
     const size_t src = g.tensor(t::u8, {4, 6});
     g.set_strides(src, {1, 4});
@@ -130,7 +130,7 @@ TEST(pattern_layout, that_does_not_fit_is_refused_by_add_op) {
     EXPECT_EQ(g.status(), dnnl_invalid_graph_op);
 }
 
-// Of floats oneDNN's add_op takes it.
+// oneDNN's add_op takes it for floats.
 TEST(pattern_layout, that_does_not_fit_leaves_the_rest) {
     for (const bool reshapes : {true, false}) {
         pattern_graph_t g;

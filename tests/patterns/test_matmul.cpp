@@ -52,9 +52,9 @@ TEST(matmul, takes_a_src_whose_shape_follows_from_others) {
             = matmul(g, {side, g.dequantized({8, 4})}, {6, 8}, true);
     g.binary(dnnl_graph_op_multiply, second, g.tensor(t::f32, {6, 1}));
     g.partitions();
-    ASSERT_NE(g.claim(1), nullptr);
-    ASSERT_NE(g.claim(8), nullptr);
-    EXPECT_EQ(g.claim(8), g.claim(7));
+    ASSERT_NE(g.ours(1), nullptr);
+    ASSERT_NE(g.ours(8), nullptr);
+    EXPECT_EQ(g.ours(8), g.ours(7));
     const lowered_t lowered = g.lowered(8);
     EXPECT_EQ(lowered.outputs[0].dims[1], 8);
 }
@@ -130,7 +130,7 @@ TEST(matmul, takes_silu_behind_it) {
     }
 }
 
-// The product is wanted beside its SiLU.
+// The product is wanted as well as its SiLU.
 TEST(matmul, keeps_a_value_that_others_use) {
     pattern_graph_t g;
     const size_t gate = matmul(
@@ -154,7 +154,8 @@ TEST(matmul, broadcasts_either_batch) {
     }
 }
 
-// What runs instead, and why, is told.
+// Returns the log of compiling `op`, with the reasons, and the kernel that
+// runs.
 std::string log_of_lowering(
         const pattern_graph_t &g, size_t op, std::string &kernel) {
     ::testing::internal::CaptureStdout();
@@ -186,7 +187,7 @@ TEST(matmul, multiplies_integers_where_the_graph_has_them) {
         EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
         std::string kernel;
         log_of_lowering(g, 0, kernel);
-        // Of no rows there is nothing to choose a way for.
+        // With no rows there is no way to choose.
         EXPECT_EQ(kernel,
                 rows > 0 ? "portable_integer_matmul" : "portable_matmul");
     }
@@ -198,7 +199,7 @@ TEST(matmul, tells_why_it_does_not_multiply_integers) {
         dim_t group;
         const char *reason;
     } cases[] = {{t::f32, t::undef, 8, "8 groups in a depth of 64"},
-            {t::bf16, t::undef, 32, "steps beside zero points and scales"},
+            {t::bf16, t::undef, 32, "steps other than zero points and scales"},
             {t::f32, t::s32, 32, "zero points are of type s32"}};
     for (const auto &c : cases) {
         pattern_graph_t g;
@@ -310,7 +311,7 @@ TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
     const size_t gated = g.binary(dnnl_graph_op_multiply, silu, up);
     matmul(g, {gated, weights({6, 8})}, {3, 8});
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2 3 4 5 6 7 8"}));
-    const partition_t &compound = *g.claim(1);
+    const partition_t &compound = *g.ours(1);
     EXPECT_EQ(compound.kind, partition_kind_t::compound);
     EXPECT_EQ(parts_of(compound),
             (parts_t {"matmul: 2 3", "matmul: 0 1 4 5 6", "matmul: 7 8"}));
@@ -344,12 +345,13 @@ TEST(matmul, leaves_to_onednn_what_is_not_ours_behind_it) {
                 = g.binary(kind, g.relu(product), g.tensor(t::f32, {3, 6}));
         g.relu(other);
         EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2 3 4"}));
-        EXPECT_EQ(parts_of(*g.claim(0)),
+        EXPECT_EQ(parts_of(*g.ours(0)),
                 (parts_t {"matmul: 0 1 2", "onednn: 3", "onednn: 4"}));
     }
 }
 
-// Of two in one partition of oneDNN's, one by weights that are floats.
+// Two products are in one partition of oneDNN's, one by weights that are
+// floats.
 TEST(matmul, leaves_other_products_of_that_partition_to_onednn) {
     pattern_graph_t g;
     const size_t x = g.tensor(t::f32, {3, 8});
@@ -361,7 +363,7 @@ TEST(matmul, leaves_other_products_of_that_partition_to_onednn) {
     const size_t gated = g.binary(dnnl_graph_op_multiply, g.relu(gate), up);
     matmul(g, {gated, weights({6, 8})}, {3, 8});
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1 2 3 4 5 6 7 8"}));
-    const partition_t &compound = *g.claim(0);
+    const partition_t &compound = *g.ours(0);
     EXPECT_EQ(parts_of(compound),
             (parts_t {"onednn: 3", "matmul: 0 1 2 4 5", "matmul: 6 7 8"}));
     // oneDNN has these ops in several partitions.

@@ -85,7 +85,7 @@ TEST(pattern_multiply, that_broadcasts_the_value_is_left_alone) {
                                 "broadcasts to 1x6"}));
 }
 
-// Whoever tells of it, what stands beside it is fused.
+// The neighbouring ops are fused, whoever tells of it.
 TEST(pattern_multiply, by_what_does_not_match_leaves_the_rest) {
     for (const dims_t &other : {dims_t {4}, dims_t {4, 5}, dims_t {3, 6}}) {
         pattern_graph_t g;

@@ -51,7 +51,7 @@ TEST(pattern_quantize, alone_is_ours_where_onednn_has_none) {
     quantize(g, dnnl_graph_op_dynamic_quantize, g.tensor(t::bf16, {4, 6}),
             t::s4);
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0"});
-    EXPECT_EQ(g.claim(0)->kind, partition_kind_t::quantize);
+    EXPECT_EQ(g.ours(0)->kind, partition_kind_t::quantize);
 }
 
 TEST(pattern_quantize, before_a_dequantize_rounds_there) {

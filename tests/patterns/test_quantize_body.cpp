@@ -15,8 +15,8 @@ using t = data_type_t;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// The body over a 4x6 x, its ops with ids from 0 on in the order of making.
-// What a test changes is a member.
+// The body over a 4x6 x, its ops with ids from 0 on in the order of making. A
+// test changes a member to get another graph.
 struct body_t {
     dims_t axes {0, 1}, max_axes {0, 1};
     bool keep_dims = true, by_attributes = false;
@@ -104,7 +104,7 @@ TEST(pattern_quantize_body, ends_in_a_quantize) {
                 body.add_parameters(g);
                 body.add_quantize(g, kind);
                 EXPECT_EQ(g.partitions(), parts_t {first_ops(12)});
-                EXPECT_EQ(g.claim(0)->outputs.size(), 1u);
+                EXPECT_EQ(g.ours(0)->outputs.size(), 1u);
             }
 }
 
@@ -137,10 +137,10 @@ TEST(pattern_quantize_body, gives_its_parameters_to_others) {
     g.end(y);
     (void)user;
     g.partitions();
-    const partition_t *claim = g.claim(0);
-    ASSERT_NE(claim, nullptr);
-    EXPECT_EQ(claim->ops.size(), 12u);
-    EXPECT_EQ(claim->outputs.size(), 4u);
+    const partition_t *ours = g.ours(0);
+    ASSERT_NE(ours, nullptr);
+    EXPECT_EQ(ours->ops.size(), 12u);
+    EXPECT_EQ(ours->outputs.size(), 4u);
     EXPECT_EQ(g.in_order().front().substr(0, 5), "ours:");
 }
 
@@ -149,7 +149,7 @@ TEST(pattern_quantize_body, gives_its_parameters_to_others) {
 // The reductions alone are never ours.
 void expect_none(pattern_graph_t &g) {
     g.partitions();
-    EXPECT_EQ(g.claim(0), nullptr);
+    EXPECT_EQ(g.ours(0), nullptr);
 }
 
 TEST(pattern_quantize_body, keeps_values_that_others_use) {
@@ -222,7 +222,7 @@ TEST(pattern_quantize_body, is_not_one_under_the_debug_policy) {
     body.add_parameters(g);
     body.add_quantize(g);
     g.partitions(dnnl_graph_partition_policy_debug);
-    EXPECT_EQ(g.claim(0), nullptr);
+    EXPECT_EQ(g.ours(0), nullptr);
 }
 
 TEST(pattern_quantize_body, is_not_one_in_bf16) {

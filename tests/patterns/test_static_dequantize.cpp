@@ -86,7 +86,7 @@ TEST(pattern_static_dequantize, of_other_channels_than_src_s_is_left_alone) {
     g.cast(dequantize(g, src, scales, dims_t(5, 7)), t::bf16);
     if (g.status() != dnnl_success) return;
     EXPECT_EQ(g.partitions(), (parts_t {"0", "1"}));
-    EXPECT_EQ(g.claim(0), nullptr);
+    EXPECT_EQ(g.ours(0), nullptr);
 }
 
 } // namespace

@@ -160,7 +160,7 @@ void chain_model_t::transpose(const std::vector<size_t> &order) {
 std::string chain_model_t::difference(
         const problem_t &problem, const dims_t &dst_strides) const {
     std::shared_ptr<const kernel_t> kernel;
-    const result_t made = make_portable_elementwise(problem, isa_none, kernel);
+    const result_t made = make_ref_elementwise(problem, isa_none, kernel);
     if (!made.ok()) return made.reason;
     if (problem.operands.size() != operands_.size() + 1)
         return "another number of operands";

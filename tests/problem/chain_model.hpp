@@ -14,9 +14,9 @@ struct chain_buffer_t {
     std::vector<unsigned char> bytes;
 };
 
-/// A value as plain numbers, one a point of its shape in row-major order, and
-/// what each op makes of them by index arithmetic alone: what chain_t has to
-/// be equal to. Operands are filled with random values as they join.
+/// A value as plain numbers, one a point of its shape in row-major order. Each
+/// op changes them by index arithmetic alone, and chain_t has to give the same.
+/// Operands are filled with random values as they join.
 class chain_model_t {
 public:
     explicit chain_model_t(support::random_t &random)
@@ -34,7 +34,7 @@ public:
     data_type_t type() const { return type_; }
     const std::vector<chain_buffer_t> &operands() const { return operands_; }
 
-    /// Runs the problem by the portable kernel, on the model's operands and a
+    /// Runs the problem by the reference kernel, on the model's operands and a
     /// dst of these strides, and compares. Empty if equal.
     std::string difference(
             const problem_t &problem, const dims_t &dst_strides) const;

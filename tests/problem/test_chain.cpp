@@ -1,4 +1,4 @@
-// What a chain takes and what it refuses, step by step.
+// Checks the ops that a chain takes and those that it refuses, step by step.
 
 #include "problem/chain.hpp"
 
@@ -19,7 +19,7 @@ chain_t chain_of(const dims_t &shape) {
     return chain;
 }
 
-// Of scales in groups of `group` along the last dimension of two.
+// Strides of scales in groups of `group` along the last dimension of two.
 chain_t::view_t scales_in(const dims_t &shape, dim_t group) {
     const dim_t groups = div_up(shape[1], group);
     return {t::f32, {{groups, 1}, {1, group}}};
@@ -113,13 +113,13 @@ TEST(chain, of_two_values_names_the_operands_of_both) {
     const chain_t::view_t scale {t::f32, {{0, 1}}};
     EXPECT_TRUE(chain.apply(step_kind_t::multiply, scale).ok());
     EXPECT_TRUE(other.apply(step_kind_t::multiply, scale).ok());
-    EXPECT_FALSE(chain.holds());
+    EXPECT_FALSE(chain.has_pushed());
     EXPECT_TRUE(chain.add(other).ok());
-    EXPECT_TRUE(chain.holds());
+    EXPECT_TRUE(chain.has_pushed());
     chain.set_type(t::f32);
     EXPECT_EQ(problem_text(chain),
             "3;src:u8:1;arg1:f32:0;arg2:u8:1;arg3:f32:0;dst:f32:1;mul:arg1;"
-            "hold:arg2;mul:arg3;add_held");
+            "push:arg2;mul:arg3;pop_add");
 }
 
 TEST(chain, knows_in_which_order_src_lies) {
@@ -251,7 +251,7 @@ TEST(chain_refuses, values_whose_dimensions_are_cut_differently) {
     ASSERT_TRUE(other.reshape({24}).ok());
     expect_refused(
             chain.add(other), "dimensions of 6 and 4 have no common cut");
-    EXPECT_FALSE(chain.holds());
+    EXPECT_FALSE(chain.has_pushed());
 }
 
 } // namespace

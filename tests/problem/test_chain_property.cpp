@@ -75,7 +75,7 @@ std::vector<dim_t> factors_of(const dims_t &shape) {
     return factors;
 }
 
-// As many elements in other dimensions; those of few cuts more often.
+// Returns as many elements in other dimensions; mostly those with few cuts.
 dims_t any_reshape(const dims_t &from, random_t &random) {
     if (product(from) == 0) return {3, 0};
     auto factors = factors_of(from);

@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // Which kinds of ops were executed at all.
+    // Counts the kinds of ops that were executed at all.
     void tally_kinds() {
         for (const auto &p : trace_.partitions)
             for (const uint64_t op : p.ops)
@@ -95,18 +95,19 @@ private:
         else tally_.count("partitions of oneDNN refused with the same status");
     }
 
-    // The same one of the other process without the plugin.
-    const traced_partition_t &twin(const traced_partition_t &theirs) const {
+    // Returns the same partition of the other process without the plugin.
+    const traced_partition_t &counterpart(
+            const traced_partition_t &theirs) const {
         return again_.partitions.at(
                 static_cast<size_t>(&theirs - stock_.partitions.data()));
     }
 
     bool varies_in_onednn(const traced_partition_t &theirs) const {
-        return twin(theirs).results != theirs.results;
+        return counterpart(theirs).results != theirs.results;
     }
 
     bool ends_process(const traced_partition_t &theirs) const {
-        for (const auto *one : {&theirs, &twin(theirs)})
+        for (const auto *one : {&theirs, &counterpart(theirs)})
             if (one->compiled == crashed || one->executed == crashed)
                 return true;
         return false;

@@ -59,9 +59,9 @@ bool described_comparison_t::may_be_accepted(size_t op) const {
            && std::count(kinds.begin(), kinds.end(), spec_.ops[op].kind);
 }
 
-// HACKING.md: add_op refuses what has no meaning in any oneDNN, where
-// oneDNN itself may refuse it when it is compiled: a qtype that does not
-// exist, or groups without their shape.
+// HACKING.md: add_op refuses what has no meaning in any oneDNN, though oneDNN
+// itself may refuse it only at compile. Examples are a qtype that does not
+// exist, and groups without their shape.
 bool described_comparison_t::is_meaningless(size_t op) const {
     return !spec_.spoilt.empty() && may_be_accepted(op);
 }

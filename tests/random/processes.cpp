@@ -160,11 +160,11 @@ std::set<uint64_t> run_chunk(
         chunk_t chunk, const std::string &plugin, tally_t &tally) {
     tally_t here;
     record_all(chunk, role_t::record, plugin, here);
-    chunk_t twin = chunk;
-    twin.records = chunk.again;
-    record_all(twin, role_t::again, plugin, here);
-    chunk.dropped = twin.dropped;
-    chunk.skipped = twin.skipped;
+    chunk_t again = chunk;
+    again.records = chunk.again;
+    record_all(again, role_t::again, plugin, here);
+    chunk.dropped = again.dropped;
+    chunk.skipped = again.skipped;
     auto wrong = wrong_of(chunk, role_t::compare, plugin);
     add_file(chunk.tally, here);
     unlink(chunk.tally.c_str());

@@ -10,10 +10,10 @@ namespace random_graphs {
 enum class role_t { record, again, compare, disabled };
 const char *to_string(role_t role);
 
-/// Runs every worker on the chunk, each in a process of its own, over and over
-/// where a call ends it. Returns the seeds of which something is wrong, or
-/// which need processes of their own. What was seen with the plugin switched on
-/// goes into `tally`.
+/// Runs every worker on the chunk, each in a process of its own, again if a
+/// call ends it. Returns the seeds with complaints, and those that need
+/// processes of their own. The kinds seen with the plugin switched on go into
+/// `tally`.
 std::set<uint64_t> run_chunk(
         chunk_t chunk, const std::string &plugin, tally_t &tally);
 

@@ -174,7 +174,7 @@ logical_tensor asked_for(const spec_t &spec, size_t id) {
     return {id, t.type, -1, layout::strided};
 }
 
-void note_compiled(const dnnl::graph::compiled_partition &compiled,
+void record_compiled(const dnnl::graph::compiled_partition &compiled,
         const std::vector<logical_tensor> &outputs, ports_t &ports,
         traced_partition_t &t) {
     for (const auto &output : outputs) {
@@ -213,7 +213,7 @@ void run(const spec_t &spec, const partition &p, steps_t &steps, ports_t &ports,
     dnnl::graph::compiled_partition compiled;
     t.compiled = steps.run([&] {
         compiled = p.compile(inputs, outputs, engine());
-        note_compiled(compiled, outputs, ports, t);
+        record_compiled(compiled, outputs, ports, t);
     });
     if (t.compiled != dnnl_success) return;
     t.executed = steps.run([&] {

@@ -4,7 +4,8 @@
 namespace dnnl_dequant {
 namespace stress {
 
-/// What the kernel says of this process at one moment, and malloc of its heap.
+/// The kernel's figures of this process at one moment, and malloc's of its
+/// heap.
 struct process_memory_t {
     long resident_kib = 0;
     // Allocated and not freed, of all arenas: unlike resident memory, without

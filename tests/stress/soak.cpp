@@ -81,15 +81,15 @@ struct calls_t {
     times_t compile_us, execute_us;
 };
 
-// What every window writes its times to: taken once and in whole before the
-// first, so that the process does not grow by its own figures.
+// Every window writes its times here. The memory is taken once, before the
+// first window, so that the process does not grow by its own figures.
 struct figures_t {
     std::vector<calls_t> of_thread {
             thread_count, calls_t(executions_kept / thread_count)};
     calls_t of_all {executions_kept};
 };
 
-// What is left of a window when the next begins.
+// The figures of a window that are kept when the next one begins.
 struct window_t {
     double execute_p99_us = 0;
     process_memory_t memory;
@@ -182,9 +182,9 @@ window_t print(int number, calls_t &calls) {
     return window;
 }
 
-// Against the first window after the warm-up. Other work on the machine shows
-// in p99, so that only the best of the later windows is looked at, for what
-// grows with every compile: this is no measure of speed.
+// Compares with the first window after the warm-up. Other work on the machine
+// shows in p99, so only the best of the later windows counts. The comparison
+// looks for what grows with every compile; it is no measure of speed.
 std::string judge(const std::vector<window_t> &windows) {
     const process_memory_t &first = windows[1].memory;
     const process_memory_t &last = windows.back().memory;

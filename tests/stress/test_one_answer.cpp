@@ -71,7 +71,7 @@ TEST(stress_one_answer, compiled_for_some_threads_and_executed_by_others) {
     }
 }
 
-// Of the whole, by rows and by columns: ranges found by several threads.
+// Several threads find the range of the whole, of rows and of columns.
 TEST(stress_one_answer, of_ranges_for_1_2_3_7_and_16_threads) {
     for (const auto &groups :
             std::vector<dims_t> {{700, 1031}, {1, 1031}, {700, 1}})

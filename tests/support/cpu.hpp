@@ -8,7 +8,7 @@
 namespace dnnl_dequant {
 namespace support {
 
-// What clang 14's __builtin_cpu_supports() has no name for.
+// Features that clang 14's __builtin_cpu_supports() has no name for.
 
 /// Whether the CPU converts f16.
 inline bool has_f16c() {

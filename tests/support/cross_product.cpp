@@ -170,7 +170,7 @@ cases_t make_vector_shapes() {
     append_transposed(cases, per_group({2, 270, 33}, {1, 24, 1}));
     append_transposed(cases, per_group({2, 67, 48}, {1, 2, 1}));
     append_transposed(cases, per_group({45, 264}, {4, 1}));
-    // And many beside each other, rows left over.
+    // And many next to each other, rows left over.
     append_transposed(cases, per_group({131, 160}, {1, 32}));
     append_transposed(cases, per_group({67, 768}, {1, 64}));
     append_transposed(cases, per_group({130, 128}, {6, 32}));

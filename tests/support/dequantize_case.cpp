@@ -197,7 +197,7 @@ dim_t element_of(const tensor_t &tensor, const dims_t &index) {
     return element;
 }
 
-// Where the scale or zero point of the point `index` stands.
+// Returns the element of the scale or zero point of the point `index`.
 dim_t parameter_of(const dequantize_case_t &c, const tensor_t &tensor,
         const dims_t &index) {
     if (tensor.count() == 1) return tensor.offset;

@@ -43,7 +43,7 @@ enum class dequantize_op_t {
 };
 
 bool is_quantize(dequantize_op_t op);
-/// Of ONNX's shape.
+/// True for ops of ONNX's shape.
 bool is_linear(dequantize_op_t op);
 
 const char *to_string(dequantize_op_t op);

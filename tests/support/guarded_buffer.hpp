@@ -6,9 +6,9 @@
 namespace dnnl_dequant {
 namespace support {
 
-/// Memory of `bytes` bytes between two inaccessible pages. It touches the one
-/// or the other of them, so that one byte too far faults; what lies between it
-/// and the far page is filled with a pattern that intact() checks.
+/// Memory of `bytes` bytes between two inaccessible pages. It touches one of
+/// them, so that one byte too far faults. A pattern fills the bytes up to the
+/// other page, and intact() checks it.
 class guarded_buffer_t {
 public:
     enum class edge_t {

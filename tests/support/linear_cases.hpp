@@ -6,9 +6,9 @@
 namespace dnnl_dequant {
 namespace support {
 
-/// Those of the cases that the op can say, said by it. One of ONNX's shape has
-/// zero points of the scales' shape, groups (where it has blocks) along one
-/// dimension, one element as a scalar or of one or two dimensions.
+/// Returns the cases that the op can say, said by it. An op of ONNX's shape has
+/// zero points of the scales' shape, and groups (if it has blocks) along one
+/// dimension. It says one element as a scalar or in one or two dimensions.
 std::vector<dequantize_case_t> shapes_of(
         dequantize_op_t op, const std::vector<dequantize_case_t> &shapes);
 

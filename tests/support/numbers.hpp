@@ -39,10 +39,11 @@ double float_at(data_type_t type, const void *data, dim_t index);
 uint32_t bits_at(data_type_t type, const void *data, dim_t index);
 void put_bits(data_type_t type, void *data, dim_t index, uint32_t bits);
 
-/// The bits that quantizing to `type` makes of f32(x / scale), straight from
-/// the definition: an integer is the nearest of it (0 of NaN) plus `zp`; a
-/// float is f32(it + zp), as the nearest of all the type's values (of f4 0 for
-/// NaN). `saturated`: beyond the largest value is the largest.
+/// Returns the bits of f32(x / scale) quantized to `type`, straight from the
+/// definition. An integer is the quotient's nearest (0 for NaN) plus `zp`. A
+/// float is the nearest of all the type's values to f32(quotient + zp); for f4
+/// it is 0 for NaN. With `saturated`, a value beyond the largest becomes the
+/// largest.
 uint32_t quantized_bits(
         data_type_t type, double quotient, double zp, bool saturated);
 

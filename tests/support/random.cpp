@@ -44,7 +44,7 @@ void fill_bits(void *data, size_t bytes, random_t &random) {
 
 namespace {
 
-// Where f32 runs out of bits, and kernels of ways.
+// Near powers of two f32 runs out of bits, and kernels out of ways.
 template <typename T>
 T near_a_power_of_two(random_t &random) {
     static const std::vector<int> powers {10, 15, 22, 23, 24, 31};

@@ -115,6 +115,23 @@ class NBits(support.ProviderTest):
             self.check_close(session.run(None, {"a": a})[0],
                              a.astype(np.float64) @ weights.floats)
 
+    def test_faster_leaves_small_products(self):
+        """At one row, or rows that are not known, a node costs more than a
+        small product gains."""
+        for width, bits, level, rows, zps, fused in (
+                (128, 4, 0, "m", None, 0), (256, 4, 0, "m", None, 1),
+                (128, 4, 0, 4, None, 1), (64, 8, 0, "m", None, 1),
+                (256, 4, 4, "m", None, 0), (384, 4, 4, "m", None, 1),
+                (256, 8, 4, 8, None, 1), (416, 4, 0, "m", None, 1),
+                (416, 4, 0, "m", "packed", 0), (384, 4, 0, "m", "packed", 1)):
+            with self.subTest(width=width, bits=bits, level=level, rows=rows,
+                              zps=zps):
+                weights = Weights(width, width, bits, 32, zps)
+                a = activation(rows if rows != "m" else 1, width)
+                self.run_provider(
+                    weights.model([rows, width], level=level), {"a": a},
+                    claim="faster", fused=fused, left=None)
+
     def test_what_follows_is_fused(self):
         weights = Weights(64, 32, 4, 32)
         a = activation(4, 64)

@@ -266,9 +266,9 @@ class Products(support.ProviderTest):
     def test_level_follows_onnxruntime(self):
         """Of 4 bits in blocks ONNX Runtime makes MatMulNBits of level 4, or of
         what the session says: the same numbers, with claim=faster too."""
-        weights = Weights("uint4", axis=0, block=32)
-        a = activation(6, K)
-        model = model_of(weights, ["m", K])
+        weights = Weights("uint4", (384, 384), axis=0, block=32)
+        a = activation(6, 384)
+        model = model_of(weights, ["m", 384])
         for level in (None, "0"):
             ours, theirs = support.options(profile=True), support.options()
             if level is not None:
@@ -283,13 +283,13 @@ class Products(support.ProviderTest):
             self.assertEqual(1, len(ran.get(support.NAME, ())), ran)
 
     def test_faster_leaves_what_is_slower(self):
-        a = activation(6, K)
-        for name, options, fused in (
-                ("int8", {}, 0), ("int8", {"accuracy_level": "4"}, 1),
-                ("uint16", {}, 1)):
-            self.run_provider(model_of(Weights(name), ["m", K]), {"a": a},
-                              claim="faster", fused=fused, left=None,
-                              **options)
+        level_4 = {"accuracy_level": "4"}
+        for name, k, options, fused in (
+                ("int8", K, {}, 0), ("int8", 2304, level_4, 1),
+                ("int8", K, level_4, 0), ("uint16", K, {}, 1)):
+            self.run_provider(model_of(Weights(name, (k, N)), ["m", k]),
+                              {"a": activation(6, k)}, claim="faster",
+                              fused=fused, left=None, **options)
 
     def test_level_4(self):
         """Level 4 is exact but for the activation's 8 bits."""

@@ -23,7 +23,7 @@ void scale(float *values, dim_t count, float by) {
         values[i] *= by;
 }
 
-// What the sums so far count where the maximum grows.
+// The factor of the sums so far, when the maximum grows.
 float correction(float before, float after) {
     return before == after ? 1.f : std::exp(before - after);
 }
@@ -55,7 +55,8 @@ attention_kernel_t::attention_kernel_t(attention_plan_t plan)
         return place;
     };
     places_.query = take(most_rows_ * plan_.head);
-    // Of heads of no numbers no keys are multiplied, of no columns no values.
+    // There is no product with keys if heads have no numbers, and none with
+    // values if those have no columns.
     places_.keys
             = take(plan_.keys ? plan_.keys->scratch_floats(most_rows_) : 0);
     places_.values
@@ -217,7 +218,7 @@ void attention_kernel_t::apply_mask(const stage_memory_t &memory,
 }
 
 // A tile that a causal mask, the last of the parts, fills whole, with what
-// weighs 0 beside the scores that were met already. The bits are those of
+// weighs 0 next to the scores that were met already. The bits are those of
 // computing it, unless a value is infinite or NaN.
 bool attention_kernel_t::counts_for_nothing(const stage_memory_t &memory,
         size_t row_block, size_t token_block,
@@ -254,7 +255,7 @@ status_t attention_kernel_t::weigh(const stage_memory_t &memory,
         const float after = std::max(before, own.of_block[r]);
         const float by = correction(before, after);
         own.maxima[r] = after;
-        // Of nothing but -infinity all are e^-infinity.
+        // A row of -infinity alone has weights of 0: exp(-infinity - 0).
         own.shifts[r] = after == -infinity ? 0.f : -after;
         own.totals[r] *= by;
         if (!is_first && by != 1.f)

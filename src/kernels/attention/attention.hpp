@@ -9,12 +9,12 @@
 
 namespace dnnl_dequant {
 
-/// Where the operands of a part of attention stand among the partition's.
+/// The operands of a part of attention, as a range of the partition's.
 struct operand_range_t {
     size_t first = 0, count = 0;
 };
 
-/// Which scores of a tile count; the others become one value.
+/// Selects the scores of a tile that count; the others become one value.
 struct attention_mask_t {
     enum class kind_t { none, tensor, causal } kind = kind_t::none;
     bool keeps_where_true = true;
@@ -22,7 +22,7 @@ struct attention_mask_t {
     size_t condition = 0;
     dims_t strides;
     /// causal: operands of s32, added to a row's index or subtracted. A token
-    /// counts whose index is no larger.
+    /// counts if its index is no larger.
     struct offset_t {
         size_t operand;
         bool is_subtracted;
@@ -67,8 +67,8 @@ struct attention_plan_t {
     std::shared_ptr<const softmax_rows_t> softmax;
     block_kernels_t result; // row block; operand 0 is the sums
 
-    /// Of each row ln(sum of e^score), f32, where it is asked for: the operand,
-    /// and its strides over the scores' dimensions but tokens.
+    /// The operand for each row's ln(sum of e^score), f32, if the graph asks
+    /// for it, and its strides over the scores' dimensions except tokens.
     size_t stats = 0;
     dims_t stats_strides;
 
@@ -77,11 +77,11 @@ struct attention_plan_t {
 };
 
 /// dst = steps(SoftMax(parts(query * keys)) * values) in one pass over keys and
-/// values: of each block of tokens the scores, their maxima and sums and the
-/// weighted values so far are kept, never all scores.
+/// values. For each block of tokens the kernel keeps the scores, their maxima
+/// and sums, and the weighted values so far. It never keeps all scores.
 ///
 /// Scores and sums are f32. The weights are not rounded to the types that the
-/// graph gives them in between, which is closer to what they stand for.
+/// graph gives them in between, which is closer to the formula's value.
 class attention_kernel_t {
 public:
     explicit attention_kernel_t(attention_plan_t plan);

@@ -31,8 +31,7 @@ public:
 
     void begin(
             float *query, dim_t rows, float *scratch) const noexcept override {
-        pack_rows(query, plan_.depth, rows, plan_.depth, plan_.gemm->strip(),
-                scratch);
+        pack_rows(*plan_.gemm, query, plan_.depth, rows, plan_.depth, scratch);
     }
 
     status_t run(void *const *buffers, const attention_tile_t &tile,
@@ -77,8 +76,8 @@ public:
         const auto at = with_dst(plan_.kernels, buffers, scratch);
         plan_.kernels.run({tile.outer, tile.block, 0}, at.data());
         float *const packed = scratch + values_floats();
-        pack_rows(tile.scores, tile.pitch, tile.rows, tile.tokens,
-                plan_.gemm->strip(), packed);
+        pack_rows(*plan_.gemm, tile.scores, tile.pitch, tile.rows, tile.tokens,
+                packed);
         gemm_block_t block {};
         block.a = packed;
         block.b = scratch;

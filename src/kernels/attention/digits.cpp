@@ -43,7 +43,8 @@ void take_digit(std::array<int32_t, chunk> &numbers, int8_t *digits,
 }
 
 float largest_of(const float *row, dim_t count) {
-    // As integers: vectors compare them, and what is not finite is largest.
+    // The bits are compared as integers, since vectors can, and since infinity
+    // and NaN are the largest then.
     int32_t largest = 0;
     for (dim_t k = 0; k < count; ++k) {
         int32_t bits = 0;
@@ -134,7 +135,7 @@ public:
                 return run_short(keys, tile, places, row, rows);
             const dim_t groups = tile.tokens / at_once;
             run_tokens(keys, tile, places, row, rows, 0, groups);
-            // The last sixteen; some of them again.
+            // The last sixteen tokens overlap those before.
             if (tile.tokens % at_once != 0)
                 run_tokens(keys, tile, places, row, rows, tile.tokens - at_once,
                         1);

@@ -16,8 +16,8 @@ namespace dnnl_dequant {
 /// Integer keys by rows of a query whose numbers are integers of two or three
 /// signed digits of 8 bits, so that bytes of keys are multiplied as they lie:
 ///
-///   row = norm * sum over digits of digit * 256^place / 2^(8 digits - 1)
-///   score = (sum (row / norm) * key - zp * total) * norm * scale
+///      row = norm * sum over digits of digit * 256^place / 2^(8 digits - 1)
+///      score = (sum (row / norm) * key - zp * total) * norm * scale
 ///
 /// A row's largest number becomes 127 * 256^(digits - 1): three digits are as
 /// close as f32. A lane's sums over digits are exact, then made f32.
@@ -34,18 +34,18 @@ struct digits_format_t {
     dim_t key_bytes() const { return bytes_of(type, head); }
     dim_t chunks() const { return div_up(key_bytes(), chunk); }
     dim_t numbers_a_byte() const { return 8 / bits_of(type); }
-    /// Of digits of a row.
+    /// The bytes of a row's digits.
     dim_t row_bytes() const {
         return chunks() * numbers_a_byte() * digits * chunk;
     }
-    /// What integer keys have added so that they have no sign.
+    /// The number that is added to integer keys so that they have no sign.
     int bias() const;
 };
 
-/// What goes with a row's digits.
+/// The values that belong to a row's digits.
 struct digits_row_t {
-    /// What sums begin with, so that no key has a bias: -bias times a digit's
-    /// in each lane of 32 bits. The least digit first.
+    /// The first values of the sums, which cancel the keys' bias: -bias times a
+    /// digit's sum in each lane of 32 bits. The least digit comes first.
     std::array<std::array<int32_t, 16>, 3> begins;
     float total;      // of the row's numbers, over norm
     float norm;       // NaN where they are not finite

@@ -19,7 +19,7 @@ constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024;
 
 using block_t = digits_kernel_t::block_t;
 
-// Tokens whose sums fit into the registers beside their keys.
+// Tokens whose sums fit into the registers next to their keys.
 int tokens_of(int rows) {
     return rows == 1 ? 4 : rows <= 4 ? 2 : 1;
 }
@@ -83,67 +83,83 @@ private:
         postamble();
     }
 
-    // Where the sums of a row lie, token after token.
+    // The offset of a row's sums, which lie token after token.
     static size_t place_of(int row) {
         return static_cast<size_t>(row) * all_tokens * line;
     }
 
+    // Of a step, which multiplies tokens_ tokens by all rows.
+    struct step_vectors_t {
+        zmms_t sums, keys, digits, bits;
+    };
+
+    Zmm sum(const step_vectors_t &v, int token, int row, int digit) const {
+        return v.sums[(token * rows_ + row) * format_.digits + digit];
+    }
+
     void multiply_tokens() {
         vectors_t vectors;
-        const zmms_t sums
-                = vectors.take("sums", tokens_ * rows_ * format_.digits),
-                keys = vectors.take("keys", tokens_ * halves()),
-                digits = vectors.take("digits", format_.digits),
-                bits = vectors.take("signs, or low nibbles", 1);
-        const auto sum = [&](int token, int row, int digit) {
-            return sums[(token * rows_ + row) * format_.digits + digit];
-        };
-        if (is_nibble()) vmovups(bits[0], constant(0x0f0f0f0f));
-        else if (is_signed()) vmovups(bits[0], constant(0x80808080));
+        const step_vectors_t v {
+                vectors.take("sums", tokens_ * rows_ * format_.digits),
+                vectors.take("keys", tokens_ * halves()),
+                vectors.take("digits", format_.digits),
+                vectors.take("signs, or low nibbles", 1)};
+        if (is_nibble()) vmovups(v.bits[0], constant(0x0f0f0f0f));
+        else if (is_signed()) vmovups(v.bits[0], constant(0x80808080));
         mov(at_, sums_at_);
         mov(steps_, static_cast<uint64_t>(all_tokens)
                             / static_cast<uint64_t>(tokens_));
         Label l_step;
         align(32);
         L(l_step);
+        begin_sums(v);
+        for (int chunk = 0; chunk < static_cast<int>(format_.chunks()); ++chunk)
+            multiply_chunk(v, chunk);
+        store_sums(v);
+        add(keys_, static_cast<uint32_t>(tokens_ * format_.pitch));
+        add(at_, static_cast<uint32_t>(tokens_) * line);
+        dec(steps_);
+        jnz(l_step, T_NEAR);
+    }
+
+    void begin_sums(const step_vectors_t &v) {
         for (int r = 0; r < rows_; ++r)
             for (int d = 0; d < format_.digits; ++d) {
-                load(sum(0, r, d), of_row(r, begin_of(d)));
+                load(sum(v, 0, r, d), of_row(r, begin_of(d)));
                 for (int t = 1; t < tokens_; ++t)
-                    copy(sum(t, r, d), sum(0, r, d));
+                    copy(sum(v, t, r, d), sum(v, 0, r, d));
             }
-        for (int chunk = 0; chunk < static_cast<int>(format_.chunks());
-                ++chunk) {
-            for (int t = 0; t < tokens_; ++t)
-                load_keys(keys, bits[0], t, chunk);
-            for (int half = 0; half < halves(); ++half)
-                for (int r = 0; r < rows_; ++r)
-                    for (int d = 0; d < format_.digits; ++d) {
-                        load(digits[d],
-                                digit_at(r, chunk * halves() + half, d));
-                        for (int t = 0; t < tokens_; ++t)
-                            dot4(sum(t, r, d), keys[t * halves() + half],
-                                    digits[d]);
-                    }
-        }
+    }
+
+    void multiply_chunk(const step_vectors_t &v, int chunk) {
+        for (int t = 0; t < tokens_; ++t)
+            load_keys(v.keys, v.bits[0], t, chunk);
+        for (int half = 0; half < halves(); ++half)
+            for (int r = 0; r < rows_; ++r)
+                for (int d = 0; d < format_.digits; ++d) {
+                    load(v.digits[d], digit_at(r, chunk * halves() + half, d));
+                    for (int t = 0; t < tokens_; ++t)
+                        dot4(sum(v, t, r, d), v.keys[t * halves() + half],
+                                v.digits[d]);
+                }
+    }
+
+    // The sums of the digits become one f32 a lane.
+    void store_sums(const step_vectors_t &v) {
         for (int t = 0; t < tokens_; ++t)
             for (int r = 0; r < rows_; ++r) {
-                const Zmm least = sum(t, r, 0), next = sum(t, r, 1);
+                const Zmm least = sum(v, t, r, 0), next = sum(v, t, r, 1);
                 vpslld(next, next, 8);
                 vpaddd(least, least, next);
                 vcvtdq2ps(least, least);
                 if (format_.digits == 3) {
-                    const Zmm highest = sum(t, r, 2);
+                    const Zmm highest = sum(v, t, r, 2);
                     vcvtdq2ps(highest, highest);
                     vfmadd231ps(least, highest, constant(power_of_2(16)));
                 }
                 vmovaps(ptr[at_ + place_of(r) + static_cast<size_t>(t) * line],
                         least);
             }
-        add(keys_, static_cast<uint32_t>(tokens_ * format_.pitch));
-        add(at_, static_cast<uint32_t>(tokens_) * line);
-        dec(steps_);
-        jnz(l_step, T_NEAR);
     }
 
     static uint32_t power_of_2(int exponent) {

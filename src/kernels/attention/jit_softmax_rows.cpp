@@ -140,7 +140,7 @@ private:
         join(sums_[v], x);
     }
 
-    // Of NaN, or of two zeros, vmaxps gives its second operand.
+    // vmaxps gives its second operand if one is NaN, or if both are zeros.
     void join(const Xmm &sum, const Xmm &x) {
         if (pass_ == pass_t::weigh) vaddps(sum, sum, x);
         else vmaxps(sum, x, sum);

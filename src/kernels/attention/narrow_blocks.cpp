@@ -8,7 +8,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// What both products have: rounded rows, a block, oneDNN's own.
+// The parts that both products have: rounded rows, a block, oneDNN's scratch.
 class narrow_t {
 protected:
     explicit narrow_t(attention_narrow_t plan)
@@ -28,7 +28,8 @@ protected:
             }
     }
 
-    // Behind round_rows().
+    // Multiplies the rows of round_rows() by a block, which it makes behind
+    // them.
     status_t multiply(void *const *buffers, const attention_tile_t &tile,
             float *c, dim_t cols, dim_t depth, bool accumulates,
             float *scratch) const noexcept {

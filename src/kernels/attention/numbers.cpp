@@ -19,8 +19,8 @@ void attention_numbers_t::load(const parameters_t &parameters,
     if (parameters.operand == 0) return;
     char *const from = places.address_of(
             {tile.outer, tile.block, 0}, parameters.operand, buffers);
-    // What follows is mostly the next block's: too little for the CPU to see a
-    // stream in it.
+    // Prefetch the next block's parameters: they are too few for the CPU to see
+    // a stream.
     const dim_t bytes
             = bytes_of(places.operand_type(parameters.operand), tokens);
     for (dim_t next = bytes; next < 2 * bytes; next += 64)

@@ -13,9 +13,9 @@
 
 namespace dnnl_dequant {
 
-/// Rows of the query, or of weights, beside a block of tokens.
+/// Rows of the query, or of weights, with a block of tokens.
 struct attention_tile_t {
-    /// Where keys and values of the block lie: batch, block of tokens.
+    /// The place of the block's keys and values: batch, block of tokens.
     size_t outer, block;
     dim_t rows, tokens;
     float *scores; // rows by tokens
@@ -34,9 +34,9 @@ public:
     /// Arranges rows of the query, f32 and dense, which it may overwrite.
     virtual void begin(float *query, dim_t rows, float *scratch) const noexcept
             = 0;
-    /// tile.scores = query * keys. Writes whole panels of columns.
+    /// Computes tile.scores = query * keys. Writes whole panels of columns.
     /// @param buffers of the keys
-    /// @returns what oneDNN says where it multiplies.
+    /// @returns oneDNN's status if it multiplies.
     virtual status_t run(void *const *buffers, const attention_tile_t &tile,
             const float *query, float *scratch) const noexcept
             = 0;
@@ -48,10 +48,10 @@ public:
     virtual ~values_product_t() = default;
 
     virtual dim_t scratch_floats(dim_t rows) const = 0;
-    /// sums = tile.scores * values, or that much more; rows of `sums_pitch`
-    /// floats.
+    /// Computes sums = tile.scores * values, or adds that to them; rows have
+    /// `sums_pitch` floats.
     /// @param buffers of the values
-    /// @returns what oneDNN says where it multiplies.
+    /// @returns oneDNN's status if it multiplies.
     virtual status_t run(void *const *buffers, const attention_tile_t &tile,
             float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept
@@ -96,7 +96,7 @@ std::shared_ptr<const values_product_t> make_values_product(
 /// side. Each token has a scale and a zero point for every group of its
 /// numbers.
 struct attention_numbers_t {
-    /// Where each operand of a block begins: outer, block of tokens.
+    /// The begin of each operand of a block: outer, block of tokens.
     block_kernels_t places;
     /// Makes f32 of a block's scales, or zero points: of keys [tokens, groups],
     /// of values [groups, tokens]. Two shapes of blocks, the last one may be
@@ -114,7 +114,7 @@ struct attention_numbers_t {
     size_t shape_of(const attention_tile_t &tile) const {
         return tile.tokens == tokens ? 0 : 1;
     }
-    /// Of scales or zero points; those of some tokens more are read.
+    /// Floats of scales or zero points, with some tokens more that are read.
     dim_t parameter_floats() const;
     void *numbers_of(
             void *const *buffers, const attention_tile_t &tile) const noexcept;
@@ -138,8 +138,8 @@ struct attention_digits_t : attention_numbers_t {
 std::shared_ptr<const keys_product_t> make_keys_product(
         attention_digits_t plan);
 
-/// Of values the gemv knows no scales: they are the weights', and its zero
-/// point is that of the block's first token.
+/// The gemv knows no scales of values: they are multiplied into the weights.
+/// Its zero point is that of the block's first token.
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_stream_t &plan);
 

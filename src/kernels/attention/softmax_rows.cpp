@@ -25,12 +25,12 @@ float larger(float known, float x) {
     return known < x ? x : known;
 }
 
-class portable_softmax_rows_t : public softmax_rows_t {
+class ref_softmax_rows_t : public softmax_rows_t {
 public:
-    portable_softmax_rows_t()
+    ref_softmax_rows_t()
         : exp_(make_exp()) {}
 
-    const char *name() const override { return "portable_softmax_rows"; }
+    const char *name() const override { return "ref_softmax_rows"; }
 
     void find_largest(
             const block_t &block, float *largest) const noexcept override {
@@ -66,8 +66,8 @@ private:
 
 } // namespace
 
-std::shared_ptr<const softmax_rows_t> make_portable_softmax_rows() {
-    return std::make_shared<const portable_softmax_rows_t>();
+std::shared_ptr<const softmax_rows_t> make_ref_softmax_rows() {
+    return std::make_shared<const ref_softmax_rows_t>();
 }
 
 } // namespace dnnl_dequant

@@ -39,7 +39,7 @@ public:
             = 0;
 };
 
-std::shared_ptr<const softmax_rows_t> make_portable_softmax_rows();
+std::shared_ptr<const softmax_rows_t> make_ref_softmax_rows();
 
 /// Unimplemented without AVX2.
 result_t make_jit_softmax_rows(

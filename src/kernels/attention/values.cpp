@@ -2,10 +2,10 @@
 //
 //   sums += sum over tokens of (weight * scale) * (value - zp)
 //
-// What a token's values are scaled by is a factor of its weight, so that no
-// number is scaled. All values have the zero point of the block's first token
-// subtracted, and a token's difference to it is added up times the weight: were
-// none subtracted, most of the sum would be zero points, and so its error.
+// A token's scale is multiplied into its weight, so that no value is scaled.
+// All values have the zero point of the block's first token subtracted. A
+// token's difference to it is added up times the weight. With no zero point
+// subtracted, zero points would be most of the sum, and so of its error.
 
 #include <algorithm>
 
@@ -131,7 +131,7 @@ public:
         , gemv_(plan.gemv) {}
 
 private:
-    // Of the blocks' shapes.
+    // The largest result of `what` among the blocks' shapes.
     dim_t most_of(dim_t (gemv_t::*what)() const) const {
         dim_t most = 0;
         for (const auto &gemv : gemv_)

@@ -14,7 +14,7 @@ constexpr dim_t tile_row_bytes = 64;
 constexpr dim_t min_unit_bytes = 32 * 1024;
 constexpr dim_t max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
-// Of one row, past the caches.
+// Columns of one row that is stored past the caches.
 constexpr dim_t long_call_cols = 256 * 1024;
 
 class block_chooser_t : private jit_nest_t {
@@ -100,7 +100,7 @@ private:
         const dim_t cols = std::min(page / dst_bytes(), jit_wide_panel_cols);
         return has_few_panels(cols) ? jit_panel_cols : cols;
     }
-    // Too few for many threads.
+    // There are too few for many threads.
     bool has_few_panels(dim_t cols) const {
         constexpr dim_t enough = 16;
         return nominal_points()

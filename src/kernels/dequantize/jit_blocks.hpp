@@ -5,8 +5,8 @@
 
 namespace dnnl_dequant {
 
-/// What a tile, unless it is a panel, may be wide at most for a dst of so many
-/// bytes, and should be, so that dst is written in long stretches.
+/// Returns the most columns of a tile that is no panel. dst_bytes is the size
+/// of an element of dst. Wide tiles write dst in long stretches.
 dim_t widest_tile_cols(dim_t dst_bytes);
 
 /// The blocks of rows and columns of a plan that is made otherwise, its pieces

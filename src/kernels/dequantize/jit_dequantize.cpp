@@ -103,8 +103,8 @@ result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
     return result;
 }
 
-// Of machines that round two vectors to one of bf16; what they do to f16 gains
-// where whole lines are stored past the caches.
+// Halves pay on machines that round two vectors to one of bf16. f16 gains from
+// them if whole lines are stored past the caches.
 void jit_dequantize_t::choose_order() {
     const data_type_t src = problem_.src().type, dst = problem_.dst().type;
     in_halves_ = has(isa_, isa_avx512_core_bf16) && plan_.group_cols == 1
@@ -189,7 +189,7 @@ bool jit_dequantize_t::zps_may_be_wide() const {
     return is_integer(type) && bits_of(type) > 16;
 }
 
-// Those of small floats, which ONNX wants to be so.
+// Zero points of small floats are 0, as ONNX demands.
 bool jit_dequantize_t::zps_may_be_zero() const {
     if (plan_.params.zps < 0) return false;
     const auto type

@@ -32,7 +32,8 @@ inline __m128i load_128_bits(const void *from) {
     return _mm_loadu_si128(static_cast<const __m128i *>(from));
 }
 
-/// eight(from): eight elements from the byte at `from` on. one(base, index).
+/// eight(from) loads eight elements from the byte at `from` on. one(base,
+/// index) loads one.
 template <data_type_t type>
 struct loader_t;
 
@@ -124,7 +125,8 @@ struct bits_loader_t {
                 _mm256_set1_epi32(sign));
     }
     static int one(const char *base, dim_t index) {
-        // By shifts: dividing what may be negative takes longer.
+        // Shifts, because the index may be negative and dividing it takes
+        // longer.
         constexpr int log2_bits = bits == 4 ? 2 : 1;
         return part(base + (index >> (3 - log2_bits)),
                 static_cast<int>(index << log2_bits & 7));

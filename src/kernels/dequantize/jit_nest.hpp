@@ -8,7 +8,7 @@
 
 namespace dnnl_dequant {
 
-/// What a planner asks of a problem's loops. A loop of -1 is none.
+/// Questions that a planner asks about a problem's loops. A loop of -1 is none.
 class jit_nest_t {
 public:
     explicit jit_nest_t(const problem_t &problem)
@@ -53,13 +53,13 @@ public:
     }
 
     int src_bits() const { return bits_of(problem_.src().type); }
-    /// Of an element, at least one; and of all of dst.
+    /// Bytes of an element, at least one, and bytes of all of dst.
     dim_t dst_bytes() const { return bytes_of(problem_.dst().type, 1); }
     dim_t dst_total() const { return nominal_points() * dst_bytes(); }
     dim_t src_total() const { return nominal_points() * src_bits() / 8; }
 
-    // Whatever begins a run along `dense_loop`, or along `outer` with it where
-    // that is one, does so at a whole byte.
+    // True if every run along `dense_loop` begins at a whole byte. With `outer`
+    // the runs go along both loops.
     bool all_at_bytes_but(int dense_loop, int outer = -1) const {
         const dim_t per_byte = std::max(8 / src_bits(), 1);
         const auto &src = problem_.src();

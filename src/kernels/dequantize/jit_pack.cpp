@@ -36,7 +36,7 @@ void store(uint8_t *to, __m128i bytes) {
 // A column's whole cache line is read at once, so that columns a multiple of
 // 4096 bytes apart, which meet in one set of the L1 cache, do no harm.
 
-// The vectors are to stay in registers: Clang unrolls by itself.
+// The vectors must stay in registers; Clang unrolls by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 16")
 #else
@@ -60,7 +60,7 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
-        // What comes next, which no hardware foresees.
+        // Prefetch the next line, which no hardware prefetcher foresees.
         call_for<to_l2>(src + i * stride + ahead);
     }
     interleave(b, a);
@@ -143,7 +143,8 @@ void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
             tile[r * pitch + c] = src[c * stride + r];
 }
 
-// Columns of a source in the caches, up to the last whole vector: how many.
+// Packs columns of a source in the caches, up to the last whole vector. Returns
+// their number.
 dim_t pack_vectors(uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
         dim_t rows, dim_t cols) {
     const bool meet = (stride & -stride) > most_apart;
@@ -160,8 +161,11 @@ dim_t pack_vectors(uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
 
 } // namespace
 
-void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols, isa_t isa, dim_t ahead) {
+void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &from,
+        isa_t isa, dim_t ahead) {
+    const auto *src = static_cast<const uint8_t *>(from.data);
+    const dim_t stride = from.stride, rows = from.rows;
+    dim_t cols = from.cols;
     const bool is_avx512 = has(isa, isa_avx512_core);
     if (ahead == in_cache) {
         const dim_t done
@@ -191,14 +195,13 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
             stride, rows, cols - whole_cols);
 }
 
-void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,
-        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
-        dim_t cols) {
-    const auto *bytes = static_cast<const uint8_t *>(src);
-    for (dim_t r = 0; r < rows; ++r) {
-        dim_t from = first + r * row_stride;
-        uint8_t *to = tile + r * pitch;
-        if (bits == 8)
+void pack_gathered(void *tile, dim_t pitch, const gathered_src_t &src) {
+    const auto *bytes = static_cast<const uint8_t *>(src.data);
+    const dim_t cols = src.cols, col_stride = src.col_stride;
+    for (dim_t r = 0; r < src.rows; ++r) {
+        dim_t from = src.first + r * src.row_stride;
+        uint8_t *to = static_cast<uint8_t *>(tile) + r * pitch;
+        if (src.bits == 8)
             for (dim_t c = 0; c < cols; ++c, from += col_stride)
                 to[c] = bytes[from];
         else

@@ -13,22 +13,33 @@ namespace dnnl_dequant {
 /// 4-bit elements only the low nibble of a container counts, unless said
 /// otherwise. Nothing outside the elements named is read.
 
-/// An 8-bit source that is dense along the rows: tile row r, column c is
-/// src[c * stride + r]. Likewise 4-bit elements two at a time: a row of the
-/// tile is then two rows of elements, the first in the low nibbles. What is
-/// `ahead` bytes on is called for: a line along the column unless said
-/// otherwise; nothing where src is `in_cache`.
+/// A source that is dense along the rows: tile row r, column c is element
+/// c * stride + r.
+struct transposed_src_t {
+    const void *data;
+    dim_t stride, rows, cols;
+};
+
+/// Packs an 8-bit source that is dense along the rows. 4-bit elements are packed
+/// two at a time: a row of the tile is then two rows of elements, the first in
+/// the low nibbles. The prefetch distance is `ahead` bytes: by default a line
+/// along the column, and nothing if src is `in_cache`.
 constexpr dim_t next_line = 64, in_cache = 0;
-void pack_transposed(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols, isa_t isa,
-        dim_t ahead = next_line);
+void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &src,
+        isa_t isa, dim_t ahead = next_line);
 
-/// Elements `first + r * row_stride + c * col_stride` of any source.
-void pack_gathered(uint8_t *tile, dim_t pitch, const void *src, int bits,
-        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
-        dim_t cols);
+/// Any source: tile row r, column c is element
+/// first + r * row_stride + c * col_stride.
+struct gathered_src_t {
+    const void *data;
+    int bits;
+    dim_t first, row_stride, col_stride, rows, cols;
+};
 
-/// 4-bit elements `first` to `first + cols - 1`, one row.
+/// Packs a source of 4 or 8 bits.
+void pack_gathered(void *tile, dim_t pitch, const gathered_src_t &src);
+
+/// Packs 4-bit elements `first` to `first + cols - 1`, one row.
 void pack_nibbles(uint8_t *tile, const void *src, dim_t first, dim_t cols);
 
 } // namespace dnnl_dequant

@@ -17,7 +17,7 @@ void put(uint8_t *dst, int bits, dim_t element, unsigned value) {
     byte = static_cast<uint8_t>((byte & ~mask) | (value << shift & mask));
 }
 
-// 32 bytes to 16 of two nibbles each.
+// Packs 32 bytes to 16 of two nibbles each.
 __attribute__((target("avx2"))) __m128i nibbles_of(const uint8_t *from) {
     const __m256i bytes = _mm256_and_si256(
             _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from)),

@@ -20,9 +20,9 @@ void store(void *to, __m128i bytes) {
     _mm_storeu_si128(static_cast<__m128i *>(to), bytes);
 }
 
-// A square block of as many elements a side as 16 bytes hold, each vector a
-// column of src: a round that interleaves the first half of the vectors with
-// the second rotates the index bits; log2(side) rounds transpose.
+// A square block with as many elements a side as 16 bytes hold; each vector is
+// a column of src. A round that interleaves the first half of the vectors with
+// the second rotates the index bits. log2(side) rounds transpose.
 template <typename T>
 struct block_t;
 
@@ -67,7 +67,7 @@ uint8_t quarter(const void *src, dim_t index) {
     return static_cast<uint8_t>(byte >> (index & 3) * 2);
 }
 
-// The vectors are to stay in registers: Clang unrolls by itself.
+// The vectors must stay in registers; Clang unrolls by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DNNL_DEQUANT_UNROLL _Pragma("GCC unroll 8")
 #else
@@ -84,7 +84,7 @@ inline void transpose_block(
     for (size_t i = 0; i < side; ++i) {
         const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
         a[i] = load(from);
-        // What comes next, which no hardware foresees.
+        // Prefetch the next line, which no hardware prefetcher foresees.
         call_for<to_l2>(from + ahead);
     }
     DNNL_DEQUANT_UNROLL
@@ -113,10 +113,11 @@ void transpose_scalar(T *tile, dim_t pitch, const char *src, dim_t stride,
 
 // Along the columns of src outermost, so that a line of it is read at once.
 template <typename T, bool to_l2>
-void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
-        dim_t rows, dim_t cols, dim_t ahead) {
+void transpose(
+        void *to, dim_t pitch, const transposed_src_t &from, dim_t ahead) {
     auto *const tile = static_cast<T *>(to);
-    const auto src = [from](dim_t index) { return address<T>(from, index); };
+    const auto src = [&](dim_t index) { return address<T>(from.data, index); };
+    const dim_t stride = from.stride, rows = from.rows, cols = from.cols;
     constexpr auto side = static_cast<dim_t>(block_t<T>::side);
     const dim_t whole_rows = rows - rows % side;
     const dim_t whole_cols = cols - cols % side;
@@ -130,43 +131,34 @@ void transpose(void *to, dim_t pitch, const void *from, dim_t stride,
             rows, cols - whole_cols);
 }
 
-// Where a gathered tile's elements stand.
-struct from_t {
-    const void *src;
-    dim_t first, row_stride, col_stride;
-};
-
 template <typename T>
-void gather(void *to, dim_t pitch, const from_t &from, dim_t rows, dim_t cols,
+void gather(void *to, dim_t pitch, const gathered_src_t &from,
         T (*read)(const void *, dim_t)) {
     auto *tile = static_cast<T *>(to);
-    for (dim_t r = 0; r < rows; ++r, tile += pitch) {
+    for (dim_t r = 0; r < from.rows; ++r, tile += pitch) {
         const dim_t first = from.first + r * from.row_stride;
-        for (dim_t c = 0; c < cols; ++c)
-            tile[c] = read(from.src, first + c * from.col_stride);
+        for (dim_t c = 0; c < from.cols; ++c)
+            tile[c] = read(from.data, first + c * from.col_stride);
     }
 }
 
 } // namespace
 
-void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t stride, dim_t rows, dim_t cols, dim_t ahead) {
+void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
+        int bits, dim_t ahead) {
     const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
     const auto run = bits == 16 ? to_l2 ? transpose<uint16_t, true>
                                         : transpose<uint16_t, false>
                      : to_l2 ? transpose<uint32_t, true>
                                 : transpose<uint32_t, false>;
-    run(tile, pitch, src, stride, rows, cols, ahead);
+    run(tile, pitch, src, ahead);
 }
 
-void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
-        dim_t cols) {
-    const from_t from {src, first, row_stride, col_stride};
-    switch (bits) {
-    case 2: return gather<uint8_t>(tile, pitch, from, rows, cols, quarter);
-    case 16: return gather(tile, pitch, from, rows, cols, element<uint16_t>);
-    default: return gather(tile, pitch, from, rows, cols, element<uint32_t>);
+void pack_gathered_wide(void *tile, dim_t pitch, const gathered_src_t &src) {
+    switch (src.bits) {
+    case 2: return gather<uint8_t>(tile, pitch, src, quarter);
+    case 16: return gather(tile, pitch, src, element<uint16_t>);
+    default: return gather(tile, pitch, src, element<uint32_t>);
     }
 }
 

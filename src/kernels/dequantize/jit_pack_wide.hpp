@@ -4,25 +4,23 @@
 #include <cstdint>
 
 #include "base/types.hpp"
+#include "kernels/dequantize/jit_pack.hpp"
 
 namespace dnnl_dequant {
 
-/// What jit_pack.hpp is for elements of 4 and 8 bits, for the others: tiles of
-/// elements of 2 or 4 bytes, and of bytes for those of 2 bits, of which only
-/// the lowest two bits of a byte count. Pitches are in elements of the tile.
-/// Nothing outside the elements named is read.
+/// The packers of jit_pack.hpp for other elements than 4 and 8 bits. Tiles hold
+/// elements of 2 or 4 bytes. For elements of 2 bits they hold bytes, whose
+/// lowest two bits count. Pitches are in elements of the tile. Only the
+/// elements named are read.
 
-/// A source of 16 or 32 bits that is dense along the rows: tile row r, column
-/// c is element c * stride + r. What is `ahead` bytes on is called for.
-void pack_transposed_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t stride, dim_t rows, dim_t cols, dim_t ahead = 64);
+/// Packs a source of 16 or 32 bits. The prefetch distance is `ahead` bytes.
+void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
+        int bits, dim_t ahead = next_line);
 
-/// Elements `first + r * row_stride + c * col_stride`, of 2, 16 or 32 bits.
-void pack_gathered_wide(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
-        dim_t cols);
+/// Packs a source of 2, 16 or 32 bits.
+void pack_gathered_wide(void *tile, dim_t pitch, const gathered_src_t &src);
 
-/// 2-bit elements `first` to `first + cols - 1`, one row.
+/// Packs 2-bit elements `first` to `first + cols - 1`, one row.
 void pack_quarters(uint8_t *tile, const void *src, dim_t first, dim_t cols);
 
 } // namespace dnnl_dequant

@@ -12,7 +12,7 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t simd_w = 8;
-// Of the low part of an integer of 32 bits.
+// The low part of an integer of 32 bits.
 constexpr int low_bits = 10;
 constexpr int low_mask = (1 << low_bits) - 1;
 
@@ -27,27 +27,49 @@ const char *address(const void *base, dim_t element) {
     return static_cast<const char *>(base) + element * bits_of(type) / 8;
 }
 
-template <data_type_t type>
-DNNL_DEQUANT_AVX2 bool stage_floats(
+// Stages elements in one form: form_t::eight() makes the 32 bits that are kept
+// of eight elements, form_t::one() those of one.
+template <data_type_t type, typename form_t>
+DNNL_DEQUANT_AVX2 void stage_as(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
     using loader = loader_t<type>;
     const auto *bytes = static_cast<const char *>(base);
-    const float nan = std::numeric_limits<float>::quiet_NaN();
     const auto *dense = address<type>(base, first);
     const dim_t bits = bits_of(type);
     dim_t i = 0;
     if (is_dense<type>(first, stride))
-        for (; i + simd_w <= count; i += simd_w) {
-            const __m256 values = loader::eight(dense + i * bits / 8);
-            const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
-            _mm256_storeu_ps(to + i,
-                    _mm256_blendv_ps(values, _mm256_set1_ps(nan), is_nan));
-        }
+        for (; i + simd_w <= count; i += simd_w)
+            _mm256_storeu_ps(
+                    to + i, form_t::eight(loader::eight(dense + i * bits / 8)));
     for (; i < count; ++i) {
-        const float value = loader::one(bytes, first + i * stride);
-        to[i] = value != value ? nan : value;
+        const auto one = form_t::one(loader::one(bytes, first + i * stride));
+        static_assert(sizeof(one) == sizeof(*to));
+        std::memcpy(to + i, &one, sizeof(one));
     }
+}
+
+// A NaN loses its payload.
+struct float_form_t {
+    DNNL_DEQUANT_AVX2 static __m256 eight(__m256 values) {
+        const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
+        return _mm256_blendv_ps(values, _mm256_set1_ps(nan), is_nan);
+    }
+    static float one(float value) { return value != value ? nan : value; }
+
+    static constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+};
+
+using check_t = bool (*)(const float *values, dim_t count);
+
+bool has_nothing(const float *, dim_t) {
     return false;
+}
+
+template <data_type_t type, check_t check = has_nothing>
+bool stage_floats(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    stage_as<type, float_form_t>(to, base, first, stride, count);
+    return check(to, count);
 }
 
 DNNL_DEQUANT_AVX2 bool has_subnormals(const float *values, dim_t count) {
@@ -70,11 +92,30 @@ DNNL_DEQUANT_AVX2 bool has_subnormals(const float *values, dim_t count) {
     return any;
 }
 
-template <data_type_t type>
-bool stage_checked_floats(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
-    stage_floats<type>(to, base, first, stride, count);
-    return has_subnormals(to, count);
+// Whether dividing by one of them is not multiplying by its reciprocal.
+bool are_odd_divisors(const float *scales, dim_t count) {
+    constexpr uint32_t significand = 0x7fffff;
+    constexpr uint32_t least = 127 - 60, span = 120;
+    uint32_t odd = 0;
+    for (dim_t i = 0; i < count; ++i) {
+        uint32_t bits;
+        std::memcpy(&bits, scales + i, sizeof(bits));
+        const uint32_t exponent = bits >> 23 & 0xffu;
+        odd |= static_cast<uint32_t>(exponent - least > span)
+               | static_cast<uint32_t>((bits & significand) == significand);
+    }
+    return odd != 0;
+}
+
+// Whether not all are +0, the one zero point that changes nothing.
+bool has_others_than_zero(const float *zps, dim_t count) {
+    uint32_t seen = 0;
+    for (dim_t i = 0; i < count; ++i) {
+        uint32_t bits;
+        std::memcpy(&bits, zps + i, sizeof(bits));
+        seen |= bits;
+    }
+    return seen != 0;
 }
 
 // Bits above those of [-limit, limit), moved to begin at zero; of u32, above
@@ -131,80 +172,71 @@ DNNL_DEQUANT_AVX2 bool stage_integers(
     return wide || _mm256_testz_si256(outside, outside) == 0;
 }
 
-template <data_type_t type>
-DNNL_DEQUANT_AVX2 bool stage_low(
+struct low_form_t {
+    DNNL_DEQUANT_AVX2 static __m256 eight(__m256i zps) {
+        return _mm256_cvtepi32_ps(
+                _mm256_and_si256(zps, _mm256_set1_epi32(low_mask)));
+    }
+    static float one(int zp) { return static_cast<float>(zp & low_mask); }
+};
+
+template <bool is_unsigned>
+struct high_form_t {
+    DNNL_DEQUANT_AVX2 static __m256 eight(__m256i zps) {
+        const __m256i high = is_unsigned ? _mm256_srli_epi32(zps, low_bits)
+                                         : _mm256_srai_epi32(zps, low_bits);
+        return _mm256_mul_ps(
+                _mm256_cvtepi32_ps(high), _mm256_set1_ps(low_mask + 1));
+    }
+    static float one(int zp) {
+        zp &= ~low_mask;
+        return is_unsigned ? static_cast<float>(static_cast<uint32_t>(zp))
+                           : static_cast<float>(zp);
+    }
+};
+
+// An integer whose highest bit is flipped where that makes it an s32.
+template <bool is_unsigned>
+struct s32_form_t {
+    DNNL_DEQUANT_AVX2 static __m256 eight(__m256i zps) {
+        return _mm256_castsi256_ps(_mm256_xor_si256(
+                zps, _mm256_set1_epi32(static_cast<int>(flipped))));
+    }
+    static uint32_t one(int zp) { return static_cast<uint32_t>(zp) ^ flipped; }
+
+    static constexpr uint32_t flipped = is_unsigned ? 0x80000000u : 0u;
+};
+
+template <data_type_t type, typename form_t, bool result>
+bool stage_zps(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
-    using loader = loader_t<type>;
-    const auto *bytes = static_cast<const char *>(base);
-    const auto *dense = address<type>(base, first);
-    const dim_t bits = bits_of(type);
-    dim_t i = 0;
-    if (is_dense<type>(first, stride))
-        for (; i + simd_w <= count; i += simd_w)
-            _mm256_storeu_ps(
-                    to + i, _mm256_cvtepi32_ps(_mm256_and_si256(
-                                    loader::eight(dense + i * bits / 8),
-                                    _mm256_set1_epi32(low_mask))));
-    for (; i < count; ++i)
-        to[i] = static_cast<float>(
-                loader::one(bytes, first + i * stride) & low_mask);
-    return true;
+    stage_as<type, form_t>(to, base, first, stride, count);
+    return result;
 }
 
 template <data_type_t type>
-DNNL_DEQUANT_AVX2 bool stage_high(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
-    using loader = loader_t<type>;
-    constexpr bool is_unsigned = type == data_type_t::u32;
-    const auto *bytes = static_cast<const char *>(base);
-    const auto *dense = address<type>(base, first);
-    const dim_t bits = bits_of(type);
-    dim_t i = 0;
-    if (is_dense<type>(first, stride))
-        for (; i + simd_w <= count; i += simd_w) {
-            const __m256i zps = loader::eight(dense + i * bits / 8);
-            const __m256i high = is_unsigned ? _mm256_srli_epi32(zps, low_bits)
-                                             : _mm256_srai_epi32(zps, low_bits);
-            _mm256_storeu_ps(to + i, _mm256_mul_ps(_mm256_cvtepi32_ps(high),
-                                             _mm256_set1_ps(low_mask + 1)));
-        }
-    for (; i < count; ++i) {
-        const int zp = loader::one(bytes, first + i * stride) & ~low_mask;
-        to[i] = is_unsigned ? static_cast<float>(static_cast<uint32_t>(zp))
-                            : static_cast<float>(zp);
-    }
-    return true;
-}
+constexpr bool is_u32 = type == data_type_t::u32;
 
 template <data_type_t type>
 constexpr zps_stages_t integer_stages
-        = {stage_integers<type>, stage_low<type>, stage_high<type>};
-
-// True where not all are +0, the one zero that changes nothing.
-template <data_type_t type>
-bool stage_small_floats(
-        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
-    stage_floats<type>(to, base, first, stride, count);
-    uint32_t seen = 0;
-    for (dim_t i = 0; i < count; ++i) {
-        uint32_t bits;
-        std::memcpy(&bits, to + i, sizeof(bits));
-        seen |= bits;
-    }
-    return seen != 0;
-}
+        = {stage_integers<type>, stage_zps<type, low_form_t, true>,
+                stage_zps<type, high_form_t<is_u32<type>>, true>,
+                stage_zps<type, s32_form_t<is_u32<type>>, false>};
 
 template <data_type_t type>
 constexpr zps_stages_t small_float_stages {
-        stage_small_floats<type>, nullptr, nullptr};
+        stage_floats<type, has_others_than_zero>, nullptr, nullptr, nullptr};
 
 struct floats_stages_t {
-    stage_t plain, checked;
+    stage_t plain, checked, divisors;
 };
 
 template <data_type_t type>
-constexpr floats_stages_t floats_stages {
-        stage_floats<type>, stage_checked_floats<type>};
+constexpr floats_stages_t floats_stages {stage_floats<type>,
+        stage_floats<type, has_subnormals>,
+        bits_of(type) > 8 || type == data_type_t::e8m0
+                ? stage_floats<type, are_odd_divisors>
+                : nullptr};
 
 floats_stages_t floats_stages_of(data_type_t type) {
     using t = data_type_t;
@@ -218,7 +250,7 @@ floats_stages_t floats_stages_of(data_type_t type) {
     case t::f8_e4m3fnuz: return floats_stages<t::f8_e4m3fnuz>;
     case t::f8_e5m2fnuz: return floats_stages<t::f8_e5m2fnuz>;
     case t::f4_e2m1: return floats_stages<t::f4_e2m1>;
-    default: return {nullptr, nullptr};
+    default: return {nullptr, nullptr, nullptr};
     }
 }
 
@@ -230,6 +262,10 @@ stage_t stage_floats_of(data_type_t type) {
 
 stage_t stage_checked_floats_of(data_type_t type) {
     return floats_stages_of(type).checked;
+}
+
+stage_t stage_divisors_of(data_type_t type) {
+    return floats_stages_of(type).divisors;
 }
 
 zps_stages_t stages_of_zps(data_type_t type) {
@@ -250,7 +286,7 @@ zps_stages_t stages_of_zps(data_type_t type) {
     case t::f8_e4m3fnuz: return small_float_stages<t::f8_e4m3fnuz>;
     case t::f8_e5m2fnuz: return small_float_stages<t::f8_e5m2fnuz>;
     case t::f4_e2m1: return small_float_stages<t::f4_e2m1>;
-    default: return {stage_floats_of(type), nullptr, nullptr};
+    default: return {stage_floats_of(type), nullptr, nullptr, nullptr};
     }
 }
 
@@ -267,9 +303,9 @@ void repeat_each(
     }
 }
 
-// Lane i of the eight results that begin `phase` results into a value has that
-// of (phase + i) / times, by a product's upper half, which is exact for so
-// small numbers.
+// Each value is repeated `times` times. The eight results that follow begin
+// `phase` results into a value, so lane i has value (phase + i) / times. The
+// upper half of a product gives that quotient exactly for such small numbers.
 DNNL_DEQUANT_AVX2 void repeat_each(
         const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total) {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

@@ -18,25 +18,33 @@ using stage_t = bool (*)(
 /// 2^23 and more.
 constexpr int64_t max_one_part_zp = 1 << 22;
 
-/// Scales of any floating type; null for others. A NaN becomes one without
-/// payload: rounding to bf16 by integers relies on it.
+/// Stages scales of any floating type; null for other types. A NaN becomes one
+/// without payload: rounding to bf16 by integers relies on it.
 stage_t stage_floats_of(data_type_t type);
 
 /// The same of scales; true where some are subnormal.
 stage_t stage_checked_floats_of(data_type_t type);
 
+/// Scales of 16 bits and more and e8m0, to divide by. True where one is not
+/// ordinary, that is, where dividing by its reciprocal
+/// (quantize/jit_quantizer.hpp) may not give the quotient: a significand of all
+/// ones, or a magnitude outside [2^-60, 2^60], zero, infinity and NaN among
+/// them.
+stage_t stage_divisors_of(data_type_t type);
+
 /// Zero points: as one f32 each; or, since 32 bits make no f32, in two parts.
 /// The low part is the lowest ten bits, so that subtracting it is exact;
 /// subtracting the high part then rounds once. Floating zero points have one
 /// part only; of floats of 8 bits and fewer `whole` is true where some are not
-/// +0. It is null for types that are none of these.
+/// +0. It is null for types that are none of these. `s32` keeps integers as
+/// integers of 32 bits, those of u32 less 2^31; it is null for floats.
 struct zps_stages_t {
-    stage_t whole, low, high;
+    stage_t whole, low, high, s32;
 };
 zps_stages_t stages_of_zps(data_type_t type);
 
-/// Each value `times` times over, the first `skip` of the results left out,
-/// `total` results in all. Does not work in place.
+/// Writes each value `times` times over, without the first `skip` results,
+/// `total` results in all. It does not work in place.
 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 
@@ -52,8 +60,8 @@ struct repeated_rows_t {
 void repeat_each(
         const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total);
 
-/// Within each block of 2 * lanes (8 or 16): the even elements first, then the
-/// odd ones. In place, whole blocks.
+/// Moves, within each block of 2 * lanes (8 or 16), the even elements before
+/// the odd ones. It works in place, on whole blocks.
 void pair_blocks(float *values, dim_t count, int lanes);
 
 } // namespace dnnl_dequant

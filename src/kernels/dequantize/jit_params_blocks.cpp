@@ -1,7 +1,7 @@
-// 32 scales or zero points at a time, the last of a row by masks: rows of
-// groups are short. What two vectors hold is in the order that is natural to
-// the type: one half after the other, or the even elements and the odd ones,
-// which are parts of the same lanes.
+// Makes 32 scales or zero points at a time, and the last ones of a row by
+// masks, since rows of groups are short. Two vectors hold them in the order
+// that is natural to the type. One half follows the other, or the even and the
+// odd elements are parts of the same lanes.
 
 #include "kernels/dequantize/jit_params_blocks.hpp"
 
@@ -41,8 +41,8 @@ DNNL_DEQUANT_AVX512 two_t converted(__m512i first, __m512i second) {
     return {_mm512_cvtepi32_ps(first), _mm512_cvtepi32_ps(second)};
 }
 
-// The lowest `bits` of each lane and as many above them, all lanes' others
-// being anything.
+// Splits each lane into its lowest `bits` and as many above them. Its other
+// bits may be anything.
 template <int bits, bool is_signed>
 DNNL_DEQUANT_AVX512 two_t parts_of(__m512i lanes) {
     const __m512i even = _mm512_slli_epi32(lanes, 32 - bits);
@@ -114,7 +114,7 @@ DNNL_DEQUANT_AVX512 __mmask16 wide_of(__m512i zps) {
             _mm512_set1_epi32(~(limit - least - 1)));
 }
 
-// Either order of two vectors from the other.
+// Turns either order of two vectors into the other.
 DNNL_DEQUANT_AVX512 two_t reordered(const two_t &two, bool to_pairs) {
     static constexpr auto indices_of = [](bool pairs, int second) {
         std::array<int, 16> indices {};

@@ -5,7 +5,7 @@
 
 namespace dnnl_dequant {
 
-/// What stage_blocks_t orders, and takes at a time.
+/// The number of elements that stage_blocks_t orders and takes at a time.
 constexpr dim_t staged_block = 32;
 
 /// Parameters to stage: of each row so many that are dense, from a byte on.
@@ -18,13 +18,13 @@ struct staged_rows_t {
     bool paired;
 };
 
-/// As stage_t of jit_params.hpp and pair_blocks() together, row after row, with
-/// what stage_t says of the values. Up to 15 floats past each row are written.
-/// The machine has AVX-512.
+/// Does what stage_t of jit_params.hpp and pair_blocks() do together, row after
+/// row, and returns what stage_t does. It writes up to 15 floats past each row.
+/// It needs AVX-512.
 using stage_blocks_t = bool (*)(const staged_rows_t &rows);
 
-/// Scales, or zero points as one f32 each. Null where only stage_t serves: for
-/// types that are rare.
+/// Stages scales, or zero points as one f32 each. Null for rare types, which
+/// only stage_t serves.
 stage_blocks_t stage_blocks_of(data_type_t type);
 
 /// The same of scales; true where some are subnormal.

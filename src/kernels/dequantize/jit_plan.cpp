@@ -16,10 +16,10 @@ namespace {
 constexpr dim_t short_row = 16;
 // Below this many rows a call of generated code is little but overhead.
 constexpr dim_t few_rows = 16;
-// What a tile should be wide, so that dst is written in long stretches.
+// Wanted columns of a tile, so that dst is written in long stretches.
 constexpr dim_t tile_cols = jit_narrow_cols;
 constexpr dim_t narrow_tile_cols = 16;
-// Of any row kernel: whole steps.
+// Any row kernel takes this many columns in whole steps.
 constexpr dim_t any_step = 32;
 // Columns of a group, no power of two, that are better off without a table:
 // in the caches or a tile, and of dense rows in memory.
@@ -37,7 +37,7 @@ public:
         choose_cols();
         choose_path_and_rows();
         choose_outer();
-        note_strides();
+        init_strides();
         choose_params();
         choose_panels();
         choose_stores_and_calls();
@@ -80,8 +80,8 @@ private:
         return false;
     }
 
-    // `row`: the innermost loop that may be rows. Where it is short the next
-    // one makes longer calls, unless calls take groups of the short one.
+    // `row` is the innermost loop that may be rows. If it is short, the next
+    // loop makes longer calls, unless calls take groups of the short one.
     void choose_direct_rows(int row) {
         if (row < 0) return;
         int inner = row, outer = row - 1;
@@ -120,7 +120,7 @@ private:
                 set_inner(plan_.rows, l);
         const int dense = plan_.rows.inner;
         if (dense < 0 && row >= 0) set_inner(plan_.rows, row);
-        // Short groups along the rows: whole lines of src all the same.
+        // Short groups along the rows still take whole lines of src.
         for (int l = 0; l < plan_.rows.inner; ++l)
             if (!plan_.cols.has(l) && !shortens_cols(l)
                     && composes(src, l, plan_.rows.inner)
@@ -145,7 +145,7 @@ private:
                 plan_.outer.push_back(l);
     }
 
-    void note_strides() {
+    void init_strides() {
         const auto &rows = plan_.rows, &cols = plan_.cols;
         for (size_t o = 0; o < problem_.operands.size(); ++o) {
             const auto &operand = problem_.operands[o];
@@ -259,7 +259,7 @@ private:
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;
     }
 
-    // A quantized dst is small beside its source, which pushes it out.
+    // A quantized dst is small next to its source, which pushes it out.
     bool leaves_caches() const {
         const dim_t threshold = streaming_threshold(plan_.is_packed());
         if (!plan_.params.divides) return dst_total() > threshold;

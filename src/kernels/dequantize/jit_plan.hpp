@@ -17,13 +17,13 @@ constexpr dim_t jit_max_staged = 2048; // scales or zero points
 constexpr dim_t jit_tile_bytes = 16 * 1024;
 constexpr dim_t jit_bounce_bytes = 16 * 1024;
 
-/// A tile of more columns is wide: 64 bytes of each, 256 bytes apart as they
-/// may be, would meet in a quarter of the sets of an L1 of eight ways.
+/// A tile of more columns is wide. Lines of its columns may lie 256 bytes
+/// apart, and would meet in a quarter of the sets of an L1 of eight ways.
 constexpr dim_t jit_narrow_cols = 128;
 
-/// Of a panel: columns, or so many that make a page of dst, bytes of src's
-/// columns, and what keeps the rows of the tile out of each other's sets of the
-/// caches.
+/// Sizes of a panel: columns, or as many as make a page of dst; then bytes of
+/// src's columns. The gap keeps rows of the tile out of each other's cache
+/// sets.
 constexpr dim_t jit_panel_cols = 1024, jit_wide_panel_cols = 2048;
 constexpr dim_t jit_panel_rows = 128, jit_panel_gap = 64;
 
@@ -61,7 +61,7 @@ struct jit_parameters_t {
     int scales = -1, zps = -1; // operands; -1: none
     stage_t stage_scales = nullptr;
     zps_stages_t stages_of_zps {};
-    // Of many at once; null where they are not to be.
+    // Stages many at once; null if they are staged one by one.
     stage_blocks_t blocks_of_scales = nullptr, blocks_of_zps = nullptr;
     /// A row kernel divides by the scales: it has their reciprocals in the
     /// place of zps_high, and its second form is for scales that
@@ -73,19 +73,19 @@ struct jit_parameters_t {
     bool masks_tails = false;
 };
 
-/// How the nest of a problem is walked.
+/// The way to walk the nest of a problem.
 ///
-/// Columns are the innermost loop; with the next one where that alone would
-/// make rows too short and src and dst compose. Rows are the next loops or
-/// those along which src is dense. All others are outer. A piece is a block of
-/// rows by a block of columns at one point of the outer loops; a unit of work
-/// is a few pieces that follow each other.
+/// Columns are the innermost loop. If that alone would make rows too short, and
+/// src and dst compose, the next loop joins it. Rows are the next loops, or
+/// those along which src is dense. All other loops are outer. A piece is a
+/// block of rows by a block of columns at one point of the outer loops. A work
+/// item is a few successive pieces.
 ///
-/// A transposed source beyond the second cache is taken by panels instead:
-/// tiles so wide that rows of dst are written in long stretches, by ordinary
-/// stores after a call for the next row. Where groups make the columns few, a
-/// panel, or a tile in the caches, is several outer iterations beside each
-/// other, which a call takes as its rows.
+/// A transposed source beyond L2 is taken by panels instead. Panels are tiles
+/// so wide that rows of dst are written in long stretches, by ordinary stores
+/// after a prefetch of the next row. Groups may make the columns few. Then a
+/// panel, or a tile in the caches, holds several outer iterations next to each
+/// other, and a call takes them as its rows.
 struct jit_plan_t {
     jit_axis_t rows, cols;
     std::vector<int> outer;
@@ -125,8 +125,8 @@ struct jit_plan_t {
         return streaming
                && (path == jit_src_path_t::transposed || streams_rows);
     }
-    /// Of rows that go by way of the bounce buffer: four of them, where they
-    /// share what varies.
+    /// Columns of four rows that go by way of the bounce buffer, if rows share
+    /// the parameters that vary; else of one row.
     dim_t bounced_cols(dim_t dst_bytes) const {
         const dim_t all = jit_bounce_bytes / dst_bytes;
         return params_vary() && !joins_cols() ? all / 4 : all;
@@ -152,7 +152,7 @@ struct jit_plan_t {
         return cols.block * panel_groups
                + (panels ? jit_panel_gap / tile_bytes : 0);
     }
-    /// What varies along the columns is the same for all (inner) rows.
+    /// All (inner) rows have the same parameters along the columns.
     bool rows_share() const {
         return !(scales_vary && scales_rows) && !(zps_vary && zps_rows);
     }

@@ -1,23 +1,26 @@
 // The generated code of the dequantize family:
 //
-//   dst[r][c] = round_dst(f32(src[r][c] - zps) * f32(scales))
+//      dst[r][c] = round_dst(f32(src[r][c] - zps) * f32(scales))
 //
 // for rows r and columns c, each of src and dst dense along c. Scales and zps
 // are f32 here, one a row or one an element (then shared by all rows or not):
 //
-//   for each group of rows          where it is generated for several
-//     for each block of rows        several rows where they share parameters
-//       load parameters (one a row)
-//       for each step of columns    unrolled, then single, then a masked tail
-//         load parameters (one an element)
-//         for each row of the block: load, subtract, multiply, round, store
+//      for each group of rows          if it is generated for several
+//        for each block of rows        several rows if they share parameters
+//          load parameters (one a row)
+//          for each step of columns    unrolled, then single, then a masked
+//          tail
+//            load parameters (one an element)
+//            for each row of the block: load, subtract, multiply, round, store
 //
-// A source of 32-bit integers is split, as zero points of 32 bits are, into
-// parts of which each is an f32. A nibble with one scale and zero point a row
-// is looked up among its 16 results instead where there is AVX-512
-// (kernels/jit/nibble_table.hpp) or these are of 16 bits (nibble_bytes.hpp), an
-// f8 in long rows among those of its magnitudes (f8_table.hpp), a byte among
-// all of its own where there is VBMI (byte_table.hpp).
+// A source of 32-bit integers is split into parts that are f32 each, and so are
+// zero points of 32 bits. Four tables can replace the arithmetic:
+//
+//   results of                                 file in kernels/jit   needs
+//   a nibble with one scale and zp a row       nibble_table.hpp      AVX-512
+//   the same to 16 bits                        nibble_bytes.hpp      AVX2
+//   the magnitudes of an f8, in long rows      f8_table.hpp          AVX-512
+//   all bytes                                  byte_table.hpp        VBMI
 //
 // Registers: jit_row_registers.hpp.
 
@@ -180,7 +183,7 @@ private:
         else if (!step_.looks_up() && !params_.repeats()) scalar_tail(rows);
     }
 
-    // What is less than a step of a table without masks.
+    // Runs the columns that are less than a step of a table without masks.
     void rest(uint32_t rows) {
         Label l_end;
         test(reg_count, reg_count);
@@ -226,8 +229,8 @@ private:
                 src_row(0, is_unrolled()) + reg_src_ahead, elements);
     }
 
-    // The next block's. Four rows of dst, whose pitch often is that of L1's
-    // sets, leave those little room: L2 has it.
+    // Prefetch the next block into L2. Four rows of dst often have the pitch of
+    // L1's sets, and leave them little room.
     void prefetch_rows(uint32_t rows, uint32_t elements) {
         if (rows == 1) return;
         for (uint32_t r = rows; r < 2 * rows; ++r)
@@ -247,8 +250,9 @@ private:
         step_.emit(rows, offset, extent, is_unrolled());
     }
 
-    // Without opmasks the elements of the tail go one by one. What varies is
-    // in io's order: of two fields, the second's stand a vector further.
+    // Runs the elements of the tail one by one, without opmasks. Parameters
+    // that vary are in io's order: with two fields, the second's are a vector
+    // further on.
     void scalar_tail(uint32_t rows) {
         const uint32_t elements = step_.io().singles();
         const auto fields = static_cast<uint32_t>(step_.io().fields());

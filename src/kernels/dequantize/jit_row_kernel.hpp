@@ -10,47 +10,50 @@
 
 namespace dnnl_dequant {
 
-/// What a row kernel is generated for; everything else is an argument.
+/// The parameters that a row kernel is generated for; everything else is an
+/// argument.
 struct jit_row_desc_t {
     src_format_t src;
     data_type_t dst;
     // One value an element of the row, or one a row.
     bool scales_vary, zps_vary;
     bool has_zps; // else args.zps is one zero for all rows
-    // So many elements beside each other share one value of what varies: a
-    // power of two, at most a step, or three and more, by a table. Without
-    // masks rows are whole steps, and there is no table.
+    // This many neighbouring elements share one value of the parameters that
+    // vary: a power of two, at most a step; or three and more, by a table.
+    // Without masks rows are whole steps, and there is no table.
     uint32_t group_cols;
-    // 2 or 4: what varies is the same for all rows, and so many share its
-    // loads.
+    // 2 or 4: so many rows share the loads of parameters that vary, which are
+    // the same for all rows.
     uint32_t block_rows;
-    // After args.group_rows src and dst jump. What varies stands a pitch on
-    // then, block_rows being 4; what does not jumps too.
+    // src and dst jump after args.group_rows rows. Parameters that vary are a
+    // pitch further on then, with block_rows 4; the others jump too.
     bool in_groups;
-    // Nibbles in the halves of bytes: a row of src is two of dst, that of the
-    // low halves and, args.dst_high on, that of the high ones. Rows share what
-    // varies; rows, and their pitch in dst, are counted in src.
+    // Nibbles in the halves of bytes. A row of src gives two of dst: that of
+    // the low halves and, args.dst_high on, that of the high ones. Rows share
+    // the parameters that vary. Rows, and their pitch in dst, are counted in
+    // src.
     bool both_halves;
-    // Zero points beyond 2^22, in two parts: see jit_params.hpp. Always, for a
-    // wide source.
+    // Zero points beyond 2^22 are in two parts: see jit_params.hpp. A wide
+    // source always has such ones.
     bool two_part_zps;
-    // Past the caches: every row of dst begins at a multiple of 64 bytes.
+    // Stores past the caches; every row of dst begins at a multiple of 64
+    // bytes.
     bool streaming;
-    // Src, while dst goes past the caches, is called for so many bytes further
-    // on. 0: not.
+    // The prefetch distance in src, in bytes, while dst goes past the caches;
+    // 0: no prefetch.
     uint32_t stream_ahead;
-    // Reads ahead, and calls for dst's lines ahead: as the arguments say or, of
-    // two rows that share loads, the next two.
+    // Prefetches src and dst, at the distances of the arguments. If two rows
+    // share loads, it prefetches the next two.
     bool prefetching;
-    // Of every call; 0: each says how many.
+    // Columns of every call; 0: each call says how many.
     dim_t cols;
     bool dot_products; // the machine has VNNI
-    // Steps are in halves, see jit_io_t, and columns in no groups.
+    // Steps are in halves, see jit_io_t, and columns are not in groups.
     bool in_halves;
-    // To bf16 by AVX512_BF16: no scale is subnormal. Halves only.
+    // Rounds to bf16 by AVX512_BF16, since no scale is subnormal. Halves only.
     bool bf16_conversion;
-    // Results of bytes are looked up among all 256 (VBMI), which are made once
-    // a row or, where rows have one scale and zero point, once a call.
+    // Results of bytes are looked up among all 256 (VBMI). The table is made
+    // once a row or, if rows have one scale and zero point, once a call.
     bool byte_table = false;
     bool one_table_a_call = false;
 
@@ -72,18 +75,19 @@ constexpr int group_table_shift = 4;
 struct jit_row_args_t {
     const void *src; // the first row begins at a whole byte
     void *dst;
-    // What varies is ordered as jit_io_t's fields are and padded to whole
-    // steps, or is one float a group of columns; 16 floats more can be read.
-    // What does not is one float.
+    // Parameters that vary are ordered like jit_io_t's fields and padded to
+    // whole steps, or are one float a group of columns. 16 floats more can be
+    // read. Other parameters are one float.
     const float *scales, *zps;
     const float *zps_high; // with two_part_zps
-    // Where desc says so, ordered and padded as what varies: each column's
-    // group less its step's first one. A step's first entry has that one, less
-    // the row's first, from bit group_table_shift on.
+    // With has_group_table(), in the order of parameters that vary: each
+    // column's group less the first one of its step. The first entry of a step
+    // also has, from bit group_table_shift on, that first group less the row's
+    // first one.
     const uint32_t *group_table;
     dim_t rows, cols;
-    // Where in_groups. The last may have fewer; jumps are from the end of one
-    // to the beginning of the next, in bytes.
+    // With in_groups. The last group may have fewer rows. Jumps go from the end
+    // of one group to the beginning of the next, in bytes.
     dim_t group_rows, src_jump, dst_jump, scales_jump, zps_jump;
     dim_t src_pitch, dst_pitch, scales_pitch, zps_pitch;
     dim_t src_ahead, dst_ahead; // where prefetching single rows, in bytes
@@ -95,9 +99,10 @@ class jit_row_kernel_t {
 public:
     virtual ~jit_row_kernel_t() = default;
 
-    /// Every row of src must begin at a byte; parameters that vary are in io's
-    /// order and readable in whole steps; no scale or zero point is a NaN with
-    /// a payload. Touches no byte of src or dst outside the rows.
+    /// Touches no byte of src or dst outside the rows. The caller promises:
+    /// - every row of src begins at a byte;
+    /// - parameters that vary are in io's order and readable in whole steps;
+    /// - no scale or zero point is a NaN with a payload.
     virtual void operator()(jit_row_args_t &args) const = 0;
 
     /// Elements of one step: what varies is ordered and padded by it.

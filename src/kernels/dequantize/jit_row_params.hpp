@@ -28,10 +28,10 @@ public:
     static constexpr uint32_t vmm_bytes = io_t::simd_w * f32_bytes;
 
     bool vary() const { return desc_.scales_vary || desc_.zps_vary; }
-    /// What varies is one value a group of columns.
+    /// Parameters that vary are one value a group of columns.
     bool repeats() const { return vary() && desc_.group_cols > 1; }
-    /// A table says which. Without it groups are even, so that it is the same
-    /// in both fields.
+    /// A table says which group a column is in. Without it groups are even, so
+    /// that the group is the same in both fields.
     bool has_table() const { return repeats() && desc_.has_group_table(); }
 
     vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
@@ -40,8 +40,8 @@ public:
         return vmm_t(vmm_zps_high_at + field);
     }
 
-    /// What does not change: the groups of lanes, and what is subtracted where
-    /// there are no zero points.
+    /// Loads the groups of lanes, and the number that is subtracted if there
+    /// are no zero points.
     void load_constants() {
         if (repeats() && !has_table())
             h_.vmovups(vmm_groups, h_.constant(groups()));
@@ -53,7 +53,7 @@ public:
         if (desc_.src.is_wide()) h_.vxorps(high, high, high);
     }
 
-    /// Those that a row has one of: row `r` of a block.
+    /// Loads the parameters that a row has one of: row `r` of a block.
     void load_row(uint32_t r) {
         if (!desc_.scales_vary)
             h_.vbroadcastss(vmm_scales(0), h_.ptr[scales_row(r)]);
@@ -65,7 +65,7 @@ public:
             add_bias(vmm_zps(f), vmm_zps(0), f);
     }
 
-    /// Those that an element has one of, `offset` elements on.
+    /// Loads the parameters that an element has one of, `offset` elements on.
     void load_step(uint32_t offset) {
         if (has_table()) return load_by_table(offset);
         if (repeats()) return load_groups(offset);
@@ -82,7 +82,7 @@ public:
         }
     }
 
-    /// Those of one element, `place` bytes on, into field 0.
+    /// Loads the parameters of one element, `place` bytes on, into field 0.
     void load_single(uint32_t place) {
         const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
             h_.vmovss(Xbyak::Xmm(to.getIdx()), h_.ptr[from + place]);
@@ -104,7 +104,8 @@ public:
         if (desc_.two_part_zps) h_.add(reg_zps_high, bytes);
     }
 
-    /// To those of the first row or group, which the arguments name.
+    /// Points at the parameters of the first row or group, which the arguments
+    /// name.
     void load_pointers() {
         h_.mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
         h_.mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
@@ -113,7 +114,7 @@ public:
         else h_.mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
     }
 
-    /// The arguments name those a pitch on from here on.
+    /// Moves the arguments' pointers on by a pitch.
     void next_pitch() {
         using Xbyak::util::rax;
         h_.mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
@@ -155,13 +156,14 @@ public:
         h_.lea(reg_zps_high, h_.ptr[reg_zps_high + reg_zps_pitch * scale]);
     }
 
-    /// What io_.extract() left in `value` becomes the result.
+    /// Turns the value that io_.extract() gave into the result.
     void apply(const vmm_t &value, int field) {
         if (desc_.has_zps || io_.has_bias())
             h_.vsubps(value, value, vmm_zps(std::min(field, zps_fields() - 1)));
         const bool shares = repeats() && !has_table();
-        // The first difference is exact; this one rounds. What does not vary,
-        // or is repeated, is the same in both fields, its bias aside.
+        // The first difference is exact; this one rounds. A parameter that does
+        // not vary, or that is repeated, is the same in both fields, except its
+        // bias.
         const auto field_of
                 = [&](bool varies) { return varies && !shares ? field : 0; };
         if (desc_.two_part_zps)

@@ -14,7 +14,7 @@
 //   vmm4 - vmm9        scales, zps + bias, zps_high, of one or two fields
 //   vmm10 - vmm13      the nibble table; that of f8, or of bytes, instead of
 //                      all these
-//   vmm5, vmm9         that of AVX2, beside scales and zps of one a row
+//   vmm5, vmm9         that of AVX2, next to scales and zps of one a row
 
 #ifndef KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
 #define KERNELS_DEQUANTIZE_JIT_ROW_REGISTERS_HPP
@@ -44,7 +44,8 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_src_ahead = reg_src_pitch3;
     const Xbyak::Reg64 reg_dst_ahead = reg_dst_pitch3;
 
-    // Of both halves, as reg_dst of the low ones: until the next step.
+    // The dst of both halves' high rows, as reg_dst is of the low ones, until
+    // the next step.
     const Xbyak::Reg64 reg_dst_high = Xbyak::util::rax;
 
     // Short rows have no use for cursors and counts.
@@ -79,7 +80,8 @@ struct jit_row_registers_t {
         return row_address(reg_dst_high, reg_dst_pitch, reg_dst_pitch3, r);
     }
 
-    // What row `r` of a block of short rows has one of; where `r` is 0, of any.
+    // Addresses of the parameters that row `r` of a block of short rows has one
+    // of; r = 0 works for any block.
     Xbyak::RegExp scales_row(uint32_t r) const {
         return row_address(reg_scales, reg_scales_pitch, reg_scales_pitch3, r);
     }

@@ -90,14 +90,14 @@ public:
         if (byte_table_) byte_table_->load_constants();
     }
 
-    /// What row `r` of a block has one of.
+    /// Sets what row `r` of a block has one of.
     void set_row(uint32_t r) {
         if (looks_up()) set_table(r);
         else params_.load_row(r);
     }
 
-    /// A step of each row, `offset` elements from the cursors on, or from the
-    /// rows' beginning.
+    /// Emits a step of each row, `offset` elements from the cursors on, or from
+    /// the rows' beginning.
     void emit(uint32_t rows, uint32_t offset, extent_t extent, bool at_begin) {
         if (!looks_up()) params_.load_step(offset);
         if (desc_.both_halves) point_to_high_rows(at_begin);

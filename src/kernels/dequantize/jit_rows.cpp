@@ -31,9 +31,9 @@ result_t jit_rows_t::make_row_kernels() {
     return {};
 }
 
-// Those of transposed tiles also for dst past the caches: tiles wait for
-// memory twice, to read and to write, and storing at once while there is work
-// to do is where it can be hidden.
+// Makes the kernels of transposed tiles also for dst past the caches. Tiles
+// wait for memory twice, to read and to write. Storing at once, while there is
+// work to do, hides the second wait.
 result_t jit_rows_t::make_kernels_of(row_src_t src) {
     const result_t result = make_row_kernel(src, false);
     if (!result.ok() || !plan_.streams_at_once()) return result;

@@ -12,8 +12,8 @@
 
 namespace dnnl_dequant {
 
-/// What kernels of both instruction sets have in common: they walk the plan in
-/// plain C++ and call generated code for rectangles of rows.
+/// The base of kernels of both instruction sets: they walk the plan in plain
+/// C++ and call generated code for rectangles of rows.
 class jit_rows_t : public kernel_t {
 public:
     const char *name() const override { return name_; }
@@ -24,7 +24,7 @@ public:
 protected:
     friend class jit_walk_t;
 
-    // Where the numbers of a row stand.
+    // The place of a row's numbers.
     enum row_src_t {
         row_of_src,       // as the problem says
         row_of_tile,      // in whole bytes, in their low bits
@@ -42,7 +42,7 @@ protected:
     /// All row kernels that the plan needs.
     result_t make_row_kernels();
     virtual result_t make_row_kernel(row_src_t src, bool streams) = 0;
-    /// Once there are row kernels.
+    /// Makes the table. It needs the row kernels' step width.
     void make_group_table();
     jit_grouped_cols_t grouped_cols() const {
         return {plan_.group_cols, step_width_, paired_};
@@ -52,20 +52,21 @@ protected:
     const isa_t isa_;
     const char *const name_;
     jit_plan_t plan_;
-    // For what jit_walk_t says is ordinary, and for the rest; null where never
-    // needed.
+    // Two kernels: one for parameters that jit_walk_t calls ordinary, one for
+    // the rest; null if never needed.
     using row_kernels_t
             = std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
     std::array<row_kernels_t, 2 * row_src_count> row_kernels_;
-    // Of row_of_src: pack rows of whole steps that begin at a byte of dst; null
-    // where the walk is to pack.
+    // Kernels of row_of_src that pack rows of whole steps beginning at a byte
+    // of dst; null if the walk packs.
     row_kernels_t packing_kernels_;
-    // Of all row kernels, see jit_row_kernel_t.
+    // All row kernels share these, see jit_row_kernel_t.
     dim_t step_width_ = 1;
     bool paired_ = false;
     bool always_two_part_ = false;  // for what src is
     bool has_two_part_zps_ = false; // the second of the row kernels reads them
-    // Where the plan has one: of a block of columns that begins with a group.
+    // The plan's table, if it has one, for a block of columns that begins with
+    // a group.
     std::vector<uint32_t> group_table_;
 
 private:

@@ -11,13 +11,13 @@ namespace {
 
 constexpr dim_t f32_bytes = 4, line = 64;
 
-// What comes next after a long row is the next one, at the same column; after
-// short ones that follow each other, what is so many bytes further.
+// Prefetch distances. After a long row comes the same column of the next row.
+// After short rows without gaps comes what is this many bytes further on.
 constexpr dim_t long_row = 512;
 constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
-// Of short rows with gaps between them, some rows further.
+// Short rows with gaps between them are prefetched some rows ahead.
 constexpr dim_t bytes_of_rows_ahead = 1024;
-// Of a src that is wider than dst, where a row is not so far from the next.
+// For a src that is wider than dst, unless the next row is as far away as this.
 constexpr dim_t wide_src_bytes_ahead = 4096, far_row_bytes = 64 * 1024;
 
 dim_t ahead_of(const jit_row_args_t &args, dim_t pitch, dim_t otherwise) {
@@ -126,9 +126,10 @@ void jit_walk_t::run_cols(rect_t rect) {
     run_in_staged_parts(rect);
 }
 
-// To whole lines of dst directly, where its rows all have theirs at the same
-// columns. What is before them comes last: the ends of rows have brought most
-// of those lines into the caches. Else by way of the bounce buffer.
+// Stores whole lines of dst directly, if all rows of dst have lines at the same
+// columns. The columns before the first line come last, since the ends of rows
+// have brought most of those lines into the caches. Other rows go by way of the
+// bounce buffer.
 void jit_walk_t::run_lines(const rect_t &rect) {
     const dim_t before = cols_before_line(rect);
     const dim_t most = before < 0 ? plan_.bounced_cols(dst_bytes_) : rect.cols;
@@ -144,15 +145,15 @@ void jit_walk_t::run_lines(const rect_t &rect) {
     if (head > 0) run_in_staged_parts(part);
 }
 
-// In turns with reading: src that has been called for arrives while they are
-// stored, as long as they are few.
+// Few bytes are stored in turns with reading, so that src that was prefetched
+// arrives during the stores.
 dim_t jit_walk_t::bounced_bytes() const {
     constexpr dim_t turn = 4096;
     return bounces_ && plan_.stream_ahead > 0 ? turn : jit_bounce_bytes;
 }
 
-// Columns up to the first line of dst, the same of each row; -1 where lines
-// do not begin with a column or not all rows have them at the same ones.
+// Returns the columns up to the first line of dst, the same of each row. It
+// returns -1 if lines do not begin with a column, or not all at the same one.
 dim_t jit_walk_t::cols_before_line(const rect_t &rect) const {
     const dim_t place = place_in_line(rect), bytes = -place & (line - 1);
     if (place < 0 || bytes % dst_bytes_ != 0) return -1;
@@ -184,7 +185,7 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     dim_t most = rect.rows;
     streams_at_once_ = can_stream_at_once(rect);
     packs_at_once_ = can_pack_at_once(rect);
-    // What is before a line is no more than one.
+    // The columns before a line are less than one.
     bounces_ = plan_.streaming && !streams_at_once_
                && rect.cols * dst_bytes_ >= line;
     if ((packs_dst_ && !packs_at_once_) || bounces_)
@@ -197,7 +198,7 @@ void jit_walk_t::run_staged(const rect_t &rect) {
         run_chunk(rect, r, std::min(most, rect.rows - r));
 }
 
-// Where every row of dst begins at a cache line.
+// True if every row of dst begins at a cache line.
 bool jit_walk_t::can_stream_at_once(const rect_t &rect) const {
     return plan_.streams_at_once() && place_in_line(rect) == 0;
 }
@@ -213,7 +214,7 @@ dim_t jit_walk_t::place_in_line(const rect_t &rect) const {
     return (place + first * dst_bytes_) & (line - 1);
 }
 
-// Where the row kernel can, and every row of dst begins at a byte.
+// True if the row kernel can, and every row of dst begins at a byte.
 bool jit_walk_t::can_pack_at_once(const rect_t &rect) const {
     if (kernel_.packing_kernels_[two_part_] == nullptr
             || plan_.path != jit_src_path_t::direct)

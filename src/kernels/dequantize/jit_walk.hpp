@@ -9,7 +9,7 @@
 
 namespace dnnl_dequant {
 
-/// What one thread keeps on its stack.
+/// The memory that one thread keeps on its stack.
 struct jit_scratch_t {
     static constexpr dim_t slack = 16; // see jit_params.hpp
     alignas(64) float scales[jit_max_staged + slack];
@@ -32,8 +32,8 @@ public:
 
 private:
     // A range of rows by a range of columns. The rows are within one iteration
-    // of the outer row loop, or those of several groups, from the first row of
-    // one on.
+    // of the outer row loop, or they are those of several groups, from a
+    // group's first row on.
     struct rect_t {
         dim_t outer_row, row, rows, col, cols;
     };
@@ -60,7 +60,7 @@ private:
         int other; // 1: every other row of the chunk; 0: every row
     };
 
-    // `count` rows of a panel, or every other one, from `first` on.
+    // Runs `count` rows of a panel, or every other one, from `first` on.
     struct panel_rows_t {
         dim_t first, count;
         int other; // 1: every other row; 0: every row
@@ -159,7 +159,7 @@ private:
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
     dim_t joined_groups_ = 0;               // of those that are joined
     const uint32_t *group_table_ = nullptr; // of what is staged
-    // Whose table of groups is in the scratch; none of no columns.
+    // The columns whose table of groups is in the scratch; none: no columns.
     dim_t table_col_ = 0, table_cols_ = 0;
     bool two_part_ = false;
     // The row kernel does, no bounce buffer.

@@ -15,7 +15,7 @@ constexpr dim_t f32_bytes = 4, line = 64;
 
 } // namespace
 
-// Row after row, the groups of each side by side.
+// Stages row after row, the groups of each next to each other.
 bool jit_walk_t::stage_panel_operand(
         const staging_t &staging, const rect_t &rect) {
     const int o = staging.operand;
@@ -73,7 +73,7 @@ void jit_walk_t::run_panel_chunk(const rect_t &rect, dim_t first, dim_t count,
                 dst + r * dst_pitch, dst_pitch);
 }
 
-// Each a group to the kernel.
+// Each row is a group to the kernel.
 void jit_walk_t::run_panel_rows(const rect_t &rect, const panel_rows_t &rows,
         char *dst, dim_t dst_pitch) {
     using k = jit_rows_t;

@@ -17,8 +17,9 @@ void jit_walk_t::run_pieces(dim_t begin, dim_t end) {
     }
 }
 
-// Whose blocks follow each other: along the rows of a transposed source where
-// its columns are in as many pages, else along the columns.
+// Orders the loops over blocks, fastest first. For a transposed source whose
+// columns are in a page each, the rows' blocks follow each other, else the
+// columns'.
 std::array<int, 3> jit_walk_t::fastest_first() const {
     if (plan_.path != jit_src_path_t::transposed)
         return {of_cols, of_rows, of_panels};
@@ -26,10 +27,10 @@ std::array<int, 3> jit_walk_t::fastest_first() const {
     return {of_rows, of_panels, of_cols};
 }
 
-// Panels beside each other: each page of src holds columns of both, or each one
-// of dst rows of both. Of dst those of the narrower panels are asked about
-// whatever the panel: wide ones of 16 bits fill a page, and to take them in the
-// other order is no faster.
+// True if each page of src holds columns of two neighbouring panels, or each
+// page of dst rows of both. The narrower panels decide about dst whatever the
+// panel: wide ones of 16 bits fill a page, and the other order is no faster for
+// them.
 bool jit_walk_t::shares_pages() const {
     constexpr dim_t page = 4096;
     return plan_.panels

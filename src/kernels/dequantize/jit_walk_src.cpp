@@ -13,14 +13,6 @@ namespace {
 
 constexpr dim_t cols_ahead = 16;
 
-// As pack_gathered_wide.
-void pack_gathered_bytes(void *tile, dim_t pitch, const void *src, int bits,
-        dim_t first, dim_t row_stride, dim_t col_stride, dim_t rows,
-        dim_t cols) {
-    pack_gathered(static_cast<uint8_t *>(tile), pitch, src, bits, first,
-            row_stride, col_stride, rows, cols);
-}
-
 } // namespace
 
 void jit_walk_t::pack_transposed_rows(
@@ -38,14 +30,17 @@ void jit_walk_t::pack_transposed_rows(
     const dim_t ahead = plan_.is_wide_tile() ? next_cols : next_line;
     if (src_bits_ > 8) {
         pack_transposed_wide(tile_, tile_pitch_,
-                static_cast<const uint8_t *>(buffers_[0]) + first * tile_bytes_,
-                src_bits_, col_stride, rows, count, ahead);
+                {static_cast<const uint8_t *>(buffers_[0])
+                                + first * tile_bytes_,
+                        col_stride, rows, count},
+                src_bits_, ahead);
         return;
     }
     // Two nibbles a byte: what is transposed is bytes either way.
     pack_transposed(tile_, tile_pitch_,
-            static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
-            col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8, count,
+            {static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
+                    col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8,
+                    count},
             kernel_.isa_,
             plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead);
 }
@@ -54,10 +49,10 @@ void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
     const dim_t col_stride = plan_.strides[0].col;
     tile_row_ = rect.outer_row * plan_.rows.inner_extent + rect.row;
     const bool of_bytes = src_bits_ == 4 || src_bits_ == 8;
-    const auto pack = of_bytes ? pack_gathered_bytes : pack_gathered_wide;
-    pack(tile_, tile_pitch_, buffers_[0], src_bits_,
-            element(0, rect) + rect.col * col_stride, plan_.strides[0].row,
-            col_stride, rect.rows, rect.cols);
+    const auto pack = of_bytes ? pack_gathered : pack_gathered_wide;
+    pack(tile_, tile_pitch_,
+            {buffers_[0], src_bits_, element(0, rect) + rect.col * col_stride,
+                    plan_.strides[0].row, col_stride, rect.rows, rect.cols});
 }
 
 // Finds the rows of src that a chunk needs, or makes them.

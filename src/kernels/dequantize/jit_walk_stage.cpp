@@ -23,19 +23,20 @@ dim_t jit_walk_t::padded(dim_t cols) const {
     return (cols + width - 1) & -width;
 }
 
-// Of columns that share what varies. Division is dear.
+// Returns the first group of columns that share parameters. A shift replaces
+// the division if it can, since a division is slow.
 dim_t jit_walk_t::first_group(dim_t col) const {
     return has_group_table_ ? col / plan_.group_cols : col >> group_shift_;
 }
 
-// Floats of what varies along the columns: groups, of which the first and the
-// last may be cut off, or whole steps.
+// Returns the floats of parameters that vary along the columns: groups, of
+// which the first and the last may be cut off, or whole steps.
 dim_t jit_walk_t::staged_cols(const rect_t &rect) const {
     if (plan_.group_cols == 1) return padded(rect.cols);
     return first_group(rect.col + rect.cols - 1) - first_group(rect.col) + 1;
 }
 
-// Of any block of columns.
+// Returns the most floats that any block of columns needs.
 dim_t jit_walk_t::most_staged_cols() const {
     const dim_t late = has_group_table_ ? plan_.group_cols - 1 : 0;
     return staged_cols({0, 0, 0, late, plan_.cols.block});
@@ -90,8 +91,8 @@ dim_t jit_walk_t::joined_groups(const rect_t &rect) const {
     return div_up(static_cast<uint32_t>(rect.rows), group);
 }
 
-// Of blocks that begin with a group, as the only one of a short row does, there
-// is one for all; another is made here.
+// All blocks that begin with a group share one table, and the only block of a
+// short row does. Other blocks have theirs made here.
 void jit_walk_t::find_group_table(const rect_t &rect) {
     if (rect.col % plan_.group_cols == 0) {
         group_table_ = kernel_.group_table_.data();
@@ -129,7 +130,7 @@ bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
     return stage_many(staging, first, row_stride, rows, rect);
 }
 
-// One group after the other.
+// Stages one group after the other.
 bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     const int o = staging.operand;
     const auto &strides = plan_.strides[at(o)];
@@ -141,8 +142,8 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
     return stage_many(staging, first, strides.outer_row, groups, rect);
 }
 
-// What varies along the columns, `count` times, each `stride` on; at once where
-// they stand so.
+// Stages the parameters that vary along the columns, `count` times, each
+// `stride` on. They are staged at once if they stand so.
 bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
         dim_t count, const rect_t &rect) {
     const dim_t pitch = staged_cols(rect);
@@ -160,7 +161,7 @@ bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
     return wide;
 }
 
-// One value a short group of columns, over and over.
+// Repeats the one value of each short group of columns.
 bool jit_walk_t::stage_repeated(const staging_t &staging, dim_t first,
         dim_t stride, dim_t count, const rect_t &rect) {
     const dim_t outer = plan_.strides[at(staging.operand)].outer_col;
@@ -213,9 +214,10 @@ bool jit_walk_t::stage_runs(const staging_t &staging, dim_t first, dim_t stride,
     return wide;
 }
 
-// Floats from one row's parameter to the next one's. Those of rows that are
-// near each other are staged with what is between them, which no row reads,
-// where it is dear to read them one by one: not f32 and integers of bytes.
+// Returns the floats from one row's parameter to the next one's. Rows that are
+// near each other are staged together with the numbers between them, which no
+// row reads, if reading one by one is slow. It is not for f32 and integers of
+// bytes.
 dim_t jit_walk_t::staged_pitch(int operand, const rect_t &rect) const {
     if (operand < 0 || plan_.params.divides || is_joined(rect)) return 1;
     const data_type_t type = problem_.operands[at(operand)].type;
@@ -230,7 +232,7 @@ dim_t jit_walk_t::staged_pitch(int operand, const rect_t &rect) const {
 bool jit_walk_t::stage_span(
         const staging_t &staging, dim_t first, float *to, dim_t count) {
     const int o = staging.operand;
-    // What begins within a byte cannot be read eight at a time.
+    // Elements that begin within a byte cannot be read eight at a time.
     const dim_t per_byte
             = std::max(8 / bits_of(problem_.operands[at(o)].type), 1);
     const dim_t head = std::min(count, -first & (per_byte - 1));
@@ -252,7 +254,7 @@ bool jit_walk_t::stage_cols(
                 staged_cols(rect));
     bool wide = false;
     if (inner == 0) {
-        // One value a group (or for all columns), over and over.
+        // Repeats the one value of each group, or of all columns.
         const dim_t group = cols.inner_extent;
         const dim_t skip = rect.col % group;
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
@@ -274,7 +276,7 @@ bool jit_walk_t::stage_cols(
     return wide;
 }
 
-// As the row kernels want whole steps of what varies.
+// Orders parameters that vary in the whole steps that row kernels read.
 void jit_walk_t::order(float *values, dim_t count) const {
     if (!kernel_.paired_) return;
     pair_blocks(values, count, static_cast<int>(kernel_.step_width_ / 2));

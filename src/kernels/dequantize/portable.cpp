@@ -1,10 +1,10 @@
 // dst = round(f32(src - zps) * f32(scales)), element by element, on any
-// machine: the last candidate, and the tests' second opinion on the others.
-// Kept plain; it is never made faster.
+// machine: the last candidate, and the tests' second opinion on the others. It
+// is kept plain and is never made faster.
 
 #include "base/convert.hpp"
 #include "kernels/dequantize/dequantize.hpp"
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 
@@ -13,16 +13,16 @@ namespace {
 // The difference of two 64-bit integers needs 65 bits.
 __extension__ typedef __int128 wide_t;
 
-class portable_dequantize_t : public portable_nest_t {
+class ref_dequantize_t : public ref_nest_t {
 public:
-    explicit portable_dequantize_t(const problem_t &problem)
-        : portable_nest_t(problem) {
+    explicit ref_dequantize_t(const problem_t &problem)
+        : ref_nest_t(problem) {
         for (const auto &step : problem_.steps)
             (step.kind == step_kind_t::subtract ? zps_ : scales_)
                     = step.operand;
     }
 
-    const char *name() const override { return "portable_dequantize"; }
+    const char *name() const override { return "ref_dequantize"; }
 
 private:
     // src - zps, rounded once to f32.
@@ -89,12 +89,12 @@ result_t check_steps(const problem_t &problem) {
 
 } // namespace
 
-result_t make_portable_dequantize(const problem_t &problem, isa_t isa,
+result_t make_ref_dequantize(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     (void)isa;
     if (problem.operands.size() < 3)
         return refuse("there is no operand between src and dst");
-    if (result_t nest = portable_nest_t::check(problem); !nest.ok())
+    if (result_t nest = ref_nest_t::check(problem); !nest.ok())
         return refuse(nest.reason);
     const result_t steps = check_steps(problem);
     if (!steps.ok()) return steps;
@@ -104,7 +104,7 @@ result_t make_portable_dequantize(const problem_t &problem, isa_t isa,
     if (!is_result_type(problem.dst().type))
         return refuse(std::string(to_string(problem.dst().type))
                       + " dst, expected f32, bf16 or f16");
-    kernel = std::make_shared<portable_dequantize_t>(problem);
+    kernel = std::make_shared<ref_dequantize_t>(problem);
     return {};
 }
 

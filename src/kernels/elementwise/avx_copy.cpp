@@ -1,9 +1,9 @@
-// Copies into another layout, in plain C++ with vectors where they help: what
-// is moved is bits, whatever the type.
+// Copies into another layout, in plain C++ with vectors where they help. Only
+// bits move, whatever the type.
 //
-// Rows of dst are dense. Where those of src are too they are copied one after
-// the other; where src is dense along another loop, that loop's rows and the
-// columns are transposed through a tile; all else goes element by element.
+// Rows of dst are dense. If those of src are too, they are copied one after the
+// other. If src is dense along another loop, that loop's rows and the columns
+// are transposed through a tile. All else goes element by element.
 
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -20,9 +20,11 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Whole cache lines of src by long stretches of dst: of 8 bits and fewer 512
-// columns take 1.9 of the byte-moving limit, 256 2.0 and 128 2.2; of 16
-// bits 2.3, 2.0 and 1.9 (4096 x 4096, Cascade Lake, one thread).
+// Whole cache lines of src by long stretches of dst. 4096 x 4096, one thread of
+// a Cascade Lake, time over the byte-moving limit by the columns of a tile:
+//                         512    256    128
+//   8 bits and fewer      1.9    2.0    2.2
+//   16 bits               2.3    2.0    1.9
 constexpr dim_t tile_line_bits = 512, tile_cols = 512, wide_tile_cols = 128;
 constexpr dim_t tile_bytes = 32 * 1024;
 // Tiles that are larger together are better written past the caches even where
@@ -194,16 +196,16 @@ void copy_t::run_tile(const piece_t &piece, const char *src, char *dst) const {
 
 void copy_t::pack(uint8_t *tile, const char *src, const piece_t &piece) const {
     const dim_t stride_of_col = stride(problem_.src(), cols_);
-    const auto *bytes = reinterpret_cast<const uint8_t *>(src);
     if (bits_ > 8)
-        pack_transposed_wide(tile, col_block_, src, bits_, stride_of_col,
-                piece.rows, piece.cols);
+        pack_transposed_wide(tile, col_block_,
+                {src, stride_of_col, piece.rows, piece.cols}, bits_);
     else if (bits_ == 8)
-        pack_transposed(tile, col_block_, bytes, stride_of_col, piece.rows,
-                piece.cols, isa_);
+        pack_transposed(tile, col_block_,
+                {src, stride_of_col, piece.rows, piece.cols}, isa_);
     else
-        pack_transposed(tile, col_block_, bytes, stride_of_col / 2,
-                (piece.rows + 1) / 2, piece.cols, isa_);
+        pack_transposed(tile, col_block_,
+                {src, stride_of_col / 2, (piece.rows + 1) / 2, piece.cols},
+                isa_);
 }
 
 void copy_t::store_row(
@@ -248,7 +250,7 @@ result_t check(const problem_t &problem) {
     if (!problem.steps.empty() || problem.src().type != problem.dst().type)
         return refuse("more than a copy");
     if (problem.operands.size() != 2)
-        return refuse("operands beside src and dst");
+        return refuse("operands other than src and dst");
     if (bits < 4 || bits > 32)
         return refuse(std::string(to_string(problem.dst().type))
                       + ", expected a type of 4 to 32 bits");

@@ -17,8 +17,8 @@ void copy_row_ahead(char *dst, const char *src, dim_t bytes);
 void copy_strided(char *dst, const char *src, dim_t element_bytes, dim_t stride,
         dim_t count);
 
-/// The lower or the upper nibbles of `count` bytes, two a byte. Where their
-/// number is odd the last byte's upper half stays.
+/// Joins the lower or the upper nibbles of `count` bytes, two a byte. If their
+/// number is odd, the last byte's upper half stays.
 void join_nibbles(uint8_t *dst, const uint8_t *bytes, bool upper, dim_t count);
 
 } // namespace dnnl_dequant

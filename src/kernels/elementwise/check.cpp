@@ -39,7 +39,7 @@ result_t check_dst(const problem_t &problem) {
 result_t check_elementwise(const problem_t &problem) {
     if (!is_known(problem.src().type))
         return refuse("src is of no data type of ours");
-    bool held = false, is_offset = false;
+    bool pushed = false, is_offset = false;
     for (const step_t &step : problem.steps) {
         if (result_t result = check_operand(problem, step); !result.ok())
             return result;
@@ -52,15 +52,15 @@ result_t check_elementwise(const problem_t &problem) {
             return refuse("neither saturate nor rounding to an integer type "
                           "follows an offset");
         is_offset = step.kind == step_kind_t::offset || (is_offset && !rounds);
-        const bool holds = step.kind == step_kind_t::hold
-                           || step.kind == step_kind_t::keep;
-        const bool takes = step.kind == step_kind_t::add_held
-                           || step.kind == step_kind_t::multiply_held;
-        if (holds && held) return refuse("two values are held at once");
-        if (takes && !held) return refuse("no value is held");
-        held = holds || (held && !takes);
+        const bool pushes = step.kind == step_kind_t::push
+                            || step.kind == step_kind_t::dup;
+        const bool pops = step.kind == step_kind_t::pop_add
+                          || step.kind == step_kind_t::pop_multiply;
+        if (pushes && pushed) return refuse("two values are pushed at once");
+        if (pops && !pushed) return refuse("no value is pushed");
+        pushed = pushes || (pushed && !pops);
     }
-    if (held) return refuse("a held value is never added");
+    if (pushed) return refuse("a pushed value is never added");
     if (is_offset && !is_integer(problem.dst().type))
         return refuse("dst is no integer, but there is an offset");
     return check_dst(problem);

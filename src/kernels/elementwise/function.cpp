@@ -90,8 +90,8 @@ public:
         with(o::min, t, scratch, scratch);
     }
 
-    // x * Phi(x), where Phi(-t) = e^(-t^2 / 2) * Q(u) * u, u = 1 / (1 + t / 4),
-    // Q being a polynomial within 2e-9; and Phi(t) = 1 - Phi(-t).
+    // x * Phi(x) with Phi(-t) = e^(-t^2 / 2) * Q(u) * u, u = 1 / (1 + t / 4),
+    // and Phi(t) = 1 - Phi(-t). The polynomial Q is within 2e-9.
     void gelu_erf() {
         bounded_absolute(r2, r1);
         with(o::multiply, r1, r2, r2);

@@ -34,13 +34,13 @@ struct instruction_t {
     float constant = 0;
 };
 
-/// What a function is made of: registers 0 to 3, of which 0 is argument and
+/// A function as instructions on registers 0 to 3, of which 0 is argument and
 /// value. Plain C++ and generated code run the same program, so that they give
 /// the same bits.
 using program_t = std::vector<instruction_t>;
 constexpr int program_registers = 4;
 
-/// Of a step that is no function: empty.
+/// Returns the program; empty for a step that is no function.
 program_t make_function(const step_t &step);
 
 /// e^x

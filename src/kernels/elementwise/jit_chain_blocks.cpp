@@ -16,7 +16,7 @@ constexpr dim_t tile_line_bits = 512, tile_cols = 128;
 constexpr dim_t narrow_tile = 64;
 // A stretch of dst that is worth a panel.
 constexpr dim_t least_panel_cols = 512;
-// Groups beside each other share lines of src, scales and zero points, which
+// Neighbouring groups share lines of src, scales and zero points, which
 // the second cache keeps for so many of them.
 constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
@@ -70,7 +70,7 @@ private:
     dim_t tiled_bits(const chain_feed_t &feed) const {
         return feed.tiled ? bits_of(operand(feed.operand).type) : 0;
     }
-    // Of one point in the tiles.
+    // Bytes of one point in the tiles.
     dim_t tiled_bytes() const {
         dim_t bytes = 0;
         for (const auto &feed : plan_.feeds)
@@ -139,8 +139,7 @@ private:
             plan_.row_block *= 2;
         while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
             plan_.col_block /= 2;
-        // What is read or stored along the columns may have elements that
-        // share a byte.
+        // Elements that are read or stored along the columns may share a byte.
         constexpr dim_t most_per_byte = 4;
         if ((plan_.packs || plan_.col_block < plan_.all_cols())
                 && plan_.col_block > most_per_byte)

@@ -54,8 +54,8 @@ bool chain_steps_t<isa>::is_interleaved() const {
     return std::none_of(
             desc_.steps.begin(), desc_.steps.end(), [&](const chain_step_t &s) {
         const auto kind = s.step.kind;
-        return is_wide_offset(s) || kind == step_kind_t::hold
-               || kind == step_kind_t::keep || kind == step_kind_t::function;
+        return is_wide_offset(s) || kind == step_kind_t::push
+               || kind == step_kind_t::dup || kind == step_kind_t::function;
     });
 }
 

@@ -166,8 +166,8 @@ private:
         L(l_end);
     }
 
-    // Eight vectors at once keep both ports at work. What is narrowed is not
-    // that long a chain, and four of them make a store.
+    // Eight vectors at once keep both ports at work. A narrowed dst has no
+    // chain that long, and four vectors make a store.
     uint32_t unroll() const {
         return steps_.is_interleaved() && !narrows() ? steps_t::max_group : 4;
     }
@@ -199,7 +199,7 @@ private:
         return desc_.dst == data_type_t::bf16 ? 2 : 1;
     }
 
-    // Of `steps`, those that are computed together.
+    // Returns how many of `steps` are computed together.
     uint32_t group_of(uint32_t steps) const {
         const uint32_t most = steps_.is_interleaved() ? unroll() : per_store();
         const uint32_t group = std::min(steps, most);
@@ -243,7 +243,8 @@ private:
                     desc_.streaming, steps_.vmm_scratch);
     }
 
-    // The tail's inputs to the stack, a step there, its results to dst.
+    // Copies the tail's inputs to the stack, runs a step there, and copies its
+    // results to dst.
     void tail_by_way_of_stack() {
         for (const auto &p : desc_.ports)
             if (p.access == access_t::direct)

@@ -32,17 +32,19 @@ struct chain_input_t {
     int high = -1; // -1: none
 };
 
-/// A step whose operand is an input. `by_parts`: what a hold or, in
-/// chain_desc_t, src loads stays in two parts since an integer is subtracted
-/// next; of a subtract: that subtraction; of an offset: its sums are beyond
-/// what f32 holds.
+/// A step whose operand is an input. `by_parts` means
+/// - for a hold, or src in chain_desc_t: the loaded value stays in two parts,
+///   since an integer is subtracted next;
+/// - for a subtract: it is that subtraction;
+/// - for an offset: its sums are beyond what f32 holds.
 struct chain_step_t {
     step_t step;
     chain_input_t input;
     bool by_parts = false;
 };
 
-/// What a chain kernel is generated for; everything else is an argument.
+/// The parameters that a chain kernel is generated for; everything else is an
+/// argument.
 struct chain_desc_t {
     static constexpr int max_pointers = 10;
     static constexpr int max_constants = 12;

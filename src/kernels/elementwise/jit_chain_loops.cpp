@@ -9,7 +9,7 @@ constexpr dim_t short_row = 16, short_tile_row = 64;
 // Below this many rows a call of generated code is little but overhead.
 constexpr dim_t few_rows = 16;
 
-// Which loops are columns, rows and outer ones.
+// Chooses which loops are columns, rows and outer ones.
 class chain_loops_t {
 public:
     chain_loops_t(const problem_t &problem, chain_plan_t &plan)

@@ -83,7 +83,7 @@ private:
         return l == plan_.outer_cols && !plan_.by_group;
     }
 
-    // Whatever begins a run along `dense` does so at a whole byte.
+    // True if every run along `dense` begins at a whole byte.
     bool at_bytes_but(const operand_t &from, int dense) const {
         const dim_t per_byte = std::max(8 / bits_of(from.type), 1);
         if (from.offset % per_byte != 0) return false;
@@ -111,7 +111,7 @@ private:
         // To divide once is worth staging what serves many rows.
         if (!whole || (feed.reciprocal && !feed.by_row))
             return access_t::staged;
-        // What the rows of a tile share is converted once.
+        // Rows of a tile share this operand, so it is converted once.
         if (plan_.rows_of_tiles && !feed.by_row && bits_of(from.type) < 32)
             return access_t::staged;
         if (feed.col == 1 && at_bytes_but(from, plan_.cols)
@@ -225,7 +225,7 @@ private:
                                     && is_integer(operand(step.operand).type);
             if (step.kind == step_kind_t::subtract && exact && of_integer)
                 *by_parts = made.by_parts = true;
-            exact = (step.kind == step_kind_t::hold && of_integer)
+            exact = (step.kind == step_kind_t::push && of_integer)
                     || is_quantizing(step);
             by_parts = &made.by_parts;
             if (step.kind == step_kind_t::offset)
@@ -240,7 +240,7 @@ private:
                            || (bits_of(desc.dst) > 16 && ends_with_offset());
     }
 
-    // One type of 32 bits to the other.
+    // One type of 32 bits becomes the other.
     bool copies_integers() const {
         return problem_.steps.empty() && is_wide_integer(problem_.src())
                && is_wide_integer(problem_.dst());
@@ -270,7 +270,7 @@ result_t check_steps(const problem_t &problem) {
         if (step.kind == step_kind_t::saturate && exact)
             return refuse("an integer to saturate");
         exact = is_quantizing(step)
-                || (step.kind == step_kind_t::hold
+                || (step.kind == step_kind_t::push
                         && is_integer(
                                 problem.operands[static_cast<size_t>(
                                                          step.operand)]
@@ -283,8 +283,8 @@ result_t check_steps(const problem_t &problem) {
 
 namespace {
 
-// Integers are exact in lanes of f32. Those that share a byte are stored by
-// whoever has the whole row.
+// Integers are exact in lanes of f32. The code that has the whole row stores
+// integers that share a byte.
 bool is_storable(const problem_t &problem) {
     const operand_t &dst = problem.dst();
     if (is_result_type(dst.type)) return true;

@@ -13,8 +13,8 @@ namespace dnnl_dequant {
 /// Sizes of what a thread keeps on its stack, see chain_scratch_t.
 constexpr dim_t chain_staged_floats = 4096;
 constexpr dim_t chain_tile_bytes = 24 * 1024;
-/// Of a panel: columns, bytes of one column in its tiles, and what keeps the
-/// rows of a tile from meeting in few sets of a cache, in elements.
+/// A panel's columns; bytes of one column in its tiles; and the gap, in
+/// elements, that keeps the rows of a tile from meeting in few sets of a cache.
 constexpr dim_t chain_panel_cols = 1024, chain_panel_rows = 128,
                 chain_panel_gap = 64;
 constexpr dim_t chain_panel_bytes
@@ -30,7 +30,7 @@ struct chain_feed_t {
     bool by_row = false;
     bool reciprocal = false;               // prepared as 1 / x, once for many
     dim_t row = 0, outer_col = 0, col = 0; // strides
-    // Of its one or two ports, where not direct.
+    // The stages of its one or two ports, if it is not direct.
     std::array<stage_t, 2> stages {};
     std::array<dim_t, 2> slices {}; // staged: floats from the scratch's first
     dim_t tile = 0;                 // tiled: bytes from the tiles' first
@@ -51,8 +51,8 @@ struct chain_plan_t {
     dim_t row_extent = 1, col_extent = 1, outer_col_extent = 1;
     std::vector<int> outer;
     bool rows_of_tiles = false; // some operand is dense along the rows instead
-    // Of two loops of columns, each iteration of the outer one has a call of
-    // its own, in which groups' values are constants.
+    // If there are two loops of columns, each iteration of the outer one has a
+    // call of its own, in which groups' values are constants.
     bool by_group = false;
 
     dim_t row_block = 1, col_block = 1;
@@ -68,7 +68,7 @@ struct chain_plan_t {
     bool packs = false; // dst's elements are less than a byte
     bool streaming = false;
     dim_t pieces = 0, pieces_per_unit = 1;
-    // Of a panel's columns, points of the outer loops before the next columns.
+    // Points of the outer loops that come before a panel's next columns.
     dim_t points_beside = 1;
 
     dim_t row_blocks() const { return div_up(row_extent, row_block); }

@@ -13,7 +13,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Of a panel, whose next lines are another one's.
+// Columns of a panel; the lines behind them are another panel's.
 constexpr dim_t cols_ahead = 16;
 
 size_t at(int index) {
@@ -24,8 +24,8 @@ int parts_of(const chain_feed_t &feed) {
     return feed.input.high < 0 ? 1 : 2;
 }
 
-// Of rows that hold two nibbles a byte, every other being still empty: those
-// get the upper ones. What is left in the upper halves is ignored.
+// Splits rows that hold two nibbles a byte. Every other row is still empty and
+// gets the upper nibbles. The bits left in the upper halves are ignored.
 __attribute__((target("avx2"))) void split_nibbles(
         uint8_t *tile, dim_t pitch, dim_t rows, dim_t cols) {
     constexpr dim_t step = 32;
@@ -61,14 +61,15 @@ void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
     const dim_t ahead
             = plan_.panels ? cols_ahead * feed.col * bits / 8 : next_line;
     if (bits > 8) {
-        pack_transposed_wide(
-                tile, pitch, src, bits, feed.col, rect.rows, rect.cols, ahead);
+        pack_transposed_wide(tile, pitch, {src, feed.col, rect.rows, rect.cols},
+                bits, ahead);
     } else if (bits == 8) {
-        pack_transposed(tile, pitch, src, feed.col, rect.rows, rect.cols,
+        pack_transposed(tile, pitch, {src, feed.col, rect.rows, rect.cols},
                 kernel_.isa_, ahead);
     } else {
-        pack_transposed(tile, 2 * pitch, src, feed.col / 2, (rect.rows + 1) / 2,
-                rect.cols, kernel_.isa_, ahead);
+        pack_transposed(tile, 2 * pitch,
+                {src, feed.col / 2, (rect.rows + 1) / 2, rect.cols},
+                kernel_.isa_, ahead);
         split_nibbles(tile, pitch, rect.rows, rect.cols);
     }
 }
@@ -145,7 +146,7 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
     if (plan_.outer_cols < 0) {
         read(to, base, first + chunk.col * feed.col, feed.col, chunk.cols);
     } else if (feed.col == 0) {
-        // One value a group, over and over.
+        // Repeats the one value of each group.
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
         const dim_t skip = chunk.col % extent;
         read(values, base, first + chunk.col / extent * feed.outer_col,

@@ -136,7 +136,7 @@ bool chain_steps_t<isa>::is_bounded() const {
     return last.kind == step_kind_t::clamp && within(last);
 }
 
-// What the value needs before it is stored as bf16.
+// Returns the rounding that the value needs before it is stored as bf16.
 template <isa_t isa>
 bf16_rounding_t chain_steps_t<isa>::rounding() const {
     if (state_.rounded == data_type_t::bf16) return bf16_rounding_t::none;
@@ -148,7 +148,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     const data_type_t before = state_.rounded;
     state_.rounded = data_type_t::undef;
     // A NaN of the operand's may be the result.
-    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::hold)
+    if (has_operand(s.step.kind) && s.step.kind != step_kind_t::push)
         state_.clean = state_.clean && !desc_.payloads;
     switch (s.step.kind) {
     case step_kind_t::subtract:
@@ -183,30 +183,32 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::round:
         if (is_integer(s.step.type)) return quantize(value, s.step.type);
         return round(value, s.step.type, before);
-    case step_kind_t::hold:
-        h_.vmovaps(vmm_held, value);
-        load(value, s.input, s.by_parts);
-        state_.held_clean = state_.clean;
-        state_.clean = !desc_.payloads;
-        break;
-    case step_kind_t::add_held:
-        h_.vaddps(value, vmm_held, value);
-        state_.clean = state_.clean && state_.held_clean;
-        break;
-    case step_kind_t::keep:
-        h_.vmovaps(vmm_held, value);
-        state_.held_clean = state_.clean;
-        break;
-    case step_kind_t::multiply_held:
-        h_.vmulps(value, vmm_held, value);
-        state_.clean = state_.clean && state_.held_clean;
-        break;
+    case step_kind_t::push:
+    case step_kind_t::pop_add:
+    case step_kind_t::dup:
+    case step_kind_t::pop_multiply: return apply_held(value, s);
     case step_kind_t::function:
         emit_function(h_, lanes_.constants(), make_function(s.step),
                 {value, vmm_high, vmm_operand, vmm_a});
         state_.has_high = false;
         break;
     }
+}
+
+// Steps that set a value aside, or join it with the one set aside.
+template <isa_t isa>
+void chain_steps_t<isa>::apply_held(const vmm_t &value, const chain_step_t &s) {
+    if (s.step.kind == step_kind_t::push || s.step.kind == step_kind_t::dup) {
+        h_.vmovaps(vmm_held, value);
+        state_.held_clean = state_.clean;
+        if (s.step.kind == step_kind_t::dup) return;
+        load(value, s.input, s.by_parts);
+        state_.clean = !desc_.payloads;
+        return;
+    }
+    if (s.step.kind == step_kind_t::pop_add) h_.vaddps(value, vmm_held, value);
+    else h_.vmulps(value, vmm_held, value);
+    state_.clean = state_.clean && state_.held_clean;
 }
 
 // `before`: what the value was rounded to already.
@@ -270,7 +272,8 @@ void chain_steps_t<isa>::quantize(const vmm_t &value, data_type_t type) {
     state_.has_high = false;
 }
 
-// Of a NaN or of two zeros both instructions answer with the bound.
+// Both instructions answer with the bound if the value is NaN or both are
+// zeros.
 template <isa_t isa>
 void chain_steps_t<isa>::clamp(const vmm_t &value, const step_t &step) {
     lanes_.constants().with(bits_of_f32(step.lower),
@@ -279,7 +282,7 @@ void chain_steps_t<isa>::clamp(const vmm_t &value, const step_t &step) {
             [&](const Operand &x) { h_.vminps(value, value, x); });
 }
 
-// Of a NaN or of two zeros both instructions answer with the value.
+// Both instructions answer with the value if it is NaN or both are zeros.
 template <isa_t isa>
 void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
     lanes_.constants().with(bits_of_f32(step.lower),
@@ -290,7 +293,7 @@ void chain_steps_t<isa>::saturate(const vmm_t &value, const step_t &step) {
     h_.vminps(value, vmm_a, value);
 }
 
-// As long as nobody needs the sum.
+// True as long as no step needs the sum.
 template <isa_t isa>
 bool chain_steps_t<isa>::is_in_parts(const chain_input_t &input) const {
     return input.high >= 0 || is_direct_wide(input);

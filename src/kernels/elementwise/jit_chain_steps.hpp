@@ -14,11 +14,12 @@ inline bool is_wide_offset(const chain_step_t &s) {
 }
 
 /// The chain of a chain kernel, for one vector of columns: the code that loads
-/// the inputs and applies the steps. Where the inputs stand is said here too.
+/// the inputs and applies the steps. This file also says where the inputs
+/// stand.
 ///
-/// Registers: the pointers of rows that are read and the constants' as in
-/// jit_chain_kernel.cpp; vmm0 to vmm5, to vmm8 where dst is narrowed, then
-/// constants of the row, then others.
+/// The pointers of rows that are read, and the constants', have the registers
+/// of jit_chain_kernel.cpp. vmm0 to vmm5 (vmm8 for a narrowed dst) are scratch.
+/// The next ones hold constants of the row, then other constants.
 template <isa_t isa>
 class chain_steps_t {
 public:
@@ -27,8 +28,8 @@ public:
     static constexpr auto simd_w
             = static_cast<uint32_t>(jit_lanes_t<isa>::simd_w);
 
-    /// What is computed of: whole vectors at the pointers; those of a tail,
-    /// masked; inputs that were copied to the stack.
+    /// The inputs: whole vectors at the pointers; vectors of a tail, masked; or
+    /// copies on the stack.
     enum class extent_t { full, masked, on_stack };
 
     chain_steps_t(jit_generator_t &host, const chain_desc_t &desc);
@@ -38,20 +39,20 @@ public:
     /// Loads those constants of the row that have a register.
     void load_row();
 
-    /// The value that is to be stored, `offset` elements from the pointers on:
-    /// f32, codes of small floats, integers of 32 bits where dst has fewer,
-    /// which saturate as they are stored, or where the description says so. All
-    /// of vmm0 to vmm4 but `value` die.
+    /// Computes the value that is to be stored, `offset` elements from the
+    /// pointers on. It is f32, or codes of small floats. It is 32-bit integers
+    /// if dst has fewer bits, and they saturate as they are stored, or if the
+    /// description says so. vmm0 to vmm4 are overwritten, except `value`.
     void compute(const vmm_t &value, uint32_t offset, extent_t extent);
 
-    /// The same of `count` whole vectors that follow each other: step by step
-    /// where nothing but the values is kept from one step to the next, since
-    /// in the order of the vectors few of them are under way at once.
+    /// Computes `count` whole vectors that follow each other. It goes step by
+    /// step if only the values live from one step to the next. In the order of
+    /// the vectors few of them would be under way at once.
     void compute(const vmm_t *values, uint32_t count, uint32_t offset);
     bool is_interleaved() const;
     static constexpr uint32_t max_group = 8;
 
-    /// What the last value needs to be stored as bf16.
+    /// Returns the rounding that the last value needs to be stored as bf16.
     bf16_rounding_t rounding() const;
 
     const Xbyak::Reg64 &pointer(const chain_port_t &port) const;
@@ -67,8 +68,8 @@ public:
     static Xbyak::RegExp stack_slot(int place);
 
     const vmm_t vmm_value {0}, vmm_scratch {4};
-    /// What other vectors are computed into, to be stored with one at
-    /// vmm_value, and what the order of integers is kept in.
+    /// Other vectors are computed into these, to be stored with the one at
+    /// vmm_value. The last one keeps the order of integers.
     const vmm_t vmm_others[max_group - 1] = {vmm_t(5), vmm_t(6), vmm_t(7),
             vmm_t(9), vmm_t(10), vmm_t(11), vmm_t(12)};
     const vmm_t vmm_order {8};
@@ -97,6 +98,7 @@ private:
     void begin(const vmm_t &value);
     void step(const vmm_t &value, size_t i);
     void apply(const vmm_t &value, const chain_step_t &s);
+    void apply_held(const vmm_t &value, const chain_step_t &s);
     void clamp(const vmm_t &value, const step_t &step);
     void saturate(const vmm_t &value, const step_t &step);
     bool is_bounded() const;
@@ -134,10 +136,10 @@ private:
     std::unique_ptr<jit_to_small_float_t<isa>> to_small_; // of dst
     uint32_t offset_ = 0;
     extent_t extent_ = extent_t::full;
-    // What is known of the value.
+    // The state of the value between two steps.
     struct state_t {
         bool has_high = false; // its other part is in vmm_high
-        // No NaN of it, and of the held one, has a payload.
+        // No NaN of it, and of the pushed one, has a payload.
         bool clean = true, held_clean = true;
         data_type_t rounded = data_type_t::undef; // what it was rounded to
     } state_;

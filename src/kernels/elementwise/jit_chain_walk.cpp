@@ -9,10 +9,10 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Where rows are long, or follow each other.
+// Prefetch distances for rows that are long, or follow each other.
 constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
-// Where short rows have gaps between them: some rows further, unless the next
-// one is far already.
+// Prefetch distance for short rows with gaps between them: some rows further
+// on, unless the next one is far already.
 constexpr dim_t bytes_of_rows_ahead = 1024, far_row_bytes = 64 * 1024;
 
 dim_t src_ahead(dim_t rows, dim_t row_bytes, dim_t pitch_bytes) {
@@ -148,7 +148,7 @@ dim_t chain_walk_t::row_element(const chain_feed_t &feed, dim_t row) const {
     return base_[at(feed.operand)] + row * feed.row;
 }
 
-// Where a group's values are constants, of the chunk's group.
+// Returns the element of the chunk's group, if a group's values are constants.
 dim_t chain_walk_t::group_element(
         const chain_feed_t &feed, const rect_t &chunk) const {
     const dim_t first = row_element(feed, chunk.row);
@@ -156,7 +156,7 @@ dim_t chain_walk_t::group_element(
     return first + chunk.col / plan_.col_extent * feed.outer_col;
 }
 
-// Where every row of dst begins at a cache line.
+// True if every row of dst begins at a cache line.
 bool chain_walk_t::can_stream(const rect_t &rect) const {
     if (!plan_.streaming) return false;
     constexpr dim_t line = 64;

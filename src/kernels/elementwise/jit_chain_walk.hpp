@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "kernels/elementwise/jit_elementwise.hpp"
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 
-/// What one thread keeps on its stack.
+/// The memory that one thread keeps on its stack.
 struct chain_scratch_t {
     alignas(64) float constants[chain_desc_t::max_constants]
                                [chain_desc_t::constant_rows];
@@ -32,7 +32,7 @@ private:
     struct rect_t {
         dim_t row = 0, rows = 0, col = 0, cols = 0;
     };
-    // What is in the scratch for a feed.
+    // The part of a feed that is in the scratch.
     struct key_t {
         dim_t first = -1, col = 0, rows = 0, cols = 0;
     };

@@ -1,6 +1,6 @@
-// What of a chain is beyond the integers that f32 holds: zero points of 32 bits
-// or added for so many, by f64, which has room for all sums; integers of 32
-// bits that are subtracted, in two parts, or stored as they are.
+// The parts of a chain that are beyond the integers that f32 holds. Zero points
+// of 32 bits, and those added to a dst of 32 bits, go by f64, which holds all
+// sums. Integers of 32 bits are subtracted in two parts, or stored as they are.
 
 #include "kernels/elementwise/jit_chain_steps.hpp"
 
@@ -78,8 +78,8 @@ data_type_t chain_steps_t<isa>::range_after(size_t step) const {
                                      : desc_.range;
 }
 
-// The offset, what bounds its sum, and the rounding behind. Returns the last
-// step that is done.
+// Emits the offset, the bounds of its sum, and the rounding behind. Returns the
+// last step that is done.
 template <isa_t isa>
 size_t chain_steps_t<isa>::offset_wide(const vmm_t &value, size_t step) {
     size_t end = step + 1;
@@ -142,7 +142,7 @@ void chain_steps_t<isa>::clamp_f64(
             [&](const Operand &x) { h_.vminpd(value, value, x); });
 }
 
-// Both halves to lanes of 32 bits: f32, or integers of dst's type.
+// Turns both halves into lanes of 32 bits: f32, or integers of dst's type.
 template <isa_t isa>
 void chain_steps_t<isa>::narrow_halves(
         const vmm_t &value, const vmm_t &upper, data_type_t to) {
@@ -162,7 +162,7 @@ void chain_steps_t<isa>::narrow_halves(
                 [&](const Operand &x) { h_.vxorps(value, value, x); });
 }
 
-// What was staged, in its two parts.
+// Joins the two parts of a staged value.
 template <isa_t isa>
 void chain_steps_t<isa>::join_parts(const vmm_t &value) {
     constexpr int low_bits = 10;
@@ -176,7 +176,7 @@ void chain_steps_t<isa>::join_parts(const vmm_t &value) {
     state_.has_high = false;
 }
 
-// Of s32 and u32, the one to the other.
+// Copies s32 to u32, or u32 to s32.
 template <isa_t isa>
 void chain_steps_t<isa>::copy_integers(const vmm_t &value) {
     if (desc_.src.high < 0)

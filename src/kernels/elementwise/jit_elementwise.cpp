@@ -5,7 +5,7 @@
 #include "kernels/dequantize/jit_stream.hpp"
 #include "kernels/elementwise/jit_chain_walk.hpp"
 #include "kernels/elementwise/jit_elementwise.hpp"
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 
@@ -15,7 +15,7 @@ result_t jit_elementwise_t::make(const problem_t &problem, isa_t isa,
             new jit_elementwise_t(problem, isa, name));
     auto &plan = made->plan_;
     result_t result = check_elementwise(problem);
-    if (result.ok()) result = portable_nest_t::check(problem);
+    if (result.ok()) result = ref_nest_t::check(problem);
     if (result.ok()) result = make_chain_plan(problem, plan);
     if (result.ok())
         result = make_chain_kernel(plan.desc, isa, name, made->kernel_);

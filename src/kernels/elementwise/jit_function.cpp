@@ -28,7 +28,7 @@ public:
         case operation_t::divide: return h_.vdivps(d, a, b);
         case operation_t::fma: return h_.vfmadd213ps(d, a, b);
         case operation_t::fnma: return h_.vfnmadd231ps(d, a, b);
-        // Of a NaN, or of two zeros, both answer with the second.
+        // Both answer with the second operand if one is NaN or both are zeros.
         case operation_t::min: return h_.vminps(d, d, a);
         case operation_t::max: return h_.vmaxps(d, d, a);
         case operation_t::absolute:
@@ -56,8 +56,8 @@ private:
         else h_.vroundps(d, a, 0);
     }
 
-    // Without scalef by two powers of 2: only the second product rounds. What
-    // becomes of a NaN's exponent does not matter, since d is NaN as well.
+    // Without scalef it multiplies by two powers of 2, and only the second
+    // product rounds. A NaN's exponent does not matter, since d is NaN as well.
     void scale(const vmm_t &d, const vmm_t &a, const vmm_t &scratch) {
         if constexpr (is_avx512) {
             h_.vscalefps(d, d, a);

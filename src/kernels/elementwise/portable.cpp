@@ -8,7 +8,7 @@
 #include "base/convert.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/elementwise/function.hpp"
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 
@@ -78,15 +78,15 @@ value_t rounded_to(data_type_t type, const value_t &value) {
     return load(as_dst, &stored, 0);
 }
 
-class portable_elementwise_t : public portable_nest_t {
+class ref_elementwise_t : public ref_nest_t {
 public:
-    explicit portable_elementwise_t(const problem_t &problem)
-        : portable_nest_t(problem) {
+    explicit ref_elementwise_t(const problem_t &problem)
+        : ref_nest_t(problem) {
         for (const step_t &step : problem.steps)
             functions_.push_back(make_function(step));
     }
 
-    const char *name() const override { return "portable_elementwise"; }
+    const char *name() const override { return "ref_elementwise"; }
 
 private:
     void run_point(void *const *buffers, const elements_t &at) const override {
@@ -98,7 +98,7 @@ private:
             return;
         }
         value_t value = load(problem_.src(), buffers[0], at[0]);
-        value_t held;
+        value_t pushed;
         for (size_t s = 0; s < problem_.steps.size(); ++s) {
             const step_t &step = problem_.steps[s];
             if (step.kind == step_kind_t::function)
@@ -108,13 +108,13 @@ private:
                 const auto o = static_cast<size_t>(step.operand);
                 operand = load(problem_.operands[o], buffers[o], at[o]);
             }
-            apply(step, operand, value, held);
+            apply(step, operand, value, pushed);
         }
         store(problem_.dst(), buffers[d], at[d], value);
     }
 
     static void apply(const step_t &step, const value_t &operand,
-            value_t &value, value_t &held) {
+            value_t &value, value_t &pushed) {
         switch (step.kind) {
         case step_kind_t::subtract:
             value.set(difference(value, operand));
@@ -141,14 +141,14 @@ private:
             value.set(std::nearbyint(value.f32()));
             break;
         case step_kind_t::round: value = rounded_to(step.type, value); break;
-        case step_kind_t::hold:
-            held = value;
+        case step_kind_t::push:
+            pushed = value;
             value = operand;
             break;
-        case step_kind_t::add_held: value.set(held.f32() + value.f32()); break;
-        case step_kind_t::keep: held = value; break;
-        case step_kind_t::multiply_held:
-            value.set(held.f32() * value.f32());
+        case step_kind_t::pop_add: value.set(pushed.f32() + value.f32()); break;
+        case step_kind_t::dup: pushed = value; break;
+        case step_kind_t::pop_multiply:
+            value.set(pushed.f32() * value.f32());
             break;
         case step_kind_t::function: break; // has its program
         }
@@ -159,13 +159,13 @@ private:
 
 } // namespace
 
-result_t make_portable_elementwise(const problem_t &problem, isa_t isa,
+result_t make_ref_elementwise(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     (void)isa;
     result_t result = check_elementwise(problem);
-    if (result.ok()) result = portable_nest_t::check(problem);
+    if (result.ok()) result = ref_nest_t::check(problem);
     if (!result.ok()) return result;
-    kernel = std::make_shared<portable_elementwise_t>(problem);
+    kernel = std::make_shared<ref_elementwise_t>(problem);
     return {};
 }
 

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int tables = 4, codes_a_table = 64, codes_a_vector = 32;
 
-// Eight bytes i to the lower half of lane i / 2 of the first four or, of the
-// last four, the upper one: joining the halves of lanes byte by byte then
-// leaves the elements in order.
+// Moves eight bytes i to lane i / 2: those of the first four lanes to its lower
+// half, those of the last four to its upper one. Joining the halves of lanes
+// byte by byte then leaves the elements in order.
 jit_generator_t::lanes_t order_of_eights() {
     return {0, 0, 4, 0, 1, 0, 5, 0, 2, 0, 6, 0, 3, 0, 7, 0};
 }

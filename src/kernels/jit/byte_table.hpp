@@ -9,8 +9,8 @@
 namespace dnnl_dequant {
 
 /// Any function of a byte as a permutation of its 256 results, already rounded
-/// to bf16 or f16: the lower bytes of them in four vectors, the upper ones in
-/// four more, each of 128 looked up among at a time. A step is 64 elements.
+/// to bf16 or f16. Four vectors hold the lower bytes of the results, four more
+/// the upper ones; one lookup covers 128 results. A step is 64 elements.
 /// AVX-512 with VBMI only.
 class jit_byte_table_t {
 public:
@@ -35,7 +35,7 @@ public:
     void set(const std::function<void(const Xbyak::Zmm &)> &compute,
             const Xbyak::Zmm &a, const Xbyak::Zmm &b, const Xbyak::Zmm &tmp);
 
-    /// One step from src to dst. Clobbers k6 and k7.
+    /// Emits one step from src to dst. Clobbers k6 and k7.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Zmm &index, const Xbyak::Zmm &low,
             const Xbyak::Zmm &high, bool tail);

@@ -5,9 +5,8 @@
 
 namespace dnnl_dequant {
 
-/// What tables of the results of 8-bit types are made of: 32 codes that follow
-/// each other, as two vectors of f32 and then as words of bf16 or f16.
-/// AVX-512 only.
+/// Results for 32 successive codes of an 8-bit type, from which tables are
+/// made: two vectors of f32, then words of bf16 or f16. AVX-512 only.
 struct jit_code_results_t {
     data_type_t src, dst;
 

@@ -11,9 +11,10 @@ namespace dnnl_dequant {
 
 /// Constants of generated code, in registers while there are any.
 ///
-/// What is asked for first gets a register; the rest is read from memory where
-/// it is used. Since the code that uses a constant is generated before it is
-/// known which there are, load() is generated behind it, to be run before.
+/// The first constants that code asks for get registers. The others are read
+/// from memory at each use. The list of constants is known only after the code
+/// that uses them is generated. So load() is generated behind that code, and
+/// runs before it.
 template <isa_t isa>
 class jit_constants_t {
 public:

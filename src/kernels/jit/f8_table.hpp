@@ -7,10 +7,10 @@
 namespace dnnl_dequant {
 
 /// Multiples of floats of 8 bits as a permutation of those of the 128
-/// magnitudes, already rounded to bf16 or f16: four vectors of words, of which
-/// two are looked up in at a time; the sign is that of the byte. A step is 32
-/// elements. AVX-512 only, e5m2 and e4m3 only: the others have one code for
-/// NaN, that of negative zero.
+/// magnitudes, already rounded to bf16 or f16. Four vectors of words hold them,
+/// and one lookup covers two; the sign is the byte's. A step is 32 elements.
+/// AVX-512 only, and e5m2 and e4m3 only: the other types have one code for NaN,
+/// the code of negative zero.
 class jit_f8_table_t {
 public:
     using io_t = jit_io_t<isa_avx512_core>;
@@ -40,7 +40,7 @@ public:
     void set(const Xbyak::Reg64 &scale, const Xbyak::Zmm &a,
             const Xbyak::Zmm &b, const Xbyak::Zmm &tmp);
 
-    /// One step from src to dst. Clobbers k6.
+    /// Emits one step from src to dst. Clobbers k6.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Zmm &index, const Xbyak::Zmm &low,
             const Xbyak::Zmm &high, bool tail);

@@ -46,8 +46,8 @@ public:
     jit_generator_t &operator=(const jit_generator_t &) = delete;
     ~jit_generator_t() override = default;
 
-    /// Where `lanes` will stand behind the code; the address is relative to
-    /// rip and aligned to 64 bytes.
+    /// Returns the address behind the code that will hold `lanes`. It is
+    /// relative to rip and aligned to 64 bytes.
     Xbyak::Address constant(const lanes_t &lanes);
 
     /// The same 32 bits in all lanes.

@@ -15,7 +15,8 @@ constexpr uint32_t power_of_two(int power) {
 
 constexpr int significand_bits = 23;
 
-// Of integers of 32 bits; jit_params.hpp has the same of zero points.
+// The lower part of 32-bit integers; jit_params.hpp has the same for zero
+// points.
 constexpr int low_part_bits = 10;
 constexpr uint32_t low_part = (1u << low_part_bits) - 1u;
 
@@ -155,7 +156,7 @@ void jit_io_t<isa>::load_integer_constants() {
     }
 }
 
-// For vpermw: the upper word of each lane, side by side.
+// Indices for vpermw: the upper word of each lane, side by side.
 template <isa_t isa>
 Address jit_io_t<isa>::upper_words() {
     constexpr uint32_t two_words = 0x00040004u;
@@ -165,7 +166,7 @@ Address jit_io_t<isa>::upper_words() {
     return h_.constant(lanes);
 }
 
-// The same of two vectors, for vpermt2w.
+// Indices for vpermt2w: the upper words of two vectors.
 template <isa_t isa>
 Address jit_io_t<isa>::upper_words_of_halves() {
     constexpr uint32_t two_words = 0x00040004u;
@@ -202,7 +203,8 @@ void jit_io_t<isa>::set_odd_mask() {
     h_.kmovd(k_odd_, h_.eax);
 }
 
-// What brings a lane's own 2 or 4 bits (one container or two) to the bottom.
+// Shifts that bring a lane's own 2 or 4 bits (one container or two) to the
+// bottom.
 template <isa_t isa>
 Address jit_io_t<isa>::shifts() {
     const auto bits = static_cast<uint32_t>(lane_bits());
@@ -212,7 +214,7 @@ Address jit_io_t<isa>::shifts() {
     return h_.constant(lanes);
 }
 
-// For vpshufb of eight bytes in each 128-bit lane: a lane's own one.
+// Indices for vpshufb: lane i of eight bytes in each 128-bit lane has byte i.
 template <isa_t isa>
 Address jit_io_t<isa>::bytes_of_nibbles() {
     constexpr uint32_t nothing_above = 0x80808000u;

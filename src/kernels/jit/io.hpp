@@ -8,9 +8,9 @@
 
 namespace dnnl_dequant {
 
-/// How numbers stand in memory: one every `container_bits` (2, 4, 8, 16 or 32,
-/// the low bits of a byte first), the number being `bits` bits from bit `shift`
-/// of its container on. What else the container holds is ignored.
+/// The layout of numbers in memory: one every `container_bits` (2, 4, 8, 16 or
+/// 32, the low bits of a byte first). The number has `bits` bits, from bit
+/// `shift` of its container on. The container's other bits are ignored.
 struct src_format_t {
     data_type_t type;
     int container_bits;
@@ -35,21 +35,21 @@ src_format_t dense_format(data_type_t type);
 /// Work goes in steps of width() elements, held in fields() vectors of 32-bit
 /// lanes. Their order is
 ///   one vector    lane i is element i;
-///   pairs         lane i of vector f is element 2 * i + f, since two f32 that
-///                 round to the halves of one dword need no shuffle: for bf16
-///                 from what is at most 16 bits wide (f16 and what is read
-///                 as f16 aside, which the machine converts in lanes);
-///   halves        lane i of vector f is element 16 * f + i, since the machine
-///                 makes one vector of two: where whoever generates asks for
-///                 it, see takes_halves().
+///   pairs         lane i of vector f is element 2 * i + f;
+///   halves        lane i of vector f is element 16 * f + i.
+/// Pairs serve bf16 results from sources of at most 16 bits, since two f32 that
+/// round to the halves of one dword need no shuffle. f16, and types that are
+/// read as f16, are excepted, because the machine converts them in lanes.
+/// Halves serve sources from which the machine makes two vectors of one. A
+/// generator asks for them, see takes_halves().
 ///
 /// An integer x of up to 16 bits becomes the float 2^k + x + (signed: half the
-/// type's range) by putting its bits into the significand of 2^k: one logic
-/// instruction, or with AVX2 a mask and one, or unpacking words, and no
-/// conversion. bias() is what must be subtracted
-/// beside the zero point; both subtractions are one, and exact, for
-/// |zp| <= 2^22. Floats are their value and have no bias. Integers of 32 bits
-/// are split into two parts, of which with AVX-512 the lower has a bias.
+/// type's range) by putting its bits into the significand of 2^k. This takes
+/// one logic instruction, or with AVX2 a mask and one, or unpacking words, and
+/// no conversion. The zero point and bias() are subtracted in one exact
+/// subtraction, for |zp| <= 2^22. Floats are their value and have no bias.
+/// Integers of 32 bits are split into two parts. With AVX-512 the lower part
+/// has a bias.
 template <isa_t isa>
 class jit_io_t {
 public:
@@ -103,18 +103,19 @@ public:
                     && !src_.is_floating();
     }
 
-    /// For steps cut short: `reg_count` (below width()) elements. Clobbers
-    /// rcx, `reg_tmp` and the opmasks. AVX-512 only.
+    /// Sets the masks of steps cut short: `reg_count` (below width()) elements.
+    /// Clobbers rcx, `reg_tmp` and the opmasks. AVX-512 only.
     void load_tail_masks(
             const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &reg_tmp);
 
-    /// The raw containers of one step. `tail`: of the elements in the mask.
+    /// Loads the raw containers of one step. `tail`: only the elements in the
+    /// mask.
     void load_raw(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
-    /// Instead, in halves: those of both vectors.
+    /// Loads the raw containers of both vectors of a step in halves.
     void load_halves(const vmm_t &first, const vmm_t &second,
             const Xbyak::RegExp &src, bool tail);
-    /// The container of element `e` (below singles()) from the byte at `src`
-    /// on, as the first of a step. Clobbers `reg`.
+    /// Loads the container of element `e` (below singles()) from the byte at
+    /// `src` on, as the first of a step. Clobbers `reg`.
     void load_raw_single(const vmm_t &raw, const Xbyak::RegExp &src, uint32_t e,
             const Xbyak::Reg32 &reg);
     /// The fewest elements that are whole bytes and whole fields.
@@ -157,11 +158,12 @@ public:
     void round_to_bf16_pairs(
             const vmm_t &pairs, const vmm_t &values, const vmm_t &tmp);
 
-    /// Two vectors of f32, which die, to bf16, those of `first` in the even
-    /// words and in its place.
+    /// Rounds two vectors of f32 to bf16. The result of `first` goes into the
+    /// even words and into its place. Both vectors are overwritten.
     void join_bf16(const vmm_t &first, const vmm_t &second, const vmm_t &tmp);
 
-    /// To bf16, in the upper half of each lane, of no NaN with a payload.
+    /// Rounds to bf16, in the upper half of each lane. No value may be a NaN
+    /// with a payload.
     void round_to_bf16(const vmm_t &value, const vmm_t &tmp);
 
     /// A whole vector or half of one, past the caches where that is wanted.
@@ -173,7 +175,7 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
-    // Of what stands in a lane when it is loaded: one container or two.
+    // Bits in a lane when it is loaded: one container or two.
     int lane_bits() const {
         return src_.container_bits * (in_halves_ ? 1 : fields_);
     }
@@ -187,7 +189,7 @@ private:
     bool is_by_halves() const {
         return jit_small_float_t<isa>::by_halves(src_.type);
     }
-    // AVX2: integers of 4 or 8 bits to two vectors, by unpack_pairs().
+    // AVX2: loads integers of 4 or 8 bits to two vectors, by unpack_pairs().
     bool unpacks() const {
         return !is_avx512 && fields_ == 2 && !src_.is_floating()
                && (src_.container_bits == 4 || src_.container_bits == 8);
@@ -244,7 +246,8 @@ private:
     // In their places, of words: see unpack_pairs().
     const vmm_t vmm_word_masks_, vmm_word_order_, vmm_word_magic_,
             vmm_word_signs_;
-    // bf16, one field: where the upper words are. In the second field's place.
+    // Indices of the upper words, for bf16 in one field. They share a register
+    // with the second field.
     const vmm_t vmm_upper_words_;
     // Nibbles one to a lane: the lanes' shifts or bytes. bf16: the rounding's
     // constants.

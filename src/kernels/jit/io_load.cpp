@@ -55,7 +55,7 @@ void jit_io_t<isa>::spread_nibbles_in_place(
     spread_bytes_of_nibbles(raw);
 }
 
-// Where bf16 is rounded by integers, that has the register.
+// Rounding bf16 by integers takes the register of vmm_shifts_.
 template <isa_t isa>
 void jit_io_t<isa>::spread_bytes_of_nibbles(const vmm_t &raw) {
     if (dst_ == data_type_t::bf16 && !bf16_conversion_)
@@ -63,7 +63,7 @@ void jit_io_t<isa>::spread_bytes_of_nibbles(const vmm_t &raw) {
     else h_.vpshufb(raw, raw, vmm_shifts_);
 }
 
-// As that of f16.
+// Converts half a vector at once, like the load of f16.
 template <isa_t isa>
 void jit_io_t<isa>::load_f8(const vmm_t &raw, const RegExp &src, bool tail) {
     const Xmm bytes(raw.getIdx());
@@ -72,7 +72,7 @@ void jit_io_t<isa>::load_f8(const vmm_t &raw, const RegExp &src, bool tail) {
     else small_float_.convert_bytes(raw, h_.ptr[src]);
 }
 
-// The conversion is of a half vector, and done at once.
+// Converts half a vector at once.
 template <isa_t isa>
 void jit_io_t<isa>::load_f16(const vmm_t &raw, const RegExp &src, bool tail) {
     if (is_avx512 && tail) {
@@ -215,7 +215,7 @@ void jit_io_t<isa>::extract_integer(
     }
 }
 
-// Whether there may be something else beside the number: not in words of
+// Whether there may be something else next to the number: not in words of
 // bytes, nor above a container that was shifted down.
 template <isa_t isa>
 bool jit_io_t<isa>::is_masked(int field) const {
@@ -268,8 +268,8 @@ void jit_io_t<isa>::load_unpacking_constants() {
     h_.vmovups(vmm_word_signs_, h_.constant(words_of(&jit_io_t::sign_at)));
 }
 
-// What there is to do to the numbers is done to the words of both fields at
-// once; unpacking then puts the upper halves of 2^k above them.
+// Works on the words of both fields at once. Unpacking then puts the upper
+// halves of 2^k above the numbers.
 template <isa_t isa>
 void jit_io_t<isa>::unpack_pairs(
         const vmm_t &value, const vmm_t &raw, int field) {

@@ -12,8 +12,8 @@ using namespace Xbyak;
 template <isa_t isa>
 void jit_io_t<isa>::round_to_bf16(const vmm_t &value, const vmm_t &tmp) {
     if (is_avx512 && dot_products_) {
-        // The upper half of tmp: -(0x7fff + the lowest bit that stays), which
-        // is multiplied by -1 and added. That of a lower half is by 0.
+        // The upper half of tmp is -(0x7fff + the lowest bit that stays). It is
+        // multiplied by -1 and added; the lower half is multiplied by 0.
         constexpr uint8_t not_a_and_b_or_c = 0xae;
         h_.vmovdqa32(tmp, value);
         h_.vpternlogd(tmp, vmm_odd_bit_, vmm_one_, not_a_and_b_or_c);
@@ -32,9 +32,9 @@ void jit_io_t<isa>::round_to_bf16(const vmm_t &value, const vmm_t &tmp) {
     }
 }
 
-// A NaN of src's survives arithmetic with its payload; of the types without
-// room for one in the bits to be rounded away this is no matter, and those of
-// scales and zero points have none.
+// A NaN of src survives arithmetic with its payload, whose low bits rounding
+// would carry into the sign. Only f32 and f16 have room for such a payload;
+// NaNs of scales and zero points have none.
 template <isa_t isa>
 void jit_io_t<isa>::clear_payload(const vmm_t &value, const vmm_t &tmp) {
     constexpr uint32_t quiet_nan = 0x7fc00000u;
@@ -68,7 +68,8 @@ void jit_io_t<isa>::join_bf16(
         h_.vpblendmw(first | k_odd_, first, second);
         return;
     }
-    // As round_to_bf16(), the upper halves and the lower ones of both at once.
+    // Rounds like round_to_bf16(), the upper halves of both at once and then
+    // the lower ones.
     constexpr uint8_t odd_words = 0xaa;
     h_.vpaddd(first, first, vmm_half_);
     h_.vpaddd(second, second, vmm_half_);
@@ -138,7 +139,8 @@ void jit_io_t<isa>::store_bf16_lanes(
         h_.vpermq(Ymm(v.getIdx()), Ymm(v.getIdx()), 0x08);
         store_full(dst, x);
     } else {
-        // As many micro-operations as vpmovdw takes, and no shift before it.
+        // This takes as many micro-operations as vpmovdw, and no shift before
+        // it.
         h_.vpermw(v, vmm_upper_words_, v);
         const Ymm words(v.getIdx());
         if (extent == extent_t::full) store_full(dst, words);

@@ -1,8 +1,6 @@
 #include "kernels/jit/lanes.hpp"
 
-#include <cstring>
-
-#include "base/convert.hpp"
+#include "kernels/jit/nibble_numbers.hpp"
 
 namespace dnnl_dequant {
 
@@ -16,17 +14,7 @@ constexpr uint32_t sign_bit = 0x80000000u;
 constexpr uint32_t low_part = 1023u; // ten bits
 constexpr uint32_t f32_1024 = 137u << 23;
 
-// What the nibble i stands for, in lane i.
-lanes_t numbers_of_nibbles(data_type_t type) {
-    lanes_t lanes;
-    for (uint8_t i = 0; i < 16; ++i) {
-        const float number = load_f32(type, &i, 0);
-        std::memcpy(&lanes[i], &number, sizeof(number));
-    }
-    return lanes;
-}
-
-// Lane i: from + i * by, over again every 8 lanes.
+// Lane i: from + i * by; the sequence repeats every 8 lanes.
 lanes_t shifts(int from, int by) {
     lanes_t lanes;
     for (int i = 0; i < 16; ++i)
@@ -159,7 +147,7 @@ void jit_lanes_t<isa>::load_nibbles(const vmm_t &v, const lane_format_t &format,
 template <isa_t isa>
 void jit_lanes_t<isa>::nibbles_to_f32(
         const vmm_t &v, data_type_t type, const vmm_t &a) {
-    const lanes_t numbers = numbers_of_nibbles(type);
+    const lanes_t numbers = nibble_numbers(type);
     if (is_avx512) {
         constants_.with(numbers,
                 [&](const Operand &table) { h_.vpermps(v, v, table); });

@@ -10,8 +10,8 @@
 namespace dnnl_dequant {
 
 /// Numbers that stand one after the other: of `type`, each in a container of
-/// so many bits, which is the type's size or, for 4 bits, may be a byte whose
-/// upper half is ignored.
+/// `container_bits`. The container has the type's size; for 4 bits it may be a
+/// byte whose upper half is ignored.
 struct lane_format_t {
     data_type_t type = data_type_t::f32;
     int container_bits = 32;
@@ -22,13 +22,13 @@ struct lane_format_t {
     }
 };
 
-/// What f32 need to become bf16: nothing, where they are numbers of that type;
-/// rounding; that with care for NaN whose payload might be rounded up.
+/// The rounding that f32 need to become bf16: none, if they are bf16 numbers
+/// already; plain; or with care for a NaN whose payload might be rounded up.
 enum class bf16_rounding_t { none, plain, with_nan };
 
-/// Numbers in memory to f32 lanes and back, lane i being element i: for code
-/// that has several operands of different types, where jit_io_t's order of its
-/// own would cost shuffles. A step is simd_w elements.
+/// Numbers in memory to f32 lanes and back, lane i being element i. Code with
+/// several operands of different types uses this, since jit_io_t has an order
+/// of its own that would cost it shuffles. A step is simd_w elements.
 template <isa_t isa>
 class jit_lanes_t {
 public:
@@ -49,15 +49,16 @@ public:
     /// For the code's own use.
     jit_constants_t<isa> &constants() { return constants_; }
 
-    /// What the code behind it needs, itself generated after that code.
+    /// Loads the constants. It is generated after the code that uses them, and
+    /// runs before it.
     void load_constants();
 
-    /// For tails of reg_count (below simd_w) elements; clobbers rcx and
-    /// `tmp`. AVX-512 only: without opmasks no tail is taken.
+    /// Sets the mask of tails of reg_count (below simd_w) elements; clobbers
+    /// rcx and `tmp`. AVX-512 only: without opmasks no tail is taken.
     void load_tail_masks(
             const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &tmp);
 
-    /// One step, as f32, an integer rounded once. `a` is scratch.
+    /// Loads one step as f32; an integer is rounded once. `a` is scratch.
     void load(const vmm_t &v, const lane_format_t &format,
             const Xbyak::RegExp &from, bool tail, const vmm_t &a,
             const vmm_t &b);
@@ -67,8 +68,8 @@ public:
         h_.vmovups(masked(v, tail), h_.ptr[from]);
     }
 
-    /// An integer of 32 bits as the sum of two f32: its lowest ten bits and
-    /// the rest.
+    /// Loads an integer of 32 bits as the sum of two f32: its lowest ten bits
+    /// and the rest.
     void load_parts(const vmm_t &low, const vmm_t &high,
             const lane_format_t &format, const Xbyak::RegExp &from, bool tail);
 
@@ -76,15 +77,20 @@ public:
     void round(const vmm_t &v, data_type_t type, bf16_rounding_t rounding,
             const vmm_t &a);
 
-    /// Rounds to `type`, a result type or an integer, and stores; of 8 or 16
-    /// bits `v` keeps to the range, of 32 it is no NaN. Lanes for a float of
-    /// 8 or 4 bits hold its codes, a byte each. `v` dies. `streaming`: past
-    /// the caches, to a multiple of the step's size; clobbers rax.
+    /// Rounds to `type`, a result type or an integer, and stores. `v` is
+    /// overwritten.
+    /// - 8 or 16 bits: `v` is within the range;
+    /// - 32 bits: `v` is no NaN;
+    /// - a float of 8 or 4 bits: lanes hold its codes, a byte each.
+    ///
+    /// `streaming` stores past the caches, to a multiple of the step's size,
+    /// and clobbers rax.
     void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
             bf16_rounding_t rounding, bool tail, bool streaming,
             const vmm_t &a);
 
-    /// Two steps of bf16 at once, in `v` and `w`, which die.
+    /// Stores two steps of bf16 at once, from `v` and `w`, which are
+    /// overwritten.
     void store_pair_bf16(const Xbyak::RegExp &to, const vmm_t &v,
             const vmm_t &w, bf16_rounding_t rounding, bool streaming,
             const vmm_t &a);

@@ -66,8 +66,8 @@ void jit_lanes_t<isa>::store(const RegExp &to, data_type_t type, const vmm_t &v,
     }
 }
 
-// What is beyond s32 becomes the least of it, right for one side: the lanes on
-// the other one are inverted.
+// The conversion turns values beyond s32 into its least number. On the upper
+// side the right one is the greatest, so those lanes are inverted.
 template <isa_t isa>
 void jit_lanes_t<isa>::to_wide_integers(
         const vmm_t &v, data_type_t type, const vmm_t &a) {

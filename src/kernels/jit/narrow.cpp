@@ -40,7 +40,7 @@ void jit_narrow_t<isa>::to_bytes(
     else h_.vpackuswb(to, low, high);
 }
 
-// All of them into the first.
+// Joins all of them in the first.
 template <isa_t isa>
 void jit_narrow_t<isa>::to_narrow(const vmm_t *vectors) {
     const vmm_t &first = vectors[0];
@@ -60,7 +60,7 @@ void jit_narrow_t<isa>::store_group(
     else h_.vmovups(h_.ptr[dst], vectors[0]);
 }
 
-// Each two bytes to a word of low + 16 * high.
+// Joins each two bytes to a word of low + 16 * high.
 template <isa_t isa>
 template <typename Reg>
 void jit_narrow_t<isa>::pair_nibbles(const Reg &bytes) {
@@ -102,8 +102,8 @@ void jit_narrow_t<isa>::store_nibbles(const RegExp &dst, const vmm_t &vector) {
     else h_.vmovd(h_.ptr[dst], x);
 }
 
-// Those of unsigned types may be negative, which the instructions take for
-// large.
+// Lanes of unsigned types may be negative, and the instructions would take them
+// for large.
 template <isa_t isa>
 void jit_narrow_t<isa>::store_lanes(const Address &to, const vmm_t &vector) {
     const Zmm z(vector.getIdx());

@@ -7,8 +7,8 @@
 
 namespace dnnl_dequant {
 
-/// Lanes of 32-bit integers to memory as integers of 8, 16 or 32 bits; those
-/// of 8 and 16 bits saturate.
+/// Stores lanes of 32-bit integers as integers of 8, 16 or 32 bits; those of 8
+/// and 16 bits saturate.
 template <isa_t isa>
 class jit_narrow_t {
 public:
@@ -23,12 +23,12 @@ public:
 
     void load_constants();
 
-    /// group() vectors in a row, which die. `streaming`: past the caches, to a
-    /// multiple of a vector's size.
+    /// Stores group() vectors in a row and overwrites them. `streaming` stores
+    /// past the caches, to a multiple of a vector's size.
     void store_group(const Xbyak::RegExp &dst, const vmm_t *vectors,
             bool streaming = false);
 
-    /// The same of group() vectors, and of one, that fit 4 bits, two a byte.
+    /// Stores group() vectors, or one, that fit 4 bits, two a byte.
     void store_nibble_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
     void store_nibbles(const Xbyak::RegExp &dst, const vmm_t &vector);
 

@@ -1,8 +1,6 @@
 #include "kernels/jit/nibble_bytes.hpp"
 
-#include <cstring>
-
-#include "base/convert.hpp"
+#include "kernels/jit/nibble_numbers.hpp"
 
 namespace dnnl_dequant {
 
@@ -29,14 +27,12 @@ jit_nibble_bytes_t::jit_nibble_bytes_t(jit_generator_t &host, io_t &io,
 
 // f16: 0 to 7 and 8 to 15. bf16: even and odd ones, as they are joined.
 Address jit_nibble_bytes_t::numbers(int half) {
+    const jit_generator_t::lanes_t all = nibble_numbers(src_.type);
     jit_generator_t::lanes_t lanes {};
-    const auto first = static_cast<uint32_t>(half);
-    for (uint32_t i = 0; i < 8; ++i) {
-        const auto nibble = static_cast<uint8_t>(
-                dst_ == data_type_t::bf16 ? 2 * i + first : i + first * 8);
-        const float number = load_f32(src_.type, &nibble, 0);
-        std::memcpy(&lanes[i], &number, sizeof(number));
-    }
+    const auto first = static_cast<size_t>(half);
+    for (size_t i = 0; i < 8; ++i)
+        lanes[i] = all[dst_ == data_type_t::bf16 ? 2 * i + first
+                                                 : i + first * 8];
     return h_.constant(lanes);
 }
 

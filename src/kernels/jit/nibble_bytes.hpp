@@ -5,10 +5,10 @@
 
 namespace dnnl_dequant {
 
-/// What jit_nibble_table_t is to AVX-512, for results of 16 bits: the lower and
-/// the upper bytes of a nibble's sixteen results are a table of vpshufb each.
-/// A step is 32 elements, of nibbles two a byte or of those that have a byte
-/// each, in either half of it. AVX2.
+/// The AVX2 counterpart of jit_nibble_table_t, for results of 16 bits. The
+/// lower and the upper bytes of a nibble's sixteen results are a table of
+/// vpshufb each. A step is 32 elements: nibbles two a byte, or in a byte each,
+/// in either half of it.
 class jit_nibble_bytes_t {
 public:
     using io_t = jit_io_t<isa_avx2>;
@@ -27,7 +27,7 @@ public:
     void set(const Xbyak::Ymm &first, const Xbyak::Ymm &second,
             const Xbyak::Ymm &tmp);
 
-    /// One step from src to dst.
+    /// Emits one step from src to dst.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Ymm &tmp_a, const Xbyak::Ymm &tmp_b,
             const Xbyak::Ymm &tmp_c);

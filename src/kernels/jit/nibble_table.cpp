@@ -1,8 +1,6 @@
 #include "kernels/jit/nibble_table.hpp"
 
-#include <cstring>
-
-#include "base/convert.hpp"
+#include "kernels/jit/nibble_numbers.hpp"
 
 namespace dnnl_dequant {
 
@@ -11,15 +9,6 @@ using namespace Xbyak;
 namespace {
 
 using lanes_t = jit_generator_t::lanes_t;
-
-lanes_t numbers_of_nibbles(data_type_t type) {
-    lanes_t lanes;
-    for (uint8_t i = 0; i < 16; ++i) {
-        const float number = load_f32(type, &i, 0);
-        std::memcpy(&lanes[static_cast<size_t>(i)], &number, sizeof(number));
-    }
-    return lanes;
-}
 
 // For vpshufb within each 128-bit lane of four copies of 16 bytes: both bytes
 // of word w are the source's byte w / 2, which has its nibble.
@@ -45,7 +34,7 @@ jit_nibble_table_t::jit_nibble_table_t(jit_generator_t &host, io_t &io,
     , vmm_shifts_(first_vmm + 3) {}
 
 void jit_nibble_table_t::load_constants() {
-    h_.vmovups(vmm_numbers_, h_.constant(numbers_of_nibbles(src_.type)));
+    h_.vmovups(vmm_numbers_, h_.constant(nibble_numbers(src_.type)));
     if (dst_ == data_type_t::f32 || src_.container_bits == 8) return;
     h_.vmovups(vmm_spread_, h_.constant(word_spread()));
     // The even words' nibble is in the low half of their bytes. It goes to the
@@ -81,7 +70,8 @@ void jit_nibble_table_t::load_word_indices(
     h_.vpsrlvw(indices, indices, vmm_shifts_);
 }
 
-// Of a byte each: the nibble to where load_word_indices() has it.
+// Loads nibbles of a byte each, and moves them to the bits that
+// load_word_indices() has them at.
 void jit_nibble_table_t::load_byte_indices(
         const Zmm &indices, const RegExp &src, bool tail) {
     const Ymm bytes(indices.getIdx());

@@ -6,19 +6,21 @@
 namespace dnnl_dequant {
 
 /// Any function of a nibble as a permutation of its sixteen results, already
-/// rounded to dst: f32 in the lanes of one vector, the others twice in its
-/// words, f16 one sixteen after the other, bf16 side by side, which is what
-/// costs each least, so that one bit above or below a nibble need not be
-/// cleared. A step (16 elements of f32, 32 of the others) is a load or two, a
-/// shift, a permutation and a store, of nibbles two a byte and of those that
-/// have a byte each, in either half of it. AVX-512 only.
+/// rounded to dst. AVX-512 only.
+///   f32   in the lanes of one vector
+///   f16   twice in a vector's words, one sixteen after the other
+///   bf16  twice in a vector's words, side by side
+/// Each order is the cheapest for its type: a bit above or below a nibble need
+/// not be cleared. A step is 16 elements of f32 and 32 of the others. It is a
+/// load or two, a shift, a permutation and a store. Nibbles stand two a byte,
+/// or in either half of a byte each.
 class jit_nibble_table_t {
 public:
     using io_t = jit_io_t<isa_avx512_core>;
 
-    /// `io` is for `src` (of 4 bits, in containers of 4 or 8) and `dst`, and
-    /// its tail masks are used; `first_vmm` is the lowest of vmm_needed
-    /// registers of the table's own.
+    /// @param io Serves `src` (4 bits, in containers of 4 or 8) and `dst`; its
+    ///     tail masks are used.
+    /// @param first_vmm The lowest of the table's own vmm_needed registers.
     jit_nibble_table_t(jit_generator_t &host, io_t &io, const src_format_t &src,
             data_type_t dst, int first_vmm);
 
@@ -34,7 +36,7 @@ public:
     /// Makes the table of 16 results, which die.
     void set(const Xbyak::Zmm &results, const Xbyak::Zmm &tmp);
 
-    /// One step from src to dst.
+    /// Emits one step from src to dst.
     void convert(const Xbyak::RegExp &dst, const Xbyak::RegExp &src,
             const Xbyak::Zmm &tmp, bool tail);
 

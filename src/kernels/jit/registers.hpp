@@ -74,13 +74,13 @@ private:
     int first_ = 0, count_ = 0;
 };
 
-/// What registers are in use for, in the order in which they were taken.
+/// The uses of registers, in the order in which they were taken.
 class register_uses_t {
 public:
     void add(const char *name, std::string place) {
         uses_.push_back({name, std::move(place)});
     }
-    /// As "rcx weights, rdx c".
+    /// Describes the uses like "rcx weights, rdx c".
     std::string describe() const {
         std::string text;
         for (const use_t &use : uses_)
@@ -101,9 +101,9 @@ private:
     std::vector<use_t> uses_;
 };
 
-/// Which general registers a generator uses for what. A part of the code that
-/// wants some for itself takes them from a copy, and they are free again where
-/// the copy ends.
+/// The general registers that a generator uses, by name. A part of the code
+/// that wants some for itself takes them from a copy, and they are free again
+/// at the copy's end.
 class general_registers_t {
 public:
     /// `reg`, which nothing else has. rsp and rdi, the argument, are never
@@ -148,7 +148,8 @@ public:
     }
     vmm_t take_last(const char *name) { return take_last(name, 1)[0]; }
 
-    /// Those from number `first` on, where other code expects them.
+    /// Takes registers from number `first` on, because other code expects them
+    /// there.
     range_t take_at(const char *name, int first, int count) {
         if (first < 0 || first + count > all || !is_free(first, count))
             uses_.fail(name,

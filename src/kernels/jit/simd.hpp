@@ -17,7 +17,7 @@ protected:
 
     /// All bits 0.
     void clear(const Vmm &x) { bit_xor(x, x, x); }
-    /// Integers, from an address of any alignment.
+    /// Loads integers, from an address of any alignment.
     void load(const Vmm &to, const Xbyak::Address &from) {
         if (to.isZMM()) vmovdqu32(to, from);
         else vmovdqu(to, from);
@@ -38,7 +38,8 @@ protected:
         if (to.isZMM()) vpxord(to, x, y);
         else vpxor(to, x, y);
     }
-    /// Each lane by the 32 bits at `one`, modulo 2^32. `to` is not `x`.
+    /// Multiplies each lane by the 32 bits at `one`, modulo 2^32. `to` is not
+    /// `x`.
     void multiply_low(const Vmm &to, const Vmm &x, const Xbyak::RegExp &one) {
         if (to.isZMM()) {
             vpmulld(to, x, ptr_b[one]);
@@ -47,14 +48,14 @@ protected:
         vpbroadcastd(to, ptr[one]);
         vpmulld(to, to, x);
     }
-    /// sums += four products of bytes a lane, modulo 2^32: VNNI, of 256 bits
-    /// AVX-VNNI.
+    /// Adds four products of bytes a lane to sums, modulo 2^32: VNNI, for 256
+    /// bits AVX-VNNI.
     void dot4(const Vmm &sums, const Vmm &u8, const Xbyak::Operand &s8) {
         vpdpbusd(sums, u8, s8,
                 sums.isZMM() ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
     }
 
-    /// What the general registers are for.
+    /// The uses of the general registers.
     general_registers_t general_;
 };
 

@@ -56,7 +56,7 @@ uint32_t jit_small_float_t<isa>::exponent_step() const {
     return static_cast<uint32_t>(127 - format_.bias) << significand_bits;
 }
 
-// As bits and as a float: 2^(1 - bias).
+// 2^(1 - bias), as bits of the type and as a float.
 template <isa_t isa>
 uint32_t jit_small_float_t<isa>::least_normal() const {
     return exponent_step() + implied_one;

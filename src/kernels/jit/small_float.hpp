@@ -36,7 +36,7 @@ public:
                        || type == data_type_t::f8_e4m3);
     }
 
-    /// Sixteen bytes, in memory or a register, to as many lanes.
+    /// Converts sixteen bytes, in memory or a register, to as many lanes.
     void convert_bytes(const vmm_t &value, const Xbyak::Operand &bytes);
 
     /// The float whose lowest bit is bit `position` of each lane of `raw`.
@@ -53,7 +53,7 @@ private:
         // difference) are infinity and NaN; 0: there are none.
         uint32_t special;
         bool negative_zero_is_nan;
-        // What makes them infinity and NaN in f32.
+        // Bits that turn special codes into infinity and NaN in f32.
         uint32_t special_or;
     };
     static format_t format_of(data_type_t type);

@@ -11,8 +11,8 @@ namespace dnnl_dequant {
 /// f32_to_small_float() has them (base/convert.hpp).
 ///
 /// A normal number is the upper bits of the f32, rounded by an addition whose
-/// carry runs into the exponent; a subnormal one is what adding the number
-/// whose last place is the type's rounds to.
+/// carry runs into the exponent. A subnormal number is rounded by adding the
+/// float whose last place is that of the type's subnormals.
 template <isa_t isa>
 class jit_to_small_float_t {
 public:
@@ -27,8 +27,8 @@ private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
     enum class compare_t { less, greater, equal };
 
-    /// Where `x` compares with the constant so, `value` becomes `other`; as
-    /// signed integers. `mask` is scratch.
+    /// Replaces `value` by `other` in lanes of `x` that compare with the
+    /// constant in this way, as signed integers. `mask` is scratch.
     void select(const vmm_t &value, const vmm_t &x, compare_t how,
             uint32_t constant, const Xbyak::Operand &other, const vmm_t &mask);
 

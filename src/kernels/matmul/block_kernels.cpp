@@ -1,6 +1,7 @@
 #include "kernels/matmul/block_kernels.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dnnl_dequant {
 
@@ -22,6 +23,7 @@ block_kernels_t::block_kernels_t(
     for (const data_type_t type : types_)
         slots *= static_cast<size_t>(elements_per_byte(type));
     kernels_.resize(slots);
+    copied_bytes_.resize(slots);
 }
 
 dim_t block_kernels_t::offset_of(const index_t &block, size_t operand) const {
@@ -50,6 +52,10 @@ std::shared_ptr<const kernel_t> &block_kernels_t::kernel_of(
     return kernels_[slot_of(block)];
 }
 
+void block_kernels_t::set_copied_bytes(const index_t &block, size_t bytes) {
+    copied_bytes_[slot_of(block)] = bytes;
+}
+
 char *block_kernels_t::address_of(const index_t &block, size_t operand,
         void *const *buffers) const noexcept {
     return static_cast<char *>(buffers[operand])
@@ -61,7 +67,12 @@ void block_kernels_t::run(
     std::array<void *, max_operands> at {};
     for (size_t o = 0; o < types_.size(); ++o)
         at[o] = address_of(block, o, buffers);
-    const kernel_t &kernel = *kernels_[slot_of(block)];
+    const size_t slot = slot_of(block);
+    if (copied_bytes_[slot] > 0) {
+        std::memcpy(at[1], at[0], copied_bytes_[slot]);
+        return;
+    }
+    const kernel_t &kernel = *kernels_[slot];
     kernel.run(at.data(), 0, kernel.work_amount());
 }
 

@@ -36,6 +36,9 @@ public:
     /// The kernel of a block and of those like it: to be made where there is
     /// none yet.
     std::shared_ptr<const kernel_t> &kernel_of(const index_t &block);
+    /// Blocks like it are so many bytes side by side in src and dst, and no
+    /// more than a copy.
+    void set_copied_bytes(const index_t &block, size_t bytes);
     /// An operand's offset within its byte there.
     dim_t phase_of(const index_t &block, size_t operand) const;
 
@@ -54,6 +57,7 @@ private:
     std::vector<data_type_t> types_;
     std::array<axis_t, axes> grid_;
     std::vector<std::shared_ptr<const kernel_t>> kernels_;
+    std::vector<size_t> copied_bytes_; // 0: the kernel has to run
 };
 
 } // namespace dnnl_dequant

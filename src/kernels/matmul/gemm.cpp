@@ -1,6 +1,7 @@
 #include "kernels/matmul/gemm.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -16,42 +17,58 @@ public:
     void run(const gemm_block_t &block) const noexcept override {
         for (dim_t r = 0; r < block.rows; ++r) {
             float *c = block.c + r * block.ldc;
+            const auto *const row
+                    = static_cast<const float *>(block.a) + r * block.depth;
             if (!block.accumulates) std::fill(c, c + block.cols, 0.f);
             for (dim_t k = 0; k < block.depth; ++k) {
-                const float a = block.a[r * block.depth + k];
-                const float *b = block.b + k * block.ldb;
+                const auto *const b
+                        = static_cast<const float *>(block.b) + k * block.ldb;
                 for (dim_t n = 0; n < block.cols; ++n)
-                    c[n] += a * b[n];
+                    c[n] += row[k] * b[n];
             }
         }
     }
 };
 
-// A user's rows begin at any byte. Compilers unroll a count that they know.
+// Compilers unroll a count that they know.
 using whole_strip_t = std::integral_constant<dim_t, 6>;
 
+// Values of f32, or pairs of bf16, of a strip; a user's rows begin at any byte.
+// What is left of `bytes` in the last pair is followed by a zero.
 template <typename count_t>
-void pack_strip(const float *src, dim_t pitch, count_t rows, dim_t depth,
-        float *to) noexcept {
-    for (dim_t k = 0; k < depth; ++k)
+void pack_strip(const char *src, dim_t pitch, count_t rows, dim_t bytes,
+        uint32_t *to) noexcept {
+    const dim_t whole = bytes / 4;
+    for (dim_t k = 0; k < whole; ++k)
         for (dim_t r = 0; r < rows; ++r)
-            std::memcpy(to + k * rows + r, src + r * pitch + k, sizeof(*to));
+            std::memcpy(to + k * rows + r, src + r * pitch + k * 4, 4);
+    if (whole * 4 == bytes) return;
+    for (dim_t r = 0; r < rows; ++r) {
+        uint16_t last = 0;
+        std::memcpy(&last, src + r * pitch + whole * 4, sizeof(last));
+        to[whole * rows + r] = last;
+    }
 }
 
 } // namespace
 
-void pack_rows(const float *src, dim_t pitch, dim_t rows, dim_t depth,
-        dim_t most, float *packed) noexcept {
-    for_strips(rows, most, [&](dim_t first, dim_t count) {
-        const float *const from = src + first * pitch;
-        float *const to = packed + first * depth;
-        if (count == 6) pack_strip(from, pitch, whole_strip_t(), depth, to);
-        else pack_strip(from, pitch, count, depth, to);
+void pack_rows(const gemm_t &gemm, const void *src, dim_t pitch, dim_t rows,
+        dim_t depth, void *packed) noexcept {
+    const dim_t pitch_bytes = bytes_of(gemm.type(), pitch);
+    const dim_t bytes = bytes_of(gemm.type(), depth);
+    for_strips(rows, gemm.strip(), [&](dim_t first, dim_t count) {
+        const auto *const from
+                = static_cast<const char *>(src) + first * pitch_bytes;
+        auto *const to = static_cast<uint32_t *>(packed)
+                         + first * div_up(bytes, dim_t(4));
+        if (count == whole_strip_t::value)
+            pack_strip(from, pitch_bytes, whole_strip_t(), bytes, to);
+        else pack_strip(from, pitch_bytes, count, bytes, to);
     });
 }
 
 result_t make_gemm(isa_t isa, std::shared_ptr<const gemm_t> &gemm) {
-    const result_t made = make_jit_gemm(isa, gemm);
+    const result_t made = make_jit_gemm(isa, data_type_t::f32, gemm);
     if (made.is_final()) return made;
     gemm = std::make_shared<portable_gemm_t>();
     return {};

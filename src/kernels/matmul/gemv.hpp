@@ -50,9 +50,13 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
 /// registers only.
 class gemv_t {
 public:
-    static constexpr dim_t most_rows = 12;
+    static constexpr dim_t most_rows = 24;
+    /// More rows that may be bf16 are faster in blocks of bf16 than in f32
+    /// (MEASURED.md).
+    static constexpr dim_t most_f32_rows_of_bf16 = 8;
     /// Of so many columns behind a block's, scales and zero points are read,
-    /// whatever they are.
+    /// whatever they are. None is read behind a block whose number of columns
+    /// is a multiple of one more.
     static constexpr dim_t columns_beyond = 3;
 
     struct block_t {

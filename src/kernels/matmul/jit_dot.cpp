@@ -310,9 +310,11 @@ void jit_dot_t::run_rows(const char *weights, const block_t &block, dim_t row,
     args.a_pitch = src_pitch_bytes(block);
     args.ahead = cols * pitch;
     args.sums = sums;
-    for (dim_t n = 0; n < block.cols; n += cols) {
+    for (dim_t next = 0; next < block.cols; next += cols) {
+        // A short last block of columns recomputes columns before it. Where
+        // there are none it recomputes the last one.
+        const dim_t n = std::max<dim_t>(std::min(next, block.cols - cols), 0);
         const dim_t here = std::min(cols, block.cols - n);
-        // A short last block of columns recomputes the last column.
         for (dim_t c = 0; c < cols; ++c)
             args.weights[c]
                     = weights
@@ -322,7 +324,9 @@ void jit_dot_t::run_rows(const char *weights, const block_t &block, dim_t row,
         code_[static_cast<size_t>(rows)](args);
         float *const c = block.c + row * block.c_pitch + n;
         for (dim_t r = 0; r < rows; ++r)
-            std::copy_n(sums + r * cols, here, c + r * block.c_pitch);
+            if (here == most_cols) // no call of memcpy
+                std::copy_n(sums + r * cols, most_cols, c + r * block.c_pitch);
+            else std::copy_n(sums + r * cols, here, c + r * block.c_pitch);
     }
 }
 

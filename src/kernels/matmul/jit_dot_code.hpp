@@ -5,22 +5,39 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
+#include "kernels/matmul/weights_rounding.hpp"
 
 namespace dnnl_dequant {
+
+constexpr dim_t most_step_elements = 128;
 
 /// Puts a row of src, in whole steps, into the order in which weights are
 /// decoded: element i of a step goes to place(i).
 template <typename element_t, typename place_t>
 void arrange_steps(
         element_t *row, dim_t depth, dim_t step, const place_t &place) {
-    constexpr dim_t most_elements = 128;
-    element_t natural[most_elements];
+    element_t natural[most_step_elements];
     for (dim_t k = 0; k < depth; k += step) {
         std::copy_n(row + k, step, natural);
         for (dim_t i = 0; i < step; ++i)
             row[k + place(i)] = natural[i];
+    }
+}
+
+/// The same where vector j of a step gets every lane's j-th element. Counts
+/// that the compiler knows let it make vectors of the loops.
+template <dim_t vectors, dim_t lanes, typename element_t>
+void arrange_lanes(element_t *row, dim_t depth) {
+    constexpr dim_t step = vectors * lanes;
+    static_assert(step <= most_step_elements, "");
+    element_t natural[static_cast<size_t>(step)];
+    for (dim_t k = 0; k < depth; k += step) {
+        std::copy_n(row + k, step, natural);
+        for (dim_t j = 0; j < vectors; ++j)
+            for (dim_t i = 0; i < lanes; ++i)
+                row[k + j * lanes + i] = natural[i * vectors + j];
     }
 }
 
@@ -76,13 +93,10 @@ public:
     }
     data_type_t src_type() const override { return weights_.multiplied; }
     void arrange(void *row) const noexcept override {
-        const auto place = [&](dim_t i) {
-            return i % step_.vectors * step_.lanes + i / step_.vectors;
-        };
-        const dim_t depth = weights_.depth, step = step_.elements();
-        if (is_bf16())
-            arrange_steps(static_cast<uint16_t *>(row), depth, step, place);
-        else arrange_steps(static_cast<float *>(row), depth, step, place);
+        if (!is_bf16()) arrange_as<16>(static_cast<float *>(row));
+        else if (step_.lanes == 16)
+            arrange_as<16>(static_cast<uint16_t *>(row));
+        else arrange_as<32>(static_cast<uint16_t *>(row));
     }
     bool scales_sums() const override { return false; }
 
@@ -90,6 +104,16 @@ protected:
     bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
 
 private:
+    template <dim_t lanes, typename element_t>
+    void arrange_as(element_t *row) const noexcept {
+        constexpr dim_t most = most_step_elements / lanes;
+        const dim_t depth = weights_.depth;
+        if (step_.vectors == most) arrange_lanes<most, lanes>(row, depth);
+        else if (step_.vectors == most / 2)
+            arrange_lanes<most / 2, lanes>(row, depth);
+        else arrange_lanes<2, lanes>(row, depth);
+    }
+
     const nibble_step_t step_;
 };
 

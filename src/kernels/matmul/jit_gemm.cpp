@@ -10,6 +10,10 @@
 // AVX2's code goes over a strip's tiles by itself: a tile is short, and a call
 // for each cost nearly a hundredth of the time.
 //
+// Of bf16 a value is a pair, of two depths: vdpbf16ps multiplies and adds both.
+// b's rows are paired in scratch memory before, tile by tile, so that a tile's
+// are read one after the other.
+//
 // Registers: rdi the arguments; rax a; rcx b; rsi b some rows ahead (AVX-512);
 // rdx c; r8 r9 pitches of b and c, rbx three of b's; r10 rounds to go; r11 a
 // row of c; r12 r13 what to ask for; r14 tiles to go, r15 b of the tile (AVX2);
@@ -22,6 +26,7 @@
 
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/registers.hpp"
+#include "kernels/matmul/jit_pair_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -29,8 +34,9 @@ using namespace Xbyak;
 
 namespace {
 
+// Values are of f32, or pairs of bf16.
 struct arguments_t {
-    const float *a, *b;
+    const void *a, *b;
     float *c;
     dim_t b_pitch, c_pitch; // bytes
     dim_t rows;             // 1 to most_rows
@@ -48,9 +54,11 @@ struct arguments_t {
 template <isa_t isa>
 class jit_gemm_t : public jit_generator_t {
 public:
-    using vmm_t = typename jit_isa_t<isa>::vmm_t;
-    static constexpr bool is_avx512 = isa == isa_avx512_core;
-    static constexpr int simd_w = jit_isa_t<isa>::simd_w;
+    static constexpr bool is_bf16 = isa == isa_avx512_core_bf16;
+    static constexpr bool is_avx512 = isa != isa_avx2;
+    using isa_traits_t = jit_isa_t<is_avx512 ? isa_avx512_core : isa_avx2>;
+    using vmm_t = typename isa_traits_t::vmm_t;
+    static constexpr int simd_w = isa_traits_t::simd_w;
     // Of c in registers at once, at most: 24 or 12 sums.
     static constexpr int most_rows = 6, vectors = is_avx512 ? 4 : 2;
     static constexpr dim_t tile_cols = vectors * dim_t(simd_w);
@@ -77,7 +85,7 @@ private:
     // Of a, bytes ahead: what it takes to come from the third cache.
     static constexpr size_t a_ahead = 2048;
     static constexpr int unroll = 4;
-    static constexpr int last = jit_isa_t<isa>::vmm_count - 1;
+    static constexpr int last = isa_traits_t::vmm_count - 1;
 
     vmm_t sum(int i) const { return vmm_t(i); }
     vmm_t vmm_b(int v) const { return vmm_t(last - v); }
@@ -195,8 +203,11 @@ private:
             for (int r = 0; r < rows; ++r) {
                 vbroadcastss(
                         vmm_a(r), ptr[rax + at + static_cast<size_t>(r) * 4]);
-                for (int v = 0; v < vectors; ++v)
-                    vfmadd231ps(sum(r * vectors + v), vmm_a(r), vmm_b(v));
+                for (int v = 0; v < vectors; ++v) {
+                    const vmm_t to = sum(r * vectors + v);
+                    if constexpr (is_bf16) vdpbf16ps(to, vmm_a(r), vmm_b(v));
+                    else vfmadd231ps(to, vmm_a(r), vmm_b(v));
+                }
             }
         }
         add(rax, static_cast<uint32_t>(depth) * static_cast<uint32_t>(a_step));
@@ -276,66 +287,109 @@ private:
 template <isa_t isa>
 class jit_gemm_kernel_t : public gemm_t {
 public:
-    explicit jit_gemm_kernel_t(std::unique_ptr<jit_gemm_t<isa>> code)
-        : code_(std::move(code)) {}
+    using code_t = jit_gemm_t<isa>;
+
+    result_t make() {
+        result_t made = make_jit(code_);
+        if (code_t::is_bf16 && made.ok())
+            made = make_jit_pair_rows(panel(), pair_rows_);
+        return made;
+    }
 
     const char *name() const override {
-        return isa == isa_avx512_core ? "jit_matmul_avx512_core"
-                                      : "jit_matmul_avx2";
+        if (code_t::is_bf16) return "jit_matmul_avx512_core_bf16";
+        return code_t::is_avx512 ? "jit_matmul_avx512_core" : "jit_matmul_avx2";
     }
-    dim_t panel() const override { return jit_gemm_t<isa>::tile_cols; }
-
-    dim_t strip() const override { return jit_gemm_t<isa>::most_rows; }
+    data_type_t type() const override {
+        return code_t::is_bf16 ? data_type_t::bf16 : data_type_t::f32;
+    }
+    dim_t panel() const override { return code_t::tile_cols; }
+    dim_t strip() const override { return code_t::most_rows; }
+    dim_t scratch_bytes(dim_t cols, dim_t depth) const override {
+        if (!code_t::is_bf16) return 0;
+        return div_up(depth, dim_t(2)) * round_up(cols, panel()) * 4;
+    }
 
     // A strip of a stays in the first cache for all columns of b.
     void run(const gemm_block_t &block) const noexcept override {
         asker_t asker(block, strip(), panel());
+        values_t values {static_cast<const char *>(block.b), block.ldb * 4,
+                panel() * 4, block.depth};
+        if (code_t::is_bf16) values = pair_rows(block);
         for_strips(block.rows, strip(), [&](dim_t first, dim_t rows) {
-            run_rows(block, first, rows, asker);
+            run_rows(block, values, first, rows, asker);
         });
     }
 
 private:
-    void run_rows(const gemm_block_t &block, dim_t row, dim_t rows,
-            asker_t &asker) const noexcept {
+    // Values of b: f32, or pairs of bf16.
+    struct values_t {
+        const char *b;
+        dim_t pitch, tile_bytes; // from row to row, from tile to tile
+        dim_t depth;
+    };
+
+    values_t pair_rows(const gemm_block_t &block) const noexcept {
+        const dim_t pairs = div_up(block.depth, dim_t(2));
+        const dim_t row_bytes = panel() * 4;
+        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
+                block.depth / 2, block.depth % 2};
+        for (dim_t n = 0; n < block.cols; n += panel()) {
+            args.rows = static_cast<const uint16_t *>(block.b) + n;
+            pair_rows_(args);
+            args.pairs = static_cast<char *>(args.pairs) + pairs * row_bytes;
+        }
+        return {static_cast<const char *>(block.scratch), row_bytes,
+                pairs * row_bytes, pairs};
+    }
+
+    void run_rows(const gemm_block_t &block, const values_t &values, dim_t row,
+            dim_t rows, asker_t &asker) const noexcept {
         const dim_t next_row = row + rows < block.rows ? row + rows : 0;
         arguments_t args {};
-        args.b_pitch = block.ldb * 4;
+        args.b_pitch = values.pitch;
         args.c_pitch = block.ldc * 4;
         args.rows = rows;
         args.accumulates = block.accumulates;
         const dim_t all = block.cols / panel();
-        const bool together = jit_gemm_t<isa>::takes_tiles && asker.skip(all);
+        const bool together = code_t::takes_tiles && asker.skip(all);
         args.tiles = together ? all : 1;
         const dim_t step = args.tiles * panel();
         for (dim_t n = 0; n < block.cols; n += step) {
-            args.a = block.a + row * block.depth;
-            args.b = block.b + n;
+            args.a = static_cast<const float *>(block.a) + row * values.depth;
+            args.b = values.b + n / panel() * values.tile_bytes;
             args.c = block.c + row * block.ldc + n;
             args.next_c = n + step < block.cols
                                   ? args.c + step
                                   : block.c + next_row * block.ldc;
             const dim_t ahead = together ? 0 : asker.ask(args);
-            jit_gemm_t<isa>::set_depth(args, block.depth, ahead);
+            code_t::set_depth(args, values.depth, ahead);
             (*code_)(args);
         }
     }
 
-    const std::unique_ptr<jit_gemm_t<isa>> code_;
+    std::unique_ptr<code_t> code_;
+    jit_pair_rows_t pair_rows_; // of bf16
 };
 
 template <isa_t isa>
 result_t make(std::shared_ptr<const gemm_t> &gemm) {
-    std::unique_ptr<jit_gemm_t<isa>> code;
-    result_t result = make_jit(code);
-    if (result.ok())
-        gemm = std::make_shared<jit_gemm_kernel_t<isa>>(std::move(code));
+    auto made = std::make_shared<jit_gemm_kernel_t<isa>>();
+    const result_t result = made->make();
+    if (result.ok()) gemm = std::move(made);
     return result;
 }
 
 } // namespace
 
-result_t make_jit_gemm(isa_t isa, std::shared_ptr<const gemm_t> &gemm) {
+result_t make_jit_gemm(
+        isa_t isa, data_type_t type, std::shared_ptr<const gemm_t> &gemm) {
+    if (type == data_type_t::bf16) {
+        if (has(isa, isa_avx512_core_bf16))
+            return make<isa_avx512_core_bf16>(gemm);
+        return {status_t::unimplemented,
+                "the instruction set has no products of bf16"};
+    }
     if (has(isa, isa_avx512_core)) return make<isa_avx512_core>(gemm);
     if (has(isa, isa_avx2)) return make<isa_avx2>(gemm);
     return {status_t::unimplemented, "the instruction set is less than AVX2"};

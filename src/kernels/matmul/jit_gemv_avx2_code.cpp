@@ -18,7 +18,7 @@
 #include "kernels/matmul/jit_gemv_code.hpp"
 
 #include "kernels/matmul/jit_gemv_frame.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
+#include "kernels/matmul/weights_rounding.hpp"
 
 namespace dnnl_dequant {
 

@@ -20,7 +20,7 @@
 #include <cstring>
 
 #include "kernels/matmul/jit_gemv_frame.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
+#include "kernels/matmul/weights_rounding.hpp"
 
 namespace dnnl_dequant {
 

@@ -8,10 +8,10 @@
 
 #include "base/text.hpp"
 #include "kernels/jit/lanes.hpp"
+#include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_gemv_code.hpp"
-#include "kernels/matmul/nibble_lookup.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {

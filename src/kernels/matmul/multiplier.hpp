@@ -83,6 +83,8 @@ struct src_rows_t {
     std::shared_ptr<const kernel_t> kernel;
     data_type_t type = data_type_t::f32;
     dim_t pitch = 0; // elements
+    /// Of the user's rows, if the kernel only copies them; else 0.
+    dim_t copied_pitch = 0; // elements
 
     dim_t bytes(dim_t rows) const { return bytes_of(type, rows * pitch); }
     /// The stage that makes them, `offset` bytes into the shared memory.
@@ -123,6 +125,8 @@ struct few_rows_t {
     struct parameters_t {
         block_kernels_t kernels; // columns
         size_t operand = 0;      // of the weights
+        /// Without kernels: the user's memory has them as f32 already.
+        bool are_in_place = false;
     };
 
     /// The same, made once.

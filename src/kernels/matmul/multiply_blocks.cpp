@@ -1,4 +1,4 @@
-// Blocks of weights as f32, by packed rows of src.
+// Blocks of weights as f32 or bf16, by packed rows of src.
 
 #include <algorithm>
 #include <set>
@@ -14,11 +14,14 @@ public:
     float_multiplier_t(product_blocks_t blocks, float_blocks_t plan)
         : multiplier_t(std::move(blocks))
         , plan_(std::move(plan)) {
-        for (const dim_t depth : this->blocks().depth_blocks)
-            weights_floats_ = std::max(weights_floats_, depth);
-        weights_floats_ *= this->blocks().pitch;
+        dim_t depth = 0;
+        for (const dim_t block : this->blocks().depth_blocks)
+            depth = std::max(depth, block);
+        const dim_t pitch = this->blocks().pitch;
+        weights_bytes_ = round_up(bytes_of(type(), depth * pitch), line);
+        gemm_bytes_ = plan_.gemm->scratch_bytes(pitch, depth);
         packed_bytes_ = round_up(
-                4 * this->blocks().rows * this->blocks().depth, dim_t(64));
+                bytes_of(type(), this->blocks().rows * all_packed()), line);
         std::set<dim_t> seen;
         const auto &rows = this->blocks().row_blocks;
         for (size_t b = 0; b < rows.size(); ++b)
@@ -30,7 +33,7 @@ public:
     scratch_size_t scratch() const override {
         const dim_t made
                 = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
-        return {packed_bytes_ + made, 4 * weights_floats_};
+        return {packed_bytes_ + made, weights_bytes_ + gemm_bytes_};
     }
 
     std::vector<stage_t> prepare(dim_t threads) const override {
@@ -53,6 +56,13 @@ public:
             float *sums) const noexcept override;
 
 private:
+    static constexpr dim_t line = 64;
+
+    data_type_t type() const { return plan_.gemm->type(); }
+    // Of a row, in elements.
+    dim_t all_packed() const {
+        return packed_depth(*plan_.gemm, blocks().depth);
+    }
     void pack(const stage_memory_t &memory, dim_t begin, dim_t end) const;
     read_ahead_t weights_after(block_kernels_t::index_t block,
             const product_unit_t &unit, void *const *weights) const noexcept;
@@ -60,7 +70,7 @@ private:
     const float_blocks_t plan_;
     /// Row blocks, no rows twice: of several batches they may be the same.
     std::vector<size_t> blocks_to_pack_;
-    dim_t packed_bytes_ = 0, weights_floats_ = 0;
+    dim_t packed_bytes_ = 0, weights_bytes_ = 0, gemm_bytes_ = 0;
 };
 
 // A part is a block of rows by one of depth; depth blocks of a row block follow
@@ -75,16 +85,17 @@ void float_multiplier_t::pack(
         const dim_t k = part % depth_blocks;
         const dim_t depth = blocks().depth_blocks[static_cast<size_t>(k)];
         const dim_t before = k * blocks().depth_blocks[0];
-        const auto *const src = static_cast<const float *>(
+        const auto *const src = static_cast<const char *>(
                 plan_.src.find(memory, packed_bytes_, rows.first));
-        pack_rows(src + before, plan_.src.pitch, rows.rows, depth,
-                plan_.gemm->strip(),
-                static_cast<float *>(memory.shared)
-                        + rows.first * blocks().depth + before * rows.rows);
+        const dim_t at = rows.first * all_packed() + before * rows.rows;
+        pack_rows(*plan_.gemm, src + bytes_of(type(), before), plan_.src.pitch,
+                rows.rows, depth,
+                static_cast<char *>(memory.shared) + bytes_of(type(), at));
     }
 }
 
-// The block that becomes f32 next: it would come from memory a line at a time.
+// The block that is dequantized next: it would come from memory a line at a
+// time.
 read_ahead_t float_multiplier_t::weights_after(block_kernels_t::index_t block,
         const product_unit_t &unit, void *const *weights) const noexcept {
     auto &[outer, depth, col] = block;
@@ -110,14 +121,16 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
     at[count] = memory.own;
 
     gemm_block_t block;
-    block.a = static_cast<const float *>(memory.shared)
-              + rows.first * blocks().depth;
-    block.b = static_cast<const float *>(memory.own);
+    const auto *a = static_cast<const char *>(memory.shared)
+                    + bytes_of(type(), rows.first * all_packed());
+    block.b = memory.own;
+    block.scratch = static_cast<char *>(memory.own) + weights_bytes_;
     block.ldb = block.ldc = blocks().pitch;
     block.rows = rows.rows;
     block.accumulates = false;
     const dim_t panel = plan_.gemm->panel();
     for (size_t k = 0; k < blocks().depth_blocks.size(); ++k) {
+        block.a = a;
         block.depth = blocks().depth_blocks[k];
         block.c = sums;
         for (size_t col = unit.begin; col < unit.end; ++col) {
@@ -128,7 +141,8 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
             plan_.gemm->run(block);
             block.c += sums_floats();
         }
-        block.a += block.rows * block.depth;
+        a += bytes_of(
+                type(), block.rows * packed_depth(*plan_.gemm, block.depth));
         block.accumulates = true;
     }
     if (blocks().depth_blocks.empty())

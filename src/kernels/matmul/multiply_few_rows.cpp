@@ -1,6 +1,9 @@
 // A few rows of src, by weights that are read once and are numbers in registers
 // only.
 
+#include <algorithm>
+#include <cstring>
+
 #include "kernels/matmul/multiplier.hpp"
 
 namespace dnnl_dequant {
@@ -25,24 +28,25 @@ public:
     bool is_stream() const override { return true; }
     scratch_size_t scratch() const override {
         const auto parameters = static_cast<dim_t>(plan_.parameters.size());
+        const dim_t made = std::count_if(plan_.parameters.begin(),
+                plan_.parameters.end(),
+                [](const auto &parameter) { return !parameter.are_in_place; });
         return {shared_place(parameters),
-                4 * (partial_floats_ + parameters * parameters_floats_)};
+                4 * (partial_floats_ + made * parameters_floats_)};
     }
 
     std::vector<stage_t> prepare(dim_t /*threads*/) const override {
         std::vector<stage_t> stages;
         for (size_t p = 0; p < plan_.shared.size(); ++p)
             add_stage(p, stages);
-        plan_.src.add_stage(blocks(), 0, stages);
-        if (!plan_.src.kernel || plan_.gemv->src_unit() == 1) return stages;
-        stages.push_back(
-                make_serial_stage([gemv = plan_.gemv, rows = blocks().rows,
-                                          row_bytes = plan_.src.bytes(1)](
-                                          const stage_memory_t &memory) {
-            auto *row = static_cast<char *>(memory.shared);
-            for (dim_t r = 0; r < rows; ++r, row += row_bytes)
-                gemv->arrange(row);
-        }));
+        if (plan_.src.copied_pitch == 0)
+            plan_.src.add_stage(blocks(), 0, stages);
+        if (plan_.src.kernel && plan_.gemv->src_unit() != 1)
+            stages.push_back(
+                    make_serial_stage([self = shared_from_this(), this](
+                                              const stage_memory_t &memory) {
+                arrange(memory);
+            }));
         return stages;
     }
 
@@ -59,12 +63,20 @@ public:
                 plan_.gemv->parameters_by_column() ? plan_.groups
                                                    : plan_.col_groups};
         std::array<float *, 2> at {};
+        float *made = own + partial_floats_;
         for (size_t p = 0; p < plan_.parameters.size(); ++p) {
             const auto &parameters = plan_.parameters[p];
-            at[p] = own + partial_floats_
-                    + static_cast<dim_t>(p) * parameters_floats_;
+            void *const given = weights[parameters.operand];
+            // Kernels that take parameters by column do not write to them.
+            if (parameters.are_in_place) {
+                at[p] = static_cast<float *>(given)
+                        + block.first_col * plan_.groups;
+                continue;
+            }
+            at[p] = made;
+            made += parameters_floats_;
             if (parameters.kernels.operand_count() == 0) continue;
-            void *const buffers[] = {weights[parameters.operand], at[p]};
+            void *const buffers[] = {given, at[p]};
             parameters.kernels.run({unit.begin, 0, 0}, buffers);
         }
         for (size_t p = 0; p < plan_.shared.size(); ++p)
@@ -78,6 +90,23 @@ public:
     }
 
 private:
+    // Puts the rows of src into the kernel's order, and copies them before if
+    // that is all that has to be done to them.
+    void arrange(const stage_memory_t &memory) const noexcept {
+        const src_rows_t &src = plan_.src;
+        const dim_t row_bytes = src.bytes(1);
+        const dim_t from_bytes = bytes_of(src.type, src.copied_pitch);
+        const auto depth_bytes
+                = static_cast<size_t>(bytes_of(src.type, blocks().depth));
+        const auto *from = static_cast<const char *>(memory.buffers[0]);
+        auto *row = static_cast<char *>(memory.shared);
+        for (dim_t r = 0; r < blocks().rows;
+                ++r, row += row_bytes, from += from_bytes) {
+            if (src.copied_pitch != 0) std::memcpy(row, from, depth_bytes);
+            plan_.gemv->arrange(row);
+        }
+    }
+
     // Bytes of shared memory before parameter p, behind src's rows.
     dim_t shared_place(dim_t p) const {
         const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;

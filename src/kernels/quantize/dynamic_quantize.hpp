@@ -29,20 +29,20 @@ struct range_parameters_t {
     void finish(const range_t *ranges, float *scales, void *zps) const;
 };
 
-/// What a dynamic quantize is called by the kernel of its second pass:
-/// "jit_dynamic_quantize_avx2" with "jit_quantize_avx2".
+/// The name of a dynamic quantize, from the kernel of its second pass:
+/// "jit_dynamic_quantize_avx2" from "jit_quantize_avx2".
 std::string dynamic_name_of(const std::string &kernel);
 
 /// Finds ranges, makes parameters of them, quantizes by those. Buffers: src,
-/// scales[, zps], dst. Where the groups lie in slabs that fit a core's cache,
-/// the second pass reads what the first left there, and a unit of work is a
-/// slab. Otherwise make_workload() makes the passes stages, each over
-/// everything, and run() is not to be called.
+/// scales[, zps], dst. If the groups lie in slabs that fit a core's cache, a
+/// work item is a slab, and the second pass reads what the first left in cache.
+/// Otherwise make_workload() makes the passes stages, each over everything, and
+/// run() must not be called.
 class dynamic_quantize_t : public kernel_t {
 public:
     static constexpr dim_t most_groups = 2048; // of one slab
 
-    /// One slab, or everything.
+    /// Runs one slab, or everything.
     struct part_t {
         std::shared_ptr<const kernel_t> ranges, quantize;
         range_parameters_t parameters;

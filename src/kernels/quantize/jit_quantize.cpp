@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/convert.hpp"
+#include "kernels/dequantize/jit_params.hpp"
 #include "kernels/dequantize/jit_rows.hpp"
-#include "kernels/quantize/jit_divisors.hpp"
 #include "kernels/quantize/jit_quantize_desc.hpp"
 
 namespace dnnl_dequant {
@@ -91,7 +91,7 @@ private:
             params.zps = steps.zps->operand;
             desc_.zps = type_of(steps.zps);
             params.stages_of_zps.whole = desc_.to_integers()
-                                                 ? stage_integers_of(desc_.zps)
+                                                 ? stages_of_zps(desc_.zps).s32
                                                  : stage_floats_of(desc_.zps);
         }
         desc_.saturates = steps.saturate != nullptr;

@@ -6,7 +6,7 @@
 
 namespace dnnl_dequant {
 
-/// What a row kernel of quantize is generated for.
+/// The parameters that a row kernel of quantize is generated for.
 struct jit_quantize_desc_t {
     data_type_t src, dst;
     data_type_t zps = data_type_t::undef; // none
@@ -18,7 +18,8 @@ struct jit_quantize_desc_t {
     dim_t cols = 0; // of every call; 0: each says how many
     // Two elements of 4 bits to a byte of dst; cols are whole vectors.
     bool packs = false;
-    // What values are held to; of integers dst's range or narrower.
+    // The bounds that values are clamped to; for integers dst's range or
+    // narrower.
     bool saturates = false;
     float lower = 0, upper = 0;
 
@@ -37,9 +38,9 @@ struct jit_quantize_desc_t {
     }
 };
 
-/// Generates the code for one of isa_avx512_core and isa_avx2, to be called as
-/// the row kernels of dequantize are, with reciprocals in the place of
-/// zps_high; src and dst begin at a byte. `name` stands in the perf map.
+/// Generates the code for isa_avx512_core or isa_avx2. It is called as the row
+/// kernels of dequantize are, with reciprocals in the place of zps_high; src
+/// and dst begin at a byte. `name` stands in the perf map.
 result_t make_jit_quantize_row(const jit_quantize_desc_t &desc, isa_t isa,
         const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel);
 

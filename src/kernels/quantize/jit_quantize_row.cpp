@@ -218,7 +218,7 @@ private:
         store_.store(to, value, value, vmm_t(vmm_scratch_at), extent);
     }
 
-    // What was loaded raw, and is element `at` from the cursors.
+    // Quantizes what was loaded raw; x is element `at` from the cursors.
     void quantize(const vmm_t &x, uint32_t at) {
         const vmm_t a(vmm_scratch_at), b(vmm_scratch_at + 1);
         if (desc_.src == data_type_t::s32) vcvtdq2ps(x, x);
@@ -250,8 +250,8 @@ private:
         L(l_end);
     }
 
-    // One by one, each in lane 0. What stands behind the parameters is read
-    // with them and of no matter.
+    // Quantizes one by one, each in lane 0. Loads of parameters read more than
+    // one, which does not matter.
     void scalar_tail() {
         Label l_tail, l_end;
         test(reg_count, reg_count);

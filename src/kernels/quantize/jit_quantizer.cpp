@@ -8,10 +8,10 @@ using namespace Xbyak;
 
 namespace {
 
-// Where remainders of clamped quotients are still finite, and sums beyond all
-// integers' ranges.
+// Remainders of quotients clamped to this are finite, and sums with it are
+// beyond all integers' ranges.
 constexpr float far = 0x1p40f;
-// Where integers of 32 bits still hold a sum with one of 16.
+// Integers of 32 bits hold the sum of this and one of 16 bits.
 constexpr float near = 0x1p24f;
 
 } // namespace
@@ -50,7 +50,7 @@ void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
     const vmm_t mask = scratch(0);
     if (is_avx512) {
         h_.vcmpps(k_ordered_, x, x, ordered);
-        // Where integers follow, converting clears by the mask.
+        // For narrower integers the conversion clears by the mask.
         if (desc_.is_wide()) h_.vmovaps(x | k_ordered_ | util::T_z, x);
     } else {
         h_.vcmpps(mask, x, x, ordered);
@@ -87,11 +87,11 @@ void jit_quantizer_t<isa>::hold(const vmm_t &x, float most) {
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     hold(x, near);
-    // To the nearest, even at ties.
+    // The conversion rounds to the nearest, even at ties.
     if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
     else h_.vcvtps2dq(x, x);
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
-    // Where narrowing saturates to other bounds than dst's.
+    // Narrowing saturates, but perhaps to other bounds than dst's.
     const auto range = range_of(desc_.dst);
     const bool tight = desc_.bits() < 8 || desc_.saturates;
     if (!tight) return;
@@ -103,7 +103,7 @@ void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     h_.vpminsd(x, x, h_.constant(static_cast<uint32_t>(upper)));
 }
 
-// By f64, which has room for all sums.
+// Adds in f64, which holds all sums exactly.
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
     constexpr uint8_t nearest_even = 0;
@@ -124,8 +124,8 @@ void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
         h_.vxorps(x, x, h_.constant(0x80000000u));
 }
 
-// One half of the lanes, as integers in the low half of `to`; those of u32
-// less 2^31. A zero point of u32 is read as s32 less 2^31 too.
+// Converts one half of the lanes to integers in the low half of `to`; those of
+// u32 less 2^31. A zero point of u32 is read as s32 less 2^31 too.
 template <isa_t isa>
 void jit_quantizer_t<isa>::wide_half(
         const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half) {
@@ -168,7 +168,7 @@ template <isa_t isa>
 void jit_quantizer_t<isa>::to_floats(const vmm_t &x, const Operand &zp) {
     if (desc_.has_zps()) h_.vaddps(x, x, zp);
     if (desc_.saturates) {
-        // Of two operands of which one is NaN the second is the answer: x.
+        // If one operand is NaN, the instructions give the second: x.
         const vmm_t bound = scratch(0);
         h_.vmovups(bound, h_.constant(bits_of_f32(desc_.lower)));
         h_.vmaxps(x, bound, x);

@@ -9,16 +9,16 @@
 
 namespace dnnl_dequant {
 
-/// What becomes of one vector: f32 lanes x to quotients, to what dst holds, one
-/// a lane: integers, codes of small floats, or f32 still to be rounded.
+/// One vector from f32 lanes x to quotients, and on to what dst holds, one a
+/// lane: integers, codes of small floats, or f32 still to be rounded.
 ///
 /// The division is true, or q = x / s by the reciprocal r = 1 / s, rounded:
-///   q0 = x * r, e = x - q0 * s, q = q0 + e * r
-/// The remainder e is exact by a fused multiply-add; q is then the nearest f32
-/// (Markstein) unless something under- or overflows on the way or s has all
-/// ones for a significand, which are the scales that are not ordinary
-/// (jit_divisors.hpp). For quotients so small or so large that q is not the
-/// nearest, it rounds to the same integer, or saturates likewise.
+///      q0 = x * r, e = x - q0 * s, q = q0 + e * r
+/// A fused multiply-add makes the remainder e exact. Then q is the nearest f32
+/// (Markstein), with two exceptions. Scales that are not ordinary
+/// (dequantize/jit_params.hpp) are divided by: something might under- or overflow, or s
+/// has a significand of all ones. A quotient so small or so large that q is not
+/// the nearest rounds to the same integer, or saturates likewise.
 template <isa_t isa>
 class jit_quantizer_t {
 public:
@@ -29,7 +29,7 @@ public:
     jit_quantizer_t(jit_generator_t &host, const jit_quantize_desc_t &desc,
             int vmm_scratch);
 
-    /// `x` becomes the result. Zero points are f32 for floating dst, else
+    /// Replaces `x` by the result. Zero points are f32 for floating dst, else
     /// integers of 32 bits. Clobbers k6 and k7.
     void quantize(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal, const Xbyak::Operand &zp);

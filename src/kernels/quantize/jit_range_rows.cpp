@@ -1,13 +1,16 @@
 // The generated code that finds ranges:
 //
-//   above = max(above, x), below = min(below, x)      below as it is, not -x
+//      above = max(above, x), below = min(below, x)      below as it is, not -x
 //
-// over rows by columns. A NaN leaves what was found, being the first of two
-// operands; a lane that was not loaded is 0, which changes nothing.
+// over rows by columns. A NaN is the first of the two operands, so it leaves
+// what was found. A lane that was not loaded is 0, which changes nothing.
 //
-// Registers: rdi the arguments; rdx rsi rbx rows left, the row, its pitch;
-// r8 r9 cursor and columns left; r10 r11 the ranges; vmm0 - vmm3 values, 4 - 7
-// above, 8 - 11 below.
+// Registers:
+//   rdi                      the arguments
+//   rdx, rsi, rbx            rows left, the row, its pitch
+//   r8, r9                   cursor and columns left
+//   r10, r11                 the ranges
+//   vmm0 - 3, 4 - 7, 8 - 11  values, above, below
 
 #include "kernels/quantize/jit_range_rows.hpp"
 
@@ -196,7 +199,7 @@ private:
 
     // --- what both have
 
-    // Whatever is left of a row: by mask, or one by one in lane 0.
+    // Runs `body` for the rest of a row: by mask, or one by one in lane 0.
     template <typename Body>
     void tail(const Body &body) {
         Label l_tail, l_end;

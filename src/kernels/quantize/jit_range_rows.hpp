@@ -16,8 +16,8 @@ constexpr dim_t range_lanes = 16;
 struct jit_range_args_t {
     const void *src;             // rows that are dense along the columns
     dim_t rows, cols, src_pitch; // in bytes
-    /// By column: one a column, in whole steps, widened. Else written: one of
-    /// all rows, or one a row.
+    /// Mode by_column widens one range a column, in whole steps. The other
+    /// modes write one range of all rows, or one a row.
     float *above, *below;
 };
 

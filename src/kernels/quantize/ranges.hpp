@@ -15,18 +15,18 @@ struct range_t {
 /// Widens `range` by `found`, whoever else does so at the same time.
 void widen(range_t &range, const range_t &found);
 
-// Kernels that find ranges: src is f32, bf16 or f16; dst is an operand of
-// range_t (said to be of f32), one a group, that are widened and so have to be
-// initialised. There are no steps. The loops stand in falling order of src's
-// stride; units may share an element of dst.
+// Kernels that find ranges. src is f32, bf16 or f16. dst is an operand of
+// range_t (said to be of f32), one a group. Ranges are widened and so have to
+// be initialised. There are no steps. The loops stand in falling order of src's
+// stride; work items may share an element of dst.
 result_t make_jit_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
-result_t make_portable_ranges(const problem_t &problem, isa_t isa,
+result_t make_ref_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 
-// The greatest and the negated least value there are, on whichever side of
-// zero: above and below start at -infinity. For one thread.
-result_t make_portable_extremes(const problem_t &problem, isa_t isa,
+// Finds the greatest and the negated least value there are, on whichever side
+// of zero: above and below start at -infinity. It is for one thread.
+result_t make_ref_extremes(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 
 } // namespace dnnl_dequant

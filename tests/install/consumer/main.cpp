@@ -1,6 +1,7 @@
 // Dequantizes a small grouped u4 tensor through oneDNN's own graph API, checks
-// every number and prints "impl=NAME", the kernel that ran. Where the plugin
-// was not linked its question is looked up, as a preloaded plugin answers too.
+// every number and prints "impl=NAME", the kernel that ran. A program that does
+// not link the plugin looks its function up, since a preloaded plugin has it
+// too.
 #include <cstdint>
 #include <cstdio>
 #include <string>

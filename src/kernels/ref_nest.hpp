@@ -1,5 +1,5 @@
-#ifndef KERNELS_PORTABLE_NEST_HPP
-#define KERNELS_PORTABLE_NEST_HPP
+#ifndef KERNELS_REF_NEST_HPP
+#define KERNELS_REF_NEST_HPP
 
 #include <array>
 
@@ -8,8 +8,8 @@
 namespace dnnl_dequant {
 
 /// A kernel in plain C++: walks the nest point by point, in the loops' order.
-/// What happens at a point is the derived kernel's.
-class portable_nest_t : public kernel_t {
+/// The derived kernel says what happens at a point.
+class ref_nest_t : public kernel_t {
 public:
     /// The element of each operand at one point.
     using elements_t = std::array<dim_t, max_operands>;
@@ -22,7 +22,7 @@ public:
             dim_t end) const noexcept override;
 
 protected:
-    explicit portable_nest_t(const problem_t &problem);
+    explicit ref_nest_t(const problem_t &problem);
 
     virtual void run_point(
             void *const *buffers, const elements_t &elements) const

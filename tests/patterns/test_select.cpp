@@ -1,4 +1,4 @@
-// What becomes one partition and what does not, whatever the ops.
+// Rules about what becomes one partition, whatever the ops.
 
 #include <gtest/gtest.h>
 
@@ -20,20 +20,20 @@ ids_t ids_of(const std::vector<logical_tensor_t> &ports) {
     return ids;
 }
 
-TEST(claims, make_a_chain_one_partition) {
+TEST(selections, make_a_chain_one_partition) {
     pattern_graph_t g;
     const size_t value = g.dequantized({4, 6});
     const size_t dst = g.transpose(g.cast(value, t::bf16), {1, 0});
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
-    const partition_t &claim = *g.claim(0);
-    EXPECT_EQ(claim.kind, partition_kind_t::chain);
-    EXPECT_EQ(ids_of(claim.inputs), (ids_t {0, 1}));
-    EXPECT_EQ(ids_of(claim.outputs), ids_t {dst});
-    EXPECT_EQ(claim.upstream.size(), 3u);
-    EXPECT_EQ(claim.ops.back().kind, dnnl_graph_op_static_transpose);
+    const partition_t &ours = *g.ours(0);
+    EXPECT_EQ(ours.kind, partition_kind_t::chain);
+    EXPECT_EQ(ids_of(ours.inputs), (ids_t {0, 1}));
+    EXPECT_EQ(ids_of(ours.outputs), ids_t {dst});
+    EXPECT_EQ(ours.upstream.size(), 3u);
+    EXPECT_EQ(ours.ops.back().kind, dnnl_graph_op_static_transpose);
 }
 
-TEST(claims, name_ports_once_in_the_ops_order) {
+TEST(selections, name_ports_once_in_the_ops_order) {
     pattern_graph_t g;
     const size_t bias = g.tensor(t::f32, {6});
     const size_t value = g.dequantized({4, 6});
@@ -41,11 +41,11 @@ TEST(claims, name_ports_once_in_the_ops_order) {
     const size_t scaled
             = g.op(dnnl_graph_op_multiply, {bias, sum}, t::f32, {4, 6});
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
-    EXPECT_EQ(ids_of(g.claim(0)->inputs), (ids_t {1, 2, bias}));
-    EXPECT_EQ(ids_of(g.claim(0)->outputs), ids_t {scaled});
+    EXPECT_EQ(ids_of(g.ours(0)->inputs), (ids_t {1, 2, bias}));
+    EXPECT_EQ(ids_of(g.ours(0)->outputs), ids_t {scaled});
 }
 
-TEST(claims, leave_a_value_of_two_consumers_outside) {
+TEST(selections, leave_a_value_of_two_consumers_outside) {
     pattern_graph_t g;
     const size_t value = g.dequantized({4, 6});
     g.relu(value);
@@ -53,7 +53,7 @@ TEST(claims, leave_a_value_of_two_consumers_outside) {
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "1", "2"}));
 }
 
-TEST(claims, begin_anew_behind_a_value_of_two_consumers) {
+TEST(selections, begin_anew_behind_a_value_of_two_consumers) {
     pattern_graph_t g;
     const size_t value = g.cast(g.dequantized({4, 6}), t::bf16);
     g.transpose(value, {1, 0});
@@ -61,7 +61,7 @@ TEST(claims, begin_anew_behind_a_value_of_two_consumers) {
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1", "2", "3"}));
 }
 
-TEST(claims, leave_an_output_of_the_graph_in_mid_chain_outside) {
+TEST(selections, leave_an_output_of_the_graph_in_mid_chain_outside) {
     pattern_graph_t g;
     const size_t value = g.dequantized({4, 6});
     g.end(value);
@@ -69,24 +69,24 @@ TEST(claims, leave_an_output_of_the_graph_in_mid_chain_outside) {
     const parts_t parts = g.partitions();
     EXPECT_EQ(parts.front(), "ours: 0");
     EXPECT_EQ(parts.back(), "2");
-    EXPECT_EQ(g.claim(2), nullptr);
+    EXPECT_EQ(g.ours(2), nullptr);
 }
 
-TEST(claims, end_where_the_graph_does) {
+TEST(selections, end_where_the_graph_does) {
     pattern_graph_t g;
     g.end(g.cast(g.dequantized({4, 6}), t::bf16));
     EXPECT_EQ(g.partitions().front(), "ours: 0 1");
 }
 
-TEST(claims, are_of_single_ops_under_the_debug_policy) {
+TEST(selections, are_of_single_ops_under_the_debug_policy) {
     pattern_graph_t g;
     g.transpose(g.cast(g.dequantized({4, 6}), t::bf16), {1, 0});
     EXPECT_EQ(g.partitions(dnnl_graph_partition_policy_debug),
             (parts_t {"ours: 0", "1", "2"}));
-    EXPECT_EQ(g.claim(0)->kind, partition_kind_t::dequantize);
+    EXPECT_EQ(g.ours(0)->kind, partition_kind_t::dequantize);
 }
 
-TEST(claims, end_at_a_wildcard) {
+TEST(selections, end_at_a_wildcard) {
     pattern_graph_t g;
     const size_t value = g.cast(g.dequantized({4, 6}), t::bf16);
     const size_t wild = g.op(dnnl_graph_op_wildcard, {value}, t::bf16, {4, 6});
@@ -94,10 +94,10 @@ TEST(claims, end_at_a_wildcard) {
     const parts_t parts = g.partitions();
     EXPECT_EQ(parts.front(), "ours: 0 1");
     for (const size_t op : {2u, 3u, 4u})
-        EXPECT_EQ(g.claim(op), nullptr);
+        EXPECT_EQ(g.ours(op), nullptr);
 }
 
-TEST(claims, begin_behind_a_wildcard) {
+TEST(selections, begin_behind_a_wildcard) {
     pattern_graph_t g;
     const size_t wild = g.op(
             dnnl_graph_op_wildcard, {g.tensor(t::u8, {4, 6})}, t::u8, {4, 6});
@@ -108,7 +108,7 @@ TEST(claims, begin_behind_a_wildcard) {
     EXPECT_EQ(g.partitions(), (parts_t {"0", "ours: 1 2"}));
 }
 
-TEST(claims, stand_where_the_last_of_their_ops_stood) {
+TEST(selections, stand_where_the_last_of_their_ops_stood) {
     pattern_graph_t g;
     const size_t value = g.dequantized({4, 6});
     const size_t side = g.op(
@@ -118,7 +118,7 @@ TEST(claims, stand_where_the_last_of_their_ops_stood) {
     EXPECT_EQ(g.in_order(), (parts_t {"1", "ours: 0 2"}));
 }
 
-TEST(claims, are_as_many_as_there_are_chains) {
+TEST(selections, are_as_many_as_there_are_chains) {
     pattern_graph_t g;
     const size_t a = g.cast(g.dequantized({4, 6}), t::bf16);
     const size_t b = g.transpose(g.dequantized({6, 4}, t::bf16), {1, 0});
@@ -126,7 +126,7 @@ TEST(claims, are_as_many_as_there_are_chains) {
     EXPECT_EQ(g.partitions(), (parts_t {"ours: 0 1", "ours: 2 3", "4"}));
 }
 
-TEST(claims, take_no_part_of_a_partition_of_onednn_s) {
+TEST(selections, take_no_part_of_a_partition_of_onednn_s) {
     // oneDNN fuses ReLU and Add; to us the sum's other side is too large.
     pattern_graph_t g;
     const size_t value = g.relu(g.dequantized({6}));
@@ -138,15 +138,15 @@ TEST(claims, take_no_part_of_a_partition_of_onednn_s) {
                                 "oneDNN's"}));
 }
 
-TEST(claims, take_a_partition_of_onednn_s_whole) {
+TEST(selections, take_a_partition_of_onednn_s_whole) {
     pattern_graph_t g;
     const size_t value = g.relu(g.dequantized({4, 6}));
     g.binary(dnnl_graph_op_add, value, g.tensor(t::f32, {4, 6}));
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
-    EXPECT_EQ(g.claim(0)->upstream.size(), 2u);
+    EXPECT_EQ(g.ours(0)->upstream.size(), 2u);
 }
 
-TEST(claims, are_no_longer_than_a_limit) {
+TEST(selections, are_no_longer_than_a_limit) {
     pattern_graph_t g;
     size_t value = g.dequantized({4, 6});
     for (int n = 0; n < 20; ++n)
@@ -157,7 +157,7 @@ TEST(claims, are_no_longer_than_a_limit) {
     EXPECT_EQ(parts[1], "13");
 }
 
-TEST(claims, hold_as_many_tensors_as_a_kernel_takes) {
+TEST(selections, hold_as_many_tensors_as_a_kernel_takes) {
     pattern_graph_t g;
     size_t value = g.dequantized({4, 6});
     for (int n = 0; n < 12; ++n)
@@ -165,12 +165,12 @@ TEST(claims, hold_as_many_tensors_as_a_kernel_takes) {
     g.partitions();
     EXPECT_TRUE(logs(g,
             {"Multiply \"op11\" (id 11)", "too many tensors for one kernel"}));
-    ASSERT_NE(g.claim(10), nullptr);
-    EXPECT_EQ(g.claim(10), g.claim(0));
-    EXPECT_EQ(g.claim(11), nullptr);
+    ASSERT_NE(g.ours(10), nullptr);
+    EXPECT_EQ(g.ours(10), g.ours(0));
+    EXPECT_EQ(g.ours(11), nullptr);
 }
 
-TEST(claims, of_unknown_shapes_hold_what_needs_none) {
+TEST(selections, of_unknown_shapes_hold_what_needs_none) {
     pattern_graph_t g(shapes_t::none);
     const size_t value = g.relu(g.cast(g.dequantized({4, 6}), t::bf16));
     const size_t moved = g.reorder(g.transpose(value, {1, 0}));
@@ -183,7 +183,7 @@ TEST(claims, of_unknown_shapes_hold_what_needs_none) {
 }
 
 // The last op's inputs are looked at from every op that may end a chain.
-TEST(claims, of_a_thousand_sums_take_no_time) {
+TEST(selections, of_a_thousand_sums_take_no_time) {
     for (const bool chain_is_second : {false, true}) {
         pattern_graph_t g;
         size_t value = g.dequantized({4, 6});

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/convert.hpp"
-#include "kernels/portable_nest.hpp"
 #include "kernels/quantize/ranges.hpp"
+#include "kernels/ref_nest.hpp"
 
 namespace dnnl_dequant {
 
@@ -25,12 +25,12 @@ void raise(float &to, float value) {
     }
 }
 
-class portable_ranges_t : public portable_nest_t {
+class ref_ranges_t : public ref_nest_t {
 public:
-    explicit portable_ranges_t(const problem_t &problem)
-        : portable_nest_t(problem) {}
+    explicit ref_ranges_t(const problem_t &problem)
+        : ref_nest_t(problem) {}
 
-    const char *name() const override { return "portable_ranges"; }
+    const char *name() const override { return "ref_ranges"; }
 
 private:
     void run_point(void *const *buffers, const elements_t &at) const override {
@@ -42,12 +42,12 @@ private:
     }
 };
 
-class portable_extremes_t : public portable_nest_t {
+class ref_extremes_t : public ref_nest_t {
 public:
-    explicit portable_extremes_t(const problem_t &problem)
-        : portable_nest_t(problem) {}
+    explicit ref_extremes_t(const problem_t &problem)
+        : ref_nest_t(problem) {}
 
-    const char *name() const override { return "portable_extremes"; }
+    const char *name() const override { return "ref_extremes"; }
 
 private:
     void run_point(void *const *buffers, const elements_t &at) const override {
@@ -61,7 +61,7 @@ private:
 template <typename nest_t>
 result_t make_nest(
         const problem_t &problem, std::shared_ptr<const kernel_t> &kernel) {
-    if (result_t result = portable_nest_t::check(problem); !result.ok())
+    if (result_t result = ref_nest_t::check(problem); !result.ok())
         return result;
     kernel = std::make_shared<nest_t>(problem);
     return {};
@@ -74,16 +74,16 @@ void widen(range_t &range, const range_t &found) {
     raise(range.below, found.below);
 }
 
-result_t make_portable_ranges(const problem_t &problem, isa_t isa,
+result_t make_ref_ranges(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     (void)isa;
-    return make_nest<portable_ranges_t>(problem, kernel);
+    return make_nest<ref_ranges_t>(problem, kernel);
 }
 
-result_t make_portable_extremes(const problem_t &problem, isa_t isa,
+result_t make_ref_extremes(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     (void)isa;
-    return make_nest<portable_extremes_t>(problem, kernel);
+    return make_nest<ref_extremes_t>(problem, kernel);
 }
 
 } // namespace dnnl_dequant

@@ -1,4 +1,4 @@
-#include "partition/claim.hpp"
+#include "partition/select.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/log.hpp"
-#include "partition/break_up.hpp"
 #include "partition/graph_scope.hpp"
+#include "partition/split.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 
@@ -22,8 +22,8 @@ struct candidate_t {
     size_t id = 0;
     std::vector<size_t> ops; // ids
     bool supported = false;
-    bool covered = false; // by a claim
-    std::shared_ptr<const partition_t> claim;
+    bool covered = false; // by one of ours
+    std::shared_ptr<const partition_t> ours;
 };
 
 candidate_t candidate_of(upstream_partition_t partition) {
@@ -45,15 +45,15 @@ candidate_t candidate_of(upstream_partition_t partition) {
     return candidate;
 }
 
-class claimer_t {
+class selector_t {
 public:
-    claimer_t(const graph_record_t &graph,
+    selector_t(const graph_record_t &graph,
             std::vector<upstream_partition_t> upstream)
         : graph_(graph)
         , scope_(graph) {
         for (upstream_partition_t &handle : upstream)
             candidates_.push_back(candidate_of(std::move(handle)));
-        note_homes();
+        init_homes();
     }
 
     std::vector<listed_t> run() {
@@ -61,20 +61,20 @@ public:
             try_roots(i);
             if (candidates_[i].covered || candidates_[i].ops.size() < 2)
                 continue;
-            auto parts = break_up(graph_, scope_, candidates_[i].ops);
-            if (!parts.empty()) claim_parts(i, std::move(parts));
+            auto parts = split_partition(graph_, scope_, candidates_[i].ops);
+            if (!parts.empty()) select_parts(i, std::move(parts));
         }
         std::vector<listed_t> list;
         for (candidate_t &candidate : candidates_) {
-            if (!candidate.claim && candidate.covered) continue;
+            if (!candidate.ours && candidate.covered) continue;
             list.push_back(
-                    {std::move(candidate.handle), std::move(candidate.claim)});
+                    {std::move(candidate.handle), std::move(candidate.ours)});
         }
         return list;
     }
 
 private:
-    void note_homes() {
+    void init_homes() {
         for (size_t i = 0; i < candidates_.size(); ++i)
             for (const size_t id : candidates_[i].ops)
                 home_[id] = i;
@@ -82,7 +82,7 @@ private:
 
     // Claims what a partition was taken apart to, and makes one partition of
     // it again: where oneDNN has one, the user gets one.
-    void claim_parts(size_t at, std::vector<upstream_partition_t> handles) {
+    void select_parts(size_t at, std::vector<upstream_partition_t> handles) {
         std::vector<candidate_t> parts;
         for (upstream_partition_t &handle : handles) {
             parts.push_back(candidate_of(std::move(handle)));
@@ -106,25 +106,24 @@ private:
         candidates_.insert(candidates_.erase(begin, end),
                 std::make_move_iterator(by.begin()),
                 std::make_move_iterator(by.end()));
-        note_homes();
+        init_homes();
     }
 
-    // Gives `whole` the claims of its parts, and of the others what oneDNN
-    // computes; nothing where none is claimed.
+    // Gives `whole` our partitions of its parts, and oneDNN's of the others;
+    // nothing if none is ours.
     void join(size_t begin, size_t end, candidate_t &whole) {
         std::vector<std::shared_ptr<const partition_t>> parts;
         for (size_t i = begin; i < end; ++i) {
             candidate_t &part = candidates_[i];
             whole.covered |= part.covered;
-            if (part.claim) parts.push_back(std::move(part.claim));
+            if (part.ours) parts.push_back(std::move(part.ours));
             else if (!part.covered) parts.push_back(left_to_onednn(part));
         }
         if (parts.empty() || !whole.covered) return;
-        whole.claim
-                = parts.size() == 1
-                          ? std::move(parts.front())
-                          : make_compound(graph_, std::move(parts),
-                                    std::move(whole.handle), whole.ops.size());
+        whole.ours = parts.size() == 1 ? std::move(parts.front())
+                                       : make_compound(graph_, std::move(parts),
+                                                 std::move(whole.handle),
+                                                 whole.ops.size());
     }
 
     std::shared_ptr<const partition_t> left_to_onednn(candidate_t &part) {
@@ -153,28 +152,29 @@ private:
         if (!matched.ok()) {
             // Graphs are full of ops that are none of our concern.
             if (match.dequantizes)
-                log_refusal(log_dispatch, "claim", matched.reason);
+                log_refusal(log_dispatch, "select", matched.reason);
             return;
         }
         std::set<size_t> homes;
         for (const op_record_t *op : match.ops)
             homes.insert(home_.at(op->id));
-        if (!worth_claiming(match, homes)) return;
-        auto claim
+        if (!is_worth_selecting(match, homes)) return;
+        auto selected
                 = std::make_shared<partition_t>(make_partition(graph_, match));
-        claim->id = candidates_[at].id;
+        selected->id = candidates_[at].id;
         scope_.take(match.ops);
         for (const size_t home : homes) {
             candidates_[home].covered = true;
-            claim->upstream.push_back(std::move(candidates_[home].handle));
+            selected->upstream.push_back(std::move(candidates_[home].handle));
         }
-        const bool leaves_early = claim->outputs.size() > root.outputs.size();
-        candidates_[leaves_early ? *homes.begin() : at].claim
-                = std::move(claim);
+        const bool leaves_early
+                = selected->outputs.size() > root.outputs.size();
+        candidates_[leaves_early ? *homes.begin() : at].ours
+                = std::move(selected);
     }
 
     // Whether the match is made of whole partitions, and gains something.
-    bool worth_claiming(
+    bool is_worth_selecting(
             const match_t &match, const std::set<size_t> &homes) const {
         size_t ops = 0;
         bool supported = false;
@@ -183,7 +183,7 @@ private:
             supported |= candidates_[home].supported;
         }
         if (ops != match.ops.size()) {
-            log_refusal(log_dispatch, "claim",
+            log_refusal(log_dispatch, "select",
                     describe(*match.ops.back())
                             + ": its chain is a part only of a partition of "
                               "oneDNN's");
@@ -193,7 +193,7 @@ private:
         if (match.kind == partition_kind_t::matmul
                 && std::any_of(homes.begin(), homes.end(),
                         [this](size_t home) { return is_integers(home); })) {
-            log_refusal(log_dispatch, "claim",
+            log_refusal(log_dispatch, "select",
                     describe(*match.ops.back())
                             + ": oneDNN multiplies its integers as such");
             return false;
@@ -224,10 +224,10 @@ private:
 
 } // namespace
 
-std::vector<listed_t> claim_partitions(const graph_record_t &graph,
+std::vector<listed_t> select_partitions(const graph_record_t &graph,
         std::vector<upstream_partition_t> upstream) {
-    if (graph.engine_kind == dnnl_cpu && graph.claiming)
-        return claimer_t(graph, std::move(upstream)).run();
+    if (graph.engine_kind == dnnl_cpu && graph.selects)
+        return selector_t(graph, std::move(upstream)).run();
     std::vector<listed_t> list;
     for (upstream_partition_t &handle : upstream)
         list.push_back({std::move(handle), nullptr});

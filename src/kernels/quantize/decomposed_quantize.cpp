@@ -1,4 +1,4 @@
-#include "kernels/quantize/spelled_quantize.hpp"
+#include "kernels/quantize/decomposed_quantize.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -10,18 +10,18 @@ namespace {
 
 float scalar(void *const *buffers, int place) {
     float value = 0;
-    if (place != spelled_quantize_t::none)
+    if (place != decomposed_quantize_t::none)
         std::memcpy(&value, buffers[place], sizeof(value));
     return value;
 }
 
 template <typename T>
 void write(void *const *buffers, int place, T value) {
-    if (place != spelled_quantize_t::none)
+    if (place != decomposed_quantize_t::none)
         std::memcpy(buffers[place], &value, sizeof(value));
 }
 
-// As a Clamp: NaN becomes the lower bound.
+// Clamps like the op Clamp: NaN becomes the lower bound.
 float clamp(float value, float lower, float upper) {
     const float least = value > lower ? value : lower;
     return least < upper ? least : upper;
@@ -29,11 +29,11 @@ float clamp(float value, float lower, float upper) {
 
 } // namespace
 
-bool spelled_quantize_t::bounds_hold_zero(void *const *buffers) const {
+bool decomposed_quantize_t::bounds_hold_zero(void *const *buffers) const {
     return scalar(buffers, least) <= 0.f && scalar(buffers, most) >= 0.f;
 }
 
-spelled_quantize_t::parameters_t spelled_quantize_t::parameters_of(
+decomposed_quantize_t::parameters_t decomposed_quantize_t::parameters_of(
         const range_t &range, void *const *buffers) const {
     const float lower = scalar(buffers, least), upper = scalar(buffers, most);
     const float low = -range.below < lower ? -range.below : lower;
@@ -46,7 +46,7 @@ spelled_quantize_t::parameters_t spelled_quantize_t::parameters_of(
     return result;
 }
 
-void spelled_quantize_t::give(
+void decomposed_quantize_t::give(
         const parameters_t &parameters, void *const *buffers) const {
     write(buffers, scale, parameters.scale);
     write(buffers, rounded, parameters.rounded);
@@ -55,10 +55,10 @@ void spelled_quantize_t::give(
 
 namespace {
 
-// What the passes have in common.
+// The state that the passes share.
 struct shared_t {
     range_t range;
-    spelled_quantize_t::parameters_t parameters;
+    decomposed_quantize_t::parameters_t parameters;
 };
 
 shared_t &shared_in(const stage_memory_t &memory) {
@@ -67,7 +67,8 @@ shared_t &shared_in(const stage_memory_t &memory) {
 
 // Over a range that does not hold 0 one thread finds the extremes.
 stage_t make_range_stage(
-        const std::shared_ptr<const spelled_quantize_t> &kernel, dim_t bytes) {
+        const std::shared_ptr<const decomposed_quantize_t> &kernel,
+        dim_t bytes) {
     stage_t stage = make_stage(kernel->ranges, bytes);
     stage.run = [kernel](const stage_memory_t &memory, dim_t begin, dim_t end) {
         void *const buffers[] = {memory.buffers[0], &shared_in(memory).range};
@@ -83,7 +84,8 @@ stage_t make_range_stage(
 } // namespace
 
 workload_t make_workload(
-        const std::shared_ptr<const spelled_quantize_t> &kernel, dim_t bytes) {
+        const std::shared_ptr<const decomposed_quantize_t> &kernel,
+        dim_t bytes) {
     const auto begin = [kernel](const stage_memory_t &memory) {
         range_t &range = shared_in(memory).range;
         range = {};

@@ -1,4 +1,4 @@
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "upstream/api.hpp"
@@ -60,7 +60,7 @@ struct attribute_setter_t {
 
 } // namespace
 
-std::shared_ptr<dnnl_graph_op> make_twin(const op_record_t &op) {
+std::shared_ptr<dnnl_graph_op> make_placeholder(const op_record_t &op) {
     return make_op(op, dnnl_graph_op_wildcard);
 }
 

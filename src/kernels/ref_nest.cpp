@@ -1,4 +1,4 @@
-#include "kernels/portable_nest.hpp"
+#include "kernels/ref_nest.hpp"
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@ constexpr dim_t wanted_units = 256;
 
 } // namespace
 
-portable_nest_t::portable_nest_t(const problem_t &problem)
+ref_nest_t::ref_nest_t(const problem_t &problem)
     : problem_(problem) {
     // Elements that share a byte of dst are written by one thread.
     const dim_t wanted = bits_of(problem.dst().type) < 8 ? 1 : wanted_units;
@@ -22,7 +22,7 @@ portable_nest_t::portable_nest_t(const problem_t &problem)
     units_ = std::min(outer_points_, wanted);
 }
 
-result_t portable_nest_t::check(const problem_t &problem) {
+result_t ref_nest_t::check(const problem_t &problem) {
     if (problem.loops.size() > max_loops)
         return {status_t::unimplemented, std::to_string(problem.loops.size())
                                                  + " loops, expected at most "
@@ -35,7 +35,7 @@ result_t portable_nest_t::check(const problem_t &problem) {
     return {};
 }
 
-void portable_nest_t::run(
+void ref_nest_t::run(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
     if (begin >= end) return;
     const dim_t last = outer_points_ * end / units_;
@@ -43,7 +43,7 @@ void portable_nest_t::run(
         run_outer_point(buffers, p);
 }
 
-dim_t portable_nest_t::extent_of(size_t l, const position_t &at) const {
+dim_t ref_nest_t::extent_of(size_t l, const position_t &at) const {
     const auto &loop = problem_.loops[l];
     if (loop.parent < 0) return loop.extent;
     const auto parent = static_cast<size_t>(loop.parent);
@@ -51,7 +51,7 @@ dim_t portable_nest_t::extent_of(size_t l, const position_t &at) const {
     return at.index[parent] == last ? loop.last_extent : loop.extent;
 }
 
-void portable_nest_t::run_outer_point(void *const *buffers, dim_t point) const {
+void ref_nest_t::run_outer_point(void *const *buffers, dim_t point) const {
     position_t at;
     for (size_t l = outer_loops_; l-- > 0;) {
         at.index[l] = point % problem_.loops[l].extent;
@@ -69,8 +69,8 @@ void portable_nest_t::run_outer_point(void *const *buffers, dim_t point) const {
     run_loop(buffers, outer_loops_, at);
 }
 
-// All points of loop `l` and those within it.
-void portable_nest_t::run_loop(
+// Runs all points of loop `l` and those within it.
+void ref_nest_t::run_loop(
         void *const *buffers, size_t l, const position_t &from) const {
     if (l == problem_.loops.size()) {
         run_point(buffers, from.element);

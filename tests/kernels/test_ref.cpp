@@ -1,4 +1,4 @@
-// What only the portable kernel has to take.
+// Problems that only the reference kernel has to take.
 
 #include <gtest/gtest.h>
 
@@ -14,15 +14,15 @@ namespace {
 
 using support::dequantize_case_t;
 
-std::shared_ptr<const kernel_t> make_portable(const problem_t &problem) {
+std::shared_ptr<const kernel_t> make_ref(const problem_t &problem) {
     std::shared_ptr<const kernel_t> kernel;
-    const result_t made = make_portable_dequantize(problem, isa_none, kernel);
+    const result_t made = make_ref_dequantize(problem, isa_none, kernel);
     EXPECT_TRUE(made.ok()) << made.reason;
     return kernel;
 }
 
 // Differences that leave 32 and 64 bits.
-TEST(portable_dequantize, takes_wide_integers_exactly) {
+TEST(ref_dequantize, takes_wide_integers_exactly) {
     std::vector<support::types_t> types;
     for (const auto src : {data_type_t::s32, data_type_t::s64, data_type_t::u4})
         for (const auto zps :
@@ -30,13 +30,13 @@ TEST(portable_dequantize, takes_wide_integers_exactly) {
             types.push_back({src, data_type_t::f32, zps, data_type_t::f32});
     support::for_each_case(types, support::small_shapes(),
             [](const dequantize_case_t &c, dim_t) {
-        const auto kernel = make_portable(problem_of(c));
+        const auto kernel = make_ref(problem_of(c));
         EXPECT_EQ(check_kernel(*kernel, c, expected_of(c)), "") << to_string(c);
         return !::testing::Test::HasFailure();
     });
 }
 
-TEST(portable_dequantize, does_not_overflow_on_the_widest_difference) {
+TEST(ref_dequantize, does_not_overflow_on_the_widest_difference) {
     const problem_t p {{},
             {{data_type_t::s64, 0, {}}, {data_type_t::s64, 0, {}},
                     {data_type_t::f32, 0, {}}, {data_type_t::f32, 0, {}}},
@@ -44,11 +44,11 @@ TEST(portable_dequantize, does_not_overflow_on_the_widest_difference) {
     int64_t src = INT64_MAX, zps = INT64_MIN;
     float scale = 1, dst = 0;
     void *const buffers[] = {&src, &zps, &scale, &dst};
-    make_portable(p)->run(buffers, 0, 1);
+    make_ref(p)->run(buffers, 0, 1);
     EXPECT_EQ(dst, 0x1p64f);
 }
 
-TEST(portable_dequantize, keeps_the_sign_of_a_zero) {
+TEST(ref_dequantize, keeps_the_sign_of_a_zero) {
     const problem_t p {{},
             {{data_type_t::u8, 0, {}}, {data_type_t::u8, 0, {}},
                     {data_type_t::f32, 0, {}}, {data_type_t::f32, 0, {}}},
@@ -56,20 +56,20 @@ TEST(portable_dequantize, keeps_the_sign_of_a_zero) {
     uint8_t src = 7, zps = 7;
     float scale = -2, dst = 1;
     void *const buffers[] = {&src, &zps, &scale, &dst};
-    make_portable(p)->run(buffers, 0, 1);
+    make_ref(p)->run(buffers, 0, 1);
     EXPECT_EQ(dst, 0.f);
     EXPECT_TRUE(std::signbit(dst));
 }
 
-TEST(portable_dequantize, has_nothing_to_do_for_no_elements) {
+TEST(ref_dequantize, has_nothing_to_do_for_no_elements) {
     const problem_t p {{{0, -1, 0}},
             {{data_type_t::u8, 0, {0}}, {data_type_t::f32, 0, {0}},
                     {data_type_t::f32, 0, {0}}},
             {{step_kind_t::multiply, 1}}};
-    EXPECT_EQ(make_portable(p)->work_amount(), 0);
+    EXPECT_EQ(make_ref(p)->work_amount(), 0);
 }
 
-TEST(portable_dequantize, takes_twelve_dimensions_of_short_groups) {
+TEST(ref_dequantize, takes_twelve_dimensions_of_short_groups) {
     dequantize_case_t c;
     c.src.dims = c.dst.dims = dims_t(12, 3);
     c.src.dims[0] = c.dst.dims[0] = 2;
@@ -86,11 +86,10 @@ TEST(portable_dequantize, takes_twelve_dimensions_of_short_groups) {
             {data_type_t::u4, data_type_t::f16, data_type_t::s4,
                     data_type_t::bf16},
             support::first_seed());
-    EXPECT_EQ(
-            check_kernel(*make_portable(problem_of(c)), c, expected_of(c)), "");
+    EXPECT_EQ(check_kernel(*make_ref(problem_of(c)), c, expected_of(c)), "");
 }
 
-TEST(portable_dequantize, refuses_more_loops_than_twelve_dimensions_make) {
+TEST(ref_dequantize, refuses_more_loops_than_twelve_dimensions_make) {
     problem_t p;
     p.loops.assign(25, loop_t {2, -1, 0});
     p.operands = {{data_type_t::u8, 0, dims_t(25, 0)},
@@ -98,7 +97,7 @@ TEST(portable_dequantize, refuses_more_loops_than_twelve_dimensions_make) {
             {data_type_t::f32, 0, dims_t(25, 1)}};
     p.steps = {{step_kind_t::multiply, 1}};
     std::shared_ptr<const kernel_t> kernel;
-    const result_t made = make_portable_dequantize(p, isa_none, kernel);
+    const result_t made = make_ref_dequantize(p, isa_none, kernel);
     EXPECT_EQ(made.status, status_t::unimplemented);
     EXPECT_NE(made.reason.find("25 loops"), std::string::npos);
 }

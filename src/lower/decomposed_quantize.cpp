@@ -1,13 +1,13 @@
 // The function body of DynamicQuantizeLinear: a pass that finds the range of x,
 // a few scalars, and a pass that quantizes by them.
 
-#include "lower/spelled_quantize.hpp"
+#include "lower/decomposed_quantize.hpp"
 
 #include <algorithm>
 
 #include "graph/logical_tensor.hpp"
+#include "kernels/quantize/decomposed_quantize.hpp"
 #include "kernels/quantize/dynamic_quantize.hpp"
-#include "kernels/quantize/spelled_quantize.hpp"
 #include "lower/ports.hpp"
 #include "patterns/quantize_body.hpp"
 #include "problem/make_problem.hpp"
@@ -43,7 +43,8 @@ public:
         if (result.ok()) result = make_quantize();
         if (!result.ok()) return result;
         kernel_.name = dynamic_name_of(kernel_.quantize->name());
-        const auto kernel = std::make_shared<const spelled_quantize_t>(kernel_);
+        const auto kernel
+                = std::make_shared<const decomposed_quantize_t>(kernel_);
         lowered_.implementation = {kernel->name,
                 make_workload(kernel, bytes_to_move(lowered_.problem)), true,
                 nullptr};
@@ -86,9 +87,9 @@ private:
                 {}, 0);
         result_t result = make_jit_ranges(problem, isa_, kernel_.ranges);
         if (!result.ok())
-            result = make_portable_ranges(problem, isa_, kernel_.ranges);
+            result = make_ref_ranges(problem, isa_, kernel_.ranges);
         if (!result.ok()) return result;
-        return make_portable_extremes(problem, isa_, kernel_.extremes);
+        return make_ref_extremes(problem, isa_, kernel_.extremes);
     }
     dims_t whole() const {
         dims_t sizes = dims_;
@@ -137,12 +138,12 @@ private:
     const isa_t isa_;
     lowered_t &lowered_;
     const dims_t dims_;
-    spelled_quantize_t kernel_;
+    decomposed_quantize_t kernel_;
 };
 
 } // namespace
 
-result_t lower_spelled_quantize(const partition_t &partition,
+result_t lower_decomposed_quantize(const partition_t &partition,
         const scope_t &scope, isa_t isa, lowered_t &lowered) {
     const op_record_t &root = partition.ops.back();
     quantize_body_t body;

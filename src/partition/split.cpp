@@ -1,8 +1,8 @@
-#include "partition/break_up.hpp"
+#include "partition/split.hpp"
 
 #include <algorithm>
 
-#include "graph/twin.hpp"
+#include "graph/placeholder.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
 
@@ -24,7 +24,7 @@ bool feeds(const op_record_t &from, const op_record_t &to) {
             [&](const auto &input) { return makes(from, input.id); });
 }
 
-// Producers before consumers.
+// Orders producers before consumers.
 ops_t in_order(ops_t ops) {
     ops_t ordered;
     while (!ops.empty()) {
@@ -68,7 +68,7 @@ bool is_product_of_ours(const graph_scope_t &scope, const op_record_t &op) {
 
 } // namespace
 
-std::vector<upstream_partition_t> break_up(const graph_record_t &graph,
+std::vector<upstream_partition_t> split_partition(const graph_record_t &graph,
         const graph_scope_t &scope, const std::vector<size_t> &ids) {
     ops_t ops;
     size_t products = 0, of_ours = 0;

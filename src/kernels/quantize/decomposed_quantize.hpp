@@ -1,5 +1,5 @@
-#ifndef KERNELS_QUANTIZE_SPELLED_QUANTIZE_HPP
-#define KERNELS_QUANTIZE_SPELLED_QUANTIZE_HPP
+#ifndef KERNELS_QUANTIZE_DECOMPOSED_QUANTIZE_HPP
+#define KERNELS_QUANTIZE_DECOMPOSED_QUANTIZE_HPP
 
 #include <string>
 
@@ -15,7 +15,7 @@ namespace dnnl_dequant {
 ///   rounded = round(clamp(origin - least / scale, 0, 255))
 /// so that nothing but zeros has a scale of 0 and a zero point of 0. NaN in x
 /// does not count. The zero point is `rounded`, as f32 or u8.
-struct spelled_quantize_t {
+struct decomposed_quantize_t {
     static constexpr int none = -1;
 
     /// The range on either side of 0, and, where least is above 0 or most below
@@ -46,7 +46,8 @@ struct spelled_quantize_t {
 
 /// @param bytes bytes_to_move() of the second pass
 workload_t make_workload(
-        const std::shared_ptr<const spelled_quantize_t> &kernel, dim_t bytes);
+        const std::shared_ptr<const decomposed_quantize_t> &kernel,
+        dim_t bytes);
 
 } // namespace dnnl_dequant
 
