@@ -38,6 +38,10 @@ size_t builder_t::input_index(const value_t &value) const {
     return index;
 }
 
+bool builder_t::is_input(const value_t &value) const {
+    return index_in(ports_.inputs, value) != no_index;
+}
+
 const dims_t &builder_t::dims(const value_t &value) const {
     const auto found = bound_.find(&value);
     if (found != bound_.end()) return found->second.dims;

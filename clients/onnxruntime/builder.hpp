@@ -45,6 +45,8 @@ public:
     bool is_bound(const value_t &value) const {
         return bound_.count(&value) != 0;
     }
+    // Whether the value comes from outside.
+    bool is_input(const value_t &value) const;
     // Activations are seen with two dimensions, for weights that have two.
     bool flattens() const { return flattens_; }
     void set_flattens(bool flattens) { flattens_ = flattens; }

@@ -35,7 +35,8 @@ dims_t grouped(const node_t &node, dims_t dims, int64_t group, size_t rank) {
 // How many heads of queries share one of the keys.
 int64_t group_of(builder_t &builder, const value_t &value) {
     if (!is_grouped(builder, value)) return 1;
-    return builder.dims(value)[1] / builder.use(value).get_dims()[1];
+    const int64_t heads = builder.use(value).get_dims()[1];
+    return heads == 0 ? 1 : builder.dims(value)[1] / heads;
 }
 
 // A value from outside as the graph sees those beside it.
@@ -65,7 +66,7 @@ void translate_heads(builder_t &builder, const node_t &node) {
     dims.back() = right.back();
     const int64_t group = std::max(group_of(builder, a), group_of(builder, b));
     const auto factor = [&](const value_t &value) {
-        if (builder.is_bound(value)) return builder.use(value);
+        if (!builder.is_input(value)) return builder.use(value);
         return beside(builder, node, value, value.type(), group, rank);
     };
     const tensor_t first = factor(a), second = factor(b);
@@ -78,7 +79,7 @@ void translate_heads(builder_t &builder, const node_t &node) {
 void translate_beside(builder_t &builder, const node_t &node) {
     const value_t *scores = nullptr;
     for (const value_t *value : node.inputs)
-        if (builder.is_bound(*value)) scores = value;
+        if (!builder.is_input(*value)) scores = value;
     if (scores == nullptr) fail(node, "none of its inputs is a score.");
     const dims_t dims = builder.dims(*scores);
     const tensor_t tensor = builder.use(*scores);

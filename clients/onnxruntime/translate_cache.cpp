@@ -35,6 +35,7 @@ dims_t axes_of(const node_t &node) {
 void translate_unsqueeze(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
     dims_t dims = builder.dims(x);
+    if (is_grouped(builder, x)) fail(node, "it moves heads that are grouped.");
     const int64_t rank = static_cast<int64_t>(dims.size()) + 1;
     int64_t axis = axes_of(node).at(0);
     if (axis < -rank || axis >= rank)
@@ -70,6 +71,7 @@ void translate_expand(builder_t &builder, const node_t &node) {
 void translate_merge(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
     const dims_t dims = builder.dims(x);
+    if (dims.size() != 5) fail(node, "it moves heads that are grouped.");
     const dims_t merged {dims[0], dims[1] * dims[2], dims[3], dims[4]};
     dims_t shape = integers_of(*node.inputs[1]);
     const bool keeps_zeros = node.int_or("allowzero", 0) != 0;
@@ -89,7 +91,8 @@ void translate_turn(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
     dims_t dims = builder.dims(x);
     const auto perm = node.int_lists.find("perm");
-    if (perm == node.int_lists.end() || perm->second != dims_t {0, 1, 3, 2})
+    if (dims.size() != 4 || perm == node.int_lists.end()
+            || perm->second != dims_t {0, 1, 3, 2})
         fail(node, "it moves heads that are grouped.");
     const tensor_t tensor = builder.use(x);
     dims_t seen = tensor.get_dims();
@@ -109,7 +112,7 @@ void translate_pair(builder_t &builder, const node_t &node) {
 } // namespace
 
 bool is_grouped(builder_t &builder, const value_t &value) {
-    return builder.is_bound(value)
+    return !builder.is_input(value)
            && builder.use(value).get_dims() != builder.dims(value);
 }
 
@@ -125,7 +128,7 @@ void translate_cache(
     // Integers that come of integers inside: see form_attention_cache.cpp.
     const bool is_pair
             = node.op_type == "QuantizeLinear"
-              || (node.op_type == "DequantizeLinear" && builder.is_bound(x));
+              || (node.op_type == "DequantizeLinear" && !builder.is_input(x));
     if (is_pair) return translate_pair(builder, node);
     translate(builder, node, settings);
 }

@@ -70,6 +70,43 @@ class Attentions(support.ProviderTest):
         self.check(dynamic=False, rows=4)
         self.check(dynamic=False, heads_of_keys=2)
 
+    def test_keys_that_are_the_values(self):
+        """One tensor, dequantized twice."""
+        for scales in ("tensor", "token", "channel"):
+            attention = Attention(Case(scales=scales, rows=2))
+            model, feeds = attention.model, attention.feeds()
+            for node in model.graph.node:
+                node.input[:] = ["k" if name == "v" else name
+                                 for name in node.input]
+            values, = [i for i in model.graph.input if i.name == "v"]
+            model.graph.input.remove(values)
+            del feeds["v"]
+            attention.values.q = attention.keys.q
+            ours, = self.run_provider(model, feeds)
+            self.check_close(ours, attention.expected())
+
+    def test_scales_that_scores_share(self):
+        """The scores are multiplied by a scale of the keys."""
+        attention = Attention(Case(scales="channel", tokens=D, mask="none",
+                                   divides=False, dynamic=False))
+        model = attention.model
+        product, = [n for n in model.graph.node if n.op_type == "Mul"]
+        product.input[1] = "k_scale"
+        keys, values = attention.keys.floats(), attention.values.floats()
+        scores = attention.q @ keys.swapaxes(2, 3) * attention.keys.scale
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        ours, = self.run_provider(model, attention.feeds())
+        self.check_close(ours, weights / weights.sum(-1, keepdims=True)
+                         @ values)
+
+    def test_nothing_to_attend(self):
+        """No queries, and no batch."""
+        attention = Attention(Case(heads_of_keys=2, mask="none"))
+        session = support.session(attention.model)
+        feeds = attention.feeds()
+        self.assertEqual((B, H, 0, D), session.run(
+            None, {**feeds, "q": feeds["q"][:, :, :0]})[0].shape)
+
     def test_many_queries(self):
         self.check(rows=70, tokens=130)
         self.check(rows=64, tokens=64, heads_of_keys=1, scales="token")

@@ -107,7 +107,7 @@ class Kokoro(support.ProviderTest):
         model.graph.output.extend(
             helper.make_empty_tensor_value_info(name) for name in encodings)
         theirs = support.stock(model).run(None, self.FEEDS)
-        for claim in ("all", "faster"):
+        for claim in ("all", "faster")[:2 if support.MINOR > 23 else 1]:
             ours = self.run_provider(model, self.FEEDS, fused=None, left=None,
                                      claim=claim)
             self.assertTrue(np.isfinite(ours[0]).all())
