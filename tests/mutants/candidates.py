@@ -1,0 +1,119 @@
+"""Which lines may change, and into what: universalmutator's rules for C++, less
+what no test could or should notice."""
+import contextlib
+import hashlib
+import io
+import os
+import re
+
+from universalmutator import mutator
+
+RULES = ["universal.rules", "c_like.rules", "cpp.rules"]
+COMMENT = re.compile(r"//.*|/\*.*?\*/")
+STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+# Operators that stand between spaces as clang-format writes them; elsewhere the
+# same letters are of templates, pointers, references and members.
+BINARY = {"<", ">", "*", "&"}
+ROOMS = ["abi", "exec", "lower", "partition", "patterns", "match", "graph",
+         "problem", "upstream", "base"]
+
+
+def room_of(path):
+    """src/exec/cache.cpp is of exec, as is the pipeline, which has no folder."""
+    if path == "src/pipeline.cpp":
+        return "exec"
+    parts = path.split("/")
+    return parts[0] if parts[0] == "patterns" else parts[1]
+
+
+def source_files(root):
+    for room in ROOMS:
+        folder = room if room == "patterns" else "src/" + room
+        for name in sorted(os.listdir(os.path.join(root, folder))):
+            if name.endswith(".cpp"):
+                yield f"{folder}/{name}"
+    yield "src/pipeline.cpp"
+
+
+def code_of(line):
+    """Without comments, white space and what strings say."""
+    return re.sub(r"\s+", "", COMMENT.sub("", STRING.sub('""', line)))
+
+
+def changed_part(was, now):
+    start = len(os.path.commonprefix([was, now]))
+    end = len(os.path.commonprefix([was[start:][::-1], now[start:][::-1]]))
+    return start, was[start:len(was) - end]
+
+
+def is_balanced(line):
+    return all(line.count(opening) == line.count(closing)
+               for opening, closing in ("()", "[]", "{}"))
+
+
+def is_worth_trying(was, now):
+    code = was.strip()
+    if code.startswith(("//", "#", "namespace", "using", "template", "}")):
+        return False
+    if code_of(was) == code_of(now) or \
+            is_balanced(code_of(was)) != is_balanced(code_of(now)):
+        return False
+    whole = code.endswith(";")
+    if now.strip().startswith("/*") or now.strip() == "":
+        # A declaration cannot be spared; the end of a statement neither.
+        return whole
+    if "\n" in now.rstrip("\n"):
+        # Nothing is reached behind a return.
+        return not code.startswith("return") and \
+            (whole or code.endswith("{"))
+    start, part = changed_part(was, now)
+    if re.match(r"\d", part) and re.search(r"[A-Za-z_]\w*$", was[:start]):
+        return False  # a digit of a name
+    if part.strip() in BINARY:
+        around = was[max(0, start - 1):start + len(part) + 1]
+        return around.startswith(" ") and around.endswith(" ")
+    return True
+
+
+class candidate_t:
+    """One change of one line. Its name holds the text and not the line's
+    number, so that it is the same change after others have moved the line."""
+
+    def __init__(self, path, line, nth, was, now):
+        self.path, self.line, self.nth = path, line, nth
+        self.was, self.now = was, now
+
+    @property
+    def key(self):
+        return [self.path, self.was.strip(), self.now.strip(), self.nth]
+
+    def rank(self, seed):
+        text = "\0".join(map(str, [seed] + self.key))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def candidates_of(path, text):
+    lines = text.splitlines(keepends=True)
+    with contextlib.redirect_stdout(io.StringIO()):
+        changes = mutator.mutants_regexp(lines, RULES, ignorePatterns=[])
+    for number, now, _, _ in changes:
+        was = lines[number - 1]
+        if is_worth_trying(was, now):
+            nth = lines[:number - 1].count(was)
+            yield candidate_t(path, number, nth, was, now)
+
+
+def in_order(candidates, seed):
+    """By lot, but the second change of a line after the first of every line, so
+    that a line of many operators has no more weight than others. A file's other
+    lines have no say in it."""
+    lines = {}
+    for candidate in candidates:
+        lines.setdefault((candidate.path, candidate.line), []).append(candidate)
+    ranked = []
+    for changes in lines.values():
+        changes.sort(key=lambda change: change.rank(seed))
+        ranked += [(turn, change.rank(seed), change)
+                   for turn, change in enumerate(changes)]
+    ranked.sort(key=lambda entry: entry[:2])
+    return [change for _, _, change in ranked]

@@ -1,0 +1,207 @@
+"""Changes one line of the library at a time and asks the tests whether they
+notice. Called by ./dev mutate; README.md says how it works."""
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+import candidates
+import stages
+import state
+
+from library import library_t
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev mutate", description=__doc__)
+    parser.add_argument("files", nargs="*", metavar="FILE",
+                        help="sources to change; all above the kernels if none")
+    parser.add_argument("--room", action="append", choices=candidates.ROOMS,
+                        help="sources of this room alone; may be repeated")
+    parser.add_argument("--seed", default="1", help="draws the sample (1)")
+    parser.add_argument("--sample", type=int, default=100, metavar="N",
+                        help="mutants that compile, shared out evenly to the "
+                             "rooms (100)")
+    parser.add_argument("--minutes", type=float, default=1e9, metavar="N",
+                        help="start no mutant after so long")
+    parser.add_argument("--again", action="store_true",
+                        help="only those that survived, once more")
+    parser.add_argument("--report", action="store_true",
+                        help="only say what the state holds")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/mutants"),
+                        help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def read(path):
+    with open(os.path.join(ROOT, path)) as file:
+        return file.read()
+
+
+class run_t:
+    def __init__(self, options):
+        self.build = os.path.abspath(options.build)
+        self.state = state.state_t(os.path.join(self.build, "state.jsonl"))
+        self.accepted = state.accepted_t(os.path.join(HERE, "accepted.txt"))
+        self.seed, self.files = options.seed, chosen_files(options)
+        self.texts = {path: read(path) for path in self.files}
+        self.hashes = {}  # of objects, a file: the original's and the mutants'
+
+    def prepare(self):
+        """The unchanged library has to pass; how long it takes is the
+        measure for what hangs."""
+        self.library = library_t(ROOT, self.build)
+        self.stages = stages.all_stages(self.build)
+        path = "src/base/convert.cpp"
+        if self.library.compile(path, read(path)) is None:
+            sys.exit(f"mutate: {path} does not compile")
+        for stage in self.stages:
+            started = time.monotonic()
+            noticed = stages.run_stage(stage, self.library, self.build)
+            if noticed:
+                sys.exit(f"mutate: without any change {stage.name} fails: "
+                         f"{noticed}")
+            stage.limit = 10 + 3 * (time.monotonic() - started)
+
+    def object_of(self, candidate):
+        """None, or what makes this mutant none."""
+        path = candidate.path
+        if path not in self.hashes:
+            self.hashes[path] = {
+                self.library.compile(path, self.texts[path]): "equivalent"}
+        lines = self.texts[path].splitlines(keepends=True)
+        lines[candidate.line - 1] = candidate.now
+        compiled = self.library.compile(path, "".join(lines))
+        if compiled is None:
+            return "invalid"
+        known = self.hashes[path].get(compiled)
+        self.hashes[path].setdefault(compiled, "duplicate")
+        return known
+
+    def noticed_by(self, candidate):
+        room = candidates.room_of(candidate.path)
+        killers = self.state.killers(candidate.path)
+        order = stages.ordered(self.stages, room, killers)
+        tries = [(stage, ":".join(test for name, test in killers
+                                  if name == stage.name)) for stage in order]
+        tries = [each for each in tries if each[1]] + \
+            [(stage, "") for stage in order]
+        for stage, only in tries:
+            try:
+                noticed = stages.run_stage(
+                    stage, self.library, self.build, only)
+            except subprocess.CalledProcessError as error:
+                return "link", "", str(error.stderr[-200:])
+            if noticed:
+                return stage.name, noticed[0], noticed[1]
+        return None
+
+    def meet(self, candidate):
+        """One mutant's whole life; its entry."""
+        started = time.monotonic()
+        room = candidates.room_of(candidate.path)
+        without = self.object_of(candidate)
+        if without:
+            return self.state.add(candidate, room, outcome=without)
+        noticed = self.noticed_by(candidate)
+        seconds = round(time.monotonic() - started, 1)
+        if not noticed:
+            return self.state.add(candidate, room, outcome="survived",
+                                  seconds=seconds)
+        if noticed[0] == "link":
+            return self.state.add(candidate, room, outcome="invalid")
+        return self.state.add(candidate, room, outcome="noticed",
+                              stage=noticed[0], test=noticed[1],
+                              way=noticed[2], seconds=seconds)
+
+    def all_candidates(self):
+        for path in self.files:
+            yield from candidates.candidates_of(path, self.texts[path])
+
+
+def chosen_files(options):
+    every = list(candidates.source_files(ROOT))
+    files = [os.path.relpath(os.path.abspath(path), ROOT)
+             for path in options.files]
+    for path in files:
+        if path not in every:
+            sys.exit(f"mutate: {path} is no source above the kernels")
+    return [path for path in files or every
+            if not options.room or candidates.room_of(path) in options.room]
+
+
+def say(entry):
+    path, was, now, _ = entry["key"]
+    how = {"noticed": "noticed by {stage} {test} ({way})"}.get(
+        entry["outcome"], entry["outcome"]).format(**entry)
+    print(f"{path}:{entry['line']}: {how}, {entry['seconds']} s")
+    if entry["outcome"] == "survived":
+        print(f"  - {was}\n  + " + " ".join(now.split()))
+    sys.stdout.flush()
+
+
+def meet_sample(run, options):
+    """A mutant of each room in turn, until each has its share."""
+    queues = {}
+    for candidate in candidates.in_order(run.all_candidates(), run.seed):
+        room = candidates.room_of(candidate.path)
+        queues.setdefault(room, []).append(candidate)
+    left = options.sample
+    end = time.monotonic() + 60 * options.minutes
+    while queues and left > 0:
+        for room in list(queues):
+            entry = None
+            while queues[room] and time.monotonic() < end:
+                candidate = queues[room].pop(0)
+                known = run.state.get(candidate)
+                entry = known or run.meet(candidate)
+                if entry["outcome"] in state.TRIED:
+                    if not known:
+                        say(entry)
+                    left -= 1
+                    break
+            if not queues[room]:
+                del queues[room]
+            if time.monotonic() >= end or left <= 0:
+                return
+
+
+def meet_again(run, options):
+    end = time.monotonic() + 60 * options.minutes
+    for candidate in run.all_candidates():
+        known = run.state.get(candidate)
+        if known and known["outcome"] == "survived" and \
+                not run.accepted.has(known["key"]) and time.monotonic() < end:
+            say(run.meet(candidate))
+
+
+def report(run):
+    """Of the mutants that the sources still have."""
+    now = {tuple(each.key): each.line for each in run.all_candidates()}
+    entries = [{**entry, "line": now[key]}
+               for key, entry in run.state.entries.items() if key in now]
+    left = [entry for entry in entries if entry["outcome"] == "survived"
+            and not run.accepted.has(entry["key"])]
+    for entry in sorted(left, key=lambda each: (each["key"][0], each["line"])):
+        say(entry)
+    for line in run.accepted.outdated(ROOT):
+        print(f"accepted.txt: no such line any more: {line}")
+    print(state.table(entries, run.accepted))
+    return len(left)
+
+
+def main():
+    options = arguments()
+    run = run_t(options)
+    if not options.report:
+        run.prepare()
+        (meet_again if options.again else meet_sample)(run, options)
+    sys.exit(1 if report(run) else 0)
+
+
+if __name__ == "__main__":
+    main()
