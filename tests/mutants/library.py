@@ -61,14 +61,17 @@ class library_t:
             self.links[target] = shlex.split(commands[-1].split(" && ")[1])
         return self.links[target]
 
+    def holds(self, target):
+        """Whether the changed object is part of `target` itself. The exported
+        functions are the library's alone."""
+        return self.original in self.link_command(target)
+
     def link(self, target):
         """The path of `target` with the changed object."""
         output = os.path.join(self.folder, os.path.basename(target))
         if target not in self.linked:
             command = list(self.link_command(target))
             command[command.index("-o") + 1] = output
-            if self.original not in command:
-                raise LookupError(f"{target} has no {self.original}")
             command[command.index(self.original)] = self.object
             if self.has_lld:
                 command.append("-fuse-ld=lld")

@@ -85,7 +85,8 @@ class run_t:
     def noticed_by(self, candidate):
         room = candidates.room_of(candidate.path)
         killers = self.state.killers(candidate.path)
-        order = stages.ordered(self.stages, room, killers)
+        order = [stage for stage in stages.ordered(self.stages, room, killers)
+                 if not stage.unit or self.library.holds(stage.program)]
         tries = [(stage, ":".join(test for name, test in killers
                                   if name == stage.name)) for stage in order]
         tries = [each for each in tries if each[1]] + \
