@@ -75,6 +75,25 @@ def is_worth_trying(was, now):
     return True
 
 
+def indent_of(line):
+    return len(line) - len(line.lstrip())
+
+
+def is_in_loop(lines, number):
+    """Whether a break has something to leave, as the indents tell."""
+    indent = indent_of(lines[number - 1])
+    for line in reversed(lines[:number]):
+        if not line.strip():
+            continue
+        if re.match(r"\s*(for|while|do|switch)\b", line) and (
+                indent_of(line) < indent or line.rstrip().endswith("{")):
+            return True
+        indent = min(indent, indent_of(line))
+        if indent == 0:
+            return False
+    return False
+
+
 class candidate_t:
     """One change of one line. Its name holds the text and not the line's
     number, so that it is the same change after others have moved the line."""
@@ -98,7 +117,9 @@ def candidates_of(path, text):
         changes = mutator.mutants_regexp(lines, RULES, ignorePatterns=[])
     for number, now, _, _ in changes:
         was = lines[number - 1]
-        if is_worth_trying(was, now):
+        inserts = "\n" in now.rstrip("\n")
+        if is_worth_trying(was, now) and \
+                (not inserts or is_in_loop(lines, number)):
             nth = lines[:number - 1].count(was)
             yield candidate_t(path, number, nth, was, now)
 

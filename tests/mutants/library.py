@@ -37,7 +37,7 @@ class library_t:
         command[command.index("-o") + 1] = self.object
         command[-1] = source
         # Optimised, or fewer equal programs would have equal objects.
-        command += ["-w", "-O2", "-iquote",
+        command += ["-w", "-O1", "-iquote",
                     os.path.dirname(os.path.join(self.root, path))]
         try:
             done = subprocess.run(command, cwd=self.build, capture_output=True,

@@ -1,6 +1,7 @@
 """Changes one line of the library at a time and asks the tests whether they
 notice. Called by ./dev mutate; README.md says how it works."""
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -30,6 +31,9 @@ def arguments():
                         help="start no mutant after so long")
     parser.add_argument("--again", action="store_true",
                         help="only those that survived, once more")
+    parser.add_argument("--quick", action="store_true",
+                        help="without the tests that seldom notice what others "
+                             "do not; --again runs those too")
     parser.add_argument("--report", action="store_true",
                         help="only say what the state holds")
     parser.add_argument("--build", default=os.path.join(ROOT, "build/mutants"),
@@ -51,21 +55,45 @@ class run_t:
         self.texts = {path: read(path) for path in self.files}
         self.hashes = {}  # of objects, a file: the original's and the mutants'
 
-    def prepare(self):
-        """The unchanged library has to pass; how long it takes is the
-        measure for what hangs."""
+    def prepare(self, quick):
         self.library = library_t(ROOT, self.build)
         self.stages = stages.all_stages(self.build)
+        self.measure()
+        if quick:
+            self.stages = [stage for stage in self.stages
+                           if stage.name not in stages.LAST]
+
+    def measure(self):
+        """The unchanged library has to pass; how long it takes is the
+        measure for what hangs. Once a build."""
+        path = os.path.join(self.build, "times.json")
+        built = os.path.getmtime(
+            os.path.join(self.build, "src", self.library.library))
+        times = {}
+        if os.path.exists(path) and os.path.getmtime(path) > built:
+            with open(path) as file:
+                times = json.load(file)
+        for stage in self.stages:
+            if stage.name not in times:
+                times[stage.name] = self.time_of(stage)
+            wall, cpu = times[stage.name]
+            stage.limit, stage.cpu_limit = 10 + 4 * wall, int(4 + 3 * cpu)
+        with open(path, "w") as file:
+            json.dump(times, file)
+
+    def time_of(self, stage):
         path = "src/base/convert.cpp"
         if self.library.compile(path, read(path)) is None:
             sys.exit(f"mutate: {path} does not compile")
-        for stage in self.stages:
-            started = time.monotonic()
-            noticed = stages.run_stage(stage, self.library, self.build)
-            if noticed:
-                sys.exit(f"mutate: without any change {stage.name} fails: "
-                         f"{noticed}")
-            stage.limit = 10 + 3 * (time.monotonic() - started)
+        started, before = time.monotonic(), os.times()
+        noticed = stages.run_stage(stage, self.library, self.build)
+        if noticed:
+            sys.exit(f"mutate: without any change {stage.name} fails: "
+                     f"{noticed}")
+        after = os.times()
+        return (time.monotonic() - started,
+                after.children_user + after.children_system
+                - before.children_user - before.children_system)
 
     def object_of(self, candidate):
         """None, or what makes this mutant none."""
@@ -199,7 +227,7 @@ def main():
     options = arguments()
     run = run_t(options)
     if not options.report:
-        run.prepare()
+        run.prepare(options.quick)
         (meet_again if options.again else meet_sample)(run, options)
     sys.exit(1 if report(run) else 0)
 

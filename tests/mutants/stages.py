@@ -20,7 +20,7 @@ class stage_t:
     def __init__(self, name, program, arguments=(), unit=False, **variables):
         self.name, self.program, self.unit = name, program, unit
         self.arguments, self.variables = list(arguments), variables
-        self.limit = 300
+        self.limit, self.cpu_limit = 300, 300
 
     @property
     def has_gtest(self):
@@ -71,6 +71,9 @@ def all_stages(build):
     ]
 
 
+# What seldom notices a change that the others do not.
+LAST = ("faults", "stress", "random", "e2e.avx2", "e2e.sse41")
+
 FIRST = {"partition": ["patterns"], "match": ["patterns"],
          "graph": ["patterns"], "abi": ["e2e.bad"], "upstream": ["e2e.bad"]}
 
@@ -85,8 +88,9 @@ def ordered(stages, room, killers):
         else len(first) + names.index(stage.name)))
 
 
-def limit_process():
+def limit_process(cpu_seconds):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     resource.setrlimit(resource.RLIMIT_FSIZE, (GIB, GIB))
     resource.setrlimit(resource.RLIMIT_AS, (32 * GIB, 32 * GIB))
 
@@ -114,20 +118,21 @@ def run_stage(stage, library, build, only=""):
                    "LD_LIBRARY_PATH": folder}
     environment.update({name: value.replace("{library}", folder)
                         for name, value in stage.variables.items()})
-    way, output = run([program] + arguments, environment, folder, stage.limit)
+    way, output = run([program] + arguments, environment, folder, stage)
     if way is None:
         return None
     return failed_test(output), way, round(time.monotonic() - started, 1)
 
 
-def run(command, environment, folder, limit):
+def run(command, environment, folder, stage):
     log = os.path.join(folder, "output.txt")
     with open(log, "wb") as file:
         process = subprocess.Popen(
             command, env=environment, stdout=file, stderr=file, cwd=folder,
-            start_new_session=True, preexec_fn=limit_process)
+            start_new_session=True,
+            preexec_fn=lambda: limit_process(stage.cpu_limit))
         try:
-            code = process.wait(timeout=limit)
+            code = process.wait(timeout=stage.limit)
             way = None if code == 0 else \
                 "failed" if code > 0 else f"signal {-code}"
         except subprocess.TimeoutExpired:
