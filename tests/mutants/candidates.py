@@ -46,9 +46,26 @@ def changed_part(was, now):
     return start, was[start:len(was) - end]
 
 
-def is_balanced(line):
-    return all(line.count(opening) == line.count(closing)
-               for opening, closing in ("()", "[]", "{}"))
+def open_brackets(code):
+    """Those that close and open in other lines; they have to stay."""
+    left = ""
+    for char in code:
+        if char in "([{":
+            left += char
+        elif char in ")]}":
+            if left and left[-1] + char in ("()", "[]", "{}"):
+                left = left[:-1]
+            else:
+                left += char
+    return left
+
+
+# What hardly ever compiles: templates' brackets, and sums of strings.
+BROKEN = re.compile(r"[\w:][<>]=[\w:]|\w[<>]=\(|\w(==|!=)\w|inner_product"
+                    r"|\w<\w[^>]*<|\(,|[<>]=? nullptr|[<>]=? \w+\.end\(|[-+][-+*/%](?<!\+\+)(?<!--)\w|[-*/%] \"\"|\"\" [-*/%]")
+DECLARATION = re.compile(
+    r"(const|static|constexpr|auto|std::\w+<|bool|int|float|double|char"
+    r"|u?int\d+_t|[\w:]+_t) [&*]?\w+|std::\w+<.*> \w+|[\w:]+_t \w+")
 
 
 def is_worth_trying(was, now):
@@ -56,17 +73,25 @@ def is_worth_trying(was, now):
     if code.startswith(("//", "#", "namespace", "using", "template", "}")):
         return False
     if code_of(was) == code_of(now) or \
-            is_balanced(code_of(was)) != is_balanced(code_of(now)):
+            open_brackets(code_of(was)) != open_brackets(code_of(now)):
         return False
+    text = STRING.sub('""', now)
+    if BROKEN.search(text) and not BROKEN.search(STRING.sub('""', was)):
+        return False
+    if "==1)" in now and ";" in was.strip()[:-1]:
+        return False  # the condition declared a name
     whole = code.endswith(";")
     if now.strip().startswith("/*") or now.strip() == "":
         # A declaration cannot be spared; the end of a statement neither.
-        return whole
+        return whole and not DECLARATION.match(code) and \
+            not code.startswith("return")
     if "\n" in now.rstrip("\n"):
         # Nothing is reached behind a return.
-        return not code.startswith("return") and \
+        return not code.startswith(("return", "case", "[")) and \
             (whole or code.endswith("{"))
     start, part = changed_part(was, now)
+    if part.strip() == "+" and '"' in was:
+        return False
     if re.match(r"\d", part) and re.search(r"[A-Za-z_]\w*$", was[:start]):
         return False  # a digit of a name
     if part.strip() in BINARY:

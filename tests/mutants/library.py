@@ -26,15 +26,15 @@ class library_t:
             name for name in os.listdir(os.path.join(build, "src"))
             if name.startswith("libdnnl_dequant.so.0."))
 
-    def compile(self, path, text):
+    def compile(self, path, text, name="object.o"):
         """The object's hash, or None where it does not compile."""
         command = list(self.compiles[os.path.join(self.root, path)])
         self.original = command[command.index("-o") + 1]
-        self.object = os.path.join(self.folder, "object.o")
+        output = os.path.join(self.folder, name)
         source = os.path.join(self.folder, os.path.basename(path))
         with open(source, "w") as file:
             file.write(text)
-        command[command.index("-o") + 1] = self.object
+        command[command.index("-o") + 1] = output
         command[-1] = source
         # Optimised, or fewer equal programs would have equal objects.
         command += ["-w", "-O1", "-iquote",
@@ -48,8 +48,9 @@ class library_t:
             os.remove(source)
         if done.returncode != 0:
             return None
-        self.linked = set()
-        with open(self.object, "rb") as file:
+        if name == "object.o":
+            self.object, self.linked = output, set()
+        with open(output, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
 
     def link_command(self, target):

@@ -53,7 +53,8 @@ class run_t:
         self.accepted = state.accepted_t(os.path.join(HERE, "accepted.txt"))
         self.seed, self.files = options.seed, chosen_files(options)
         self.texts = {path: read(path) for path in self.files}
-        self.hashes = {}  # of objects, a file: the original's and the mutants'
+        self.hashes = {}  # of mutants' objects, a file
+        self.originals = {}  # hash of the unchanged object, a file
 
     def prepare(self, quick):
         self.library = library_t(ROOT, self.build)
@@ -98,17 +99,23 @@ class run_t:
     def object_of(self, candidate):
         """None, or what makes this mutant none."""
         path = candidate.path
-        if path not in self.hashes:
-            self.hashes[path] = {
-                self.library.compile(path, self.texts[path]): "equivalent"}
         lines = self.texts[path].splitlines(keepends=True)
         lines[candidate.line - 1] = candidate.now
         compiled = self.library.compile(path, "".join(lines))
         if compiled is None:
             return "invalid"
-        known = self.hashes[path].get(compiled)
-        self.hashes[path].setdefault(compiled, "duplicate")
-        return known
+        hashes = self.hashes.setdefault(path, [])
+        if compiled in hashes:
+            return "duplicate"
+        hashes.append(compiled)
+        return None
+
+    def is_equivalent(self, path):
+        """Of the mutant compiled last. Asked late: most have been noticed."""
+        if path not in self.originals:
+            self.originals[path] = self.library.compile(
+                path, self.texts[path], "original.o")
+        return self.hashes[path][-1] == self.originals[path]
 
     def noticed_by(self, candidate):
         room = candidates.room_of(candidate.path)
@@ -120,11 +127,13 @@ class run_t:
         tries = [each for each in tries if each[1]] + \
             [(stage, "") for stage in order]
         for stage, only in tries:
+            if not stage.unit and self.is_equivalent(candidate.path):
+                return "equivalent", "", ""
             try:
                 noticed = stages.run_stage(
                     stage, self.library, self.build, only)
             except subprocess.CalledProcessError as error:
-                return "link", "", str(error.stderr[-200:])
+                return "invalid", "", str(error.stderr[-200:])
             if noticed:
                 return stage.name, noticed[0], noticed[1]
         return None
@@ -141,8 +150,8 @@ class run_t:
         if not noticed:
             return self.state.add(candidate, room, outcome="survived",
                                   seconds=seconds)
-        if noticed[0] == "link":
-            return self.state.add(candidate, room, outcome="invalid")
+        if noticed[0] in ("invalid", "equivalent"):
+            return self.state.add(candidate, room, outcome=noticed[0])
         return self.state.add(candidate, room, outcome="noticed",
                               stage=noticed[0], test=noticed[1],
                               way=noticed[2], seconds=seconds)

@@ -10,6 +10,12 @@ import time
 SLOW = ["*_the_threads", "matmul_cuts.moves_halves*", "matmul_cuts.takes_bl*",
         "matmul.loses_no*", "matmul.is_near*", "narrow_*errs_no_more*",
         "narrow_*err_no_more*", "shapes.large*", "integer_matmul.takes_groups*"]
+# Without these the rest takes a second if every case but the first is left out.
+LONG = SLOW + ["matmul.takes_eight*", "matmul.takes_functions", "gated_mlp.*",
+               "inplace_ports.serve*", "narrow_*", "attention_threads*",
+               "attention_sizes*", "attention_scores*", "attention_masks*",
+               "attention_ref*", "small_stack*", "corpus.groups*", "shapes.*",
+               "integer_matmul.few*", "random*", "abuse.buffers*"]
 GIB = 1 << 30
 
 
@@ -47,6 +53,7 @@ def all_stages(build):
         unit("base"), unit("exec"), unit("lower"), unit("patterns"),
         unit("problem"),
         e2e("e2e.bad", "bad*", ONEDNN_VERBOSE="check"),
+        e2e("e2e.first", without=LONG, every=9999),
         e2e("e2e", without=SLOW),
         e2e("e2e.abuse", "abuse*", ONEDNN_VERBOSE="all"),
         e2e("e2e.disabled", "plugin.is_enabled*:plugin.leaves*",
@@ -65,6 +72,7 @@ def all_stages(build):
         stage_t("stress", "tests/stress/test_stress",
                 ["--gtest_filter=-*attention_of_many*:*of_ranges_for*"],
                 DNNL_DEQUANT_TEST_EVERY="101"),
+        e2e("e2e.slow", ":".join(SLOW)),
         stage_t("random", "tests/random/random_graphs",
                 ["--plugin", library, "--seed", "1", "--graphs", "60"],
                 OMP_NUM_THREADS="2"),
@@ -72,7 +80,8 @@ def all_stages(build):
 
 
 # What seldom notices a change that the others do not.
-LAST = ("faults", "stress", "random", "e2e.avx2", "e2e.sse41")
+LAST = ("faults", "stress", "random", "e2e.avx2", "e2e.sse41",
+        "e2e.slow")
 
 FIRST = {"partition": ["patterns"], "match": ["patterns"],
          "graph": ["patterns"], "abi": ["e2e.bad"], "upstream": ["e2e.bad"]}
