@@ -29,7 +29,7 @@ mutate() {
     cmake --build build/mutants --parallel "$jobs" --target \
         dnnl_dequant test_base test_exec test_lower test_patterns \
         test_problem test_e2e test_e2e_unlinked newer_onednn test_faults \
-        test_stress random_graphs
+        test_stress reload random_graphs
     PYTHONDONTWRITEBYTECODE=1 nice -n 10 "$mutants_python" \
         tests/mutants/mutate.py "$@"
 }

@@ -19,7 +19,7 @@ ROOMS = ["abi", "exec", "lower", "partition", "patterns", "match", "graph",
 
 
 def room_of(path):
-    """src/exec/cache.cpp is of exec, as is the pipeline, which has no folder."""
+    """src/exec/cache.cpp is of exec, as is the pipeline, without a folder."""
     if path == "src/pipeline.cpp":
         return "exec"
     parts = path.split("/")
@@ -61,8 +61,10 @@ def open_brackets(code):
 
 
 # What hardly ever compiles: templates' brackets, and sums of strings.
-BROKEN = re.compile(r"[\w:][<>]=[\w:]|\w[<>]=\(|\w(==|!=)\w|inner_product"
-                    r"|\w<\w[^>]*<|\(,|[<>]=? nullptr|[<>]=? \w+\.end\(|[-+][-+*/%](?<!\+\+)(?<!--)\w|[-*/%] \"\"|\"\" [-*/%]")
+BROKEN = re.compile(
+    r"[\w:][<>]=[\w:]|\w[<>]=\(|\w(==|!=)\w|\w<\w[^>]*<|inner_product|\(,"
+    r"|[<>]=? nullptr|[<>]=? \w+\.end\(|[-+][-+*/%](?<!\+\+)(?<!--)\w"
+    r"|[-*/%] \"\"|\"\" [-*/%]")
 DECLARATION = re.compile(
     r"(const|static|constexpr|auto|std::\w+<|bool|int|float|double|char"
     r"|u?int\d+_t|[\w:]+_t) [&*]?\w+|std::\w+<.*> \w+|[\w:]+_t \w+")

@@ -81,6 +81,11 @@ class library_t:
             self.linked.add(target)
         return output
 
+    def onednn(self):
+        """The file of oneDNN that test programs are linked with."""
+        return next(word for word in self.link_command("tests/e2e/test_e2e")
+                    if "libdnnl.so" in word)
+
     def link_library(self):
         """The folder of a libdnnl_dequant.so.0 with the changed object."""
         output = self.link("src/" + self.library)

@@ -72,15 +72,17 @@ def all_stages(build):
         stage_t("stress", "tests/stress/test_stress",
                 ["--gtest_filter=-*attention_of_many*:*of_ranges_for*"],
                 DNNL_DEQUANT_TEST_EVERY="101"),
-        e2e("e2e.slow", ":".join(SLOW)),
         stage_t("random", "tests/random/random_graphs",
                 ["--plugin", library, "--seed", "1", "--graphs", "60"],
                 OMP_NUM_THREADS="2"),
+        stage_t("reload", "tests/stress/reload",
+                [library, "{onednn}", "30", "4096"]),
+        e2e("e2e.slow", ":".join(SLOW)),
     ]
 
 
 # What seldom notices a change that the others do not.
-LAST = ("faults", "stress", "random", "e2e.avx2", "e2e.sse41",
+LAST = ("faults", "stress", "random", "reload", "e2e.avx2", "e2e.sse41",
         "e2e.slow")
 
 FIRST = {"partition": ["patterns"], "match": ["patterns"],
@@ -118,7 +120,9 @@ def run_stage(stage, library, build, only=""):
     program = library.link(stage.program) if stage.unit \
         else os.path.join(build, stage.program)
     folder = library.folder if stage.unit else library.link_library()
-    arguments = [word.replace("{library}", folder) for word in stage.arguments]
+    arguments = [word.replace("{library}", folder)
+                 .replace("{onednn}", library.onednn())
+                 for word in stage.arguments]
     if stage.has_gtest:
         arguments.append("--gtest_fail_fast")
         if only:

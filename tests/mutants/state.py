@@ -27,7 +27,7 @@ class state_t:
         return entry
 
     def killers(self, path):
-        """(stage, test) of what noticed mutants of this file, the last first."""
+        """(stage, test) that noticed mutants of this file, the last first."""
         found = []
         for entry in reversed(list(self.entries.values())):
             if entry["key"][0] == path and entry.get("test"):
@@ -83,7 +83,8 @@ def figures(entries, accepted):
 
 def table(entries, accepted):
     rooms = figures(entries, accepted)
-    rows = ["| room | made | noticed | accepted | left |", "|---|---|---|---|---|"]
+    rows = ["| room | made | noticed | accepted | left |",
+            "|---|---|---|---|---|"]
     rows += [f"| {room} | " + " | ".join(map(str, rooms[room])) + " |"
              for room in sorted(rooms)]
     total = [sum(column) for column in zip(*rooms.values())]
