@@ -5,18 +5,22 @@
 universalmutator_version=1.14.1
 mutants_environment=$PWD/build/mutants-venv
 
+fetch_universalmutator() {
+    rm -rf "$mutants_environment"
+    python3 -m venv "$mutants_environment" &&
+        "$mutants_environment/bin/pip" install -q \
+            "universalmutator==$universalmutator_version"
+}
+
 setup_mutants() {
     mutants_python=$mutants_environment/bin/python
     if "$mutants_python" -c 'import universalmutator' 2>/dev/null; then
         return 0
     fi
     say "fetching universalmutator $universalmutator_version"
-    rm -rf "$mutants_environment"
-    python3 -m venv "$mutants_environment" >build/mutants-venv.log 2>&1 &&
-        "$mutants_environment/bin/pip" install -q \
-            "universalmutator==$universalmutator_version" \
-            >>build/mutants-venv.log 2>&1 </dev/null ||
+    if ! fetch_universalmutator >build/mutants-venv.log 2>&1 </dev/null; then
         die "universalmutator could not be fetched (build/mutants-venv.log)"
+    fi
 }
 
 # mutate [ARGUMENT...]: a build folder of its own, which holds the state too.
