@@ -41,6 +41,10 @@ std::string plugin_version() {
     return dnnl_dequant::version();
 }
 
+std::string plugin_policy() {
+    return dnnl_dequant::policy();
+}
+
 #else
 
 namespace {
@@ -93,6 +97,10 @@ std::string last_refusal_of_plugin() {
 
 std::string plugin_version() {
     return function<const char *()>("dnnl_dequant_version")();
+}
+
+std::string plugin_policy() {
+    return function<const char *()>("dnnl_dequant_policy")();
 }
 
 #endif

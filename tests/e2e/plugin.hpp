@@ -21,6 +21,8 @@ std::string not_taken_of(const dnnl::graph::compiled_partition &compiled);
 /// The sentence about the thread's last refused call.
 std::string last_refusal_of_plugin();
 std::string plugin_version();
+/// The name of the machine's policy.
+std::string plugin_policy();
 
 } // namespace e2e
 } // namespace dnnl_dequant

@@ -83,6 +83,10 @@ TEST(bad_input_linear, scale_of_the_wrong_size) {
     c.zero = dense(2, data_type::u16, dims {3});
     expect_refused(
             c, dnnl_invalid_shape, {"has shape 3", "expected rank 2"}, true);
+    c.scale = dense(1, type::f32, {3, 3, 1});
+    c.zero = dense(2, data_type::u16, {3, 3, 1});
+    expect_refused(c, dnnl_invalid_shape,
+            {"has shape 3x3x1", "expected rank 2"}, true);
 }
 
 TEST(bad_input_linear, block_size_out_of_range) {

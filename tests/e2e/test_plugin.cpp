@@ -51,6 +51,14 @@ TEST(plugin, is_in_the_process) {
     EXPECT_EQ(plugin_version(), of_header.str());
 }
 
+TEST(plugin, names_the_policy_of_the_machine) {
+    const char *const wanted = std::getenv("DNNL_DEQUANT_POLICY");
+    const std::string policy = plugin_policy();
+    EXPECT_EQ(policy, wanted ? wanted : policy);
+    EXPECT_NE(policy, "");
+    EXPECT_NE(policy, plugin_version());
+}
+
 // The environment names the oneDNN, if it is not the build's own.
 TEST(plugin, stands_before_the_onednn_that_is_meant) {
     const char *const wanted = std::getenv("DNNL_DEQUANT_TEST_ONEDNN_DIR");

@@ -42,16 +42,16 @@ op_record_t op(size_t id, int kind, std::vector<logical_tensor_t> inputs,
 // Three parts, src is s8 (0) and the scale (1):
 //   2 = dequantize(0)
 //   4 = dequantize(0) + 2
-//   8 = dequantize(0) + 4 + residual (7)
+//   8 = dequantize(0) + 4 + residual (7, if not said)
 class parts_t {
 public:
-    parts_t() {
+    explicit parts_t(size_t last_summand = 7) {
         graph_.engine_kind = dnnl_cpu;
         const int add = dnnl_graph_op_add;
         graph_.ops = {dequantize(0, 2), dequantize(1, 3),
                 op(2, add, {f32(3), f32(2)}, f32(4)), dequantize(3, 5),
                 op(4, add, {f32(5), f32(4)}, f32(6)),
-                op(5, add, {f32(6), f32(7)}, f32(8))};
+                op(5, add, {f32(6), f32(last_summand)}, f32(8))};
         compound_ = make_compound(graph_,
                 {part(partition_kind_t::dequantize, {0}),
                         part(partition_kind_t::chain, {1, 2}),
@@ -114,6 +114,17 @@ TEST(compound, overwrites_a_value_where_its_last_reader_may) {
     ASSERT_EQ(compound.values.size(), 2u);
     EXPECT_EQ(compound.values[0].offset, compound.values[1].offset);
     EXPECT_EQ(compound.bytes, 832u) << "5 * 40 floats in lines of 64 bytes";
+}
+
+TEST(compound, keeps_a_value_until_its_last_reader) {
+    const parts_t parts(2);
+    const compiled_partition_t compiled = compiled_of(parts);
+    ASSERT_NE(compiled.compound, nullptr);
+    const compound_t &compound = *compiled.compound;
+    // Value 2 is read by the last part too, when 4 is there.
+    ASSERT_EQ(compound.values.size(), 2u);
+    EXPECT_NE(compound.values[0].offset, compound.values[1].offset);
+    EXPECT_EQ(compound.bytes, 2 * 832u);
 }
 
 TEST(compound, tells_which_input_dst_may_overwrite) {
