@@ -176,7 +176,7 @@ def say(entry):
     path, was, now, _ = entry["key"]
     how = {"noticed": "noticed by {stage} {test} ({way})"}.get(
         entry["outcome"], entry["outcome"]).format(**entry)
-    print(f"{path}:{entry['line']}: {how}, {entry['seconds']} s")
+    print(f"{path}:{entry['line']}: {how}, {entry.get('seconds', 0)} s")
     if entry["outcome"] == "survived":
         print(f"  - {was}\n  + " + " ".join(now.split()))
     sys.stdout.flush()
