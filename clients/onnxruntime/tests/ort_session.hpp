@@ -21,7 +21,7 @@ public:
 
     const OrtApi &api() const { return *api_; }
     OrtEnv *get() const { return env_; }
-    // Of the runtime: "1.32.0" has 32.
+    // The runtime's minor version: "1.32.0" has 32.
     int minor() const { return minor_; }
     // Throws the sentence of a status that is not null.
     void check(OrtStatus *status) const;
@@ -42,7 +42,7 @@ public:
     session_t(const session_t &) = delete;
     session_t &operator=(const session_t &) = delete;
 
-    // By any number of threads at once. `rows` x `columns` numbers in.
+    // Any number of threads may call it at once. `input` is rows x columns.
     std::vector<float> run(
             const std::vector<float> &input, int64_t rows, int64_t columns);
 
