@@ -38,6 +38,7 @@ std::string printed_with(
         const variables_t &variables, const std::function<void()> &body) {
     std::array<int, 2> ends;
     if (pipe(ends.data()) != 0) return "no pipe";
+    std::fflush(stdout); // or the child prints what waits there
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
