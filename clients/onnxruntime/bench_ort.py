@@ -7,7 +7,7 @@ usage: bench_ort.py --library libdnnl_dequant_ort.so [--threads 1 2]
 
 Without a model: the built-in set, products of 2048 x 2048, six in a row.
 A ratio is ONNX Runtime's time over the provider's: above 1, the provider is
-faster. It is the median over turns, each of a few runs of either session.
+faster. It is the median over turns, each of many runs of either session.
 --nodes adds what each node that the provider took costs on either side.
 """
 import argparse
@@ -28,9 +28,12 @@ import bench_page  # noqa: E402
 
 NAME = "DnnlDequantExecutionProvider"
 WIDTH, LAYERS, BLOCK = 2048, 6, 128
-RUNS_A_TURN = 5
+# A turn wakes the session's threads first, and then has runs without a pause, as
+# a server under load has. Its first runs are slower: threads that share a core
+# with another pool's are still being moved.
+WARM_UP, TURN, LEAST_RUNS = 0.02, 0.05, 5
 # An idle pool spins for a while; the other session waits until it sleeps.
-PAUSE = 0.02
+PAUSE = 0.05
 
 
 def cpu_name():
@@ -230,10 +233,13 @@ def make_sessions(model, threads, provider_options):
 
 
 def turn(session, feeds):
-    """Seconds of a few runs, after one that wakes the threads."""
-    session.run(None, feeds)
+    """Seconds of runs one after the other, the first ones left out."""
+    begin = time.perf_counter()
+    while time.perf_counter() < begin + WARM_UP:
+        session.run(None, feeds)
     times = []
-    for _ in range(RUNS_A_TURN):
+    begin = time.perf_counter()
+    while time.perf_counter() < begin + TURN or len(times) < LEAST_RUNS:
         start = time.perf_counter()
         session.run(None, feeds)
         times.append(time.perf_counter() - start)
