@@ -94,10 +94,9 @@ struct integer_asked_t {
 /// Some rows of src by a panel, in some consecutive groups.
 struct integer_tile_t {
     const int8_t *a;
-    dim_t a_pitch, a_quad_pitch,
-            rows; // bytes from row to row, from k4 block to k4 block
-    const row_group_t *row_groups; // of the first group
-    dim_t row_groups_pitch;        // of rows
+    dim_t a_pitch, a_quad_pitch, rows; // bytes: of rows, of k4 blocks
+    const row_group_t *row_groups;     // of the first group
+    dim_t row_groups_pitch;            // of rows
     const integer_group_t *groups;
     dim_t group_count;
     float *c;
