@@ -47,11 +47,15 @@ OrtStatus *run_in_pool(const OrtApi &api, const OrtKernelContext *context,
 #endif
 }
 
-// A thread of the pool that sleeps wakes within this time, mostly.
-constexpr auto patience = std::chrono::microseconds(500);
+// Each round waits this long for the pool's threads. A thread that sleeps wakes
+// within the first, mostly. While another pool spins on the same cores, a
+// thread may wait for a scheduler's slice of some milliseconds.
+constexpr std::chrono::microseconds patience[] {
+        std::chrono::microseconds(500), std::chrono::milliseconds(8)};
 
 struct count_t {
     size_t limit;
+    std::chrono::microseconds patience;
     std::atomic<size_t> inside {0}, most {0};
     std::atomic<bool> is_over {false};
 };
@@ -63,7 +67,7 @@ void count_task(void *argument, size_t) {
     size_t most = count.most;
     while (most < inside && !count.most.compare_exchange_weak(most, inside)) {
     }
-    const auto end = steady_t::now() + patience;
+    const auto end = steady_t::now() + count.patience;
     while (count.most < count.limit && !count.is_over) {
         if (steady_t::now() > end) count.is_over = true;
         std::this_thread::yield();
@@ -72,13 +76,15 @@ void count_task(void *argument, size_t) {
 }
 
 size_t count_threads(const OrtApi &api, const OrtKernelContext *context) {
+    const size_t limit = std::max(1u, std::thread::hardware_concurrency());
     size_t most = 1;
-    // The first round wakes sleepers.
-    for (int round = 0; round < 2; ++round) {
+    for (const auto time : patience) {
         count_t count;
-        count.limit = std::max(1u, std::thread::hardware_concurrency());
-        check(api, run_in_pool(api, context, count.limit, count_task, &count));
+        count.limit = limit;
+        count.patience = time;
+        check(api, run_in_pool(api, context, limit, count_task, &count));
         most = std::max(most, count.most.load());
+        if (most == limit) break;
     }
     return most;
 }

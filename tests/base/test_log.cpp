@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// ONEDNN_VERBOSE: the lines that it switches on, and how they look. Each case
-=======
 // Tests what ONEDNN_VERBOSE switches on and what a line looks like. Each case
->>>>>>> mut
 // is a process of its own: the environment is read once.
 
 #include "base/log.hpp"
@@ -28,16 +24,12 @@ using variables_t = std::vector<std::pair<const char *, const char *>>;
 constexpr unsigned profile = log_profile_create | log_profile_exec;
 constexpr unsigned all = log_check | log_dispatch | profile | log_info;
 
-<<<<<<< HEAD
-/// Returns the text that `body` prints in a child process that has these
-/// variables only.
-=======
 /// Returns what `body` prints in a child process of these variables only.
->>>>>>> mut
 std::string printed_with(
         const variables_t &variables, const std::function<void()> &body) {
     std::array<int, 2> ends;
     if (pipe(ends.data()) != 0) return "no pipe";
+    std::fflush(stdout); // or the child prints what waits there
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// A program's settings for the whole process: log lines, the compiled
-=======
 // Tests what a program sets for the whole process: log lines, the compiled
->>>>>>> mut
 // partitions' cache, and the instruction sets that kernels may use.
 
 #include <gtest/gtest.h>
@@ -21,12 +17,7 @@ dequantize_case_t case_of(dim_t columns) {
     return dense_case({3, columns}, data_type_t::s8, data_type_t::f32);
 }
 
-<<<<<<< HEAD
-/// Returns the text that the library prints while it compiles for so many
-/// columns.
-=======
 /// Returns what the library prints while it compiles for so many columns.
->>>>>>> mut
 std::string printed_by_compile(dim_t columns) {
     const auto c = case_of(columns);
     const auto partition = partition_of(op_of(c));
@@ -59,11 +50,7 @@ TEST_F(settings, of_log_lines_are_followed) {
     EXPECT_NE(printed_by_compile(22).find("graph,compile:"), std::string::npos);
     ASSERT_EQ(dnnl_set_verbose(1), dnnl_success);
     EXPECT_EQ(printed_by_compile(23).find("graph,compile:"), std::string::npos);
-<<<<<<< HEAD
-    // A refused value changes nothing.
-=======
     // A refused level changes nothing.
->>>>>>> mut
     ASSERT_NE(dnnl_set_verbose(7), dnnl_success);
     EXPECT_EQ(printed_by_compile(24).find("graph,compile:"), std::string::npos);
 }

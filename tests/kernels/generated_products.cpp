@@ -177,7 +177,7 @@ void hash_products(code_hashes_t &hashes) {
         record_generated(hashes, text("gemm ", name_of(isa)),
                 [&] { (void)make_gemm(isa, gemm); });
     }
-    note_generated(hashes, "gemm bf16", [&] {
+    record_generated(hashes, "gemm bf16", [&] {
         std::shared_ptr<const gemm_t> gemm;
         (void)make_jit_gemm(isa_avx512_core_bf16, t::bf16, gemm);
     });
