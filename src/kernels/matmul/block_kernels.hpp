@@ -33,13 +33,13 @@ public:
     size_t operand_count() const { return types_.size(); }
     data_type_t operand_type(size_t operand) const { return types_[operand]; }
 
-    /// The kernel of a block and of those like it; null until the caller makes
-    /// it.
+    /// Returns the kernel of a block and of those like it; null until the
+    /// caller makes it.
     std::shared_ptr<const kernel_t> &kernel_of(const index_t &block);
     /// Says that blocks like this one are plain copies of so many contiguous
     /// bytes.
     void set_copied_bytes(const index_t &block, size_t bytes);
-    /// The offset of an operand's first element within its byte.
+    /// Returns the offset of an operand's first element within its byte.
     dim_t phase_of(const index_t &block, size_t operand) const;
 
     /// Returns where an operand's elements of that block begin.

@@ -40,15 +40,15 @@ class gemm_t {
 public:
     virtual ~gemm_t() = default;
 
-    /// The name in the log, such as "jit_matmul_avx512_core".
+    /// Returns the name in the log, such as "jit_matmul_avx512_core".
     virtual const char *name() const = 0;
-    /// The type of a and b: f32 or bf16.
+    /// Returns the type of a and b: f32 or bf16.
     virtual data_type_t type() const { return data_type_t::f32; }
-    /// The columns that are computed together (nr).
+    /// Returns the columns that are computed together (nr).
     virtual dim_t panel() const = 0;
-    /// The most rows that are computed together (mr).
+    /// Returns the most rows that are computed together (mr).
     virtual dim_t strip() const = 0;
-    /// The scratch memory that one multiplication needs, in bytes.
+    /// Returns the scratch memory of one multiplication, in bytes.
     virtual dim_t scratch_bytes(dim_t /*cols*/, dim_t /*depth*/) const {
         return 0;
     }

@@ -79,21 +79,21 @@ public:
         : weights_(weights) {}
     virtual ~gemv_t() = default;
     virtual const char *name() const = 0;
-    /// The columns that are computed together; blocks are whole panels.
+    /// Returns the columns that are computed together; blocks are whole panels.
     virtual dim_t panel() const = 0;
 
     /// Scales and zero points are f32. If true, each column or group of columns
     /// has groups() of them. If false, each group has one for each column, and
     /// groups are c_pitch apart.
     virtual bool parameters_by_column() const = 0;
-    /// The type of src: f32, or what weights are multiplied in.
+    /// Returns the type of src: f32, or what weights are multiplied in.
     virtual data_type_t src_type() const { return data_type_t::f32; }
     /// Rows of src are padded to a multiple of this unit. If it is more than 1,
     /// arrange() puts the elements of a row into the kernel's order.
     virtual dim_t src_unit() const = 0;
     virtual void arrange(void *row) const noexcept = 0;
 
-    /// The floats of scratch memory that each sum needs.
+    /// Returns the floats of scratch memory that each sum needs.
     virtual dim_t partial_floats() const = 0;
 
     /// @param buffers The buffers of the weights' problem.

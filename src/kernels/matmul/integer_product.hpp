@@ -78,7 +78,7 @@ public:
     dim_t shared_bytes() const;
     dim_t own_bytes() const;
 
-    /// The buffer that plan().quantize writes to.
+    /// Returns the buffer that plan().quantize writes to.
     void *quantized(void *shared) const { return shared; }
     /// Arranges the rows [begin, end) of src. `buffers` are src's operands.
     void lay_out(void *const *buffers, dim_t begin, dim_t end,

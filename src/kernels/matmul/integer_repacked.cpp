@@ -17,7 +17,7 @@ bool has_two_columns(const integer_format_t &format) {
     return bits_of(format.weights) == 4 && format.depth_stride != 1;
 }
 
-// The column whose sum is in lane n.
+// Returns the column whose sum is in lane n.
 dim_t column_of(const integer_format_t &format, dim_t n) {
     if (!has_two_columns(format)) return n;
     const dim_t within = n % slice_cols;

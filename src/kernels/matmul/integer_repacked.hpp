@@ -19,8 +19,8 @@ struct integer_repacked_t {
     dim_t quad_bytes() const { // of a panel
         return integer_panel * bits_of(format.weights) / 2;
     }
-    /// Bytes of a group's scales and corrections: 64 f32, then either the 64
-    /// shorts of integer_columns_t or its zps and sums.
+    /// Returns the bytes of a group's scales and corrections: 64 f32, then
+    /// either the 64 shorts of integer_columns_t or its zps and sums.
     dim_t parameter_bytes() const {
         return integer_panel * (format.has_short_sums ? 8 : 12);
     }

@@ -50,7 +50,7 @@ public:
     /// Puts a row of src's integers into the order in which they are
     /// multiplied.
     virtual void arrange(uint8_t *row) const noexcept = 0;
-    /// The scratch memory that a block needs.
+    /// Returns the scratch memory that a block needs, in bytes.
     virtual dim_t own_bytes(dim_t rows, dim_t cols) const = 0;
     virtual void run(const void *weights, const void *scales, const void *zps,
             const block_t &block) const noexcept
@@ -62,7 +62,7 @@ public:
 result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream);
 
-/// The same for [K,N] weights, and for [N,K] weights.
+/// Make the same for [K,N] weights, and for [N,K] weights.
 result_t make_integer_gemv(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream);
 result_t make_integer_dot(const integer_stream_weights_t &weights, isa_t isa,

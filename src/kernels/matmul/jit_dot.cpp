@@ -61,7 +61,7 @@ public:
 private:
     static constexpr int rows_of_base = 3, sum_lanes = 16;
 
-    // The bytes that the elements of so many vectors take.
+    // Returns the bytes that the elements of so many vectors take.
     uint32_t bytes(data_type_t type, int vectors) const {
         return static_cast<uint32_t>(
                 bytes_of(type, dim_t(vectors) * step_.lanes));
@@ -214,7 +214,7 @@ private:
         else if (widening() == 2) spread_nibbles(raw, Ymm(raw.getIdx()));
     }
 
-    // The number of times a lane is wider than the nibbles loaded into it.
+    // Returns how many times wider a lane is than the nibbles loaded into it.
     int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
 
     void spread_nibbles(const Zmm &to, const Operand &from) {

@@ -32,10 +32,10 @@ struct jit_dot_avx2_shape_t {
     bool scales_sums;    // a piece's sums are scaled, not the weights
     int planes;          // bytes of a weight's f32 that are not always zero
 
-    /// The elements at the end that are not a whole step.
+    /// Returns the elements at the end that are not a whole step.
     dim_t tail() const { return rest % step; }
-    /// The most rows of one generated function, and its columns for a number of
-    /// rows.
+    /// Return the most rows of one generated function, and its columns for a
+    /// number of rows.
     int most_rows() const { return planes > 2 ? 2 : 4; }
     int cols(int rows) const { return planes > 2 || rows > 2 ? 1 : 2; }
 };

@@ -41,8 +41,8 @@ void arrange_lanes(element_t *row, dim_t depth) {
     }
 }
 
-/// The sum of partial ones: the upper half is added to the lower one until one
-/// is left.
+/// Returns the sum of partial ones: the upper half is added to the lower one
+/// until one is left.
 template <size_t parts>
 float sum_of_parts(const float *p) {
     constexpr size_t half = parts / 2;
@@ -138,7 +138,7 @@ protected:
     bool has_zps() const { return w_.zps.type != data_type_t::undef; }
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
-    /// A vector of 8-bit weights less `zp`, as f32.
+    /// Loads a vector of 8-bit weights less `zp`, as f32.
     void load_bytes(const vmm_t &to, const Xbyak::Address &from,
             const vmm_t &zp, const Xbyak::Opmask *mask = nullptr) {
         const vmm_t loaded = mask ? to | *mask | T_z : to;

@@ -92,7 +92,7 @@ private:
                  a_ = vectors_.take("a", is_avx512 ? rows_ *a_vectors() : 0);
 
     bool is_bf16() const { return w_.multiplied == data_type_t::bf16; }
-    // The vectors of a in one step. A vector of bf16 has twice as many
+    // Returns the vectors of a in one step. A vector of bf16 has twice as many
     // elements.
     int a_vectors() const { return is_bf16() ? 1 : vectors; }
     int step_bytes() const {

@@ -53,7 +53,7 @@ private:
     Ymm vmm_a() const { return Ymm(behind_sums() + 3); }
     Ymm scratch() const { return Ymm(behind_sums() + 4); }
 
-    // The mask of the nibbles at bit 0 or at bit 8 of a word.
+    // Returns the mask of the nibbles at bit 0 or at bit 8 of a word.
     static uint32_t mask(int bit) { return 0x000f000fu << bit; }
     static uint32_t upper_half(int bit) {
         constexpr uint32_t of_2_to_23 = 0x4b00, of_2_to_15 = 0x4700;

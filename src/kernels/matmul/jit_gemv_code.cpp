@@ -126,7 +126,7 @@ private:
         else vpmovzxbd(raw, ptr[row]);
     }
 
-    // The bits that turn a nibble at `bit` into a number: those of
+    // Returns the bits that turn a nibble at `bit` into a number: those of
     // unit_number(), and the flipped sign bit.
     uint32_t flipped_bits(int bit) const {
         uint32_t bits;
@@ -189,7 +189,7 @@ private:
             vdpbf16ps(sum(r, v), first, ptr_b[row_of_a(r)]);
     }
 
-    // The order of words 0 and 16, 1 and 17, and so on.
+    // Returns the order of words 0 and 16, 1 and 17, and so on.
     static lanes_t order_of_pairs() {
         lanes_t order;
         for (size_t i = 0; i < order.size(); ++i)

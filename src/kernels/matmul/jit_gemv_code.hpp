@@ -38,7 +38,8 @@ struct jit_gemv_panel_t {
 jit_gemv_panel_t gemv_panel_of(const gemv_weights_t &weights, dim_t rows);
 jit_gemv_panel_t gemv_panel_of_avx2(const gemv_weights_t &weights, dim_t rows);
 
-/// The bias that the caller adds to the zero points of a panel's vector.
+/// Returns the bias that the caller adds to the zero points of a panel's
+/// vector.
 float gemv_zp_bias(const gemv_weights_t &weights, int vector);
 float gemv_zp_bias_avx2(const gemv_weights_t &weights, int vector);
 
@@ -47,7 +48,7 @@ using jit_gemv_code_t = jit_function_t<const jit_gemv_args_t>;
 result_t make_jit_gemv_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows, jit_gemv_code_t &code);
 
-/// The same on AVX2. Weights that the graph rounds allow one row.
+/// Makes the same for AVX2. Weights that the graph rounds allow one row.
 result_t make_jit_gemv_avx2_code(const gemv_weights_t &weights,
         const jit_gemv_panel_t &panel, int rows, jit_gemv_code_t &code);
 

@@ -53,7 +53,7 @@ protected:
     virtual void begin_panel() {}
     /// Multiplies a row of a panel's weights, at rcx, or two rows of bf16.
     virtual void row_of_weights() = 0;
-    /// A vector that is free when a group ends.
+    /// Returns a vector that is free when a group ends.
     virtual vmm_t free_vmm() const = 0;
 
     vmm_t sum(int row, int v) const { return vmm_t(row * vectors_ + v); }

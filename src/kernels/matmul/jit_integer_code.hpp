@@ -58,8 +58,8 @@ result_t make_jit_integer_unpack(
 result_t make_jit_integer_unpack(
         const integer_format_t &format, isa_t isa, jit_integer_columns_t &code);
 
-/// The bits of stored weights that are flipped, which adds the bias: of a byte,
-/// or of both its nibbles.
+/// Returns the bits of stored weights that are flipped, which adds the bias: of
+/// a byte, or of both its nibbles.
 uint8_t flipped_bits(const integer_format_t &format);
 
 /// The base of all generators that unpack integers or multiply tiles of them.
@@ -127,7 +127,7 @@ protected:
         bit_and(low, low, mask);
         bit_and(high, high, mask);
     }
-    /// The same, with the bias added. AVX-512 only.
+    /// Does the same and adds the bias. Only AVX-512 has it.
     void split_and_flip(const Vmm &low, const Vmm &high, const Xbyak::Zmm &mask,
             const Xbyak::Zmm &flipped) {
         constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped

@@ -36,8 +36,8 @@ private:
     static Ymm low(int v) { return Ymm(2 * v); }
     static Ymm high(int v) { return Ymm(2 * v + 1); }
     static Ymm scratch(int i) { return Ymm(4 + i); }
-    // A vector of sums: one for each row, and one for the weights if they are
-    // summed.
+    // Returns a vector of sums: one for each row, and one for the weights if
+    // they are summed.
     static Ymm sum(int set) { return Ymm(7 + set); }
 
     Address leaf_sum(int set, int leaf) {

@@ -58,7 +58,7 @@ protected:
             const Xbyak::Xmm &of_weights, const Xbyak::Xmm &zps,
             const Xbyak::Xmm &x);
 
-    /// The bytes of src for one byte of weights.
+    /// Returns the bytes of src for one byte of weights.
     int src_bytes() const { return is_nibble() ? 2 : 1; }
 
     const dim_t bytes_, group_bytes_; // of a column, of a group
@@ -78,7 +78,7 @@ private:
                                                 : (groups_ - 1) / simd_w_;
     }
     size_t simd_bytes() const { return static_cast<size_t>(simd_w_) * 4; }
-    // The bytes of a chunk, and of a row.
+    // Return the bytes of a chunk, and of a row.
     size_t chunk_bytes() const { return args_t::cols * simd_bytes(); }
     size_t scaled_bytes() const { return row_bytes() * args_t::cols; }
     size_t row_bytes() const {

@@ -43,7 +43,7 @@ private:
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * vector_bytes;
     }
-    // The vectors of columns in half a panel.
+    // Returns the vectors of columns in half a panel.
     int vectors() const { return is_nibble() ? 8 : 4; }
     Ymm sum(int set, int v) const { return Ymm(set * short_sums + v); }
     Address long_sum(int half, int set, int v) {

@@ -35,8 +35,8 @@ protected:
         : jit_integer_stream_base_t(name, weights, bias)
         , rows_(rows) {}
 
-    /// The sets of sums: one for each row, and one for the weights if they are
-    /// summed.
+    /// Returns the sets of sums: one for each row, and one for the weights if
+    /// they are summed.
     int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
     /// Returns the address of row r of four, relative to the first.
     Xbyak::RegExp row(const Xbyak::Reg64 &first, int r) const {

@@ -44,8 +44,8 @@ private:
                  vmms_a_ = vectors_.take("a", vectors_.free_count());
     int slice_ = 0; // of the panel's columns
 
-    // The offset of the slice's vector v in a panel's k4 block, or in its
-    // columns.
+    // Returns the offset of the slice's vector v in a panel's k4 block, or in
+    // its columns.
     size_t place(int v) const {
         return static_cast<size_t>(slice_ * vectors + v) * vector_bytes;
     }

@@ -11,7 +11,7 @@ class jit_integer_stream_base_t : public jit_generator_t {
 public:
     bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
     bool is_src_signed() const { return w_.is_src_signed; }
-    /// The stored bits that are flipped, which adds the bias.
+    /// Returns the stored bits that are flipped, which adds the bias.
     uint32_t flipped_bits() const;
 
 protected:

@@ -33,7 +33,7 @@ protected:
         mov(sums_at_, arg(offsetof(args_t, sums)));
         mov(slices_, arg(offsetof(args_t, slices)));
     }
-    /// The address of column i, one of four.
+    /// Returns the address of column i, one of four.
     RegExp column(const Reg64 &first, int i) const {
         if (i == 0) return {first};
         return i == 3 ? first + pitches_ : first + pitch_ * i;

@@ -105,7 +105,7 @@ private:
         return static_cast<size_t>(
                 bytes_of(values_.type, dim_t(vectors_) * lanes));
     }
-    // The bytes from one panel of values to the next.
+    // Returns the bytes from one panel of values to the next.
     size_t panel_pitch() const {
         return values_.piece_pitch == 0
                        ? panel_bytes()

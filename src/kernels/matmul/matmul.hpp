@@ -16,7 +16,8 @@ public:
 
     const char *name() const { return multiplier_->name(); }
     const multiplier_t &multiplier() const { return *multiplier_; }
-    /// The multiplier's scratch memory and, behind its own part, the sums.
+    /// Returns the multiplier's scratch memory and, behind its own part, the
+    /// sums.
     scratch_size_t scratch() const;
 
     dim_t work_amount() const;

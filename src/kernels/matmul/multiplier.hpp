@@ -29,7 +29,7 @@ struct product_blocks_t {
     dim_t pitch = 0; // of a block's sums, and of its weights as floats
 
     dim_t cols() const;
-    /// The floats that a block's sums need.
+    /// Returns the floats that a block's sums need.
     dim_t sums_floats() const;
     void *const *weights_of(void *const *buffers) const {
         return buffers + src_operands;
@@ -53,12 +53,12 @@ public:
     /// True for few rows: weights are read once, and each thread has one part
     /// of them.
     virtual bool is_stream() const { return false; }
-    /// The blocks of columns in a unit. They are multiplied in turns, depth
-    /// block by depth block, because their packed weights share pages.
+    /// Returns the blocks of columns in a unit. They are multiplied in turns,
+    /// depth block by depth block, because their packed weights share pages.
     virtual size_t cols_together() const { return 1; }
     virtual scratch_size_t scratch() const = 0;
-    /// The stages before the multiplication, by up to `threads` threads. They
-    /// arrange src's rows in shared memory.
+    /// Returns the stages before the multiplication, by up to `threads`
+    /// threads. They arrange src's rows in shared memory.
     virtual std::vector<stage_t> prepare(dim_t threads) const = 0;
 
     /// Computes the sums of a unit, block of columns after block of columns,

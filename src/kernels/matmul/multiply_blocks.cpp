@@ -59,7 +59,7 @@ private:
     static constexpr dim_t line = 64;
 
     data_type_t type() const { return plan_.gemm->type(); }
-    // The elements of a packed row, over all blocks of depth.
+    // Returns the elements of a packed row, over all blocks of depth.
     dim_t all_packed() const {
         return packed_depth(*plan_.gemm, blocks().depth);
     }
@@ -95,8 +95,8 @@ void float_multiplier_t::pack(
     }
 }
 
-// The block that is dequantized next. Without a prefetch it would come from
-// memory a line at a time.
+// Returns the block that is dequantized next. Without a prefetch it would come
+// from memory a line at a time.
 read_ahead_t float_multiplier_t::weights_after(block_kernels_t::index_t block,
         const product_unit_t &unit, void *const *weights) const noexcept {
     auto &[outer, depth, col] = block;

@@ -107,8 +107,8 @@ private:
         }
     }
 
-    // The bytes of shared memory before parameter p. The rows of src come
-    // first.
+    // Returns the bytes of shared memory before parameter p. The rows of src
+    // come first.
     dim_t shared_place(dim_t p) const {
         const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
         return round_up(src, dim_t(64)) + p * shared_bytes();

@@ -23,11 +23,11 @@ class narrow_gemm_t {
 public:
     virtual ~narrow_gemm_t() = default;
 
-    /// The name in the log, such as "onednn_matmul_bf16".
+    /// Returns the name in the log, such as "onednn_matmul_bf16".
     virtual const char *name() const = 0;
-    /// The type of a and b.
+    /// Returns the type of a and b.
     virtual data_type_t type() const = 0;
-    /// The scratch memory that a thread needs, aligned to 64 bytes.
+    /// Returns the scratch memory that a thread needs, aligned to 64 bytes.
     virtual dim_t scratch_bytes() const = 0;
     /// The calling thread sums each element of c, in an order that depends on
     /// the block's sizes alone.
