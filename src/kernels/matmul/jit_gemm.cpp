@@ -1,8 +1,8 @@
 // The generated code that multiplies blocks. A tile of c, six rows by a few
 // vectors, stays in registers down the depth. On AVX-512 a tile of 14 rows by
 // two vectors would read less of b from L2, but takes a tenth more
-// instructions. It reached 0.85 of the multiply-add peak; six by four reaches
-// 0.92 (MEASURED.md).
+// instructions. It reached 0.85 of multiply-adds alone; six by four reaches
+// 0.92.
 //
 // With many rows, src streams through L2 and evicts c before its turn comes
 // again. So each tile prefetches the next tile's c before it ends.
