@@ -19,9 +19,9 @@ enum class op_t {
     dynamic_quantize_linear, // scales and zps are results
 };
 
-/// "DequantizeLinear"
+/// Returns the op's name in oneDNN, such as "DequantizeLinear".
 const char *to_string(op_t op);
-/// From floating types to those of few bits.
+/// True for ops that turn floating types into types of few bits.
 bool quantizes(op_t op);
 
 enum class granularity_t { per_tensor, per_channel, per_group };

@@ -27,7 +27,7 @@ public:
     explicit arena_t(bool misalign)
         : skew_(misalign ? 16 : 0) {}
 
-    /// Buffers of the case's sizes. src, scales and zps are filled:
+    /// Returns buffers of the case's sizes. It fills src, scales and zps:
     /// - src has any integer or f8, or f32, bf16 and f16 in +-8;
     /// - zps lie within a byte's range, or are like src, or zero if the op
     ///   demands it;

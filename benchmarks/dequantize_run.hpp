@@ -16,8 +16,8 @@ enum class owner_t { plugin, stock };
 
 const dnnl::engine &cpu_engine();
 
-/// A graph of the case's op alone, as its only partition and the tensors'
-/// descriptions, through the standard API.
+/// A graph of the case's op alone, made through the standard API: its only
+/// partition and the descriptions of its tensors.
 struct dequantize_graph_t {
     dequantize_graph_t(const bench_case_t &c, owner_t owner);
 

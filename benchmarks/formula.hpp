@@ -46,11 +46,11 @@ struct element_t {
     dim_t index;
 };
 
-/// The bits of an element, types below a byte from the lowest bits.
+/// Returns the bits of an element. Types below a byte start at the lowest bits.
 uint32_t bits_at(const element_t &element);
-/// The element of an integer type.
+/// Returns an element of an integer type.
 int64_t integer_of(const element_t &element);
-/// The element as an f32, rounded once.
+/// Returns the element as an f32, rounded once.
 float value_of(const element_t &element);
 /// f32(x - zp), as the formula has it.
 float difference_of(const element_t &x, const element_t &zp);
@@ -58,9 +58,10 @@ float difference_of(const element_t &x, const element_t &zp);
 void count_bits(check_t &check, type_t type, uint32_t got, uint32_t want);
 
 dims_t dense_strides(const dims_t &dims);
-/// f32 to the bits of f32, bf16 or f16, to nearest even, subnormals kept.
+/// Rounds an f32 to the bits of f32, bf16 or f16: to nearest even, subnormals
+/// kept.
 uint32_t round_to(type_t type, float value);
-/// The value of the bits of any floating type.
+/// Returns the value of the bits of any floating type.
 float to_f32(type_t type, uint32_t bits);
 
 } // namespace bench

@@ -29,14 +29,15 @@ public:
 
     /// Why there is no ggml; empty where there is.
     const std::string &absence() const { return absence_; }
-    /// "ggml 0.13.1"
+    /// Returns the name with its version, such as "ggml 0.13.1".
     const std::string &name() const { return name_; }
 
     /// Makes ready for a case. Empty, or why ggml has no such thing.
     std::string prepare(const bench_case_t &c);
     /// The format of the last case: "q4_1".
     const std::string &format() const { return format_; }
-    /// Writes to dst, as large as the case's. Valid until the next prepare().
+    /// The contestant writes to dst, which is as large as the case's. It is
+    /// valid until the next prepare().
     contestant_t contestant(void *dst) const;
 
 private:

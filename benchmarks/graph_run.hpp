@@ -12,7 +12,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// A graph through the standard API, by the plugin or by stock oneDNN.
+/// Runs a graph through the standard API, by the plugin or by stock oneDNN.
 class graph_run_t {
 public:
     /// `memory` must outlive this.

@@ -10,8 +10,8 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// The rows of the kernels command, in the order in which they are printed:
-/// section by section (shape, layout, threads).
+/// Returns the rows of the kernels command in the order in which they are
+/// printed: section by section (shape, layout, threads).
 ///
 /// All rows of DynamicDequantize are the cross product of
 /// - src u4, s4, u8, s8 and dst f32, bf16, f16;

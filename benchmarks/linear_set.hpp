@@ -8,7 +8,7 @@
 namespace dnnl_dequant {
 namespace bench {
 
-/// The rows of ONNX's ops, on three dimensions.
+/// Returns the rows of ONNX's ops, on three dimensions.
 ///
 /// All rows are the cross product of
 /// - DequantizeLinear and ExtendedDequantizeLinear;
@@ -17,7 +17,7 @@ namespace bench {
 ///   along the last dimension;
 /// - zps: none, of src's type;
 /// - shape: 64x256x1024, 8x64x128;
-/// - threads. s2, u2 and f4_e2m1 have a row a shape.
+/// - threads. s2, u2 and f4_e2m1 have one row for each shape.
 ///
 /// The quick set has two dozen that differ in type, granularity and size.
 std::vector<bench_case_t> linear_set(

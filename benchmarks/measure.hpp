@@ -38,7 +38,7 @@ struct row_t {
     samples_t ordinary, streaming, prefetched;
 
     bool has_limit() const { return !ordinary.seconds.empty(); }
-    /// The better of the two plain loops, by its median.
+    /// Returns the better of the two plain loops, by its median.
     const samples_t &limit() const;
     const char *limit_name() const;
     /// Ours over the limit, round by round.
@@ -53,7 +53,7 @@ struct row_t {
     double best_ratio(const contender_t &contender) const;
     double best_ratio() const { return best_ratio(ours); }
     double gigabytes_per_second() const;
-    /// Stock's median over ours.
+    /// Returns stock's median over ours.
     std::optional<double> gain() const;
     /// Another's time over ours, round by round.
     std::optional<double> gain_on(const contender_t &other) const;

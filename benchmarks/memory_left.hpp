@@ -14,7 +14,7 @@ double memory_left();
 /// way.
 void check_memory(const std::string &name, double bytes);
 
-/// "1.5 GB"
+/// Returns a text such as "1.5 GB".
 std::string gigabytes(double bytes);
 
 } // namespace bench

@@ -14,13 +14,13 @@ enum class peak_kind_t {
     vnni // u8 times s8 in s32, four at once (vpdpbusd)
 };
 
-/// "FMA", "VNNI"
+/// Returns "FMA" or "VNNI".
 const char *to_string(peak_kind_t kind);
 
 class peak_loop_t {
 public:
-    /// On so many OpenMP threads. Says what the machine can, whatever --isa
-    /// does.
+    /// The loop runs on so many OpenMP threads. It measures what the machine
+    /// can do, whatever --isa says.
     peak_loop_t(peak_kind_t kind, int threads);
 
     /// Whether this machine has such an instruction. FMA is there with AVX2.

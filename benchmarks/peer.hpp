@@ -27,7 +27,7 @@ public:
 
     /// Why there is no such peer; empty where there is.
     const std::string &absence() const { return absence_; }
-    /// "ONNX Runtime 1.2.3"
+    /// Returns the name with its version, such as "ONNX Runtime 1.2.3".
     const std::string &name() const { return name_; }
 
     /// Makes the peer ready for a row. Empty, or why it will not run.
@@ -47,10 +47,10 @@ private:
     std::unique_ptr<child_process_t> process_;
 };
 
-/// The case in ONNX's words, as a line of JSON.
-///   {op_type, domain, opset, x, scale, zero_point (or null), y: element types,
-///    shape, scale_shape, axis, block_size, threads}
-/// Throws std::invalid_argument, with a reason, where ONNX has no such op.
+/// Returns the case in ONNX's words, as a line of JSON:
+///     {op_type, domain, opset, x, scale, zero_point (or null), y:
+///      element types, shape, scale_shape, axis, block_size, threads}
+/// @throws std::invalid_argument with a reason, if ONNX has no such op.
 std::string onnx_row(const bench_case_t &c);
 
 } // namespace bench

@@ -30,9 +30,9 @@ private:
     std::chrono::steady_clock::time_point start_;
 };
 
-/// Rows of measure(case) for each, printed as they come, until there are none
-/// or the user interrupts.
-/// @param what their plural
+/// Returns rows of measure(case) and prints them as they come. It stops after
+/// the last case, or when the user interrupts.
+/// @param what The plural of what is measured.
 template <typename row_t, typename case_t, typename measure_t, typename print_t>
 std::vector<row_t> measure_each(const char *what,
         const std::vector<case_t> &cases, measure_t &&measure,

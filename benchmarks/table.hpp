@@ -26,13 +26,14 @@ private:
     std::vector<column_t> columns_;
 };
 
-/// "2.05 ms": three digits and the unit that suits; "-" for 0.
+/// Returns a text such as "2.05 ms": three digits and the unit that suits; "-"
+/// for 0.
 std::string time_text(double seconds);
-/// "12.3": with so many digits after the point.
+/// Returns a text such as "12.3", with so many digits after the point.
 std::string number_text(double value, int digits);
 /// "0.0012": two digits that count.
 std::string short_text(double value);
-/// "265x", "1.8x"
+/// Returns a text such as "265x" or "1.8x".
 std::string times_text(double factor);
 
 } // namespace bench

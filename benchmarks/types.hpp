@@ -29,10 +29,11 @@ bool is_signed(type_t type);
 /// True for a floating type without infinities and -0, whose code is the only
 /// NaN.
 bool is_fnuz(type_t type);
-/// Bits of the fraction and bias of the exponent of a floating type.
+/// Return the bits of the fraction and the bias of the exponent of a floating
+/// type.
 int fraction_bits(type_t type);
 int exponent_bias(type_t type);
-/// Bytes of `count` elements stored densely.
+/// Returns the bytes of `count` elements stored densely.
 size_t bytes_of(type_t type, dim_t count);
 dim_t product(const dims_t &dims);
 

@@ -42,10 +42,11 @@ struct attention_case_t {
     bool is_decode() const { return queries == 1; }
     /// The bytes of numbers, scales and zero points, which have to be read.
     size_t cache_bytes() const;
-    /// Multiplications and additions of both products, masked or not.
+    /// Returns the multiplications and additions of both products, masked or
+    /// not.
     double operations() const;
 
-    /// "Attention/f32/s8/8_of_8_heads/1x4096x128/t1"
+    /// Returns a name such as "Attention/f32/s8/8_of_8_heads/1x4096x128/t1".
     std::string name() const;
     /// The ratio to reading the cache that one query is held to.
     std::optional<double> target() const;
@@ -59,7 +60,7 @@ graph_file_t graph_of(const attention_case_t &c);
 /// Returns the graph's values that are the cache.
 std::vector<size_t> cache_values();
 
-/// One query over 4096 tokens, 512 over 512.
+/// Returns cases of one query over 4096 tokens, and of 512 over 512.
 std::vector<attention_case_t> attention_set(
         const std::vector<int> &threads, bool quick);
 

@@ -16,7 +16,7 @@ struct attention_row_t : cold_row_t { // masked scores count as operations
     contender_t onnx;  // its results are unchecked
     contender_t dense; // both products of floats alone; unchecked too
 
-    /// Over the target, or slower than ONNX Runtime.
+    /// True if the row is over its target, or slower than ONNX Runtime.
     bool misses_target() const;
 };
 

@@ -27,9 +27,9 @@ public:
 
     /// Empty, or why there is nothing to run.
     const std::string &refusal() const { return refusal_; }
-    /// impl_info
+    /// Returns oneDNN's impl_info.
     const std::string &kernel() const { return kernel_; }
-    /// Valid as long as this.
+    /// The contestant is valid as long as this object.
     contestant_t contestant();
 
 private:

@@ -40,9 +40,10 @@ struct product_case_t {
     /// The type of scales and of dst, and that weights are dequantized to.
     type_t floats() const { return in_integers() ? type_t::f32 : src; }
     dims_t dims() const { return {rows, depth, columns}; }
-    /// One scale a column.
+    /// True if each column has one scale.
     bool is_per_channel() const { return group == depth && column_group == 1; }
-    /// "group_128" along the depth, "group_1x128" along the columns, "channel"
+    /// Returns "group_128" along the depth, "group_1x128" along the columns, or
+    /// "channel".
     std::string granularity_name() const;
     const char *zps_name() const;
     size_t weights_bytes() const;
@@ -51,19 +52,21 @@ struct product_case_t {
     /// Bytes that one row has to read at least: weights, scales and zero
     /// points.
     size_t packed_bytes() const;
-    /// Multiplications and additions.
+    /// Returns the number of multiplications and additions.
     double operations() const;
     /// The multiply-adds that the machine may do it with.
     peak_kind_t peak() const;
 
-    /// "MatMul/f32/u4/group_128/zps_u4/by_row/32x4096x4096/t1"
+    /// Returns a name such as
+    /// "MatMul/f32/u4/group_128/zps_u4/by_row/32x4096x4096/t1".
     std::string name() const;
     const char *layout_name() const;
-    /// Our targets: for one row the ratio to reading the packed weights, for
-    /// many the part of the peak.
+    /// Returns our target. For one row it is the ratio to reading the packed
+    /// weights, for many the part of the peak.
     std::optional<double> target() const;
     std::optional<double> peak_target() const;
-    /// The target for a few rows, over the time of oneDNN's product of floats.
+    /// Returns the target for a few rows, over the time of oneDNN's product of
+    /// floats.
     std::optional<double> dense_target() const;
 };
 
@@ -71,7 +74,7 @@ struct product_case_t {
 /// rows where these are integers, and a MatMul.
 graph_file_t graph_of(const product_case_t &c);
 
-/// The rows of products, in both orders of the weights:
+/// Returns the rows of products, in both orders of the weights:
 /// - groups of 128 along the depth: 4096 x 4096 and 4096 x 11008 by 1, 8, 32
 ///   and 512 rows;
 /// - other granularities: 4096 x 4096 by 1, 8, 16, 32 and 512 rows.

@@ -34,11 +34,12 @@ public:
     /// Makes ready for a case, with so many copies of the weights. Empty, or
     /// why XNNPACK has no such thing.
     std::string prepare(const product_case_t &c, int copies);
-    /// Each run takes the next copy. Valid until the next prepare().
+    /// Each run takes the next copy. The contestant is valid until the next
+    /// prepare().
     contestant_t contestant();
 
 private:
-    // struct xnn_quantization_params
+    // This is XNNPACK's struct xnn_quantization_params.
     struct parameters_t {
         int32_t zero_point;
         float scale;

@@ -29,7 +29,7 @@ struct graph_value_t {
     bool has_shape() const;
     /// For add_op: what is unknown stays so.
     lt_t described() const;
-    /// For compile: strided. Needs the shape where the value is an input.
+    /// Returns a strided logical tensor for compile. An input needs its shape.
     lt_t concrete() const;
 };
 

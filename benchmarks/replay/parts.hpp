@@ -32,8 +32,8 @@ std::vector<part_t> partition_graph(
         const graph_file_t &file, dnnl::graph::partition::policy policy
                                   = dnnl::graph::partition::policy::fusion);
 
-/// The same by this owner: switches the plugin, for the whole process, and on
-/// again.
+/// Returns the partitions that this owner makes. It switches the plugin for the
+/// whole process, and on again.
 std::vector<part_t> partitions_of(const graph_file_t &file, owner_t owner);
 
 /// With the plugin, each op a partition of its own (policy debug): what

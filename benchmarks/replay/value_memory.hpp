@@ -21,7 +21,7 @@ public:
         : file_(file)
         , values_(values) {}
 
-    /// Bytes of a value, gaps included.
+    /// Returns the bytes of a value, gaps included.
     size_t size_of(size_t value) const;
 
     /// Returns the memory that both owners read: the published result or, if

@@ -50,7 +50,7 @@ private:
     std::atomic<size_t> renumberings_ {1};
 };
 
-/// Resident bytes of this process.
+/// Returns the resident bytes of this process.
 double resident_bytes();
 
 } // namespace bench

@@ -26,8 +26,9 @@ struct value_t {
 };
 value_t value_of(size_t id, const nlohmann::json &described);
 
-/// Runs `check` on all cases of the file that is the only argument; a case is
-/// right where it gives nothing, and has told the kernel. main()'s result.
+/// Runs `check` on all cases of the file that is the only argument. A case is
+/// right if it returns nothing and has told the kernel. Returns main()'s
+/// result.
 int run_cases(int argc, char **argv,
         std::string (*check)(const nlohmann::json &, std::string &kernel));
 

@@ -39,8 +39,8 @@ struct cache_t {
     bool scaled = false; // by a Multiply, once dequantized
 };
 
-/// The layout of keys or values of `batches`, of so many tokens of so many
-/// numbers. Its dimensions of both are the last two.
+/// The layout of keys or values for so many batches, tokens and numbers. The
+/// last two dimensions are tokens and numbers.
 struct cache_place_t {
     support::tensor_t tensor; // of no type yet
     size_t tokens, numbers;   // dimensions

@@ -93,7 +93,7 @@ struct attention_graph_t {
     /// Ops: the two products, SoftMax, and what gives dst.
     size_t scores = 0, weights = 0, product = 0, last = 0;
 
-    /// The first tensor of the role.
+    /// Returns the first tensor of the role.
     size_t tensor(role_t role) const;
     size_t dst() const { return ops.nodes[last].outputs[0]; }
 };
@@ -125,7 +125,7 @@ attention_answer_t answer_of(
 std::string difference(const attention_case_t &c, const attention_graph_t &g,
         const attention_answer_t &answer, const void *dst);
 
-/// A tensor's numbers, row-major.
+/// Returns a tensor's numbers, row-major.
 std::vector<double> numbers_of(
         const support::tensor_t &tensor, const void *data);
 
@@ -133,8 +133,8 @@ std::vector<double> numbers_of(
 using change_t = std::function<void(
         const attention_graph_t &, const chain_values_t &)>;
 
-/// Builds, compiles and executes the case: all is to be one partition of ours,
-/// and right. Empty if so.
+/// Builds, compiles and executes the case. It has to be one partition of ours,
+/// and right. Returns what was wrong, or nothing.
 std::string check(const attention_case_t &c, const change_t &change = {});
 
 /// Tensors that all ops together have from outside, spelled-out ones among

@@ -20,7 +20,8 @@ using words_t = std::vector<std::string>;
 void expect_failure(const std::function<void()> &call, dnnl_status_t expected,
         const words_t &words);
 
-/// Two cases to spoil: 4x6 s8 per tensor, 4x20 u4 in groups of 1x8; with zps.
+/// Return two cases to spoil, with zps: 4x6 s8 per tensor, 4x20 u4 in groups of
+/// 1x8.
 dequantize_case_t plain();
 dequantize_case_t grouped();
 

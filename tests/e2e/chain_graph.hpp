@@ -50,7 +50,7 @@ op op_of(const chain_graph_t &g, size_t id);
 /// Adds all ops and finalizes.
 void build(const chain_graph_t &g, graph &to);
 
-/// Every tensor's buffer, by its id.
+/// The buffer of every tensor, by its id.
 using chain_values_t = std::vector<support::guarded_buffer_t>;
 
 /// Buffers of which those that no op writes have values: of dequantizes by
@@ -96,7 +96,7 @@ std::string run(const chain_graph_t &g, const partition &p,
 std::string run(const chain_graph_t &g, const partition &p,
         const std::function<void *(size_t)> &data_of);
 
-/// One line an op.
+/// Returns one line for each op.
 std::string to_string(const chain_graph_t &g);
 
 } // namespace e2e

@@ -26,30 +26,30 @@ enum id_t : size_t { src_id, scales_id, zps_id, dst_id };
 
 logical_tensor::data_type type_of(data_type_t type);
 
-/// The logical tensor of a tensor of a case, with its strides.
+/// Returns the logical tensor of a case's tensor, with its strides.
 logical_tensor strided(size_t id, const support::tensor_t &t);
 
-/// The same with nothing known but the type, or but type and rank.
+/// Return the same with only the type known, or only type and rank.
 logical_tensor of_type_only(size_t id, const support::tensor_t &t);
 logical_tensor of_rank_only(size_t id, const support::tensor_t &t);
 
-/// src, scales, [zps]
+/// Returns src, scales and, if there are any, zps.
 std::vector<logical_tensor> inputs_of(const dequantize_case_t &c);
 
 /// Sets what the case says besides its tensors.
 void set_attributes(op &dequantize, const dequantize_case_t &c);
 
-/// The op of a case without its tensors.
+/// Returns the op of a case without its tensors.
 op bare_op(const dequantize_case_t &c);
 op op_of(const dequantize_case_t &c);
 
-/// The only partition of a finalized graph of only this op. Throws if there
-/// is another number of them.
+/// Returns the only partition of a finalized graph of only this op. Throws if
+/// there is another number of them.
 partition partition_of(const op &dequantize);
 
-/// Whether a user sees the right kernel for this case: the JIT of the
-/// machine's (capped) ISA where it is sure to take it, else any of ours.
-/// Empty if so.
+/// Checks that a user sees the right kernel for this case: the JIT of the
+/// machine's (capped) ISA if it is sure to take it, else any of ours. Returns
+/// what was wrong, or nothing.
 std::string check_kernel(
         const dequantize_case_t &c, const compiled_partition &compiled);
 
@@ -58,8 +58,8 @@ std::string check_kernel(
 std::string check_execution(
         const dequantize_case_t &c, const compiled_partition &compiled);
 
-/// The whole way of a case from graph to dst. Empty if it is right and the
-/// kernel the expected one.
+/// Takes a case the whole way from graph to dst. Returns what was wrong with
+/// dst or the kernel, or nothing.
 std::string check_case(const dequantize_case_t &c);
 
 /// partition::compile() for what may fail: the standard header (3.7.2) leaks
@@ -81,7 +81,7 @@ compiled_partition run_partition(const partition &p,
 /// The status that a call fails with, dnnl_success if it does not.
 dnnl_status_t status_of(const std::function<void()> &call);
 
-/// A case with dense tensors.
+/// Returns a case with dense tensors.
 dequantize_case_t dense_case(const dims_t &dims, data_type_t src,
         data_type_t dst, data_type_t zps = data_type_t::undef);
 dequantize_case_t per_channel(dequantize_case_t c, dim_t axis);

@@ -25,7 +25,7 @@ struct linear_case_t {
     logical_tensor y = dense(3, type::f32, {3, 5});
     int64_t axis = 1, block_size = 0;
 
-    /// Without its shapes known, or with them.
+    /// Makes the op, with the shapes of its tensors or without.
     op make(bool shaped = true) const;
     std::vector<partition> partitions(bool shaped = true) const;
     void run(void *x_data, void *scale_data, void *zero_data,

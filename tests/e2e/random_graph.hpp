@@ -26,9 +26,9 @@ struct graph_spec_t {
     bool names_outputs = true;
 };
 
-/// Chains of oneDNN's ops over f32 tensors of one shape: Add, Multiply, ReLU,
-/// Reorder, SoftMax, MatMul and attention (MatMul, Divide, Add, SoftMax,
-/// MatMul), with DynamicDequantize as sources of some of their inputs.
+/// Returns chains of oneDNN's ops over f32 tensors of one shape: Add, Multiply,
+/// ReLU, Reorder, SoftMax, MatMul and attention (MatMul, Divide, Add, SoftMax,
+/// MatMul). DynamicDequantize is the source of some of their inputs.
 graph_spec_t random_graph(uint64_t seed);
 
 void build(const graph_spec_t &spec, graph &g);

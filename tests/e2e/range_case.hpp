@@ -22,18 +22,19 @@ struct range_case_t {
     bool per_tensor() const { return groups == x.dims; }
 };
 
-/// Dense, with groups of the given size; y and zero of type `y`, no zero if
-/// symmetric.
+/// Returns a dense case with groups of the given size. y and zero have type
+/// `y`; a symmetric case has no zero.
 range_case_t make_case(const dims_t &dims, const dims_t &groups, data_type_t x,
         data_type_t y, bool symmetric);
 
-/// The op, its tensors with their shapes or without.
+/// Returns the op, with the shapes of its tensors or without.
 op op_of(const range_case_t &c, bool shaped = true);
 
 std::string text_of(const range_case_t &c);
 
-/// The whole way of a case, against the formula written down a second time.
-/// Empty if all outputs are right and the kernel is ours.
+/// Takes a case the whole way and compares it with the formula, written down a
+/// second time. Returns what was wrong with an output or the kernel, or
+/// nothing.
 std::string check(const range_case_t &c);
 
 } // namespace e2e

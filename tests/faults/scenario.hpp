@@ -12,7 +12,7 @@ namespace faults {
 
 using lt_t = dnnl_graph_logical_tensor_t;
 
-/// A dense logical tensor.
+/// Returns a dense logical tensor.
 lt_t dense(size_t id, int type, const std::vector<dnnl_dim_t> &dims);
 
 /// An op with at most one attribute of each kind.
@@ -41,20 +41,20 @@ struct scenario_t {
 
 const std::vector<scenario_t> &scenarios();
 
-/// The process's engine and stream. Made at the first call.
+/// Return the process's engine and stream, made at the first call.
 dnnl_engine_t engine();
 dnnl_stream_t stream();
 
 /// Forgets every compiled partition that nobody uses.
 void clear_caches();
 
-/// One way through the C API, from ops to dst. Goes on to the end, or to the
-/// first call that fails; whatever was made is destroyed.
+/// One way through the C API, from ops to dst. It goes on to the end, or to the
+/// first call that fails. It destroys whatever was made.
 class attempt_t {
 public:
     explicit attempt_t(const scenario_t &scenario);
-    /// On an engine and a stream of the caller's, every tensor's memory taken
-    /// from the engine's allocator.
+    /// The engine and stream are the caller's. Every tensor's memory comes from
+    /// the engine's allocator.
     attempt_t(const scenario_t &scenario, dnnl_engine_t engine,
             dnnl_stream_t stream);
     ~attempt_t();

@@ -44,7 +44,7 @@ public:
         return static_cast<int64_t>(bits);
     }
 
-    /// Anything but zeros; now and then a megabyte of it.
+    /// Returns any bytes but zeros; now and then it is a megabyte of them.
     std::string text() {
         const uint8_t length = byte();
         std::string result;

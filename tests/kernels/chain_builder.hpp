@@ -66,7 +66,7 @@ public:
                 t::s32, t::u32, t::s32, t::u32};
         return random_.pick(types);
     }
-    // A zero point fit for `src`.
+    // Returns a type of zero points that is fit for `src`.
     t any_zps(t src) {
         if (!is_floating(src)) return random_.one_in(2) ? src : any_integer();
         return random_.one_in(2) ? src : any_float();

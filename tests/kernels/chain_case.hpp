@@ -38,7 +38,7 @@ struct chain_case_t {
 
 problem_t problem_of(const chain_case_t &c);
 
-/// The values of tensor `t`, the same each time.
+/// Fills tensor `t` with values that are the same each time.
 void fill(const chain_case_t &c, size_t t, void *data);
 
 /// Writes what dst has to be, point by point over the dims, in double

@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    // rows x columns
+    // Returns rows x columns.
     std::vector<float> run(const gemv_t &gemv) {
         const dim_t pitch = (w_.depth + 255) / 128 * 128;
         // The last row, where it is not arranged, ends at a guard page.
@@ -100,7 +100,7 @@ private:
         const t src = gemv.src_type();
         const support::guarded_buffer_t a(
                 at(bytes_of(src, (rows_ - 1) * pitch + last)));
-        // NaN, of either type.
+        // These bytes are NaN in either type.
         std::memset(a.data(), 0xff, a.size());
         auto *row = static_cast<char *>(a.data());
         for (dim_t r = 0; r < rows_; ++r, row += bytes_of(src, pitch)) {

@@ -8,8 +8,9 @@
 
 namespace dnnl_dequant {
 
-/// Hashes of generated code, one a group of descriptors: "gemv avx2 u4 [K,N]".
-/// Code is generated for every instruction set, whatever this machine has.
+/// Hashes of generated code, one for each group of descriptors, such as "gemv
+/// avx2 u4 [K,N]". Code is generated for every instruction set, whatever this
+/// machine has.
 using code_hashes_t = std::map<std::string, uint64_t>;
 
 /// Adds the hash of all code that `generate` generates on this thread, names
@@ -17,7 +18,8 @@ using code_hashes_t = std::map<std::string, uint64_t>;
 void record_generated(code_hashes_t &hashes, const std::string &what,
         const std::function<void()> &generate);
 
-// Every generator of a family, over the descriptors that it distinguishes.
+// These hash every generator of a family, over the descriptors that it
+// distinguishes.
 void hash_products(code_hashes_t &hashes);
 void hash_integer_products(code_hashes_t &hashes);
 void hash_attention(code_hashes_t &hashes);

@@ -17,10 +17,10 @@ public:
             support::guarded_buffer_t::edge_t edge, size_t slack);
 
     void fill(const support::dequantize_case_t &c);
-    /// The values of all but dst.
+    /// Copies the values of all operands but dst.
     void copy_from(const case_buffers_t &other);
 
-    /// In the order of problem_of().
+    /// Returns the operands in the order of problem_of().
     void *const *operands() const { return operands_.data(); }
     const void *src() const { return src_.data(); }
     const void *scales() const { return scales_.data(); }

@@ -31,13 +31,13 @@ public:
     pattern_graph_t &operator=(const pattern_graph_t &) = delete;
 
     size_t tensor(data_type_t type, const dims_t &dims);
-    /// Dense otherwise.
+    /// Sets strides; a tensor without them is dense.
     void set_strides(size_t tensor, const dims_t &strides);
 
     /// Adds an op and gives its output, a new tensor.
     size_t op(int kind, const ids_t &inputs, data_type_t type,
             const dims_t &dims, const attributes_t &attributes = {});
-    /// An op without output.
+    /// Adds an op without output.
     void end(size_t tensor);
     /// The status of the last add_op.
     dnnl_status_t status() const { return status_; }
@@ -51,8 +51,8 @@ public:
     size_t reorder(size_t value);
     /// Add or Multiply, of the first one's type and dimensions.
     size_t binary(int kind, size_t value, size_t other);
-    /// DynamicDequantize per tensor of a new u8 src with a new scale of
-    /// `type`: two tensors, then the output.
+    /// Adds DynamicDequantize per tensor of a new u8 src with a new scale of
+    /// `type`. These are two tensors, then the output.
     size_t dequantized(const dims_t &dims, data_type_t type = data_type_t::f32);
     /// The same with a src that is there and scales in groups.
     size_t dequantize_groups(size_t src, const dims_t &group_shape);

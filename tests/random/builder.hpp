@@ -26,7 +26,7 @@ public:
 
     bool one_in(int64_t n) { return random.one_in(n); }
     int64_t size() { return random.pick(sizes_t {1, 2, 3, 4, 5, 8, 16}); }
-    /// A tensor of the graph's floating type.
+    /// Returns the graph's floating type.
     type_t floating() const { return floating_; }
 
     /// A tensor that no op writes.
@@ -38,7 +38,7 @@ public:
     /// A floating value, most often the last one, of a rank between these; a
     /// new input where there is none.
     size_t value(size_t least_rank = 1, size_t most_rank = 5);
-    /// A new input of the graph's floating type.
+    /// Adds an input of the graph's floating type.
     size_t new_value(size_t rank);
 
     /// Adds an op with one output more; what it makes may be taken by others.

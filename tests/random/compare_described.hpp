@@ -11,7 +11,7 @@ namespace random_graphs {
 using ids_t = std::vector<uint64_t>;
 
 bool is_ours(const partition &p);
-/// "op1 op2"
+/// Returns a text such as "op1 op2".
 std::string list(const ids_t &ids);
 
 /// A user is told this before anything is compiled: statuses and partitions.
@@ -38,7 +38,7 @@ protected:
             const std::vector<traced_port_t> &theirs,
             const std::vector<traced_port_t> &ours);
 
-    /// Stock's partition of exactly these ops, or null.
+    /// Returns stock's partition of exactly these ops, or null.
     const traced_partition_t *of_stock(const ids_t &ops) const;
     /// Stock's partitions that have some of them.
     std::vector<const traced_partition_t *> overlapping(const ids_t &ops) const;

@@ -58,13 +58,13 @@ spec_t random_graph(uint64_t seed, int onednn_minor);
 /// all fully.
 op op_of(const spec_t &spec, size_t id, bool fully = false);
 
-/// The tensor with its shape and strides.
+/// Returns the tensor with its shape and strides.
 logical_tensor described_fully(const spec_t &spec, size_t id);
 
-/// The bytes of a dense buffer for it.
+/// Returns the bytes of a dense buffer for the tensor.
 size_t bytes_of(const spec_tensor_t &tensor);
 
-/// One line an op.
+/// Returns one line for each op.
 std::string to_string(const spec_t &spec);
 
 } // namespace random_graphs

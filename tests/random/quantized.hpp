@@ -6,8 +6,8 @@
 namespace dnnl_dequant {
 namespace random_graphs {
 
-// Values on either side of integers, for ops and for patterns. A channel is a
-// dimension, or -1 for one scale.
+// These functions make values on either side of integers, for ops and for
+// patterns. A channel is a dimension, or -1 for one scale.
 
 type_t any_quantized_type(builder_t &b);
 /// Sets scales, zero points (zeros if it has none) and granularity of the last

@@ -6,10 +6,9 @@
 namespace dnnl_dequant {
 namespace random_graphs {
 
-/// The result of the ops one by one: DynamicDequantize by its formula, the
-/// others by stock oneDNN, each in a graph of its own with the plugin switched
-/// off. False where oneDNN does not run one of them. Their outputs are written
-/// to `values`.
+/// Runs the ops one by one: DynamicDequantize by its formula, the others by
+/// stock oneDNN, each in a graph of its own with the plugin off. Outputs are
+/// written to `values`. Returns false if oneDNN does not run one of them.
 bool run_one_by_one(
         const spec_t &spec, const std::vector<uint64_t> &ops, values_t &values);
 

@@ -34,7 +34,7 @@ struct traced_partition_t {
     std::vector<traced_port_t> compiled_outputs;
     std::vector<uint64_t> sizes;
     std::vector<uint64_t> inplace; // input and output in turns
-    // One an output port.
+    // Each output port has one.
     std::vector<std::vector<uint8_t>> results;
 };
 

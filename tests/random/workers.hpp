@@ -21,7 +21,7 @@ struct chunk_t {
     bool prints = false; // every graph, not only what is wrong of one alone
 };
 
-/// In a process without the plugin: appends the traces to the file.
+/// Appends the traces to the file. It runs in a process without the plugin.
 void record(const chunk_t &chunk);
 
 /// In one with it: compares, writes seeds of which something is wrong to the

@@ -4,8 +4,7 @@
 namespace dnnl_dequant {
 namespace stress {
 
-/// The kernel's figures of this process at one moment, and malloc's of its
-/// heap.
+/// The memory of this process at one moment, as the kernel and malloc count it.
 struct process_memory_t {
     long resident_kib = 0;
     // Allocated and not freed, of all arenas: unlike resident memory, without

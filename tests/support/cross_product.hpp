@@ -10,16 +10,16 @@ struct types_t {
     data_type_t src, scales, zps, dst;
 };
 
-/// Every combination of scales (f32 bf16 f16) and zps (none s8 u8 s4 u4 s32)
-/// with the given src and dst.
+/// Returns every combination of scales (f32 bf16 f16) and zps (none s8 u8 s4 u4
+/// s32) with the given src and dst.
 std::vector<types_t> type_combinations(data_type_t src, data_type_t dst);
 
-/// The types beyond those: zps of the same type, none and some others of src's
-/// family, scales of e8m0 as well.
+/// Returns the types beyond those: zps of the same type, none and some others
+/// of src's family, scales of e8m0 as well.
 std::vector<types_t> extended_combinations(data_type_t src, data_type_t dst);
 
-/// Cases without types and seeds: every granularity in every layout over
-/// shapes of a few hundred elements at most, their sizes odd.
+/// Returns cases without types and seeds: every granularity in every layout,
+/// over shapes of a few hundred elements at most with odd sizes.
 const std::vector<dequantize_case_t> &small_shapes();
 
 /// Cases without types and seeds whose sizes lie around the multiples of

@@ -26,7 +26,8 @@ struct tensor_t {
 dims_t dense_strides(const dims_t &dims);
 /// Dense after the dimensions are put in the order `order`, outermost first.
 dims_t permuted_strides(const dims_t &dims, const std::vector<size_t> &order);
-/// Dense but for `gap` unused elements after each row of each dimension.
+/// Returns dense strides except for `gap` unused elements after each row of
+/// each dimension.
 dims_t padded_strides(const dims_t &dims, dim_t gap);
 
 enum class qtype_t { per_tensor, per_channel, per_group };
@@ -73,8 +74,8 @@ dims_t scales_dims_of(const dequantize_case_t &c);
 /// case of one blocked dimension cuts; the last where all groups are 1.
 size_t axis_dimension(const dequantize_case_t &c);
 
-/// The values of the case, the same each time. Zero points that the op wants
-/// to be zero (ONNX's of small floats) are.
+/// Fills the case with values that are the same each time. Zero points that the
+/// op wants to be zero (ONNX's of small floats) are zero.
 void fill(const dequantize_case_t &c, void *src, void *scales, void *zps);
 
 /// Writes what dst has to be, point by point over the dims, straight from

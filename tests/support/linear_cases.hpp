@@ -18,8 +18,8 @@ const std::vector<data_type_t> &quantized_types(dequantize_op_t op);
 /// The types that it takes on the other side.
 const std::vector<data_type_t> &plain_types(dequantize_op_t op);
 
-/// Every combination of the op's scales and of zero points (none, or of the
-/// quantized type) with a quantized and a plain type.
+/// Returns every combination of the op's scales and of zero points (none, or of
+/// the quantized type) with a quantized and a plain type.
 std::vector<types_t> linear_combinations(
         dequantize_op_t op, data_type_t quantized, data_type_t plain);
 

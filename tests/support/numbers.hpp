@@ -22,16 +22,16 @@ struct format_t {
     }
 };
 
-/// f32, bf16 or f16.
+/// Returns the format of f32, bf16 or f16.
 const format_t &format_of(data_type_t type);
 
-/// The bits of `value` rounded once to nearest even.
+/// Returns the bits of `value` rounded once to nearest even.
 uint32_t round_to(const format_t &format, double value);
 
-/// Exact.
+/// Returns the exact value of the bits.
 double value_of(const format_t &format, uint32_t bits);
 
-/// Element `index` of a buffer: exact, whatever the type.
+/// Returns element `index` of a buffer, which is exact in every type.
 int64_t integer_at(data_type_t type, const void *data, dim_t index);
 double float_at(data_type_t type, const void *data, dim_t index);
 /// The bits of an element of any type of up to 32 bits; to put them leaves the

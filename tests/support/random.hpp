@@ -16,7 +16,7 @@ public:
         : state_(seed) {}
 
     uint64_t bits();
-    /// Evenly from [low, high].
+    /// Returns a number from [low, high], each as likely.
     dim_t between(dim_t low, dim_t high);
     bool one_in(dim_t n) { return between(1, n) == 1; }
     template <typename T>
@@ -29,7 +29,7 @@ private:
     uint64_t state_;
 };
 
-/// The numbers below `count`, every order as likely.
+/// Returns the numbers below `count` in an order that is as likely as any.
 std::vector<size_t> any_order(random_t &random, size_t count);
 
 enum class values_t {

@@ -8,24 +8,24 @@
 
 namespace dnnl_dequant {
 
-/// A problem done block by block. Blocks stand in a grid of three axes and
-/// have few shapes, each with a kernel of its own; one of 4 or 2 bits whose
-/// first element is not the first of its byte has another.
+/// A problem that is computed block by block. Blocks form a grid of three axes.
+/// They have few shapes, each with a kernel of its own. A block of 4 or 2 bits
+/// needs another kernel if its first element is not the first of its byte.
 class block_kernels_t {
 public:
     static constexpr size_t axes = 3;
     using index_t = std::array<size_t, axes>;
 
     struct axis_t {
-        /// Of each block, each operand: elements from the axis' beginning.
+        /// One for each block and operand: elements from the axis' beginning.
         std::vector<dim_t> offsets = {};
-        /// Of each block: which of the axis' shapes it has.
+        /// One for each block: the index of its shape among the axis' shapes.
         std::vector<size_t> shapes = {};
         size_t shape_count = 1;
     };
 
     block_kernels_t() = default;
-    /// types  of each operand, dst last
+    /// @param types One for each operand, dst last.
     block_kernels_t(
             std::vector<data_type_t> types, std::array<axis_t, axes> grid);
 
@@ -33,21 +33,21 @@ public:
     size_t operand_count() const { return types_.size(); }
     data_type_t operand_type(size_t operand) const { return types_[operand]; }
 
-    /// The kernel of a block and of those like it: to be made where there is
-    /// none yet.
+    /// Returns the kernel of a block and of those like it; null until the
+    /// caller makes it.
     std::shared_ptr<const kernel_t> &kernel_of(const index_t &block);
-    /// Blocks like it are so many bytes side by side in src and dst, and no
-    /// more than a copy.
+    /// Says that blocks like this one are plain copies of so many contiguous
+    /// bytes.
     void set_copied_bytes(const index_t &block, size_t bytes);
-    /// An operand's offset within its byte there.
+    /// Returns the offset of an operand's first element within its byte.
     dim_t phase_of(const index_t &block, size_t operand) const;
 
-    /// Where an operand's elements of that block begin.
+    /// Returns where an operand's elements of that block begin.
     char *address_of(const index_t &block, size_t operand,
             void *const *buffers) const noexcept;
 
-    /// Runs a block's kernel. `buffers` are those of the whole problem; an
-    /// operand without places along the axes is the block's own.
+    /// Runs a block's kernel. `buffers` belong to the whole problem. An operand
+    /// without places along the axes belongs to the block.
     void run(const index_t &block, void *const *buffers) const noexcept;
 
 private:

@@ -5,8 +5,8 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Groups of rows, rows, groups of columns, columns: some of the loops, the last
-// of each being there always.
+// The loops of a weights problem: groups of rows, rows, groups of columns,
+// columns. Rows and columns are always there; the groups may be missing.
 struct loops_t {
     size_t row, col;     // indices of rows and columns
     bool has_col_groups; // at col - 1
@@ -15,7 +15,7 @@ struct loops_t {
     size_t varying_col() const { return has_col_groups ? col - 1 : col; }
 };
 
-// Whether scales or zero points vary with each row.
+// True if a scale or a zero point varies with each row.
 bool vary_by_row(const problem_t &problem, const loops_t &loops) {
     for (const step_t &step : problem.steps)
         if (step.operand >= 0
@@ -26,8 +26,8 @@ bool vary_by_row(const problem_t &problem, const loops_t &loops) {
     return false;
 }
 
-// The strides of what varies with a group and a column, or a group of columns,
-// only.
+// Finds the strides of scales and zero points. They may vary with a group of
+// rows and with a column, or a group of columns, and with nothing else.
 result_t describe_parameters(const problem_t &problem, const loops_t &loops,
         gemv_weights_t &weights) {
     const bool rows_are_groups = weights.group == 1 && !loops.has_groups;
@@ -63,7 +63,8 @@ result_t describe_parameters(const problem_t &problem, const loops_t &loops,
     return {};
 }
 
-// Which loops are rows and which are columns; false where they are not both.
+// Finds which loop is rows and which is columns; false if one of them is
+// missing.
 bool find_loops(const problem_t &problem, dim_t cols, loops_t &found) {
     const auto &loops = problem.loops;
     const dims_t &strides = problem.src().strides;

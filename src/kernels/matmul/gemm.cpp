@@ -30,11 +30,11 @@ public:
     }
 };
 
-// Compilers unroll a count that they know.
+// Compilers unroll a loop whose count is a constant.
 using whole_strip_t = std::integral_constant<dim_t, 6>;
 
-// Values of f32, or pairs of bf16, of a strip; a user's rows begin at any byte.
-// What is left of `bytes` in the last pair is followed by a zero.
+// Packs a strip of f32 values, or of pairs of bf16. A user's rows may begin at
+// any byte, hence memcpy. An odd last bf16 is paired with a zero.
 template <typename count_t>
 void pack_strip(const char *src, dim_t pitch, count_t rows, dim_t bytes,
         uint32_t *to) noexcept {

@@ -12,51 +12,53 @@
 
 namespace dnnl_dequant {
 
-/// How parameters (scales, zero points) lie over weights of depth x columns.
+/// The layout of parameters (scales, zero points) for weights of depth x
+/// columns.
 struct gemv_parameters_t {
     data_type_t type = data_type_t::undef; // undef: there are none
     size_t operand = 0;                    // of the problem
-    /// Elements from group to group, and from column to column, or from one
-    /// group of columns to the next.
+    /// Strides in elements: from group to group, and from column to column, or
+    /// from one group of columns to the next.
     dim_t group_stride = 0, column_stride = 0;
 };
 
-/// Weights of 4 or 8 bits whose columns lie side by side, or one after the
-/// other:
+/// Weights of 4 or 8 bits, [K,N] or [N,K]:
 ///   (weight - zp) * scale      the difference exact, in f32
 struct gemv_weights_t {
     data_type_t type = data_type_t::undef;
-    bool by_column = false;    // a column's elements lie side by side
-    dim_t pitch = 0;           // elements from a row, or column, to the next
+    bool by_column = false; // [N,K]; else [K,N]
+    dim_t pitch = 0;        // elements from a row of [K,N] or [N,K] to the next
     dim_t depth = 0, cols = 0; // of all
     dim_t group = 0;           // rows that share a scale and a zero point
-    dim_t col_group = 1;       // columns that do
+    dim_t col_group = 1;       // columns that share them
     gemv_parameters_t scales, zps;
     data_type_t rounded = data_type_t::f32; // what they are rounded to
-    // What they and src may be rounded to for it: bf16 where the graph or its
-    // fpmath mode lets them and the CPU multiplies pairs of it, else f32. Who
-    // does so says it by gemv_t::src_type().
+    // The type that weights and src may be rounded to for the multiplication:
+    // bf16 if the graph or its fpmath mode allows it and the CPU multiplies
+    // pairs of bf16. Otherwise it is f32. A kernel that does so says it by
+    // gemv_t::src_type().
     data_type_t multiplied = data_type_t::f32;
 
     dim_t groups() const { return div_up(depth, group); }
 };
 
-/// The weights as a problem's loops have them; unimplemented with a reason for
-/// any others. The problem's dst has gaps between its rows.
+/// Describes the weights of a problem. Returns unimplemented with a reason for
+/// weights that no kernel could take. The problem's dst has gaps between its
+/// rows.
 result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
         gemv_weights_t &weights);
 
-/// A few rows times weights, which are read once and become numbers in
-/// registers only.
+/// A skinny GEMM. The weights are read once and become numbers in registers
+/// only.
 class gemv_t {
 public:
     static constexpr dim_t most_rows = 24;
-    /// More rows that may be bf16 are faster in blocks of bf16 than in f32
-    /// (MEASURED.md).
+    /// If rows may be bf16, more of them than this are faster in blocks of bf16
+    /// than in f32 (MEASURED.md).
     static constexpr dim_t most_f32_rows_of_bf16 = 8;
-    /// Of so many columns behind a block's, scales and zero points are read,
-    /// whatever they are. None is read behind a block whose number of columns
-    /// is a multiple of one more.
+    /// A kernel may read scales and zero points of so many columns behind a
+    /// block's, whatever they hold. It reads none behind a block whose number
+    /// of columns is a multiple of `columns_beyond` + 1.
     static constexpr dim_t columns_beyond = 3;
 
     struct block_t {
@@ -65,9 +67,10 @@ public:
         float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
         dim_t first_col, cols; // in panels
-        // As parameters_by_column() says. Of the block's columns, in scratch
-        // memory; where columns share them those of all, and what is not side
-        // by side is `parameters_pitch` apart.
+        // The order is what parameters_by_column() says. Parameters of a
+        // block's columns are in scratch memory. If columns share parameters,
+        // those of all columns are here. Parameters that are not contiguous are
+        // `parameters_pitch` apart.
         float *scales, *zps;
         dim_t parameters_pitch;
     };
@@ -76,39 +79,43 @@ public:
         : weights_(weights) {}
     virtual ~gemv_t() = default;
     virtual const char *name() const = 0;
-    /// Columns that are done together; blocks are of whole panels.
+    /// Returns the columns that are computed together; blocks are whole panels.
     virtual dim_t panel() const = 0;
 
-    /// Scales and zero points are f32: by column, or group of columns, groups()
-    /// each; or by group, c_pitch apart.
+    /// Scales and zero points are f32. If true, each column or group of columns
+    /// has groups() of them. If false, each group has one for each column, and
+    /// groups are c_pitch apart.
     virtual bool parameters_by_column() const = 0;
-    /// Of rows of src: f32, or what the weights are multiplied in.
+    /// Returns the type of src: f32, or what weights are multiplied in.
     virtual data_type_t src_type() const { return data_type_t::f32; }
-    /// How rows of src lie: elements of each are put in an order of its own by
-    /// arrange() where the unit is more than 1, in as many whole units.
+    /// Rows of src are padded to a multiple of this unit. If it is more than 1,
+    /// arrange() puts the elements of a row into the kernel's order.
     virtual dim_t src_unit() const = 0;
     virtual void arrange(void *row) const noexcept = 0;
 
-    /// Floats of scratch memory that a sum needs.
+    /// Returns the floats of scratch memory that each sum needs.
     virtual dim_t partial_floats() const = 0;
 
-    /// @param buffers of the weights' problem
+    /// @param buffers The buffers of the weights' problem.
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
 
-    /// A group is summed before it is scaled, so that its sum may be infinite
-    /// where the product is not: activations of 1e37 by scales of 1e-4.
+    /// If true, a group is summed before it is scaled. Then its sum may be
+    /// infinite where the product is not: activations of 1e37 by scales of
+    /// 1e-4.
     virtual bool scales_sums() const = 0;
-    /// Behind run(): computes those sums again that are not finite, by weights
-    /// that are scaled first. Slow, and so rare.
-    /// @param places Of each element of src's rows; null: in order
+    /// After run(), recomputes sums that are not finite by weights that are
+    /// scaled first. This is slow, but rare.
+    /// @param places The place of each element of src's rows; null if they are
+    ///     in order.
     void redo_overflow(void *const *buffers, const block_t &block,
             const dim_t *places) const noexcept;
-    /// Where arrange() puts the elements of an f32 row; empty: in order.
+    /// Returns where arrange() puts the elements of an f32 row; empty if in
+    /// order.
     std::vector<dim_t> places_of_src() const;
 
 protected:
-    /// Where a row of a block's src begins, or an element of it.
+    /// Returns where a row of a block's src begins, or an element of it.
     const void *src_at(
             const block_t &block, dim_t row, dim_t k = 0) const noexcept {
         return static_cast<const char *>(block.a)
@@ -125,10 +132,10 @@ private:
             const dim_t *places, dim_t column) const noexcept;
 };
 
-/// How weights lie: a row's columns side by side, or a column's depth.
+/// The order of weights: [K,N] or [N,K].
 enum class gemv_order_t { kn, nk };
 
-/// A row of kernels.def, which says what its columns are.
+/// A row of kernels.def, which explains the fields.
 struct gemv_kernel_t {
     enum : unsigned { exact = 1, to_bf16 = 2, to_f16 = 4 };
 
@@ -149,12 +156,13 @@ constexpr size_t gemv_kernel_count = 0
 using gemv_kernels_t = std::array<gemv_kernel_t, gemv_kernel_count>;
 const gemv_kernels_t &gemv_kernels();
 
-/// Hears which kernel does not take the weights, and why.
+/// Is told which kernel does not take the weights, and why.
 using gemv_refusal_t
         = std::function<void(const char *name, const std::string &reason)>;
 
-/// For up to `rows` rows at a time, the first of gemv_kernels() that takes the
-/// weights; unimplemented where none does, with a reason where none could.
+/// Makes the first of gemv_kernels() that takes the weights, for up to `rows`
+/// rows at a time. Returns unimplemented if none does, with a reason if none
+/// could.
 result_t make_gemv(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         std::shared_ptr<const gemv_t> &gemv,
         const gemv_refusal_t &refused = nullptr);

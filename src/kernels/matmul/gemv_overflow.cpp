@@ -1,5 +1,5 @@
-// Sums of f32 that overflow within a group, before they are scaled, though the
-// product of scaled weights is finite.
+// A group's f32 sum may overflow before it is scaled, though the product of
+// scaled weights is finite. This file recomputes such sums.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// A loop that the compiler makes vectors of.
+// The compiler vectorizes this loop.
 bool are_finite(const float *values, dim_t count) {
     float greatest = 0;
     bool has_nan = false;
@@ -55,7 +55,8 @@ void gemv_t::redo_overflow(void *const *buffers, const block_t &block,
     for (dim_t r = 0; r < block.rows; ++r) {
         float *const c = block.c + r * block.c_pitch;
         if (are_finite(c, block.cols)) continue;
-        // Where src is not finite no sum is either, however it is computed.
+        // If src is not finite, neither is its sum, in whatever way it is
+        // computed.
         const auto *src = static_cast<const float *>(src_at(block, r));
         if (!are_finite(src, weights_.depth)) continue;
         for (dim_t n = 0; n < block.cols; ++n)
@@ -67,7 +68,7 @@ void gemv_t::redo_overflow(void *const *buffers, const block_t &block,
 std::vector<dim_t> gemv_t::places_of_src() const {
     const dim_t unit = src_unit(), depth = weights_.depth;
     if (unit == 1 || src_type() != data_type_t::f32) return {};
-    // Numbered from 1 on; zeros fill the last unit.
+    // Elements are numbered from 1, because zeros fill the last unit.
     std::vector<float> row(static_cast<size_t>(round_up(depth, unit)));
     for (dim_t k = 0; k < depth; ++k)
         row[static_cast<size_t>(k)] = static_cast<float>(k + 1);

@@ -1,4 +1,4 @@
-// The plain C++ that says what a product of integers is.
+// This plain C++ kernel defines what a product of integers is.
 
 #include "kernels/matmul/integer_kernel.hpp"
 
@@ -77,7 +77,8 @@ private:
         float *c = tile.c + r * tile.c_pitch;
         const bool accumulates = tile.accumulates || g > 0;
         for (dim_t n = 0; n < integer_panel; ++n) {
-            // Modulo 2^32: the terms need not fit, their sum does.
+            // The sum is computed modulo 2^32. The terms need not fit; the sum
+            // does.
             uint32_t sum = 0;
             for (dim_t k = 0; k < b.quad_count * 4; ++k)
                 sum += product(a[k / 4 * tile.a_quad_pitch + k % 4],
@@ -134,8 +135,8 @@ std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
 
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel) {
-    // What it refuses is multiplied as f32 by generated code, faster than plain
-    // C++ multiplies integers.
+    // If the generated code refuses, the caller multiplies in f32 by generated
+    // code, which is faster than integers in plain C++.
     if (has(isa, isa_avx2)) return make_jit_integer_kernel(format, isa, kernel);
     kernel = make_portable_integer_kernel(format);
     return {};

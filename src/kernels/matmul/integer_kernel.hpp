@@ -10,14 +10,14 @@
 
 namespace dnnl_dequant {
 
-/// Integers that are multiplied: those of src are bytes with a sign, in groups
-/// of whole units down the depth; those of the weights are of 4 or 8 bits.
+/// The layout of integers to multiply. src has signed bytes, in groups of
+/// whole units down the depth. The weights have 4 or 8 bits.
 struct integer_format_t {
-    /// Of few rows: nibbles stay two to a byte, and rows of src are
+    /// Set for few rows: nibbles stay two to a byte, and rows of src are
     /// interleaved.
     bool is_packed = false;
     bool has_src_zps = false; // or src has a bias
-    /// Of every group, the sums of src and of the weights fit 16 bits.
+    /// True if the sums of src and of the weights fit 16 bits in every group.
     bool has_short_sums = false;
     data_type_t weights = data_type_t::undef;
     dim_t depth_stride = 0, col_stride = 0; // of the weights, in elements
@@ -25,18 +25,17 @@ struct integer_format_t {
     dim_t scales_stride = 0, zps_stride = 0; // from column to column
 };
 
-/// What is added to the weights' integers, and to their zero points, so that
-/// they are bytes without a sign.
+/// The bias makes the weights' integers unsigned bytes. It is added to their
+/// zero points too.
 int integer_bias(const integer_format_t &format);
 
-/// How src's integers of a group lie: in units, of which a short group's last
-/// is filled with zeros. Of nibbles whose depth lies side by side the even ones
-/// come first.
+/// The unit in which src's integers of a group lie. A short last unit is filled
+/// with zeros. In units for [N,K] nibbles the even integers come first.
 dim_t integer_unit(const integer_format_t &format);
 dim_t whole_units(const integer_format_t &format, dim_t depth);
 dim_t place_in_group(const integer_format_t &format, dim_t k);
 
-/// Columns that are done together.
+/// The columns that are computed together.
 constexpr dim_t integer_panel = 64;
 
 /// One row of src in one group.
@@ -44,38 +43,38 @@ struct row_group_t {
     int32_t zp;  // of src
     int32_t sum; // of the row's integers less zp
     float scale;
-    int16_t short_zp, short_sum; // where they are short
+    int16_t short_zp, short_sum; // if they fit 16 bits
 };
 
 row_group_t make_row_group(int32_t zp, int32_t sum, float scale);
 
-/// What the columns of a panel have in one group.
+/// The parameters of a panel's columns in one group.
 struct integer_columns_t {
     int32_t sums[integer_panel]; // of the integers; only for zps of src
     int32_t zps[integer_panel];
-    // Where they are short: the sum and, in the upper half, the zero point,
-    // with the other sign.
+    // Short sums: the negated sum and, in the upper half, the negated zero
+    // point.
     uint32_t shorts[integer_panel];
     float scales[integer_panel];
 };
 
-/// One of the shorts.
+/// Packs one element of `shorts`.
 inline uint32_t integer_short(int32_t zp, int32_t sum) {
     return (static_cast<uint32_t>(-zp) << 16)
            | (static_cast<uint32_t>(-sum) & UINT16_MAX);
 }
 
-/// Where scales and zero points of some groups lie: column 0's elements, one a
-/// group.
+/// The places of scales and zero points of some groups: those of column 0, one
+/// for each group.
 struct integer_parameters_t {
     const void *scales, *zps;
     const dim_t *scale_places, *zp_places;
     dim_t first_col;
 };
 
-/// A panel of weights in one group: quads of depth by columns, each four bytes
-/// of one column, in an order that is the kernel's. To every integer and zero
-/// point the bias is added.
+/// A panel of weights in one group, as k4 blocks of depth by columns. A block
+/// is four bytes of one column, in the kernel's order. Every integer and zero
+/// point has the bias added.
 struct integer_group_t {
     uint8_t *quads; // room for as many bytes as there are integers
     integer_columns_t *columns;
@@ -83,8 +82,7 @@ struct integer_group_t {
     dim_t quad_count; // in whole units
 };
 
-/// Weights that are read soon, which there is time to ask for while others are
-/// multiplied: pieces of rows.
+/// Weights to prefetch while others are multiplied: pieces of rows.
 struct integer_asked_t {
     static constexpr dim_t piece = 256; // bytes
 
@@ -93,10 +91,10 @@ struct integer_asked_t {
     dim_t count = 0;                             // of pieces
 };
 
-/// Some rows of src by a panel in some groups that follow each other.
+/// Some rows of src by a panel, in some consecutive groups.
 struct integer_tile_t {
     const int8_t *a;
-    dim_t a_pitch, a_quad_pitch, rows; // bytes from row to row, quad to quad
+    dim_t a_pitch, a_quad_pitch, rows; // bytes: of rows, of k4 blocks
     const row_group_t *row_groups;     // of the first group
     dim_t row_groups_pitch;            // of rows
     const integer_group_t *groups;
@@ -104,46 +102,46 @@ struct integer_tile_t {
     float *c;
     dim_t c_pitch;
     bool accumulates;      // to c; else c is 0
-    integer_asked_t asked; // unless unpack() asked for rows ahead
+    integer_asked_t asked; // unless unpack() prefetched rows
 };
 
-/// Where a panel's weights lie.
+/// The place of a panel's weights.
 struct integer_weights_t {
     const void *base;
     dim_t first;       // element
     dim_t begin;       // its depth in the group, whole units
     dim_t depth, cols; // how many there are
-    dim_t ahead;       // elements to what is read soon
+    dim_t ahead;       // elements to what is prefetched
 };
 
-/// What multiplies integers. For each row r and column n of a panel, group by
-/// group,
-///   dot = sum over a group of (a - zp of a) * (b - zp of b), exact
-///   c[r][n] = fma(f32(dot) * scale of b, scale of a, c[r][n])
-/// in f32, which is the same on every kernel.
+/// A kernel that multiplies integers. For each row r and column n of a panel,
+/// group by group,
+///     dot = sum over a group of (a - zp of a) * (b - zp of b), exact
+///     c[r][n] = fma(f32(dot) * scale of b, scale of a, c[r][n])
+/// Every kernel computes the same bits.
 class integer_kernel_t {
 public:
     virtual ~integer_kernel_t() = default;
     virtual const char *name() const = 0;
 
-    /// The panel's integers of a part of the group; where sums are wanted, of
-    /// parts in order. What there is not in the last unit of depth is 0;
-    /// columns that are missing are anything.
+    /// Unpacks the panel's integers of a part of the group. If sums are needed,
+    /// parts come in order. Missing depth of the last unit is 0; missing
+    /// columns are unspecified.
     virtual void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept
             = 0;
-    /// The scales and zero points of `cols` columns, each group's into one of
-    /// `columns`. Columns that are missing are anything.
+    /// Loads the scales and zero points of `cols` columns, each group's into
+    /// one of `columns`. Missing columns are unspecified.
     virtual void load_parameters(const integer_parameters_t &from, dim_t cols,
             dim_t groups, integer_columns_t *columns) const noexcept
             = 0;
-    /// After both.
+    /// Runs after unpack() and load_parameters().
     virtual void multiply(const integer_tile_t &tile) const noexcept = 0;
 };
 
-/// unimplemented with a reason where no kernel takes the format. Kernels other
-/// than the plain C++ one are for AVX-512 with VNNI, and for AVX2, where
-/// nothing stays packed.
+/// Makes the fastest kernel. Returns unimplemented with a reason if no kernel
+/// takes the format. Besides the plain C++ one there are kernels for AVX-512
+/// with VNNI, and for AVX2, where nothing stays packed.
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,

@@ -58,7 +58,8 @@ void integer_product_t::place_groups() {
 }
 
 dim_t integer_product_t::row_bytes() const {
-    // Rows of a power of two would meet in the same sets of the cache.
+    // A pitch that is a power of two would put all rows into the same sets of a
+    // cache.
     return whole_lines(row_end_) + line;
 }
 
@@ -149,8 +150,8 @@ void integer_product_t::unpack_strips(
     }
 }
 
-// Those of columns that lie one after the other are read from column to column:
-// of all groups at once.
+// Parameters of [N,K] weights are read column by column, for all groups at
+// once.
 void integer_product_t::load_parameters(
         void *const *buffers, const part_t &part) const {
     const auto &scales = plan_.weights_scales, &zps = plan_.weights_zps;
@@ -168,8 +169,9 @@ void integer_product_t::load_parameters(
     }
 }
 
-// While a panel is multiplied, so much of what is read next is asked for as it
-// is of the whole: of the next panel's columns, or of the next groups' rows.
+// Prefetches are spread evenly: each panel prefetches its share of the next
+// weights. They are the next panel's columns for [N,K], the next groups' rows
+// for [K,N].
 integer_asked_t integer_product_t::asked(void *const *buffers,
         const block_t &block, const part_t &part, dim_t panel) const {
     const data_type_t type = plan_.format.weights;
@@ -208,7 +210,7 @@ integer_asked_t integer_product_t::asked(void *const *buffers,
             end - begin};
 }
 
-// The rows of src from a group on.
+// Describes the rows of src, beginning at a group.
 integer_tile_t integer_product_t::src_tile(
         const block_t &block, size_t first_group, const void *shared) const {
     const auto count = static_cast<dim_t>(plan_.groups.size());

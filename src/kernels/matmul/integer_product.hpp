@@ -12,8 +12,8 @@
 
 namespace dnnl_dequant {
 
-/// Scales or zero points of a factor: element `first[i] + group[g]`, i being a
-/// row of src; of the weights `first` is empty, and columns are in the format.
+/// Scales or zero points of a factor: element `first[i] + group[g]` for row i
+/// of src. The weights leave `first` empty; their format has the column stride.
 struct integer_parameter_t {
     data_type_t type = data_type_t::undef; // undef: there are none
     size_t operand = 0;                    // of the factor
@@ -22,7 +22,7 @@ struct integer_parameter_t {
 
 /// A product of integers: where they are and what scales them.
 struct integer_plan_t {
-    /// Depth that shares all scales and zero points.
+    /// A part of the depth that shares all scales and zero points.
     struct group_t {
         dim_t begin, size;
     };
@@ -31,13 +31,13 @@ struct integer_plan_t {
     };
     std::vector<group_t> groups;
     integer_format_t format;
-    /// What unpacked weights stored by row may take of a core's caches.
+    /// The part of a core's caches that unpacked [K,N] weights may fill.
     dim_t most_part_bytes = 0;
-    // Else 128 is taken away, of its zero points as well, but for a stream.
+    // If false, 128 is subtracted from src and its zero points; streams do not.
     bool is_src_signed = false;
 
     dim_t rows = 0, depth = 0, cols = 0;
-    /// Makes the integers of src, dense; null where they are operand 0, at
+    /// Makes the integers of src, dense. Null if they are operand 0, at
     /// first[row] + k * depth_stride.
     std::shared_ptr<const kernel_t> quantize;
     size_t quantize_operands = 0;
@@ -45,25 +45,24 @@ struct integer_plan_t {
     dim_t depth_stride = 1;
     integer_parameter_t src_scales, src_zps, weights_scales, weights_zps;
     std::shared_ptr<const integer_kernel_t> kernel;
-    /// Serves instead where there are few rows; or null.
+    /// Replaces the kernel for few rows, unless null.
     std::shared_ptr<const integer_stream_t> stream;
     block_t stream_block = {0, 0}; // the largest
-    /// Serves instead where weights are repacked; or null. The format is packed
-    /// then.
+    /// Replaces the kernel if weights are repacked, unless null. The format is
+    /// packed then.
     std::shared_ptr<const integer_repacked_kernel_t> repacked;
 };
 
-/// Runs it, in bytes of scratch memory that the caller has. Some groups by some
-/// panels of weights at a time become bytes and are multiplied by all rows.
+/// Runs a plan in scratch memory of the caller. A block of groups by panels of
+/// weights is unpacked to bytes, then multiplied by all rows.
 class integer_product_t {
 public:
-    /// Groups that are done together, unless the first is deeper.
+    /// The groups that are computed together, unless the first one is deeper.
     static constexpr dim_t most_block_groups = 16, block_depth = 256,
                            packed_block_depth = 128;
-    /// Panels that are unpacked together, a strip of rows of each after the
-    /// other, so that long pieces of rows are read: few rows at a time, or a
-    /// core's first table of pages does not hold theirs. 4096 x 4096 u4 become
-    /// bytes in 2.1 ms by 128 rows, 1.4 by 64.
+    /// The panels that are unpacked together, a strip of rows of each after the
+    /// other, so that reads are long. A strip has few rows, because the L1 TLB
+    /// has few entries: 4096 x 4096 u4 unpack in 2.1 ms by 128 rows, 1.4 by 64.
     static constexpr dim_t most_block_panels = 8, strip_rows = 64;
 
     explicit integer_product_t(integer_plan_t plan);
@@ -74,26 +73,26 @@ public:
     }
     const integer_plan_t &plan() const { return plan_; }
 
-    /// What all threads share: the integers of src, the rows of its groups;
-    /// and each thread's own: some panels in some groups.
+    /// The memory that threads share has the integers of src and the rows of
+    /// its groups. Each thread's own memory has some panels in some groups.
     dim_t shared_bytes() const;
     dim_t own_bytes() const;
 
-    /// The buffer that plan().quantize writes to.
+    /// Returns the buffer that plan().quantize writes to.
     void *quantized(void *shared) const { return shared; }
-    /// Lays out the rows [begin, end) of src. `buffers` are src's operands.
+    /// Arranges the rows [begin, end) of src. `buffers` are src's operands.
     void lay_out(void *const *buffers, dim_t begin, dim_t end,
             void *shared) const noexcept;
 
-    /// From a panel's first column on; of weights stored by column that lie as
-    /// they were given, one panel's.
+    /// A block begins with a panel's first column. It is one panel if weights
+    /// are [N,K] and not repacked.
     struct block_t {
         dim_t first_row, rows, first_col, cols;
         float *c; // rows of whole panels
         dim_t c_pitch;
     };
-    /// `buffers` are the weights' operands; where plan().repacked serves, the
-    /// first one is what repack() made and there need be no other.
+    /// `buffers` are the weights' operands. With plan().repacked, the first one
+    /// is what repack() made and the others may be missing.
     void run(void *const *buffers, const block_t &block, const void *shared,
             void *own) const noexcept;
 

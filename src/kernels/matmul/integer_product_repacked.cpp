@@ -1,4 +1,4 @@
-// Weights that are repacked once, and multiplied as they lie then.
+// The product whose weights were repacked once.
 
 #include "kernels/matmul/integer_product.hpp"
 

@@ -1,4 +1,4 @@
-// How src's integers come to lie, before they are multiplied.
+// This file arranges the integers of src for the multiplication.
 
 #include <cstring>
 
@@ -16,8 +16,8 @@ uint8_t *at(void *base, dim_t bytes) {
     return static_cast<uint8_t *>(base) + bytes;
 }
 
-// A sum that the compiler makes vectors of; of values with a sign or without,
-// the bit flipped first or last.
+// Sums bytes with or without a sign: a flipped sign bit adds 128 to each, which
+// is subtracted at the end. The compiler vectorizes this loop.
 int32_t sum_of(const uint8_t *values, dim_t count, bool is_signed) {
     const uint8_t flipped = is_signed ? sign_bit : 0;
     int32_t sum = 0;
@@ -26,7 +26,7 @@ int32_t sum_of(const uint8_t *values, dim_t count, bool is_signed) {
     return sum - static_cast<int32_t>(count) * flipped;
 }
 
-// The lower four, of the lower halves of words.
+// Packs the even bytes of a 64-bit word into its lower half.
 uint64_t even_bytes(uint64_t bytes) {
     bytes &= 0x00ff00ff00ff00ff;
     bytes = (bytes | bytes >> 8) & 0x0000ffff0000ffff;
@@ -56,7 +56,7 @@ row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
         zp += static_cast<int32_t>(
                 load_int(zps.type, buffers[zps.operand], element(zps)));
     const dim_t size = plan_.groups[group].size;
-    // Its elements are anywhere in its units, the rest of which are zeros.
+    // A group's elements may be anywhere in its units; the rest is zeros.
     const int32_t sum
             = plan_.stream
                       ? sum_of(values, size, plan_.is_src_signed)
@@ -65,7 +65,7 @@ row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
             load_f32(scales.type, buffers[scales.operand], element(scales)));
 }
 
-// The bytes of one group of a row, in order, become what is multiplied.
+// Turns one group of a row, which is in order, into the bytes to multiply.
 void integer_product_t::lay_out_group(uint8_t *values, dim_t size) const {
     const integer_format_t &format = plan_.format;
     if (!plan_.is_src_signed)
@@ -81,7 +81,7 @@ void integer_product_t::lay_out_group(uint8_t *values, dim_t size) const {
     }
 }
 
-// A row's quads to their places among those of the others.
+// Copies a row's k4 blocks to their places among those of the other rows.
 void integer_product_t::interleave(dim_t row, void *shared) const {
     const uint8_t *from = at(shared, rows_at() + row * row_bytes());
     uint8_t *to = at(shared, interleaved_at() + row * quad);

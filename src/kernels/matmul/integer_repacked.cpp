@@ -1,4 +1,5 @@
-// What follows the quads of repacked weights.
+// This file writes the parameters that follow the k4 blocks of repacked
+// weights.
 
 #include "kernels/matmul/integer_repacked.hpp"
 
@@ -16,22 +17,22 @@ bool has_two_columns(const integer_format_t &format) {
     return bits_of(format.weights) == 4 && format.depth_stride != 1;
 }
 
-// The column whose sum lane n is.
+// Returns the column whose sum is in lane n.
 dim_t column_of(const integer_format_t &format, dim_t n) {
     if (!has_two_columns(format)) return n;
     const dim_t within = n % slice_cols;
     return n - within + within % simd_w * 2 + within / simd_w;
 }
 
-// Sums of the four bytes of each lane, without a carry from one to the other.
+// Sums the four bytes of a lane. No carry passes from one byte to the next.
 uint32_t sum_of_bytes(uint32_t bytes) {
     constexpr uint32_t even = 0x00ff00ff;
     const uint32_t pairs = (bytes & even) + (bytes >> 8 & even);
     return (pairs & UINT16_MAX) + (pairs >> 16);
 }
 
-// Adds a line's sums to those of sixteen lanes. A loop that the compiler makes
-// vectors of.
+// Adds a line's sums to those of sixteen lanes. The compiler vectorizes this
+// loop.
 void add_sums(const uint8_t *line_at, uint32_t mask, int shift, int32_t *sums) {
     uint32_t quads[simd_w];
     std::memcpy(quads, line_at, sizeof(quads));
@@ -39,7 +40,7 @@ void add_sums(const uint8_t *line_at, uint32_t mask, int shift, int32_t *sums) {
         sums[i] += static_cast<int32_t>(sum_of_bytes(quads[i] >> shift & mask));
 }
 
-// Lines follow each other as jit_integer_repacked reads them.
+// The order of lines is the one in which jit_integer_repacked reads them.
 void sum_lanes(const integer_repacked_t &layout, size_t g, const uint8_t *group,
         int32_t *sums) {
     const integer_format_t &format = layout.format;

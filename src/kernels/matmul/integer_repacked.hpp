@@ -9,26 +9,26 @@
 
 namespace dnnl_dequant {
 
-/// How weights lie that were repacked once: panel after panel of columns, in
-/// each group after group, in the order in which they are read. A group is its
-/// quads, as a packed format has them, and what follows them here; of a slice's
-/// 32 columns whose nibbles share bytes, the even ones come first.
+/// The layout of repacked weights: panels of columns, in each of them the
+/// groups, in the order in which they are read. A group is its k4 blocks, as a
+/// packed format has them, and then its parameters. If nibbles of a slice's 32
+/// columns share bytes, the even columns come first.
 struct integer_repacked_t {
     integer_format_t format;   // packed
     std::vector<dim_t> quads;  // of each group, in whole units
     dim_t quad_bytes() const { // of a panel
         return integer_panel * bits_of(format.weights) / 2;
     }
-    /// Of a group's scales and what corrects its sums: 64 f32, then either the
-    /// integer_columns_t's 64 shorts or its zps and its sums.
+    /// Returns the bytes of a group's scales and corrections: 64 f32, then
+    /// either the 64 shorts of integer_columns_t or its zps and sums.
     dim_t parameter_bytes() const {
         return integer_panel * (format.has_short_sums ? 8 : 12);
     }
     dim_t panel_bytes() const;
 };
 
-/// A panel in the making: writes group `g`, whose quads are there, its columns
-/// in their own order but for the sums, which are made here.
+/// Writes the parameters of group `g` of a panel, whose k4 blocks are there.
+/// Columns are in their own order except for the sums, which are computed here.
 void finish_repacked_group(const integer_repacked_t &layout, size_t g,
         integer_columns_t &columns, uint8_t *group) noexcept;
 
@@ -54,9 +54,9 @@ public:
             = 0;
 };
 
-/// unimplemented with a reason where no generated code (AVX-512 with VNNI)
-/// multiplies the format.
-/// @param rows most likely of a tile
+/// Makes a kernel. Returns unimplemented with a reason if no generated code
+/// (AVX-512 with VNNI) multiplies the format.
+/// @param rows The usual number of rows of a tile.
 result_t make_integer_repacked(const integer_format_t &format, dim_t rows,
         isa_t isa, std::shared_ptr<const integer_repacked_kernel_t> &kernel);
 

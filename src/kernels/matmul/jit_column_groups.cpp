@@ -1,5 +1,5 @@
-// A few rows times weights of which columns share scales: a unit of columns has
-// one scale a row.
+// A skinny GEMM by weights of which columns share scales: a unit of columns has
+// one scale in each row.
 
 #include <algorithm>
 
@@ -12,11 +12,11 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Rows of weights in a strip, whose next lines of a unit are prefetched while
-// those of the other units are read.
+// A strip has so many rows of weights. While one unit of columns is multiplied,
+// the next lines of that unit are prefetched.
 constexpr dim_t strip_rows = 32;
 
-// What both orders of weights share.
+// The base for both orders of weights.
 class column_groups_t : public gemv_t {
 public:
     dim_t panel() const final { return unit_; }
@@ -24,7 +24,7 @@ public:
     dim_t src_unit() const final { return 1; }
     void arrange(void *) const noexcept final {}
     dim_t partial_floats() const final { return 1; }
-    // Weights are scaled, not sums.
+    // The weights are scaled, not the sums.
     bool scales_sums() const final { return false; }
 
     void run(void *const *buffers, const block_t &block) const noexcept final {
@@ -46,8 +46,8 @@ protected:
             const char *weights, const block_t &block) const noexcept
             = 0;
 
-    // Adds `depth` rows of weights from k on, which are in one group or are one
-    // each, by a unit of columns.
+    // Adds `depth` rows of weights, beginning at row k, for one unit of
+    // columns. The rows are in one group, or each is a group of its own.
     void add(const block_t &block, const char *values, dim_t k, dim_t depth,
             dim_t col) const noexcept {
         sum_->run(block.rows, strip(block, values, k, depth, col));
@@ -78,8 +78,8 @@ private:
     const std::shared_ptr<const weighted_sum_t> sum_;
 };
 
-// Strips of rows are read side by side; of each strip one unit of columns after
-// the other is added.
+// [K,N] weights as they are stored: within each strip of rows, the units of
+// columns are added one after the other.
 class side_by_side_t final : public column_groups_t {
 public:
     side_by_side_t(const gemv_weights_t &weights, dim_t unit,
@@ -110,7 +110,8 @@ private:
     const char *const name_;
 };
 
-// Tiles of nibbles are transposed in cache; the transposed rows lie in pieces.
+// [N,K] nibbles: tiles are transposed in cache. The transposed rows lie in
+// pieces.
 class transposed_t final : public column_groups_t {
 public:
     transposed_t(const gemv_weights_t &weights,
@@ -123,7 +124,8 @@ public:
         return "jit_matmul_column_groups_transposed_avx512_core";
     }
 
-    // A quarter of a tile's rows, which are in one group or are one each.
+    // A quarter of a tile's rows is added at once. The rows are in one group,
+    // or each is a group of its own.
     static constexpr dim_t rows_together = transposed_tile / 4;
 
 private:
@@ -138,7 +140,7 @@ private:
                                          + bytes_of(weights_.type, k);
                 jit_transpose_nibbles_args_t args {from, pitch, tile};
                 transpose_(args);
-                // The next tile of the same columns.
+                // The prefetched weights are the next tile of the same columns.
                 const char *next
                         = from + bytes_of(weights_.type, transposed_tile);
                 for (dim_t part = 0; part < transposed_tile;
@@ -154,7 +156,7 @@ private:
     const jit_transpose_nibbles_t transpose_;
 };
 
-// What both ask of the sums.
+// The description of the sums that both orders share.
 weighted_values_t values_of(const gemv_weights_t &weights, dim_t unit) {
     weighted_values_t values;
     values.type = weights.type;
@@ -168,7 +170,7 @@ weighted_values_t values_of(const gemv_weights_t &weights, dim_t unit) {
 
 result_t make_side_by_side(const gemv_weights_t &weights, dim_t rows, isa_t isa,
         const char *name, std::shared_ptr<const gemv_t> &gemv) {
-    // As many columns as one line of nibbles has, or as share a scale.
+    // A unit has as many columns as one line has nibbles, or as share a scale.
     dim_t unit = 128;
     while (weights.col_group % unit != 0)
         unit /= 2;

@@ -1,12 +1,13 @@
-// Panels of floats, each loaded whole, put in order (jit_deinterleave.hpp) and
-// stored again.
+// Deinterleaves panels of floats (jit_deinterleave.hpp): load a whole panel,
+// order it in registers, store it.
 //
-// On AVX-512 each round takes the even elements of two neighbouring vectors to
-// the lower half of the panel and the odd ones to the upper: what was the
-// lowest bit of an element's index becomes the highest.
-// On AVX2 four vectors are loaded of each 32 or 64 numbers, each with four
-// numbers from either half, and transposed in their lanes; so vector j gets
-// every fourth.
+// AVX-512 works in rounds. A round moves the even elements of two neighbouring
+// vectors to the lower half of the panel and the odd ones to the upper half. So
+// the lowest bit of an element's index becomes the highest.
+//
+// AVX2 loads four vectors for each 32 or 64 numbers. Each vector has four
+// numbers of either half. A transpose within 128-bit lanes gives vector j every
+// fourth number.
 //
 // Registers: rdi the arguments; rsi the panel; rdx panels to go.
 
@@ -24,7 +25,7 @@ using namespace Xbyak;
 
 namespace {
 
-// The way over panels, and the biases.
+// The base of both generators: it loops over panels and adds biases.
 template <isa_t isa>
 class base_t : public jit_generator_t {
 protected:
@@ -43,7 +44,7 @@ protected:
         return static_cast<uint32_t>(vectors) * vector_bytes;
     }
 
-    // As the panel's vector v.
+    // Stores a vector as the panel's vector v.
     void store(const vmm_t &vector, int v) {
         if (!biases_.empty()) {
             uint32_t bias;
@@ -73,8 +74,8 @@ private:
     const std::vector<float> biases_;
 };
 
-// A round's vectors are the first eight or the next, in turns; then the two
-// orders.
+// The rounds alternate between the first eight vectors and the next eight. Two
+// more vectors hold the permutations.
 class jit_deinterleave_generator_t : public base_t<isa_avx512_core> {
 public:
     jit_deinterleave_generator_t(int vectors, const std::vector<float> &biases)
@@ -114,14 +115,14 @@ private:
     }
 };
 
-// A half's vectors are the first eight, the scratch the next four.
+// The first eight vectors hold half of a panel, the next four are scratch.
 class jit_deinterleave_words_t : public base_t<isa_avx2> {
 public:
     jit_deinterleave_words_t(int vectors, const std::vector<float> &biases)
         : base_t("jit_deinterleave_words", vectors, biases) {}
 
 private:
-    static constexpr int side = 4; // of what is transposed
+    static constexpr int side = 4; // vectors and lanes of a transpose
 
     void panel() override {
         for (int v = 0; v < vectors_; ++v) {

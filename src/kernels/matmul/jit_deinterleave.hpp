@@ -14,19 +14,19 @@ struct jit_deinterleave_args_t {
     dim_t panels; // at least one
 };
 
-/// Puts panels of floats, in place, into the order of their lanes: vector j of
-/// a panel of `vectors` gets every `vectors`-th element, from j on.
+/// Deinterleaves panels of floats in place: vector j of a panel of `vectors`
+/// gets every `vectors`-th element, beginning at j.
 using jit_deinterleave_t = jit_function_t<const jit_deinterleave_args_t>;
 
-/// vectors  1, 2, 4 or 8
-/// biases   what each vector is increased by; none where there are none
+/// @param vectors 1, 2, 4 or 8.
+/// @param biases The number added to each vector; empty if there are none.
 result_t make_jit_deinterleave(int vectors, const std::vector<float> &biases,
         jit_deinterleave_t &deinterleave);
 
-/// The same on AVX2, where words are deinterleaved: of each half of a panel the
-/// first sixteen go to the first four vectors, vector j getting every fourth
-/// from j on, and sixteen more to the next four.
-/// vectors  4 or 8
+/// The same on AVX2, which deinterleaves words. The first sixteen elements of
+/// each half of a panel go to the first four vectors, vector j getting every
+/// fourth, beginning at j. Sixteen more go to the next four vectors.
+/// @param vectors 4 or 8.
 result_t make_jit_deinterleave_words(int vectors,
         const std::vector<float> &biases, jit_deinterleave_t &deinterleave);
 

@@ -19,18 +19,18 @@ using namespace Xbyak;
 
 namespace {
 
-// The most rows and columns that one generated function multiplies.
+// One generated function multiplies at most so many rows and columns.
 constexpr int most_code_rows = 8, most_cols = 4;
 
 static_assert(most_cols - 1 <= gemv_t::columns_beyond, "");
 
-// Registers hold so many sums beside the columns' raw weights, tables and
-// decoded weights.
+// Registers hold the sums of so many columns next to their raw weights, tables
+// and decoded weights.
 constexpr int cols_of(int rows) {
     return rows <= 4 ? most_cols : rows <= 6 ? 3 : 2;
 }
 
-// The function multiplies some rows by some columns, down all of the depth.
+// The function multiplies some rows by some columns, down the whole depth.
 struct args_t {
     const void *weights[most_cols]; // of each column
     const void *a;                  // arranged
@@ -40,8 +40,8 @@ struct args_t {
     dim_t ahead;                    // prefetch distance, bytes
 };
 
-// The step is the longest that divides groups, whose unit is the shortest one.
-// Vectors of 8-bit weights are in order, not interleaved.
+// The step is the longest one that divides a group. A unit of groups is the
+// shortest step. Vectors of 8-bit weights are in order, not interleaved.
 nibble_step_t step_of(const gemv_weights_t &w) {
     const int shortest = bits_of(w.type) == 4 ? 32 : 16;
     int step = 4 * shortest;
@@ -61,7 +61,7 @@ public:
 private:
     static constexpr int rows_of_base = 3, sum_lanes = 16;
 
-    // The bytes of so many vectors' elements.
+    // Returns the bytes that the elements of so many vectors take.
     uint32_t bytes(data_type_t type, int vectors) const {
         return static_cast<uint32_t>(
                 bytes_of(type, dim_t(vectors) * step_.lanes));
@@ -77,7 +77,8 @@ private:
                 steps_ = general_.take("steps to go, or a mask", r14),
                 groups_ = general_.take("groups to go", r15);
     const Zmm vmm_a_ = a_[0];
-    // 8-bit weights need no raw vector and no table.
+    // 8-bit weights need no raw vectors and no table, so their registers are
+    // free.
     const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
     const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
 
@@ -147,7 +148,7 @@ private:
         if (has_zps()) vbroadcastss(byte_zps_[c], ptr[zps_ + offset]);
     }
 
-    // Multiplies `tail` elements, or a whole step where that is 0.
+    // Multiplies `tail` elements, or a whole step if that is 0.
     void step(int tail) {
         for (int c = 0; c < cols_; ++c) {
             prefetch_stream(ptr[columns_[c] + ahead_]);
@@ -162,7 +163,8 @@ private:
                 make_weights(c, j, masked);
             for (int r = 0; r < rows_; ++r) {
                 load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
-                // A lane of bf16 is a pair, whose masked elements are 0.
+                // A lane of bf16 is a pair, whose masked elements are already
+                // 0.
                 const bool masks_sum = masked && !is_bf16();
                 for (int c = 0; c < cols_; ++c)
                     multiply_add(
@@ -178,7 +180,7 @@ private:
                     bytes(w_.multiplied, step_.vectors));
     }
 
-    // The number of the first `tail` elements that are in vector j.
+    // Returns how many of the first `tail` elements are in vector j.
     int lanes_of(int j, int tail) const {
         if (is_nibble()) return div_up(tail - j, step_.vectors);
         return std::min(std::max(tail - j * step_.lanes, 0), step_.lanes);
@@ -212,7 +214,7 @@ private:
         else if (widening() == 2) spread_nibbles(raw, Ymm(raw.getIdx()));
     }
 
-    // A lane is so many times as wide as the nibbles that it gets.
+    // Returns how many times wider a lane is than the nibbles loaded into it.
     int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
 
     void spread_nibbles(const Zmm &to, const Operand &from) {
@@ -236,7 +238,7 @@ private:
         vcvtne2ps2bf16(masked ? w | k_tail_ | T_z : w, scratch_, w);
     }
 
-    // Makes f32 of sixteen 8-bit weights of a column.
+    // Converts sixteen 8-bit weights of a column to f32 and scales them.
     void scale_bytes(
             const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
         load_bytes(w, ptr[at], byte_zps_[c], mask);
@@ -311,8 +313,8 @@ void jit_dot_t::run_rows(const char *weights, const block_t &block, dim_t row,
     args.ahead = cols * pitch;
     args.sums = sums;
     for (dim_t next = 0; next < block.cols; next += cols) {
-        // A short last block of columns recomputes columns before it. Where
-        // there are none it recomputes the last one.
+        // A short last block recomputes columns before it. If there are none
+        // before it, it recomputes its last column.
         const dim_t n = std::max<dim_t>(std::min(next, block.cols - cols), 0);
         const dim_t here = std::min(cols, block.cols - n);
         for (dim_t c = 0; c < cols; ++c)
@@ -324,7 +326,7 @@ void jit_dot_t::run_rows(const char *weights, const block_t &block, dim_t row,
         code_[static_cast<size_t>(rows)](args);
         float *const c = block.c + row * block.c_pitch + n;
         for (dim_t r = 0; r < rows; ++r)
-            if (here == most_cols) // no call of memcpy
+            if (here == most_cols) // so that the compiler does not call memcpy
                 std::copy_n(sums + r * cols, most_cols, c + r * block.c_pitch);
             else std::copy_n(sums + r * cols, here, c + r * block.c_pitch);
     }

@@ -23,17 +23,17 @@ using namespace Xbyak;
 
 namespace {
 
-// So many floats of src stay in L1 beside the weights.
+// Floats of src that stay in L1 next to the weights.
 constexpr dim_t most_floats_of_src = 4096;
 // The longest piece of [K,N] weights.
 constexpr dim_t longest_transposed_piece = transpose_avx2_rows / 2;
 
-// Each sum is so many partial ones, one a lane.
+// Each sum is split into so many partial ones, one in each lane.
 constexpr dim_t sum_parts = 8;
 
 // The function multiplies some rows by columns, down some pieces. An iteration
-// takes one or two columns and advances the arguments, which are the first
-// column's. Parameters of [N,K] weights are groups() apart by column.
+// takes one or two columns and advances the arguments, which describe the first
+// column. Parameters of [N,K] weights are groups() apart from column to column.
 struct args_t {
     const void *weights;
     const void *tails[most_dot_avx2_cols]; // the last weights, 16 bytes each
@@ -59,7 +59,8 @@ private:
                 sums_pitch_3_ = general_.take("three pitches of sums", rbp),
                 steps_ = general_.take("steps to go", r14),
                 pieces_ = general_.take("pieces to go", r15);
-    // The pitch of a is not needed once its rows are in registers.
+    // The register that held the pitch of a is free once a's rows are in
+    // registers.
     const Reg64 &sums_pitch_ = a_pitch_;
 
     void generate() override {
@@ -149,7 +150,7 @@ private:
                 step(c, 0);
         unrolled_ = 0;
         for (int c = 0; c < cols_; ++c) {
-            // Nibbles are slower when they come from the second cache.
+            // Nibbles are slower when they come from L2.
             if (is_nibble()) prefetcht0(ptr[columns_[c] + ahead_]);
             else prefetch_stream(ptr[columns_[c] + ahead_]);
             add(columns_[c], step_bytes() * static_cast<uint32_t>(unroll));
@@ -214,8 +215,9 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    // Columns of [N,K] or transposed weights, down some pieces of the depth,
-    // and down the rest where the last piece is one of them.
+    // Columns of [N,K] or transposed weights over some pieces of the depth. If
+    // the last piece is one of them, the rest of the depth belongs to the tile
+    // too.
     struct tile_t {
         const char *weights;
         dim_t pitch; // bytes
@@ -249,7 +251,8 @@ void jit_dot_avx2_t::arrange(void *src) const noexcept {
     });
 }
 
-// The tile limits the pieces of transposed weights, L1 those of others.
+// A transposed tile limits the pieces of [K,N] weights. L1 limits those of
+// [N,K] weights.
 dim_t jit_dot_avx2_t::pieces_at_once(dim_t rows) const {
     dim_t depth = longest_transposed_piece;
     if (weights_.by_column)
@@ -337,7 +340,7 @@ void jit_dot_avx2_t::set_parameters(
     args.parameters_pitch = group_stride * 4;
 }
 
-// A tail of columns is copied to where a whole step may be read.
+// Copies a tail of columns to memory where a whole step may be read.
 void jit_dot_avx2_t::run_rows(
         const tile_t &tile, int rows, args_t &args) const noexcept {
     const dim_t cols = shape_.cols(rows);

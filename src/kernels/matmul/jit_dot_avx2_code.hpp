@@ -13,9 +13,9 @@ constexpr int most_dot_avx2_rows = 4, most_dot_avx2_cols = 2;
 /// one scale and zero point each: groups, or parts of the only group.
 struct jit_dot_avx2_shape_t {
     explicit jit_dot_avx2_shape_t(const gemv_weights_t &weights) {
-        // The partial sums of the only group are added to those in memory so
-        // often that as much of src, or of transposed weights, stays in the
-        // first cache.
+        // A piece of the only group is short enough for its src, or transposed
+        // weights, to stay in L1. Its partial sums are then added to those in
+        // memory.
         const dim_t longest_part = weights.by_column ? 1024 : 256;
         const bool is_nibble = bits_of(weights.type) == 4;
         step = is_nibble ? 32 : 16;
@@ -32,9 +32,10 @@ struct jit_dot_avx2_shape_t {
     bool scales_sums;    // a piece's sums are scaled, not the weights
     int planes;          // bytes of a weight's f32 that are not always zero
 
-    /// The elements at the end that are no whole step.
+    /// Returns the elements at the end that are not a whole step.
     dim_t tail() const { return rest % step; }
-    /// The most rows of one generated function, and the columns for so many.
+    /// Return the most rows of one generated function, and its columns for a
+    /// number of rows.
     int most_rows() const { return planes > 2 ? 2 : 4; }
     int cols(int rows) const { return planes > 2 || rows > 2 ? 1 : 2; }
 };
@@ -81,7 +82,7 @@ protected:
         return sums_[(row * cols_ + col) * sums_each + i];
     }
 
-    /// Loads constants that nibbles without lookups need into free registers.
+    /// Nibbles without lookups have free registers for constants.
     void keep_constants() {
         for (const lanes_t &lanes : {nibble_shifts(), mask(0), mask(1),
                      upper_halves(0), upper_halves(1)})
@@ -98,8 +99,8 @@ protected:
         if (!shape_.scales_sums) vbroadcastss(scale(c), of_column(scales_, c));
     }
 
-    /// Multiplies the next step of column c: `tail` elements, or all where
-    /// that is 0.
+    /// Multiplies the next step of column c: `tail` elements, or all if that is
+    /// 0.
     void step(int c, int tail) {
         if (is_nibble() && !looks_up()) return decode_nibbles(c);
         if (looks_up()) look_up(c, tail);
@@ -111,7 +112,7 @@ protected:
     }
 
     const jit_dot_avx2_shape_t shape_;
-    int unrolled_ = 0; // the step's number in an unrolled loop
+    int unrolled_ = 0; // the step's index in an unrolled loop
 
     const Reg64 columns_[most_dot_avx2_cols]
             = {general_.take("column 0", rax), general_.take("column 1", rcx)};
@@ -127,9 +128,9 @@ private:
     int table_count() const { return cols_ * shape_.planes; }
     int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
 
-    // A column has tables of the bytes 2, 3, 0 and 1 of numbers; without
-    // lookups zero points of nibbles at bits 0 and 8; or a zero point and a
-    // scale.
+    // The registers of a column depend on the weights. With lookups they are
+    // tables of the bytes 2, 3, 0 and 1 of numbers. Nibbles without lookups
+    // have zero points at bits 0 and 8. Bytes have a zero point and a scale.
     const vmms_t tables_ = vectors_.take_at("tables", 8, table_count());
     const Ymm index_ = vectors_.take_at("index", 12, 1)[0],
               weight_ = vectors_.take_at("weight", 13, 1)[0];
@@ -161,16 +162,16 @@ private:
                     ptr[rows_of_a_[r] + at * 4]);
     }
 
-    // Nibbles that are not looked up are cut out at bit 0 and at bit 8 of a
-    // word, in the significands of 2^23 and 2^15.
+    // Nibbles without lookups are cut out at bit 0 and at bit 8 of a word, in
+    // the significands of 2^23 and 2^15.
     static lanes_t mask(int i) { return same_lanes(0x000f000fu << (8 * i)); }
     static uint32_t upper_half(int i) { return i == 0 ? 0x4b00 : 0x4700; }
     static lanes_t upper_halves(int i) {
         return same_lanes(upper_half(i) * 0x00010001u);
     }
 
-    // Both lanes have a step's 16 bytes of nibbles: the lower one takes the
-    // lower halves, the upper one is shifted to the others.
+    // Both lanes have a step's 16 bytes of nibbles. The lower lane takes the
+    // lower halves; the upper lane shifts the upper halves down.
     static lanes_t nibble_shifts() {
         lanes_t lanes;
         for (uint32_t i = 0; i < lanes.size(); ++i)
@@ -196,7 +197,8 @@ private:
         return some;
     }
 
-    // Indices beyond a step's first `tail` get a highest bit, and so zeros.
+    // Indices beyond a step's first `tail` get their highest bit set, which
+    // gives zeros.
     static lanes_t indices_beyond(int tail) {
         lanes_t lanes {};
         for (int i = 0; i < 32; ++i) {

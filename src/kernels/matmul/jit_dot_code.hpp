@@ -26,8 +26,8 @@ void arrange_steps(
     }
 }
 
-/// The same where vector j of a step gets every lane's j-th element. Counts
-/// that the compiler knows let it make vectors of the loops.
+/// The same if vector j of a step gets every lane's j-th element. The loops
+/// have constant counts, so that the compiler vectorizes them.
 template <dim_t vectors, dim_t lanes, typename element_t>
 void arrange_lanes(element_t *row, dim_t depth) {
     constexpr dim_t step = vectors * lanes;
@@ -41,8 +41,8 @@ void arrange_lanes(element_t *row, dim_t depth) {
     }
 }
 
-/// The sum of partial ones: the upper half is added to the lower one until one
-/// is left.
+/// Returns the sum of partial ones: the upper half is added to the lower one
+/// until one is left.
 template <size_t parts>
 float sum_of_parts(const float *p) {
     constexpr size_t half = parts / 2;
@@ -53,7 +53,7 @@ float sum_of_parts(const float *p) {
     else return sum_of_parts<half>(halves);
 }
 
-/// Makes c of a block whose partial sums lie side by side.
+/// Sums the partial sums of a block to c.
 template <dim_t parts>
 void add_partial_sums(const gemv_t::block_t &block) noexcept {
     for (dim_t r = 0; r < block.rows; ++r)
@@ -63,7 +63,7 @@ void add_partial_sums(const gemv_t::block_t &block) noexcept {
         }
 }
 
-/// Makes a kernel, which has its code made by make().
+/// Makes a kernel object and calls its make(), which generates the code.
 template <typename kernel_t>
 result_t make_k_lanes(const gemv_weights_t &weights, dim_t rows,
         std::shared_ptr<const gemv_t> &gemv) {
@@ -138,7 +138,7 @@ protected:
     bool has_zps() const { return w_.zps.type != data_type_t::undef; }
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
-    /// A vector of 8-bit weights less `zp`, as f32.
+    /// Loads a vector of 8-bit weights less `zp`, as f32.
     void load_bytes(const vmm_t &to, const Xbyak::Address &from,
             const vmm_t &zp, const Xbyak::Opmask *mask = nullptr) {
         const vmm_t loaded = mask ? to | *mask | T_z : to;
@@ -161,18 +161,18 @@ protected:
 /// The base of such generators on AVX-512.
 ///
 /// A group's 4-bit weights are looked up in a table of the 16 numbers they
-/// stand for, (weight - zp) * scale, rounded where the graph rounds them. A
-/// lane of 32 bits has up to eight nibbles that become f32. A lane of 16 bits
-/// has up to four that become bf16, and one instruction adds pairs of products
-/// to a sum. So a vector of weights costs a shift and a permutation.
+/// stand for, (weight - zp) * scale, rounded if the graph rounds them. A lane
+/// of 32 bits has up to eight nibbles that become f32. A lane of 16 bits has up
+/// to four that become bf16, and one instruction adds pairs of products to a
+/// sum. So a vector of weights costs a shift and a permutation.
 class jit_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
 protected:
     using Xmm = Xbyak::Xmm;
     using Ymm = Xbyak::Ymm;
     using Zmm = Xbyak::Zmm;
 
-    /// @param a_count vectors of a that are in registers
-    /// @param keeps_constants whether rounding has registers for its constants
+    /// @param a_count Vectors of a that are in registers.
+    /// @param keeps_constants Whether rounding has registers for its constants.
     jit_lookup_t(const char *name, const gemv_weights_t &weights,
             const nibble_step_t &step, int rows, int cols, int a_count,
             bool keeps_constants)
@@ -206,14 +206,15 @@ protected:
     void round(const Zmm &v) {
         lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
     }
-    /// The column's scale and zero point are `offset` bytes further.
+    /// Makes a table; the column's scale and zero point are at `offset`, in
+    /// bytes.
     void make_table(int col, size_t offset) {
         const Zmm table = tables_[col];
         if (has_zps()) vsubps(table, numbers_, ptr_b[zps_ + offset]);
         vmulps(table, has_zps() ? table : numbers_, ptr_b[scales_ + offset]);
         if (!is_bf16()) return round(table);
-        // An index has a fifth bit, the next nibble's lowest, so that the table
-        // is there twice.
+        // An index has a fifth bit, the next nibble's lowest. So the table is
+        // stored twice.
         const Ymm half(table.getIdx());
         vcvtneps2bf16(half, table);
         vinserti64x4(table, table, half, 1);
@@ -248,7 +249,8 @@ protected:
 
 private:
     void generate() final {
-        // The constants of rounding are known when all else is generated.
+        // The constants of rounding are known after all other code is
+        // generated.
         Xbyak::Label l_constants, l_begin;
         preamble();
         jmp(l_constants, T_NEAR);

@@ -1,14 +1,15 @@
-// A skinny GEMM by [N,K] weights of which columns share scales, K lanes: what
-// scales a vector of one column's weights scales the same of the next column,
-// so that scales and zero points are vectors, too.
+// A skinny GEMM by [N,K] weights of which columns share scales, K lanes. The
+// columns of a group have the same scales along K. So scales and zero points
+// are vectors, too, and one vector serves every column of the group.
 //
 //   for each piece of the depth, for each group of columns:
-//     put scales and zero points in the order of lanes
+//     order scales and zero points as the lanes are
 //     for some rows of a, for each few columns:
-//       make and multiply two vectors of weights at a time, the sums in
-//       registers, which are in memory between the pieces
+//       decode and multiply two vectors of weights at a time; the sums are in
+//       registers, and in memory between the pieces
 //
-// Of 4 bits a vector's neighbour has the nibbles at the bytes' upper halves.
+// A step of nibbles gives two vectors: one has the lower halves of bytes, the
+// other the upper halves.
 
 #include <algorithm>
 #include <array>
@@ -24,10 +25,10 @@ using namespace Xbyak;
 namespace {
 
 constexpr int most_code_rows = 4, most_cols = 4;
-// Vectors of a step.
+// A step has so many vectors.
 constexpr int vectors = 2;
 constexpr int line_bytes = 64;
-// A piece's src, scales and zero points stay in L1.
+// The src, scales and zero points of a piece stay in L1.
 constexpr dim_t piece_depth = 1024;
 
 // The function multiplies some rows by some columns, down whole steps.
@@ -46,7 +47,7 @@ constexpr int lanes_of() {
     return static_cast<int>(jit_isa_t<isa>::simd_w);
 }
 
-// AVX2 has room for fewer sums.
+// AVX2 has registers for fewer sums.
 template <isa_t isa>
 constexpr int cols_of(int rows) {
     return isa == isa_avx512_core || rows <= 2 ? most_cols : 2;
@@ -91,7 +92,8 @@ private:
                  a_ = vectors_.take("a", is_avx512 ? rows_ *a_vectors() : 0);
 
     bool is_bf16() const { return w_.multiplied == data_type_t::bf16; }
-    // Of a step: a vector of bf16 has twice as many.
+    // Returns the vectors of a in one step. A vector of bf16 has twice as many
+    // elements.
     int a_vectors() const { return is_bf16() ? 1 : vectors; }
     int step_bytes() const {
         return static_cast<int>(
@@ -186,7 +188,7 @@ private:
         else this->vfmadd231ps(sum, weight, a);
     }
 
-    // A column's vectors of step i.
+    // Decodes a column's vectors of step i.
     void make_weights(int c, int i) {
         const RegExp from
                 = columns_[c] + offset_ + static_cast<size_t>(i * step_bytes());
@@ -207,12 +209,12 @@ private:
             this->vcvtne2ps2bf16(weights_[0], weights_[1], weights_[0]);
     }
 
-    // The lower halves of bytes, and the upper ones.
+    // Loads the lower halves of bytes, then the upper halves.
     void load_nibbles(const RegExp &from) {
         const vmm_t low = weights_[0], high = weights_[1], raw = raw_[0];
         constexpr uint8_t half = 4, all_but_half = 28;
         if (is_avx512) {
-            // Of an index its lowest four bits count.
+            // A permutation reads only the lowest four bits of an index.
             this->vpmovzxbd(raw, this->ptr[from]);
             this->vpsrld(high, raw, half);
             this->vpermps(low, raw, numbers_[0]);
@@ -313,7 +315,8 @@ private:
     std::array<jit_function_t<const args_t>, most_code_rows + 1> code_;
 };
 
-// Multiplies a piece of the depth from k on by columns that share parameters.
+// Multiplies a piece of the depth, beginning at k, by columns that share
+// scales.
 template <isa_t isa>
 void dot_column_groups_t<isa>::run_group(const char *weights,
         const block_t &block, dim_t k, dim_t first, dim_t last) const noexcept {

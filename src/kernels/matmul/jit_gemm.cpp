@@ -1,23 +1,33 @@
-// The generated code that multiplies blocks: tiles of c, six rows by a few
-// vectors, stay in registers while it goes down the depth. Of AVX-512, 14 rows
-// by two vectors ask for less of b, which comes from a core's second cache, but
-// take a tenth more instructions: 0.85 of what multiply-adds alone would, six
-// by four 0.92.
+// The generated code that multiplies blocks. A tile of c, six rows by a few
+// vectors, stays in registers down the depth. On AVX-512 a tile of 14 rows by
+// two vectors would read less of b from L2, but takes a tenth more
+// instructions. It reached 0.85 of multiply-adds alone; six by four reaches
+// 0.92.
 //
-// Of many rows src streams through the second cache, and c is gone from there
-// when its turn comes again: a tile asks for the next one's c before it ends.
+// With many rows, src streams through L2 and evicts c before its turn comes
+// again. So each tile prefetches the next tile's c before it ends.
 //
-// AVX2's code goes over a strip's tiles by itself: a tile is short, and a call
-// for each cost nearly a hundredth of the time.
+// The code for AVX2 loops over a strip's tiles itself. A tile is short there,
+// and a call for each cost nearly a hundredth of the time.
 //
-// Of bf16 a value is a pair, of two depths: vdpbf16ps multiplies and adds both.
-// b's rows are paired in scratch memory before, tile by tile, so that a tile's
-// are read one after the other.
+// A value of bf16 is a pair of two depths: vdpbf16ps multiplies and adds both.
+// The rows of b are paired in scratch memory first, tile by tile, so that a
+// tile reads them contiguously.
 //
-// Registers: rdi the arguments; rax a; rcx b; rsi b some rows ahead (AVX-512);
-// rdx c; r8 r9 pitches of b and c, rbx three of b's; r10 rounds to go; r11 a
-// row of c; r12 r13 what to ask for; r14 tiles to go, r15 b of the tile (AVX2);
-// the first vectors are the sums, the last ones b and a's broadcast.
+// Registers:
+//     rdi      arguments
+//     rax      a
+//     rcx      b
+//     rsi      b, some rows ahead (AVX-512)
+//     rdx      c
+//     r8 r9    pitches of b and c
+//     rbx      three pitches of b
+//     r10      rounds to go
+//     r11      a row of c
+//     r12 r13  the prefetched lines and their pitch
+//     r14      tiles to go (AVX2)
+//     r15      b of the tile (AVX2)
+// The first vectors are sums. The last ones are b and the broadcast value of a.
 
 #include "kernels/matmul/gemm.hpp"
 
@@ -34,20 +44,22 @@ using namespace Xbyak;
 
 namespace {
 
-// Values are of f32, or pairs of bf16.
+// The values of a and b are f32, or pairs of bf16.
 struct arguments_t {
     const void *a, *b;
     float *c;
     dim_t b_pitch, c_pitch; // bytes
     dim_t rows;             // 1 to most_rows
     dim_t accumulates;
-    const char *ahead; // lines to ask for, so many bytes apart
+    const char *ahead; // lines to prefetch and their pitch, bytes
     dim_t ahead_pitch;
     const float *next_c;
-    // Steps of depth: those that ask for a line ahead, for nothing, for a row
-    // of the next c; and values of depth behind them.
+    // The steps of depth, in order: those that prefetch a line each, those that
+    // prefetch nothing, those that prefetch a row of the next c. The values
+    // left over are in `rest`.
     dim_t ahead_steps, plain_steps, c_steps, rest;
-    // AVX2: side by side; ahead and next_c are the last one's.
+    // The number of adjacent tiles on AVX2; ahead and next_c belong to the last
+    // one.
     dim_t tiles;
 };
 
@@ -59,15 +71,15 @@ public:
     using isa_traits_t = jit_isa_t<is_avx512 ? isa_avx512_core : isa_avx2>;
     using vmm_t = typename isa_traits_t::vmm_t;
     static constexpr int simd_w = isa_traits_t::simd_w;
-    // Of c in registers at once, at most: 24 or 12 sums.
+    // The size of a tile of c: 24 sums in registers, or 12 on AVX2.
     static constexpr int most_rows = 6, vectors = is_avx512 ? 4 : 2;
     static constexpr dim_t tile_cols = vectors * dim_t(simd_w);
-    static constexpr bool takes_tiles = !is_avx512; // more than one a call
+    static constexpr bool takes_tiles = !is_avx512; // more than one in a call
 
     jit_gemm_t()
         : jit_generator_t("jit_gemm") {}
 
-    // Parts a tile's depth: `ahead` steps ask for lines, at most.
+    // Splits a tile's depth into steps. At most `ahead` of them prefetch lines.
     static void set_depth(arguments_t &args, dim_t depth, dim_t ahead) {
         const dim_t steps = depth / unroll;
         args.rest = depth % unroll;
@@ -81,15 +93,15 @@ public:
     }
 
 private:
-    static constexpr size_t line = 64; // of the caches
-    // Of a, bytes ahead: what it takes to come from the third cache.
+    static constexpr size_t line = 64;
+    // The prefetch distance of a in bytes, which covers the latency of L3.
     static constexpr size_t a_ahead = 2048;
     static constexpr int unroll = 4;
     static constexpr int last = isa_traits_t::vmm_count - 1;
 
     vmm_t sum(int i) const { return vmm_t(i); }
     vmm_t vmm_b(int v) const { return vmm_t(last - v); }
-    // Two in turns where there is room.
+    // Two registers alternate if there is room for them.
     vmm_t vmm_a(int row) const {
         return vmm_t(last - vectors - (is_avx512 ? row % 2 : 0));
     }
@@ -145,8 +157,8 @@ private:
         for (int i = 0; i < rows * vectors; ++i)
             vxorps(sum(i), sum(i), sum(i));
         L(l_begin);
-        // One at a time: together they would wait for each other, and
-        // what is multiplied for them.
+        // Each step prefetches one line. Lines in one burst would wait for each
+        // other, and the multiplication would wait for them.
         repeat(offsetof(arguments_t, ahead_steps), [&] {
             prefetcht1(ptr[r12]);
             add(r12, r13);
@@ -192,8 +204,8 @@ private:
         const auto a_step = static_cast<size_t>(rows) * 4;
         for (int k = 0; k < depth; ++k) {
             for (int v = 0; v < vectors; ++v) {
-                // b's rows do not follow each other: ask for them ahead. A
-                // Zen 3 sees how far apart they are.
+                // The rows of b are not contiguous, so prefetch them. A Zen 3
+                // detects the stride by itself.
                 if (is_avx512 && bytes(v) % line == 0)
                     prefetcht0(ptr[row_of(rsi, k) + bytes(v)]);
                 vmovups(vmm_b(v), ptr[row_of(rcx, k) + bytes(v)]);
@@ -226,7 +238,7 @@ private:
         return static_cast<size_t>(count) * simd_w * 4;
     }
 
-    // The sums from c, or to it.
+    // Loads the sums from c, or stores them.
     void move_sums(int rows, bool loads) {
         mov(r11, rdx);
         for (int r = 0; r < rows; ++r) {
@@ -240,8 +252,8 @@ private:
     }
 };
 
-// Parts the lines of memory ahead among tiles: the last ones, so that what came
-// is still in the second cache when it is wanted, but not too many each.
+// Distributes the lines to prefetch over a block's last tiles, so that they are
+// still in L2 when they are used. A tile takes a limited number of them.
 class asker_t {
 public:
     asker_t(const gemm_block_t &block, dim_t strip, dim_t panel)
@@ -255,14 +267,16 @@ public:
         tiles_to_wait_ = tiles - div_up(lines, share_);
     }
 
-    // Whether so many tiles ask for nothing; they are no more to come then.
+    // Returns true if the next `tiles` tiles prefetch nothing, and then skips
+    // them.
     bool skip(dim_t tiles) {
         const bool skips = column_ == columns_ || tiles_to_wait_ >= tiles;
         if (skips) tiles_to_wait_ -= tiles;
         return skips;
     }
 
-    // How many lines the next tile asks for, args.ahead on.
+    // Sets args.ahead for the next tile and returns how many lines it
+    // prefetches.
     dim_t ask(arguments_t &args) {
         if (column_ == columns_ || tiles_to_wait_-- > 0) return 0;
         args.ahead = ahead_.first + row_ * ahead_.pitch + column_ * line;
@@ -280,7 +294,7 @@ private:
     static constexpr dim_t line = 64, fewest = 16;
 
     const read_ahead_t ahead_;
-    const dim_t columns_; // of lines
+    const dim_t columns_; // in lines
     dim_t row_ = 0, column_ = 0, share_ = 0, tiles_to_wait_ = 0;
 };
 
@@ -310,7 +324,7 @@ public:
         return div_up(depth, dim_t(2)) * round_up(cols, panel()) * 4;
     }
 
-    // A strip of a stays in the first cache for all columns of b.
+    // A strip of a stays in L1 while it meets all columns of b.
     void run(const gemm_block_t &block) const noexcept override {
         asker_t asker(block, strip(), panel());
         values_t values {static_cast<const char *>(block.b), block.ldb * 4,
@@ -322,7 +336,7 @@ public:
     }
 
 private:
-    // Values of b: f32, or pairs of bf16.
+    // The values of b: f32, or pairs of bf16.
     struct values_t {
         const char *b;
         dim_t pitch, tile_bytes; // from row to row, from tile to tile
@@ -369,7 +383,7 @@ private:
     }
 
     std::unique_ptr<code_t> code_;
-    jit_pair_rows_t pair_rows_; // of bf16
+    jit_pair_rows_t pair_rows_; // bf16 only
 };
 
 template <isa_t isa>

@@ -1,5 +1,5 @@
-// A few rows times weights of 4 or 8 bits whose columns lie side by side:
-// strips of rows of weights, a panel of columns after the other.
+// A skinny GEMM by [K,N] weights of 4 or 8 bits, N lanes. It goes over strips
+// of rows of weights, panel after panel of columns.
 
 #include "kernels/matmul/gemv.hpp"
 
@@ -13,15 +13,15 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Rows of weights that are read side by side: few enough for the first cache to
-// hold a line of each, though they meet in the same sets; more of them where
-// more sums go to memory and back each time.
+// The rows of weights in a strip. L1 holds a line of each, though the rows meet
+// in the same sets. With more rows of src more sums go to memory and back for
+// each strip, so the strip is longer.
 constexpr dim_t strip_rows_of(dim_t rows) {
     return rows == 1 ? 16 : 32;
 }
 
-// Of each, what is read next is asked for: a strip of it stays in the first
-// cache until then.
+// The prefetch distance in each row. A strip of rows stays in L1 until it is
+// used.
 constexpr dim_t bytes_ahead = 512;
 
 class jit_gemv_t : public gemv_t {
@@ -97,7 +97,7 @@ private:
     std::array<jit_gemv_code_t, most_rows + 1> code_;
 };
 
-// A loop that the compiler makes vectors of.
+// The compiler vectorizes this loop.
 void jit_gemv_t::add_bias(float *zps, dim_t count) const noexcept {
     const float bias = gemv_zp_bias_avx2(weights_, 0);
     for (dim_t n = 0; n < count; ++n)
@@ -160,7 +160,7 @@ void jit_gemv_t::run(
     if (panel_.deinterleaved) put_right(block);
 }
 
-// join_columns() of the order on AVX2.
+// Restores the order of columns as join_columns() does, from the order on AVX2.
 template <size_t vectors>
 void join_words(float *c, dim_t panels) noexcept {
     constexpr size_t lanes = 8, side = 4, cols = vectors * lanes;

@@ -1,19 +1,23 @@
-// A few rows times weights of 4 or 8 bits whose columns lie side by side, on
-// AVX2: panel after panel of columns goes down some rows of one group, the sums
-// in registers, and is scaled once at the group's end.
+// A skinny GEMM by [K,N] weights of 4 or 8 bits on AVX2, N lanes. Each panel of
+// columns goes down some rows of one group. The sums stay in registers and are
+// scaled once, when the group ends.
 //
-// An integer in the mantissa of 2^23 is the number 2^23 more, to which the zero
-// points were raised before. Of a signed one the sign is flipped, which
-// adds half its range. A word has four nibbles. One operation cuts the same one
-// out of sixteen words, and one more puts the upper halves of 2^23 between
-// eight of them: a nibble at bit 8 of 2^15, which is the same to it. So a
-// vector has each word's j-th nibble; scales, zero points and sums are in that
-// order too, which jit_deinterleave_words() makes.
+// An integer n in the significand of 2^23 makes the number 2^23 + n. Zero
+// points carry the same bias, so one subtraction removes both. The sign bit of
+// a signed integer is flipped, which adds half its range.
 //
-// What the graph rounds is scaled and rounded one by one; of one row only.
+// A word has four nibbles. One vpand cuts the same nibble out of sixteen words.
+// One unpack puts the upper half of 2^23 next to eight of them. A nibble at bit
+// 8 takes the upper half of 2^15, to which bit 8 has the value 1. So a vector
+// has the j-th nibble of each word. Scales, zero points and sums have that
+// order too; make_jit_deinterleave_words() makes it.
 //
-// Registers: those of jit_gemv_frame_t. The first eight or, of three rows,
-// twelve vectors are sums; where there is room, masks and halves are the next.
+// Weights that the graph rounds are scaled and rounded one by one, for one row
+// only.
+//
+// Registers: see jit_gemv_frame_t. The first eight vectors are sums, or the
+// first twelve if there are three rows. With eight sums the next ones keep
+// masks and upper halves.
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
@@ -40,7 +44,8 @@ private:
     bool is_signed() const {
         return family_of(w_.type) == type_family_t::signed_int;
     }
-    // Rounding takes the last vectors, and leaves room for one row's sums.
+    // Rounding keeps its constants in the last vectors and leaves room for
+    // the sums of one row.
     static constexpr int first_rounding = 13, sums_of_one_row = 8;
     int behind_sums() const { return rounds_ ? sums_of_one_row : most_sums; }
     Ymm weight(int v) const { return Ymm(behind_sums() + v % 2); }
@@ -48,7 +53,7 @@ private:
     Ymm vmm_a() const { return Ymm(behind_sums() + 3); }
     Ymm scratch() const { return Ymm(behind_sums() + 4); }
 
-    // Of nibbles at bit 0 and at bit 8 of a word.
+    // Returns the mask of the nibbles at bit 0 or at bit 8 of a word.
     static uint32_t mask(int bit) { return 0x000f000fu << bit; }
     static uint32_t upper_half(int bit) {
         constexpr uint32_t of_2_to_23 = 0x4b00, of_2_to_15 = 0x4700;
@@ -81,7 +86,7 @@ private:
     }
 
     void all_nibbles() {
-        // Of half as many words the first four are in one lane, the others in
+        // With half as many words, the first four go to one lane, the others to
         // the other.
         constexpr uint8_t to_lanes = 0x10;
         if (vectors_ == words_nibbles) {
@@ -98,8 +103,8 @@ private:
             nibbles_at(4 * (j - 1), j);
     }
 
-    // Those at that bit are vector j, and of the words' upper halves the one
-    // four further.
+    // Multiplies the nibbles at a bit: those of the words' lower halves are
+    // vector j, those of the upper halves vector j + 4.
     void nibbles_at(int bit, int j) {
         const Ymm low = weight(0), high = weight(1);
         const Address mask_at = constant(mask(bit));

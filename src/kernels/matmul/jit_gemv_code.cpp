@@ -1,17 +1,18 @@
-// A few rows times weights of 4 or 8 bits whose columns lie side by side: panel
-// after panel of columns goes down some rows of one group, the sums in
-// registers, and is scaled once at the group's end.
+// A skinny GEMM by [K,N] weights of 4 or 8 bits on AVX-512, N lanes. Each panel
+// of columns goes down some rows of one group. The sums stay in registers and
+// are scaled once, when the group ends.
 //
-// A nibble at bit b of a lane, in the mantissa of 2^(23 - b), is the number
-// 2^(23 - b) + nibble; so one operation cuts it out and makes it a float, and
-// one subtracts the zero point, to which 2^(23 - b) was added before. Both are
-// exact. Of a signed one the sign is flipped, which adds 8. Of 8 bits the
-// same serves, with b = 0 and 128.
+// A nibble n at bit b of a lane, in the significand of 2^(23 - b), makes the
+// number 2^(23 - b) + n. One operation cuts it out and makes it a float. Zero
+// points carry the same bias, so one subtraction removes both; both steps are
+// exact. The sign bit of a signed nibble is flipped, which adds 8. Weights of 8
+// bits are the case b = 0, where the flip adds 128.
+//
 // A lane has as many nibbles as a panel has vectors: vector j has the j-th of
-// each lane. Scales, zero points and sums are in that order too.
+// each lane. Scales, zero points and sums have that order too.
 //
-// Registers: those of jit_gemv_frame_t. The first 24 vectors are sums, the next
-// what was loaded, then the masks; two take turns as weights.
+// Registers: see jit_gemv_frame_t. The first 24 vectors are sums, the next one
+// is what was loaded, then come the masks. Two alternate as weights.
 
 #include "kernels/matmul/jit_gemv_code.hpp"
 
@@ -30,7 +31,7 @@ namespace {
 
 constexpr int most_vectors = 8;
 
-// Pairs need more registers beside the sums where there are masks of nibbles.
+// Pairs of bf16 need more registers next to the sums if nibbles need masks.
 int most_sums_of(const gemv_weights_t &weights, int vectors) {
     const bool is_bf16 = weights.multiplied == data_type_t::bf16;
     return is_bf16 && vectors > 2 ? 20 : 24;
@@ -44,8 +45,8 @@ bool is_signed(const gemv_weights_t &w) {
     return family_of(w.type) == type_family_t::signed_int;
 }
 
-// Where a vector's nibbles lie once those that are too high for a mantissa are
-// shifted.
+// The nibbles from `first_high` on lie too high for a significand. A shift by
+// `high_shift` brings them down.
 constexpr int high_shift = 12, first_high = 5;
 int bit_of(const gemv_weights_t &w, int vector) {
     if (!is_nibble(w)) return 0;
@@ -64,16 +65,17 @@ public:
                   jit_isa_t<isa_avx512_core>::vmm_count) {}
 
 private:
-    // Where sums leave room: zero points, a row's one element of a, and what
-    // is flipped.
+    // One row's sums leave room for zero points, the row's element of a and the
+    // flipped bits.
     bool has_room() const { return rows_ == 1; }
     Zmm zp(int v) const { return Zmm(vectors_ + v); }
     Zmm flipped(int bit) const { return Zmm(2 * most_vectors + bit / 4); }
     const Zmm vmm_a_ {23}, raw_ {24};
     Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
     Zmm weight(int v) const { return Zmm(30 + v % 2); }
-    // Of pairs: the second row's nibbles, and the order of bf16. Fewer vectors
-    // need fewer masks and leave fewer registers beside the sums.
+    // Registers for pairs of bf16: the second row's nibbles, and the order of
+    // bf16. With fewer vectors there are fewer masks, but fewer free registers
+    // next to the sums.
     const Zmm second_raw_ {vectors_ > 2 ? 21 : 28};
     const Zmm order_ {vectors_ > 4 ? 22 : 29};
 
@@ -96,7 +98,7 @@ private:
         prefetch_row(rcx + r9);
         if (is_nibble(w_)) load_nibbles(raw_, rcx);
         if (is_bf16_) {
-            // A sum of three registers is no address.
+            // An address has at most two registers.
             lea(r9, ptr[r9 + r8]);
             prefetch_row(rcx + r9);
             sub(r9, r8);
@@ -124,8 +126,8 @@ private:
         else vpmovzxbd(raw, ptr[row]);
     }
 
-    // What makes a number of a nibble at `bit`: unit_number(), and the bit that
-    // says its sign.
+    // Returns the bits that turn a nibble at `bit` into a number: those of
+    // unit_number(), and the flipped sign bit.
     uint32_t flipped_bits(int bit) const {
         uint32_t bits;
         const float number = unit_number(bit);
@@ -134,7 +136,8 @@ private:
         return bits | (is_nibble(w_) ? 8u << bit : 0x80u);
     }
 
-    // A number that is more than the weight by unit_number(), and more.
+    // Makes a number that exceeds the weight by unit_number() and the flipped
+    // sign.
     void make_number(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
         const int bit = bit_of(w_, v);
         const Address in_memory = constant(flipped_bits(bit));
@@ -160,8 +163,8 @@ private:
             vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
     }
 
-    // The number becomes a weight, or where sums are scaled only its difference
-    // from the zero point.
+    // Turns the number into a weight. If sums are scaled, it stays the
+    // difference from the zero point.
     void scale(const Zmm &value, int v) {
         if (has_room()) vsubps(value, value, zp(v));
         else vsubps(value, value, ptr[r11 + bytes(v)]);
@@ -172,7 +175,7 @@ private:
                     value, w_.rounded, weights_rounding(w_), weight(v + 1));
     }
 
-    // Both rows' weights of a vector, beside each other.
+    // Multiplies the weights of both rows, interleaved as pairs.
     void multiply_pairs(int v) {
         const Zmm first = weight(0), second = weight(1);
         make_number(first, v, raw_, rcx);
@@ -186,7 +189,7 @@ private:
             vdpbf16ps(sum(r, v), first, ptr_b[row_of_a(r)]);
     }
 
-    // Words 0 and 16, 1 and 17, and so on.
+    // Returns the order of words 0 and 16, 1 and 17, and so on.
     static lanes_t order_of_pairs() {
         lanes_t order;
         for (size_t i = 0; i < order.size(); ++i)

@@ -8,7 +8,8 @@ using namespace Xbyak;
 
 template <isa_t isa>
 void jit_gemv_frame_t<isa>::generate() {
-    // What rounding needs is known when all else is generated.
+    // The constants of rounding are known after all other code is generated. So
+    // this part stands at the end and jumps back.
     Label l_constants, l_begin;
     preamble();
     jmp(l_constants, T_NEAR);
@@ -120,7 +121,7 @@ void jit_gemv_frame_t<isa>::end_sums() {
     L(l_end);
 }
 
-// Where weights are rounded they are scaled before, each by itself.
+// Weights that are rounded were already scaled one by one.
 template <isa_t isa>
 void jit_gemv_frame_t<isa>::scale_sum(
         const vmm_t &sum, int v, const Address &at) {
@@ -134,7 +135,7 @@ void jit_gemv_frame_t<isa>::scale_sum(
     vmovups(at, c);
 }
 
-// The sums of a group that is not done, from memory or to it.
+// Loads or stores the sums of a group that is not complete.
 template <isa_t isa>
 void jit_gemv_frame_t<isa>::move_partial(bool loads) {
     for_rows(r15, [&](int r) {

@@ -10,16 +10,23 @@
 
 namespace dnnl_dequant {
 
-/// What a few rows times weights by row are on every instruction set: the way
-/// over panels and down a group's rows of weights, and the sums, of which a
-/// group that is not done leaves its own in memory; and whether weights are
-/// rounded, by the graph or to be multiplied.
+/// The base of skinny GEMMs by [K,N] weights on every instruction set. It loops
+/// over panels and down a group's rows of weights. A group that is not complete
+/// leaves its sums in memory. It also knows whether weights are rounded, by the
+/// graph or for the multiplication.
 ///
-/// Registers: rdi the arguments; rax rbx rbp r12 three rows of a each; rcx the
-/// weights; rdx c; rsi r8 the pitches of a, weights; r9 how far ahead weights
-/// are asked for; r10 depth to go, or a row of sums in memory; r11 r13 zero
-/// points and scales; r14 panels to go; r15 partial sums. The first vectors are
-/// sums.
+/// Registers:
+///     rdi              arguments
+///     rax rbx rbp r12  three rows of a each
+///     rcx              weights
+///     rdx              c
+///     rsi r8           pitches of a and of weights
+///     r9               prefetch distance
+///     r10              depth to go, or a row of sums in memory
+///     r11 r13          zero points and scales
+///     r14              panels to go
+///     r15              partial sums
+/// The first vectors are sums.
 template <isa_t isa>
 class jit_gemv_frame_t : public jit_generator_t {
 public:
@@ -28,7 +35,8 @@ public:
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
 
 protected:
-    /// first_rounding  the vector from which on rounding keeps its constants
+    /// @param first_rounding The first of the vectors that rounding keeps
+    ///     constants in.
     jit_gemv_frame_t(const char *name, const gemv_weights_t &weights,
             const jit_gemv_panel_t &panel, int rows, int first_rounding)
         : jit_generator_t(name)
@@ -39,13 +47,13 @@ protected:
         , rounds_(is_bf16_ || weights.rounded != data_type_t::f32)
         , lanes_(*this, first_rounding, data_type_t::undef) {}
 
-    /// What serves all panels.
+    /// Loads what serves all panels.
     virtual void load_constants() = 0;
-    /// Loads what a panel needs beside its sums.
+    /// Loads what a panel needs besides its sums.
     virtual void begin_panel() {}
-    /// Multiplies a row of a panel's weights, at rcx; of bf16 two.
+    /// Multiplies a row of a panel's weights, at rcx, or two rows of bf16.
     virtual void row_of_weights() = 0;
-    /// A vector that is free where a group ends.
+    /// Returns a vector that is free when a group ends.
     virtual vmm_t free_vmm() const = 0;
 
     vmm_t sum(int row, int v) const { return vmm_t(row * vectors_ + v); }
@@ -86,10 +94,10 @@ private:
     void begin_sums();
     void down_the_group();
     void end_sums();
-    // c += sum * scales, of a panel's vector v; c at an address.
+    // Computes c += sum * scales for a panel's vector v; c is at an address.
     void scale_sum(const vmm_t &sum, int v, const Xbyak::Address &at);
     void move_partial(bool loads);
-    // Calls row(r) with r10 at that row of what begins at `first`.
+    // Calls row(r) with r10 at that row of the matrix at `first`.
     template <typename row_t>
     void for_rows(const Xbyak::Reg64 &first, row_t &&row);
 };

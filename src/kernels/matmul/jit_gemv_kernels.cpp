@@ -1,5 +1,5 @@
-// Which generated code multiplies a few rows: the first row of kernels.def that
-// takes the weights.
+// Chooses the generated code for a skinny GEMM: the first row of kernels.def
+// that takes the weights.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ unsigned rounding_of(const gemv_weights_t &weights) {
     }
 }
 
-// Why a row of the table does not take the weights; empty where it does.
+// Says why a row of the table does not take the weights; empty if it does.
 std::string misfit(const gemv_kernel_t &row, const gemv_weights_t &weights,
         dim_t rows, isa_t isa) {
     const auto in_units = [](const char *of, dim_t found, dim_t unit) {

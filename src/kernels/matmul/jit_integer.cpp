@@ -1,9 +1,9 @@
 // Products of integers by generated code, for AVX-512 with VNNI, for AVX2 with
 // AVX-VNNI or for AVX2.
 //
-// Scales and zero points of a panel: where the groups of a column are
-// contiguous, eight columns at a time are staged as they lie, and transposed.
-// For 4096 x 4096 in groups of 128 that takes a tenth of the time of a gather.
+// Scales and zero points of a panel may be stored column by column. Then eight
+// columns at a time are converted in that order and transposed. For 4096 x 4096
+// in groups of 128 that takes a tenth of the time of a gather.
 
 #include "kernels/matmul/integer_kernel.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr dim_t rows_of_quad = 4, eight = 8, most_groups = 128, beyond = 16,
                 group_pitch = sizeof(integer_columns_t) / sizeof(float);
 
-// Scales or zero points of a panel's columns.
+// The scales or zero points of a panel's columns, as they are stored.
 struct source_t {
     stage_t stage;
     const void *base;
@@ -39,7 +39,7 @@ struct source_t {
     }
 };
 
-// Eight columns by eight groups, of which the first `rows` are stored.
+// Transposes eight columns by eight groups and stores the first `rows` of them.
 DNNL_DEQUANT_AVX2 void transpose(
         const float *from, dim_t groups, float *to, dim_t rows) noexcept {
     __m256 a[eight], b[eight];
@@ -97,7 +97,7 @@ void load(source_t from, dim_t groups, void *first) noexcept {
     }
 }
 
-// Loaded as f32.
+// Converts zero points to integers in place; they were loaded as f32.
 DNNL_DEQUANT_AVX2 void make_zps(
         integer_columns_t &columns, dim_t cols, int bias) noexcept {
     for (dim_t n = 0; n < cols; n += eight) {
@@ -108,8 +108,8 @@ DNNL_DEQUANT_AVX2 void make_zps(
     }
 }
 
-// Where sums are short they stand beside the zero points, both with the other
-// sign. A loop that the compiler makes vectors of.
+// Packs each short sum with the zero point, both negated. The compiler
+// vectorizes this loop.
 __attribute__((target("avx2"))) void make_shorts(integer_columns_t &columns) {
     for (dim_t n = 0; n < integer_panel; ++n)
         columns.shorts[n] = integer_short(columns.zps[n], columns.sums[n]);
@@ -163,7 +163,7 @@ public:
     }
 
     void multiply(const integer_tile_t &tile) const noexcept override {
-        // Rows in even parts.
+        // The rows are split into parts of nearly equal size.
         const dim_t parts = div_up(tile.rows, multiply_.most_rows);
         const bool has_shorts = format_.has_short_sums && !format_.is_packed;
         dim_t quads = 0;
@@ -192,7 +192,8 @@ private:
                                  : integers;
     }
 
-    // The same piece, time and again, of what is there.
+    // With nothing to prefetch the code prefetches one piece of src, which is
+    // in cache already, again and again.
     static integer_asked_t nothing_asked(const integer_tile_t &tile) {
         const auto *there = reinterpret_cast<const uint8_t *>(tile.a);
         constexpr dim_t piece = integer_asked_t::piece;
@@ -217,7 +218,8 @@ private:
             unpack_part(weights, k, group);
     }
 
-    // Rows or columns are missing: elsewhere there is room for all.
+    // Copies rows or columns to padded memory first, because some are missing
+    // and the code reads a whole tile.
     void unpack_part(const integer_weights_t &weights, dim_t k,
             const integer_group_t &group) const noexcept {
         uint8_t rows[rows_of_quad][integer_panel];
@@ -244,7 +246,8 @@ private:
             clear_row(weights.depth, group);
     }
 
-    // Columns are missing: a line at a time, of those that there are.
+    // Copies the columns that exist to padded memory, a line at a time, because
+    // the slice is not whole.
     void unpack_slice(
             jit_integer_columns_args_t args, dim_t cols) const noexcept {
         constexpr dim_t line = 64;
@@ -268,7 +271,7 @@ private:
         }
     }
 
-    // What follows an odd number of nibbles in their last byte.
+    // Clears what follows an odd number of nibbles in their last byte.
     void clear_row(dim_t k, const integer_group_t &group) const noexcept {
         const bool is_packed = format_.is_packed;
         const dim_t place = is_packed ? k / 2 : place_in_group(format_, k);

@@ -10,14 +10,15 @@ namespace dnnl_dequant {
 
 /// A tile of up to `most_rows` rows by one panel: integer_kernel_t::multiply().
 struct jit_integer_multiply_t {
-    jit_function_t<integer_tile_t> code; // steps tile.asked, too
+    jit_function_t<integer_tile_t> code; // advances tile.asked, too
     dim_t most_rows = 0;
-    /// In so many quads of depth it prefetches so many pieces of weights.
+    /// For every so many k4 blocks of depth it prefetches so many pieces of
+    /// weights.
     dim_t quads = 1, pieces = 0;
 };
 
-/// `isa` is AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
-/// only.
+/// @param isa AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
+///     only.
 result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
         jit_integer_multiply_t &multiply);
 result_t make_jit_integer_multiply_avx2(
@@ -26,7 +27,7 @@ result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
 
 /// [K,N] weights, four rows at a time: `quads` times four rows of a whole panel
-/// become bytes, biased.
+/// become bytes with the bias added.
 struct jit_integer_rows_args_t {
     const void *weights;
     uint8_t *quads;
@@ -44,7 +45,7 @@ struct jit_integer_columns_args_t {
     uint8_t *quads;
     int32_t *sums; // are added to
     dim_t pitch;   // bytes
-    dim_t bytes;   // of a column; to a whole unit zeros follow
+    dim_t bytes;   // of a column; padded with zeros to a whole unit
     dim_t slices;
 };
 
@@ -57,8 +58,8 @@ result_t make_jit_integer_unpack(
 result_t make_jit_integer_unpack(
         const integer_format_t &format, isa_t isa, jit_integer_columns_t &code);
 
-/// These bits of stored weights are flipped, which adds the bias: of a byte, or
-/// of both its nibbles.
+/// Returns the bits of stored weights that are flipped, which adds the bias: of
+/// a byte, or of both its nibbles.
 uint8_t flipped_bits(const integer_format_t &format);
 
 /// The base of all generators that unpack integers or multiply tiles of them.
@@ -73,7 +74,7 @@ protected:
 
     bool is_nibble() const { return bits_of(format_.weights) == 4; }
     bool is_by_column() const { return format_.depth_stride == 1; }
-    /// Both nibbles of a packed byte are of one column, or of two.
+    /// True if both nibbles of a packed byte belong to one column, not to two.
     bool has_two_depths() const { return is_nibble() && is_by_column(); }
     bool has_two_columns() const { return is_nibble() && !is_by_column(); }
     uint32_t flipped_lane() const {
@@ -102,7 +103,8 @@ protected:
         L(l_rest);
     }
 
-    /// Indices of vpermt2d: `lanes`, and each of them `apart` lanes later.
+    /// Loads indices of vpermt2d: `lanes`, and each of them `apart` lanes
+    /// later.
     void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
             lanes_t lanes, uint32_t apart) {
         vmovups(first, constant(lanes));
@@ -110,8 +112,8 @@ protected:
             lane += apart;
         vmovups(second, constant(lanes));
     }
-    /// The indices that interleave the dwords of two vectors: of their first
-    /// halves, of their second ones.
+    /// Loads the indices that interleave the dwords of two vectors: first their
+    /// lower halves, then their upper halves.
     void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second) {
         lanes_t lanes;
         for (uint32_t i = 0; i < 16; ++i)
@@ -125,7 +127,7 @@ protected:
         bit_and(low, low, mask);
         bit_and(high, high, mask);
     }
-    /// The same, with the bias added. AVX-512 only.
+    /// Does the same and adds the bias. Only AVX-512 has it.
     void split_and_flip(const Vmm &low, const Vmm &high, const Xbyak::Zmm &mask,
             const Xbyak::Zmm &flipped) {
         constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
@@ -151,8 +153,8 @@ protected:
     const integer_format_t format_;
 };
 
-/// A tile of integers, whether its weights are bytes or packed: the arguments,
-/// and code of its own for each number of rows.
+/// A tile of integers, whether its weights are bytes or packed. The base has
+/// the arguments, and separate code for each number of rows.
 class jit_integer_tile_t : public jit_integer_base_t {
 protected:
     jit_integer_tile_t(const char *name, const integer_format_t &format,
@@ -170,9 +172,9 @@ protected:
         mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
         shl(c_pitch_, 2);
     }
-    /// Clears rows of c, from one to the next of which `at` steps.
+    /// Clears rows of c; `at` advances from row to row.
     void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
-    /// Prefetches a piece of the next weights into the second cache.
+    /// Prefetches a piece of the next weights into L2.
     void prefetch_piece();
     void next_group(Xbyak::Label &l_group);
 
@@ -197,7 +199,7 @@ protected:
     jit_integer_bytes_t(const char *name, const integer_format_t &format)
         : jit_integer_tile_t(name, format, rows_at_once, r9) {}
 
-    /// Rows 3 to 5 are at `high`.
+    /// Returns the address of a row; rows 3 to 5 are relative to `high`.
     static Xbyak::RegExp row_of(const Xbyak::Reg64 &low,
             const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row) {
         const Xbyak::RegExp base(row < 3 ? low : high);

@@ -1,4 +1,4 @@
-// A few rows of integers times weights whose columns lie one after the other.
+// A skinny integer GEMM by [N,K] weights, K lanes.
 
 #include "kernels/matmul/integer_stream.hpp"
 
@@ -13,13 +13,14 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64, cols_at_once = jit_integer_dot_args_t::cols;
-// Rows that share the splitting of nibbles: sums of theirs, and perhaps those
-// of the weights, stay in registers.
+// The most rows that share the splitting of nibbles. Their sums, and those of
+// the weights where needed, stay in registers.
 constexpr int most_rows_of_any = 4;
 int most_rows_on(isa_t isa) {
     return has(isa, isa_avx512_core_vnni) ? 3 : most_rows_of_any;
 }
-// Groups that are read, whatever they are, behind the last; and staged.
+// The code may read so many groups behind the last one, whatever they hold.
+// Staged memory has room for them.
 constexpr dim_t beyond = 16;
 
 class jit_integer_dot_stream_t : public integer_stream_t {
@@ -49,7 +50,7 @@ public:
                               : "jit_integer_matmul_dot_avx2";
     }
 
-    // Of nibbles a line has as many even ones and odd ones.
+    // Puts the even nibbles of a line of weights before the odd ones.
     void arrange(uint8_t *row) const noexcept override {
         if (bits_of(w_.format.weights) != 4) return;
         uint8_t natural[2 * line];
@@ -83,7 +84,7 @@ private:
     void run_rows(jit_integer_dot_args_t args, const int32_t *of_rows,
             const block_t &block, dim_t col) const noexcept;
 
-    // By column, one a group.
+    // Converts parameters to f32, column by column, one for each group.
     void stage(stage_t one, float *to, const void *from, dim_t first_col,
             dim_t cols, dim_t col_stride, dim_t group_stride) const noexcept {
         if (group_stride == 1 && col_stride == groups_) {
@@ -95,7 +96,7 @@ private:
                     group_stride, groups_);
     }
 
-    // Those of the columns that come next, where they lie side by side.
+    // Prefetches the parameters of the next columns if they are contiguous.
     void ask(const void *from, data_type_t type, dim_t first_col,
             dim_t col_stride, dim_t group_stride) const noexcept {
         if (group_stride != 1 || col_stride != groups_) return;
@@ -114,7 +115,7 @@ private:
     std::array<jit_integer_dot_t, most_rows_of_any + 1> code_;
 };
 
-// Sums and zero points side by side from group to group.
+// Stores a row's sums, one for each group, and then its zero points.
 void jit_integer_dot_stream_t::note_rows(
         const block_t &block, int32_t *of_rows) const noexcept {
     for (dim_t r = 0; r < block.rows; ++r) {
@@ -128,7 +129,8 @@ void jit_integer_dot_stream_t::note_rows(
     }
 }
 
-// All rows by some columns, which the first ones read from memory.
+// Multiplies all rows by some columns. The first rows read the columns from
+// memory, the others find them in cache.
 void jit_integer_dot_stream_t::run_rows(jit_integer_dot_args_t args,
         const int32_t *of_rows, const block_t &block,
         dim_t col) const noexcept {
@@ -182,8 +184,8 @@ void jit_integer_dot_stream_t::run(const void *weights, const void *scales,
     }
 }
 
-// Sums of a group are in 4, 8 or 16 lanes, which are two vectors on AVX2, or in
-// several vectors.
+// A group's sums fill 4, 8 or 16 lanes, or several vectors. On AVX2 16 lanes
+// are two vectors.
 bool has_whole_lanes(const integer_stream_weights_t &weights) {
     const dim_t bits = weights.group * bits_of(weights.format.weights);
     return weights.groups() == 1 || bits == 4 * 32 || bits == 8 * 32

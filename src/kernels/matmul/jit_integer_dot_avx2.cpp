@@ -44,7 +44,7 @@ void jit_integer_dot_avx2_base_t::load_few_weights(const Ymm &to,
     vpxor(to, to, constant(flipped));
 }
 
-// By two loads, which may overlap.
+// Loads bytes by two loads, which may overlap.
 void jit_integer_dot_avx2_base_t::load_half(
         const Xmm &to, const Xmm &rest, const RegExp &from, dim_t bytes) {
     constexpr dim_t half_bytes = vector_bytes / 2;

@@ -5,9 +5,9 @@
 
 namespace dnnl_dequant {
 
-/// The base reads weights by column on AVX2, and transposes what is scaled.
-/// Without AVX-VNNI weights are biased so that they have no sign, whatever src
-/// has.
+/// The base for [N,K] weights on AVX2. It reads weights and transposes scaled
+/// sums. Without AVX-VNNI the bias always makes weights unsigned, whether src
+/// is or not.
 class jit_integer_dot_avx2_base_t : public jit_integer_dot_frame_t {
 protected:
     static constexpr int simd_w = 8;
@@ -16,20 +16,22 @@ protected:
     jit_integer_dot_avx2_base_t(
             const integer_stream_weights_t &weights, int rows, bool has_vnni);
 
-    /// Into the vectors that hold them, the last four.
+    /// Loads constants into the last four vectors.
     void load_constants();
-    /// As they are stored, but biased.
+    /// Loads weights as they are stored, and adds the bias.
     void load_weights(const Xbyak::Ymm &to, const Xbyak::Address &from);
-    /// The same of fewer bytes than a vector has; then zeros. By way of two.
+    /// The same for fewer bytes than a vector has. The rest is zeros; two
+    /// vectors are scratch.
     void load_few_weights(const Xbyak::Ymm &to, const Xbyak::Ymm &half,
             const Xbyak::Ymm &rest, const Xbyak::RegExp &from, dim_t bytes);
-    /// Lower halves of bytes stay in `low`.
+    /// Splits bytes into nibbles; the lower halves stay in `low`.
     void part(const Xbyak::Ymm &low, const Xbyak::Ymm &high);
-    /// The first eight vectors, of eight dwords each, become the last.
+    /// Transposes the first eight vectors, of eight dwords each, into the last
+    /// eight.
     void transpose_eights();
 
     const bool has_vnni_;
-    // One in each byte or, without VNNI, in each pair.
+    // The ones are in each byte or, without VNNI, in each pair.
     const Xbyak::Ymm mask_ {12}, ones_ {13}, flipped_ {14}, zero_ {15};
 
 private:

@@ -1,17 +1,16 @@
-// What jit_integer_dot_code does, on AVX2: 32 bytes of a column at a time,
-// parted into nibbles without a sign. Two of their products with src, side by
-// side, fit 16 bits, and so do four such pairs with each other; pairs of those
-// make sums of 32 bits. A byte is parted too: the sums of its upper half count
-// for sixteen. AVX-VNNI sums four products of bytes at once, in 32 bits, and
-// parts nibbles only.
+// The AVX2 counterpart of jit_integer_dot_code. It splits 32 bytes of a column
+// at a time into nibbles without a sign. Two of their products with src fit 16
+// bits, and so does the sum of four such pairs; adjacent pairs of those then
+// make sums of 32 bits. Bytes are split too: the sums of their upper halves are
+// multiplied by sixteen. AVX-VNNI sums four products of bytes in 32 bits, and
+// splits nibbles only.
 //
-// Sums of the lanes are those of a tree: of the 4 or 8 lanes that a group has
-// of a vector, as many vectors are added up to one. Until then they are on the
-// stack.
+// Each group has 4 or 8 lanes of a vector. A tree of additions reduces as many
+// vectors to one. Until then the vectors are on the stack.
 //
-// Registers beside the frame's: rcx a's fourth row; r15 what is left of a
-// group; rbp the stack. The first four vectors are parts of the weights, the
-// next three scratch, five sums of a group, the last four constants.
+// Registers besides the frame's: rcx the fourth row of a; r15 what is left of a
+// group; rbp the stack. The first four vectors are nibbles of the weights, the
+// next three scratch, the next five sums of a group, the last four constants.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,7 +36,8 @@ private:
     static Ymm low(int v) { return Ymm(2 * v); }
     static Ymm high(int v) { return Ymm(2 * v + 1); }
     static Ymm scratch(int i) { return Ymm(4 + i); }
-    // Of products, a row each, and of the weights where they are wanted.
+    // Returns a vector of sums: one for each row, and one for the weights if
+    // they are summed.
     static Ymm sum(int set) { return Ymm(7 + set); }
 
     Address leaf_sum(int set, int leaf) {
@@ -90,7 +90,8 @@ private:
         if (rows_ > 3) add(rcx, static_cast<uint32_t>(bytes * src_bytes()));
     }
 
-    // One group, or two in a vector.
+    // Sums a vector, which has one group or two, or the lines of a longer
+    // group.
     void leaf(dim_t bytes) {
         if (bytes <= line) {
             add_line(bytes, true);
@@ -112,7 +113,7 @@ private:
         offset_ = bytes % line;
     }
 
-    // A group's first, or one more.
+    // Adds a line of weights. It is a group's first one if `begins`.
     void add_line(dim_t bytes, bool begins) {
         const auto vectors = static_cast<int>(div_up(bytes, vector_bytes));
         if (offset_ % line == 0)
@@ -132,8 +133,8 @@ private:
         if (has_src_zps() && is_nibble()) add_nibbles(vectors, begins);
     }
 
-    // vpdpbusd adds to the sums itself. Upper nibbles of a long group have a
-    // register of their own for it, so that adding takes no longer than loads.
+    // Adds by vpdpbusd. Upper nibbles of a long group have a register of their
+    // own, so that the chain of additions is no longer than the loads.
     void add_dots(int vectors, bool begins) {
         const Ymm second = scratch(0);
         for (int set = 0; set < sets(); ++set) {
@@ -148,8 +149,8 @@ private:
         }
     }
 
-    // A row of src's bytes, or ones, by the weights: those of both that have no
-    // sign first.
+    // Multiplies weights by a row of src, or by ones. vpdpbusd takes the factor
+    // without a sign first.
     void dot(const Ymm &sums, const Ymm &weights, int set, size_t place) {
         if (set < rows_ && w_.is_src_signed) {
             vpdpbusd(sums, weights, ptr[row_of_a(set) + place], VexEncoding);
@@ -168,7 +169,7 @@ private:
     }
 
     dim_t place(int v) const { return offset_ + v * vector_bytes; }
-    // Of even nibbles as many lie side by side as a line has, then odd ones.
+    // The row holds a line's even nibbles before the odd ones.
     size_t place_of_a(int v) const {
         const dim_t at = place(v);
         return static_cast<size_t>(
@@ -222,7 +223,8 @@ private:
         if (!begins) vpaddd(sum(rows_), sum(rows_), x);
     }
 
-    // A vector of groups' sums in the register `to`, by way of those behind.
+    // Reduces groups' sums to one vector in the register `to`. The registers
+    // behind it are scratch.
     void reduce(int set, int leaves, int to, int first = 0, int count = 0) {
         const int all = simd_w / groups_of_leaf_;
         if (count == 0) count = all;
@@ -243,8 +245,8 @@ private:
         }
     }
 
-    // Where `has_gaps`, every other lane is zero to begin with: vpsadbw sums
-    // eight bytes.
+    // Adds neighbouring lanes. With `has_gaps` every other lane is zero at
+    // first, because vpsadbw sums eight bytes.
     void combine(const Ymm &a, const Ymm &b, const Ymm &x, int count,
             bool has_gaps) {
         constexpr uint8_t even = 0x88, odd = 0xdd;

@@ -1,12 +1,12 @@
-// Some rows of integers times weights of 4 or 8 bits whose columns lie one
-// after the other, 64 bytes of a column at a time: nibbles are split into even
-// and odd ones, which src lies in the order of.
+// A skinny integer GEMM by [N,K] weights of 4 or 8 bits on AVX-512 VNNI, K
+// lanes. It takes 64 bytes of a column at a time and splits nibbles into even
+// and odd ones. The rows of src have that order too.
 //
-// Sums of the lanes are those of a tree: of the 4, 8 or 16 lanes that a group
-// has of a vector, as many vectors are added up to one.
+// Each group has 4, 8 or 16 lanes of a vector. A tree of additions reduces as
+// many vectors to one.
 //
-// Registers beside the frame's: r15 what is left of a group. Vectors are handed
-// out as they are wanted; the last hold constants.
+// Registers besides the frame's: r15 what is left of a group. Vectors are
+// allocated from a list of free ones; the last ones hold constants.
 
 #include <algorithm>
 #include <cstddef>
@@ -57,7 +57,7 @@ private:
         if (leaves_ < simd_w) vmovups(order_, constant(order));
     }
 
-    // Vectors that are free are handed out as they are wanted.
+    // Allocates a vector from the free ones.
     Zmm take() {
         const int last = free_.back();
         free_.pop_back();
@@ -65,7 +65,8 @@ private:
     }
     void give(const Zmm &vector) { free_.push_back(vector.getIdx()); }
 
-    // Sums of products, a row each, and of the weights where they are wanted.
+    // One vector of sums for each row, and one for the weights if they are
+    // summed.
     using sums_t = std::vector<Zmm>;
     sums_t zeros(int count) {
         sums_t sums;
@@ -104,7 +105,7 @@ private:
         offset_ = 0;
     }
 
-    // The lines of a group, or one that has several groups.
+    // Sums the lines of a group, or one line that has several groups.
     void leaf(const sums_t &sums, dim_t left) {
         if (left == 0) return;
         const dim_t lines = std::min(
@@ -117,7 +118,7 @@ private:
         offset_ += line;
     }
 
-    // Two chains of sums.
+    // Uses two chains of sums, to have more multiplications in flight.
     void lines_of_group(const sums_t &sums, dim_t lines, dim_t left) {
         const sums_t others = zeros(rows_);
         const dim_t whole = std::min(lines, left / line);
@@ -174,7 +175,7 @@ private:
             give(vector);
     }
 
-    // Neighbouring lanes of each, then pairs of lanes, then fours of them.
+    // Adds neighbouring lanes, then pairs of lanes, then fours of them.
     void combine(const Zmm &a, const Zmm &b, int level) {
         const Zmm other = take();
         if (level == 1) {

@@ -83,8 +83,8 @@ void jit_integer_dot_frame_t::scale_row(int row, const Xmm &sums,
 }
 
 void jit_integer_dot_frame_t::add_up() {
-    // A row's room is in sixteens of groups, of which shorter chunks may leave
-    // some.
+    // A row has room for a multiple of sixteen groups. Shorter chunks may leave
+    // a gap.
     const bool has_gaps = simd_w_ < args_t::cols;
     const Reg64 &scaled = has_gaps ? rdx : rax;
     mov(scaled, arg(offsetof(args_t, scaled)));

@@ -1,5 +1,5 @@
-// A few rows of integers times weights whose columns lie side by side: strips
-// of rows of weights, a panel of columns after the other.
+// A skinny integer GEMM by [K,N] weights, N lanes. It goes over strips of rows
+// of weights, panel after panel of columns.
 
 #include "kernels/matmul/integer_stream.hpp"
 
@@ -15,13 +15,16 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64, rows_of_quad = 4;
-// Rows of weights that are read side by side, on sixteen pages if they can be:
-// the second cache follows few more. 4096 x 4096 u4, one thread of a Cascade
-// Lake with a neighbour at work, the best of two rounds, ms: 16 rows 0.97, 32
-// 0.81, 64 0.77 to 1.4, 128 0.76 to 1.9; 4096 x 11008, 16 rows 2.9, 32 3.3. On
-// AVX2 a line is read twice, so that it has to stay in the first cache: of a
-// Zen 3 16 rows 0.76, 8 1.03, 32 0.81; 4096 x 11008, 16 rows 1.65, 24 1.8,
-// 32 2.5.
+// The rows of weights in a strip lie on sixteen pages if possible, because the
+// L2 prefetcher follows few more. AVX2 reads a line twice, so the line has to
+// stay in L1. These times decided it (4096 x 4096 u4, x 11008, one thread, ms,
+// 2026-11; the Cascade Lake had a busy neighbour):
+//
+//     rows of a strip       8      16     24     32     64         128
+//     Cascade Lake                 0.97          0.81   0.77-1.4   0.76-1.9
+//     Cascade Lake, 11008          2.9           3.3
+//     Zen 3 (AVX2)          1.03   0.76          0.81
+//     Zen 3, 11008                 1.65   1.8    2.5
 constexpr dim_t least_strip_rows = 16, most_strip_rows = 32,
                 strip_bytes = 16 * 4096;
 dim_t strip_rows_of(dim_t pitch, isa_t isa) {
@@ -29,13 +32,13 @@ dim_t strip_rows_of(dim_t pitch, isa_t isa) {
     const dim_t rows = strip_bytes / pitch / rows_of_quad * rows_of_quad;
     return std::clamp(rows, least_strip_rows, most_strip_rows);
 }
-// Of each, what is read next is asked for; the Zen 3 took 0.76 ms by 256 bytes,
-// 0.81 by 512, 0.87 by 1024.
+// Returns the prefetch distance in each row. A Zen 3 took 0.76 ms with 256
+// bytes, 0.81 with 512 and 0.87 with 1024.
 dim_t bytes_ahead_on(isa_t isa) {
     return has(isa, isa_avx512_core_vnni) ? 1024 : 256;
 }
-// Rows that one piece of code does: sums of theirs, and perhaps those of the
-// weights, stay in registers.
+// The most sets of sums that one generated function keeps in registers. Each
+// row has a set, and so do the weights if they are summed.
 constexpr dim_t most_sets = 3;
 
 class jit_integer_gemv_stream_t : public integer_stream_t {
@@ -77,7 +80,8 @@ public:
             const block_t &block) const noexcept override;
 
 private:
-    // A strip's rows and columns, and what of its group it is.
+    // The rows of weights in a strip, and whether a group's sums begin or end
+    // there.
     struct strip_t {
         dim_t group, k, depth;
         bool continues, ends;
@@ -90,9 +94,10 @@ private:
     dim_t staged_floats(dim_t cols) const {
         return panels_of(cols) * panel_cols_ + panel;
     }
-    // Of a set: one a column, or on AVX2 one a nibble.
+    // Returns the sums of a set: one for each column, or on AVX2 one for each
+    // nibble.
     dim_t sums_of_panel() const { return has_vnni() ? panel_cols_ : 2 * line; }
-    // Of all sets of a part of the rows.
+    // Returns the sums of all sets for a part of the rows.
     dim_t sums_of(dim_t cols) const {
         return panels_of(cols) * sums_of_panel() * most_sets;
     }
@@ -126,7 +131,7 @@ void jit_integer_gemv_stream_t::stage(const void *scales, const void *zps,
                 format.zps_stride, block.cols);
 }
 
-// All rows of src by the panels from a column of the block on.
+// Multiplies all rows of src by the panels from `first_col` on.
 void jit_integer_gemv_stream_t::run_rows(jit_integer_gemv_args_t args,
         const strip_t &strip, const block_t &block,
         dim_t first_col) const noexcept {
@@ -175,7 +180,7 @@ void jit_integer_gemv_stream_t::run_strip(const void *weights,
     if (args.panels > 0) run_rows(args, strip, block, 0);
     const dim_t done = args.panels * panel_cols_;
     if (done == block.cols) return;
-    // The last columns, where there is room for a whole panel of them.
+    // The last columns are copied to where a whole panel may be read.
     uint8_t last[most_strip_rows * line];
     const dim_t last_bytes = bytes_of(type, block.cols - done);
     for (dim_t k = 0; k < strip.depth; ++k)

@@ -1,15 +1,20 @@
-// What jit_integer_gemv_code does, on AVX2: two rows of 32 bytes of weights
-// become pairs by unpacking, and nibbles without a sign. Sums of eight products
-// of pairs fit 16 bits, which have no sign where src has none; then they are
-// added to those of 32 bits in memory, the upper of two both by itself and
-// above the lower, from which it is taken in the end. Sums of the weights have
-// 16 bits there, too, unless a group is long. A byte is parted too: the sums of
-// its upper half count for sixteen.
+// The AVX2 counterpart of jit_integer_gemv_code. Unpacking two rows of 32 bytes
+// of weights makes pairs, which are split into nibbles without a sign.
 //
-// Registers beside the frame's: rax the weights of a quad, or panels to go; rbx
-// a; r10 r14 quads to go, of all and of those before sums are added; rbp what
-// is asked for. The first twelve vectors are sums, if there are as many, four
-// of a row, and four of the weights; the others scratch.
+// Sums of eight pairs of products fit 16 bits, which are unsigned if src is.
+// They are then added to sums of 32 bits in memory. A lane has two of them, an
+// even and an odd one. The lane as a whole is added to the even sum. In the
+// end the odd sum, shifted to its place, is subtracted from that. Sums of the
+// weights stay 16 bits wide in memory unless a group is long. Bytes are split
+// too: the sums of their upper halves are multiplied by sixteen.
+//
+// Registers besides the frame's:
+//     rax      weights of a k4 block, or panels to go
+//     rbx      a
+//     r10 r14  k4 blocks to go: all, and those before sums are added
+//     rbp      prefetched weights
+// The first twelve vectors are sums, if there are so many: four for each row
+// and four for the weights. The others are scratch.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +29,7 @@ namespace {
 
 constexpr int halves = 2;
 constexpr uint32_t vector_bytes = 32;
-// Vectors of a set's sums: of 16 bits, and of 32.
+// The vectors of a set's sums: those of 16 bits, and those of 32.
 constexpr int short_sums = 4, long_sums = 2 * short_sums;
 constexpr int most_sums = 12, most_quads = 4;
 
@@ -38,7 +43,7 @@ private:
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * vector_bytes;
     }
-    // Vectors of columns in half a panel.
+    // Returns the vectors of columns in half a panel.
     int vectors() const { return is_nibble() ? 8 : 4; }
     Ymm sum(int set, int v) const { return Ymm(set * short_sums + v); }
     Address long_sum(int half, int set, int v) {
@@ -112,7 +117,8 @@ private:
         jnz(l_sums, T_NEAR);
     }
 
-    // The upper half of a panel is in the lines that were asked for.
+    // Prefetches only for the lower half of a panel. The upper half is in the
+    // same lines.
     void add_quad(bool asks) {
         if (asks) {
             lea(rbp, ptr[rax + r9]);
@@ -124,7 +130,7 @@ private:
                 add_pairs(first, part);
     }
 
-    // Of each lane of 16 bytes the lower ones or the upper.
+    // Multiplies pairs of the lower or the upper bytes of each 128-bit lane.
     void add_pairs(int first, int part) {
         vmovdqu(low_, ptr[row(rax, first)]);
         if (part == 0) vpunpcklbw(low_, low_, ptr[row(rax, first + 1)]);
@@ -156,7 +162,7 @@ private:
         return set == rows_ && w_.group * most_of_nibble <= UINT16_MAX;
     }
 
-    // Even columns of a vector, then odd ones.
+    // Widens the sums of a vector: even columns first, then odd ones.
     void lengthen(int half, int set) {
         const Ymm even = low_, odd = high_;
         for (int v = 0; v < short_sums; ++v) {
@@ -193,8 +199,8 @@ private:
         vpsubd(even, even, x);
     }
 
-    // A part's sums of a set, columns side by side, by way of eight vectors.
-    // Those of the lower lanes come first.
+    // Loads a part's sums of a set in the order of columns, those of the lower
+    // lanes first. Eight vectors are scratch.
     void load_in_order(int half, int part, int set, int to) {
         const Ymm even(4), odd(5), even_high(6), odd_high(7);
         load_lengthened(half, set, 2 * part, even, odd, Ymm(8));
@@ -258,7 +264,7 @@ private:
         add_scaled(sum, x, bytes(v));
     }
 
-    // Where sums leave room.
+    // The mask has a register if the sums leave one.
     bool has_mask() const { return sets() * short_sums < most_sums; }
 
     const Ymm mask_of_few_ {most_sums - 1}, low_ {12}, high_ {13}, a_ {14},

@@ -1,11 +1,11 @@
-// Some rows of integers times weights of 4 or 8 bits whose columns lie side by
-// side: four rows of 64 bytes of weights become quads by two rounds of
-// unpacking, which of nibbles are those of even columns and of odd ones. Sums
-// of a panel stay in registers down a strip.
+// A skinny integer GEMM by [K,N] weights of 4 or 8 bits on AVX-512 VNNI, N
+// lanes. Two rounds of unpacking turn four rows of 64 bytes of weights into k4
+// blocks. Blocks of nibbles are split into those of even columns and of odd
+// ones. The sums of a panel stay in registers down a strip.
 //
-// Registers beside the frame's: rax the weights of a quad; rbx a; r10 quads to
-// go; r14 panels to go; rbp what is asked for. The first 24 vectors are sums,
-// the next six what was loaded, then constants.
+// Registers besides the frame's: rax the weights of a k4 block; rbx a; r10 k4
+// blocks to go; r14 panels to go; rbp prefetched weights. The first 24 vectors
+// are sums, the next six what was loaded, then come constants.
 
 #include <cstddef>
 
@@ -81,8 +81,8 @@ private:
         L(l_end);
     }
 
-    // Pairs of rows, then fours. Lane l, dword p of quads i: columns of byte
-    // 16 l + 4 i + p of the four rows.
+    // Unpacks pairs of rows, then fours. Dword p of 128-bit lane l in vector i
+    // has the column of byte 16 l + 4 i + p, of all four rows.
     void add_quad() {
         const Zmm rows[] = {Zmm(24), Zmm(25), Zmm(26), Zmm(27)};
         const Zmm pairs[] = {Zmm(28), Zmm(29)};
@@ -118,7 +118,8 @@ private:
         if (!has_src_zps()) return;
         for (int part = 0; part < parts; ++part) {
             const Zmm &of_weights = sum(rows_, i * parts + part);
-            // Nibbles have a sign and have none.
+            // A byte of a nibble is 0 to 15, the same number with a sign and
+            // without.
             if (is_nibble())
                 vpdpbusd(of_weights, part == 0 ? low : high,
                         constant(0x01010101u));
@@ -126,7 +127,7 @@ private:
         }
     }
 
-    // Sums of a set, columns side by side, in eight or four vectors.
+    // Loads a set's sums in the order of columns, into eight or four vectors.
     void load_in_order(int set, int to) {
         const size_t first = bytes(set * vectors_);
         constexpr int loaded = 8;
@@ -143,7 +144,7 @@ private:
             transpose_lanes(loaded + 4 * part, to + part, parts);
     }
 
-    // Lane i of four vectors becomes the vector `to` + i * `step`.
+    // Moves lane i of four vectors to the vector `to` + i * `step`.
     void transpose_lanes(int from, int to, int step) {
         const auto half = [](int i) { return Zmm(24 + i); };
         for (int i = 0; i < 2; ++i) {
@@ -181,7 +182,7 @@ private:
     }
 
     const int vectors_;
-    // Where weights are bytes, whose sums leave room.
+    // Only weights of 8 bits need ones; their sums leave this register free.
     const Zmm ones_ {23};
     jit_integer_stream_vnni_t vnni_ {*this};
 };

@@ -7,17 +7,22 @@
 
 namespace dnnl_dequant {
 
-/// What some rows of integers times weights by row are on every instruction
-/// set: where weights, parameters and c are, and by what a corrected sum is
-/// scaled.
-/// Sums of a panel go to memory after a strip; where a group ends they are put
+/// The base of skinny integer GEMMs by [K,N] weights on every instruction set.
+/// It knows where weights, parameters and c are, and scales corrected sums. A
+/// panel's sums go to memory after each strip. When a group ends they are put
 /// in order, corrected and scaled:
-///   c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
+///     c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
 ///
-/// Registers: rdi the arguments; rcx the weights of a panel; rsi rdx one and
-/// three pitches of weights; r13 the pitch of a; r8 partial sums; r9 how far
-/// ahead weights are asked for; r11 r12 scales and zero points; r15 c; where a
-/// group ends rax rbp c and the parameters of a row.
+/// Registers:
+///     rdi      arguments
+///     rcx      weights of a panel
+///     rsi rdx  one and three pitches of weights
+///     r13      pitch of a
+///     r8       partial sums
+///     r9       prefetch distance
+///     r11 r12  scales and zero points
+///     r15      c
+///     rax rbp  c and the parameters of a row, when a group ends
 class jit_integer_gemv_frame_t : public jit_integer_stream_base_t {
 public:
     using args_t = jit_integer_gemv_args_t;
@@ -30,20 +35,21 @@ protected:
         : jit_integer_stream_base_t(name, weights, bias)
         , rows_(rows) {}
 
-    /// Of rows, then of the weights.
+    /// Returns the sets of sums: one for each row, and one for the weights if
+    /// they are summed.
     int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
-    /// Row r of four, from the first one on.
+    /// Returns the address of row r of four, relative to the first.
     Xbyak::RegExp row(const Xbyak::Reg64 &first, int r) const {
         return r == 0   ? Xbyak::RegExp(first)
                : r == 3 ? first + rdx
                         : first + rsi * r;
     }
 
-    /// All that is named above but c, and r9, which choose_ahead() loads for
-    /// each panel.
+    /// Loads all registers named above but those of c, and r9, which
+    /// choose_ahead() loads for each panel.
     void load_arguments();
     void choose_ahead(const Xbyak::Reg64 &panels_to_go);
-    /// partial_bytes  of a panel
+    /// @param partial_bytes The bytes of a panel's partial sums.
     void next_panel(size_t partial_bytes);
 
     /// Calls row(r) with rax at that row of c and rbp at its parameters.
@@ -57,8 +63,8 @@ protected:
             add(rbp, arg(offsetof(args_t, row_groups_pitch)));
         }
     }
-    /// c += sum, corrected, times both scales; `at`: bytes from a panel's first
-    /// column's.
+    /// Computes c += corrected sum * both scales; `at` is an offset in bytes
+    /// from the panel's first column.
     void add_scaled(const Xbyak::Xmm &sum, const Xbyak::Xmm &x, size_t at);
 
     const int rows_;

@@ -1,10 +1,10 @@
-// Bytes times bytes by vpdpbusd, which sums four products a lane. A tile of six
-// rows by some vectors stays in registers down a group. Then it is made f32 and
-// added to c. Four vectors of AVX-512 are a whole panel. AVX-VNNI has registers
-// for two, four times for a panel.
+// Bytes times bytes by vpdpbusd, which sums four products in each lane. A tile
+// of six rows by some vectors stays in registers down a group. Then it is
+// converted to f32 and added to c. Four vectors of AVX-512 are a whole panel.
+// AVX-VNNI has registers for two, so a panel takes four iterations.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
-// where sums fit 16 bits, one vpmaddwd makes the corrections.
+// If sums fit 16 bits, one vpmaddwd makes the corrections.
 
 #include "kernels/matmul/jit_integer_code.hpp"
 
@@ -36,7 +36,7 @@ private:
     const Reg64 c_high_ = general_.take("c of the other rows", r11),
                 parameters_high_
                 = general_.take("parameters of the other rows", r14);
-    // Free outside the loop of quads.
+    // This register is free outside the loop over k4 blocks.
     const Reg64 &at_ = quads_;
     vector_registers_t<isa> vectors_;
     const vmms_t sums_ = vectors_.take("sums", rows_at_once *vectors),
@@ -44,16 +44,18 @@ private:
                  vmms_a_ = vectors_.take("a", vectors_.free_count());
     int slice_ = 0; // of the panel's columns
 
-    // Where a vector of the slice lies in a panel's quad, or in its columns.
+    // Returns the offset of the slice's vector v in a panel's k4 block, or in
+    // its columns.
     size_t place(int v) const {
         return static_cast<size_t>(slice_ * vectors + v) * vector_bytes;
     }
-    // One row or two have sums of even and of odd quads: more in flight.
+    // Up to two rows have separate sums of even and odd k4 blocks, which keeps
+    // more multiplications in flight.
     static int sets(int rows) { return rows <= 2 ? 2 : 1; }
     vmm_t sum(int row, int v, int set = 0) const {
         return sums_[(set * 2 + row) * vectors + v];
     }
-    // The broadcasts of a rotate.
+    // The broadcast values of a rotate through some registers.
     vmm_t vmm_a(int i) const { return vmms_a_[i % vmms_a_.count()]; }
     RegExp row_of_c(int row) const {
         return row_of(c_, c_high_, c_pitch_, row);
@@ -98,7 +100,7 @@ private:
         jnz(l_group, T_NEAR);
     }
 
-    // The rows of the next tile are in a core's second cache.
+    // The rows of the next tile are in L2.
     void prefetch_next_rows(
             int rows, const Reg64 &first, const Reg64 &pitch, uint32_t bytes) {
         imul(at_, pitch, rows);
@@ -144,7 +146,7 @@ private:
     }
 
     void quads(int rows, uint32_t count) {
-        // Of b, which is in a core's second cache where groups are long.
+        // The prefetch distance of b, which is in L2 if groups are long.
         constexpr size_t prefetch_distance = 8 * quad_bytes;
         if (count == unroll && is_by_column()) prefetch_piece();
         for (uint32_t i = 0; i < count; ++i) {

@@ -2,10 +2,11 @@
 // of columns, four times for a panel.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
-// A product is -128 * 15 at least: sixteen of them, as eight quads have for a
-// half of a lane, fit 16 bits. So sums of a chunk of eight are made in
-// registers, and go to those of 32 bits in memory. Weights of 8 bits are two
-// planes of nibbles. The sums of the upper plane count sixteen times.
+// A product is -128 * 15 at least, so a sum of sixteen fits 16 bits. Eight k4
+// blocks make that many for each half of a lane. So a chunk of eight blocks is
+// summed in registers, and then added to sums of 32 bits in memory. Weights of
+// 8 bits are two planes of nibbles; the sums of the upper plane count sixteen
+// times.
 
 #include "kernels/matmul/jit_integer_code.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int vectors = 2;
 constexpr uint32_t vector_bytes = 32, slice_bytes = vectors * vector_bytes;
-// So many quads are multiplied before sums become long ones.
+// So many k4 blocks are multiplied before their sums are widened.
 constexpr uint32_t chunks[] = {8, 4, 1};
 
 constexpr uint32_t bytes(int count) {
@@ -34,7 +35,7 @@ private:
 
     const Reg64 slice_ = general_.take("bytes of columns that are done", r11),
                 columns_ = general_.take("columns of the group", r14);
-    // Outside the loop of quads.
+    // These registers have another use inside the loop over k4 blocks.
     const Reg64 &c_row_ = a_, &parameters_row_ = quads_;
     vector_registers_t<isa_avx2> vectors_;
     const vmm_range_t<Ymm> sums_
@@ -57,7 +58,7 @@ private:
 
     void clear_c(int rows) override { clear_rows(rows, c_row_, product_); }
 
-    // On the stack are the long sums, and behind them rsp as it was.
+    // The stack holds the wide sums, and behind them the old rsp.
     void all_groups(int rows) override {
         mov(rax, rsp);
         sub(rsp, sums_bytes + vector_bytes);
@@ -79,7 +80,7 @@ private:
         mov(rsp, ptr[rsp + sums_bytes]);
     }
 
-    // Short corrections come first.
+    // The sums begin with the short corrections.
     void begin_sums(int rows) {
         const bool corrects = format_.has_short_sums;
         if (corrects) {

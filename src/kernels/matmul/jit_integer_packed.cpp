@@ -1,16 +1,16 @@
-// Few rows of bytes times weights that stay packed: nibbles become bytes in
-// registers, once for up to twelve rows, whose quads lie side by side, so that
-// the multiplication broadcasts each. A slice of 32 columns at a time is
-// multiplied down a group; the weights' own sums are those of one more row, all
-// ones.
+// A few rows of bytes times weights that stay packed. Nibbles become bytes in
+// registers, once for up to twelve rows. The k4 blocks of the rows are
+// interleaved, so that the multiplication broadcasts each. A slice of 32
+// columns at a time is multiplied down a group. One more row, all ones, gives
+// the sums of the weights.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 //   c += f32(dot) * scale of b * scale of a
-// where sums fit 16 bits, one vpmaddwd makes both corrections.
+// If sums fit 16 bits, one vpmaddwd makes both corrections.
 //
-// Of [K,N] nibbles, the lower ones of a slice are its even columns: they are
-// put in order when the group ends. Of [N,K] nibbles the lower ones are four of
-// depth and the upper ones the next four.
+// The lower nibbles of [K,N] weights are the even columns of a slice; the
+// columns are put in order when the group ends. The lower nibbles of [N,K]
+// weights are four of depth and the upper ones the next four.
 
 #include "kernels/matmul/jit_integer_code.hpp"
 
@@ -35,7 +35,7 @@ private:
                 slice_ = general_.take("bytes of columns that are done", r14),
                 quads_ = general_.take("quads to go", r10),
                 parameters_row_ = general_.take("parameters of a row", rbx);
-    const Reg64 &c_row_ = quads_; // outside the loop of quads
+    const Reg64 &c_row_ = quads_; // outside the loop over k4 blocks
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> sums_
             = vectors_.take("sums", vectors *rows_at_once),
@@ -44,7 +44,7 @@ private:
             high_ = vectors_.take("upper nibbles, scales", vectors);
     const Zmm mask_ = vectors_.take("mask, a correction"),
               of_row_ = vectors_.take("a row's parameter");
-    // At the end of a group.
+    // When a group ends these registers hold its zero points and scales.
     const vmm_range_t<Zmm> &zps_ = low_, &scales_ = high_;
     const Zmm &x_ = mask_;
 
@@ -95,7 +95,7 @@ private:
         if (has_two_depths()) shr(quads_, 1);
         align(32);
         L(l_quad);
-        // A piece of the weights that come next, in every four quads.
+        // Every fourth k4 block prefetches a piece of the next weights.
         test(quads_, has_two_depths() ? 1 : 3);
         jnz(l_prefetched);
         prefetch_piece();
@@ -116,7 +116,7 @@ private:
         if (has_two_depths()) multiply(rows, high_[0], high_[1]);
     }
 
-    // A quad of all rows by 32 columns.
+    // Multiplies a k4 block of all rows by 32 columns.
     void multiply(int rows, const Zmm &first, const Zmm &second) {
         for (int r = 0; r < rows; ++r) {
             const Address a = ptr_b[a_ + static_cast<size_t>(r) * 4];
@@ -166,8 +166,7 @@ private:
     }
     Address of_row(size_t offset) { return ptr[parameters_row_ + offset]; }
 
-    // Where sums are short, zero points stand beside those of the weights, both
-    // with the other sign.
+    // Short sums are packed with zero points; both are negated.
     void load_columns() {
         for (int v = 0; v < vectors; ++v) {
             const Zmm zps = zps_[v];

@@ -1,10 +1,10 @@
-// Rows of bytes times weights that were repacked: one stream, read as it lies
-// and prefetched. Up to six rows are multiplied by a whole panel, else up to
-// twelve by a slice of 32 columns of it, then by the other.
+// Rows of bytes times repacked weights, which are one stream that is read and
+// prefetched in order. Up to six rows are multiplied by a whole panel. Seven to
+// twelve rows are multiplied by a slice of 32 columns, then by the other slice.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 //   c += f32(dot) * scale of b * scale of a
-// where sums fit 16 bits, one vpmaddwd makes both corrections. Lanes are in the
+// If sums fit 16 bits, one vpmaddwd makes both corrections. Lanes have the
 // order of the stream until the last group is done; then c is put in order.
 
 #include "kernels/matmul/integer_repacked.hpp"
@@ -37,9 +37,10 @@ private:
     const int vectors_
             = rows_ <= rows_by_panel ? panel_vectors : panel_vectors / 2,
             slices_ = panel_vectors / vectors_,
-            // A few rows have sums of even and of odd quads: more in flight.
+            // With few rows even and odd k4 blocks have separate sums, which
+            // keeps more multiplications in flight.
             sets_ = rows_ <= rows_by_panel / 2 ? 2 : 1,
-            // Of weights, from one step to the next.
+            // The lines of weights from one step to the next.
             step_lines_ = has_two_columns() ? 2 : 4;
     const Reg64 weights_ = general_.take("weights", rcx),
                 group_ = general_.take("weights where the group begins", r9),
@@ -55,7 +56,7 @@ private:
                 c_ = general_.take("c", rdx),
                 c_row_ = general_.take("row", rbp),
                 c_pitch_ = general_.take("pitch of c", r11);
-    const Reg64 &parameters_row_ = a_next_; // outside the loop of quads
+    const Reg64 &parameters_row_ = a_next_; // outside the loop over k4 blocks
     vector_registers_t<isa_avx512_core> registers_;
     const vmm_range_t<Zmm> sums_
             = registers_.take("sums", panel_vectors / 2 * most_rows),
@@ -141,9 +142,9 @@ private:
             vpaddd(sums_[i], sums_[i], sums_[sums + i]);
     }
 
-    // A quad of all rows by the slice, or two.
+    // Multiplies a k4 block of all rows by the slice, or two blocks.
     void step(int slice, int set) {
-        // What is read next of a group comes from the first cache.
+        // The prefetch brings the stream to L1.
         constexpr size_t prefetch_distance = 4096;
         const int lines = step_lines_ / slices_;
         if (has_two_depths()) lea(a_next_, ptr[a_ + a_pitch_]);
@@ -185,8 +186,8 @@ private:
         });
     }
 
-    // The shorts are at `at` from the end of the quads on, or the zero points
-    // with the sums behind them.
+    // Corrects sums by what follows the k4 blocks at offset `at`: the shorts,
+    // or the zero points and behind them the sums.
     void correct(const Zmm &sum, size_t at) {
         if (format_.has_short_sums) {
             vpmaddwd(x_, of_row_, ptr[weights_ + at]);
@@ -202,7 +203,7 @@ private:
         }
     }
 
-    // The even and the odd columns of a slice lie one after the other.
+    // The even columns of a slice come before the odd ones.
     void restore_order() {
         const Zmm &first = x_, &second = scale_, even = sums_[0],
                   odd = sums_[1], x = sums_[2];
@@ -221,14 +222,16 @@ private:
     }
 };
 
-// The next rows that are done together: even parts of what is left.
+// Returns how many rows are multiplied together next: parts of nearly equal
+// size.
 dim_t next_rows(dim_t left) {
     return div_up(left, div_up(left, most_rows));
 }
 
 class jit_integer_repacked_t : public integer_repacked_kernel_t {
 public:
-    // Code for so many rows, and for one row where fewer are left.
+    // Generates code for the usual number of rows, and for the smaller numbers
+    // that may be left.
     result_t make(const integer_format_t &format, dim_t rows) {
         result_t result = make_code(format, 1);
         for (dim_t left = rows; left > 0 && result.ok();

@@ -1,4 +1,4 @@
-// What products of few rows of integers share, whatever the weights' order.
+// The parts that skinny integer GEMMs share for either order of weights.
 
 #include "kernels/matmul/integer_stream.hpp"
 

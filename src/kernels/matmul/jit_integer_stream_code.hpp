@@ -6,16 +6,16 @@
 
 namespace dnnl_dequant {
 
-/// What every generator of a stream has.
+/// The base of every generator of a skinny integer GEMM.
 class jit_integer_stream_base_t : public jit_generator_t {
 public:
     bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
     bool is_src_signed() const { return w_.is_src_signed; }
-    /// The stored bits that are flipped, which adds the bias.
+    /// Returns the stored bits that are flipped, which adds the bias.
     uint32_t flipped_bits() const;
 
 protected:
-    /// bias  what is added to the weights' integers
+    /// @param bias The number added to the weights' integers.
     jit_integer_stream_base_t(const char *name,
             const integer_stream_weights_t &weights, int bias);
 
@@ -25,23 +25,23 @@ protected:
     }
 
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
-    /// As integers, biased; from f32.
+    /// Converts zero points from f32 to integers and adds the bias.
     void load_zps(const Xbyak::Xmm &zps, const Xbyak::Address &from);
 
     const integer_stream_weights_t w_;
     const int bias_;
 };
 
-/// Weights in a register become bytes, biased, and are multiplied. AVX-512 with
-/// VNNI.
+/// Turns weights in a register into bytes with the bias, and multiplies them.
+/// AVX-512 with VNNI only.
 class jit_integer_stream_vnni_t {
 public:
     explicit jit_integer_stream_vnni_t(jit_integer_stream_base_t &host)
         : h_(host) {}
 
-    /// Into the vectors that hold them, the last two.
+    /// Loads constants into the last two vectors.
     void load_constants();
-    /// Of nibbles the lower ones stay in `low`.
+    /// Splits nibbles; the lower ones stay in `low`.
     void make_bytes(const Xbyak::Zmm &low, const Xbyak::Zmm &high);
     void multiply(const Xbyak::Zmm &sums, const Xbyak::Zmm &weights,
             const Xbyak::Zmm &src);
@@ -51,8 +51,8 @@ private:
     const Xbyak::Zmm mask_ {31}, flipped_ {30};
 };
 
-/// Four rows of weights at a time down a strip of one group, panel after panel
-/// of columns.
+/// Takes four rows of weights at a time, down a strip of one group, panel after
+/// panel of columns.
 struct jit_integer_gemv_args_t {
     const void *weights;
     const uint8_t *a;
@@ -62,8 +62,8 @@ struct jit_integer_gemv_args_t {
     float *c;
     dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
     dim_t quads, panels;
-    // Bytes to the weights that are asked for: of a panel that comes soon, and
-    // from the last panels of a strip to the next strip's first.
+    // Prefetch distances in bytes: within a strip, and from its last panels to
+    // the first panels of the next strip.
     dim_t ahead, ahead_last, last_panels;
     dim_t continues, ends; // a group's sums: begun before, scaled here
 };
@@ -75,26 +75,26 @@ result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
 result_t make_jit_integer_gemv_avx2(const integer_stream_weights_t &weights,
         int rows, jit_integer_gemv_t &code);
 
-/// Some rows by up to sixteen columns, down their whole depth.
+/// Multiplies some rows by up to sixteen columns, down their whole depth.
 struct jit_integer_dot_args_t {
     static constexpr dim_t cols = 16;
 
     const void *weights;
     dim_t pitch; // bytes from column to column
     const uint8_t *a;
-    /// A row's sums, one a group, then its zero points, then those of the next:
-    /// jit_integer_dot_pitch() from one to the other.
+    /// A row's sums, one for each group, then its zero points, then the next
+    /// row's. The pitch of each is jit_integer_dot_pitch().
     const int32_t *of_rows;
     const row_group_t *row_groups;
-    const float *scales, *zps; // by column, one a group
-    /// Scratch: a row's groups by columns, 16 by 16, on AVX2 8 by 8.
+    const float *scales, *zps; // column by column, one for each group
+    /// Scratch: a row's groups by columns, in tiles of 16 x 16, on AVX2 8 x 8.
     float *scaled;
     float *c;                                 // all sixteen are written to
     dim_t a_pitch, c_pitch, row_groups_pitch; // bytes
     dim_t count;                              // of columns
 };
 
-/// Groups that there is room for, of which the last ones are anything.
+/// There is room for so many groups; the last ones are unspecified.
 constexpr dim_t jit_integer_dot_pitch(dim_t groups) {
     return round_up(groups, 16);
 }
@@ -103,7 +103,7 @@ using jit_integer_dot_t = jit_function_t<const jit_integer_dot_args_t>;
 
 result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
         jit_integer_dot_t &code);
-/// has_vnni  AVX-VNNI
+/// @param has_vnni Whether the code uses AVX-VNNI.
 result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
         int rows, bool has_vnni, jit_integer_dot_t &code);
 

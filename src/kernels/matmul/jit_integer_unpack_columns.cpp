@@ -1,7 +1,7 @@
-// [N,K] weights of 4 or 8 bits to quads: four bytes of one column.
+// [N,K] weights of 4 or 8 bits to k4 blocks: four bytes of one column.
 //
-// AVX-512 transposes sixteen dwords of sixteen columns, AVX2 four of eight. Of
-// nibbles each dword has the four even ones of eight in its lower halves.
+// AVX-512 transposes sixteen dwords of sixteen columns, AVX2 four of eight.
+// Each dword of nibbles has the four even ones of eight in its lower halves.
 
 #include "kernels/matmul/jit_integer_code.hpp"
 #include "kernels/matmul/jit_transpose_dwords.hpp"
@@ -33,7 +33,7 @@ protected:
         mov(sums_at_, arg(offsetof(args_t, sums)));
         mov(slices_, arg(offsetof(args_t, slices)));
     }
-    /// Of four.
+    /// Returns the address of column i, one of four.
     RegExp column(const Reg64 &first, int i) const {
         if (i == 0) return {first};
         return i == 3 ? first + pitches_ : first + pitch_ * i;
@@ -54,12 +54,12 @@ public:
 
 private:
     static constexpr int count = args_t::cols;
-    // Several, or each addition would wait for the one before.
+    // With several chains an addition need not wait for the one before.
     static constexpr int chains = 4;
 
     const Reg64 done_ = general_.take("bytes of columns that are done", rbx),
                 quad_at_ = general_.take("bytes of a quad that are done", rbp);
-    // The transposition takes all vectors; all but `dwords_` are free then.
+    // The transpose takes all vectors; all but `dwords_` are free afterwards.
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> dwords_ = vectors_.take("columns, dwords", count);
     const Zmm high_ = vectors_.take("upper nibbles");
@@ -113,7 +113,7 @@ private:
             else vmovdqu8(dwords_[i] | k1, from);
             if (i % 4 == 3) lea(column_, ptr[column_ + pitch_ * 4]);
         }
-        // Vector j then has dword j of every column.
+        // The transpose gives vector j dword j of every column.
         transpose_dwords(*this);
         const uint32_t mask = splits() ? 0x0f0f0f0f : ~0u;
         vmovups(ones_, constant(0x01010101));
@@ -128,7 +128,7 @@ private:
         if (sums()) vmovups(ptr[sums_at_], sums_[0]);
     }
 
-    // Part of a line has fewer.
+    // A part of a line has fewer k4 blocks.
     void store_quads(bool is_whole) {
         Label l_end;
         int quad = 0;
@@ -173,7 +173,7 @@ private:
     const Ymm sum_ = vectors_.take_last("sum");
     const vmm_range_t<Ymm> &high_ = loaded_;
 
-    // A slice is two of eight columns.
+    // A slice is twice eight columns.
     void generate() override {
         preamble();
         load_arguments();
@@ -218,7 +218,7 @@ private:
         if (sums()) vmovdqu(ptr[sums_at_], sum_);
     }
 
-    // Vector j then has dword j of every column.
+    // Gives vector j dword j of every column.
     void transpose() {
         for (int i = 0; i < 4; ++i) {
             vmovdqu(Xmm(loaded_[i].getIdx()), ptr[column(column_, i)]);
@@ -236,8 +236,8 @@ private:
         }
     }
 
-    // A dword of every column, or the bytes that there are of it, from the last
-    // one back.
+    // Loads a dword of every column, from the last one back. At the end of a
+    // column only some of its bytes exist.
     void gather(bool is_whole) {
         const Reg32 to = reg_dword_.cvt32();
         for (int i = 0; i < cols; ++i) {
@@ -261,7 +261,7 @@ private:
         jnz(l_byte);
     }
 
-    // And steps on.
+    // Stores k4 blocks and advances.
     void store_quads(int count) {
         const uint32_t parts = is_nibble() ? 2 : 1;
         uint32_t at = 0;
@@ -280,7 +280,7 @@ private:
             add(from, static_cast<uint32_t>(count) * 4);
     }
 
-    // The sums of so many nibbles fit bytes, those of bytes 16 bits.
+    // So many nibbles have sums that fit bytes. The sums of bytes fit 16 bits.
     void add_sums(int count) {
         const Ymm all = transposed_[0];
         const auto ones = [this] { return constant(0x01010101); };

@@ -1,11 +1,12 @@
-// [K,N] weights of 4 or 8 bits to quads: four bytes of one column.
+// [K,N] weights of 4 or 8 bits to k4 blocks: four bytes of one column.
 //
 // AVX-512 transposes sixteen bytes of each of four rows four by four, by one
-// shuffle of dwords and one of bytes. Of nibbles that has even columns in its
-// lower halves and odd ones in its upper ones.
-// AVX2 interleaves rows byte by byte, then two by two, so that four of them
-// make quads. Quads of nibbles are those of an even column and of the odd one
-// after it, which are split then and interleaved.
+// shuffle of dwords and one of bytes. A transposed byte of nibbles has an even
+// column in its lower half and an odd one in its upper half.
+//
+// AVX2 interleaves rows byte by byte, then two by two, so that four rows make
+// k4 blocks. Blocks of nibbles belong to an even column and the odd one after
+// it. They are split and interleaved.
 
 #include "kernels/matmul/jit_integer_code.hpp"
 
@@ -121,7 +122,7 @@ private:
         vpermt2d(next, second_, second);
     }
 
-    // Half a line of each row, a lane having a dword of every one.
+    // Stores half a line of each row; a lane has a dword of every row.
     void packed_quad() {
         for (int i = 0; i < 2; ++i) {
             const Zmm x = loaded_[i];
@@ -155,7 +156,7 @@ private:
         }
     }
 
-    // Sixteen bytes of each row, a lane having a dword of every one.
+    // Loads sixteen bytes of each row; a lane has a dword of every row.
     void load_rows(const Zmm &x, size_t bytes) {
         vmovdqu32(Xmm(x.getIdx()), ptr[row(0) + bytes]);
         for (int r = 1; r < rows_of_quad; ++r)
@@ -181,7 +182,8 @@ private:
     static constexpr uint32_t bytes(int count) {
         return static_cast<uint32_t>(count) * vector_bytes;
     }
-    // The sums of so many quads of nibbles fit a byte, those of bytes 16 bits.
+    // The sums of so many k4 blocks of nibbles fit a byte. The sums of bytes
+    // fit 16 bits.
     static constexpr uint32_t round_quads = 16;
 
     const Reg64 round_ = general_.take("quads to go in this round", r11);
@@ -213,8 +215,8 @@ private:
         postamble();
     }
 
-    // Of 32 bytes a row. A lane has sixteen columns of bytes; of nibbles it has
-    // 32, eight a dword and the next.
+    // Makes the k4 blocks of 32 bytes of each row. A 128-bit lane of bytes has
+    // sixteen columns. A lane of nibbles has 32.
     void quads_of(int part) {
         pair_rows(bytes(part));
         const Ymm first = others_[0], second = others_[1], high = others_[2],
@@ -236,8 +238,8 @@ private:
         }
     }
 
-    // Interleaves the rows 0 and 1: the lower halves of both lanes are in
-    // pairs_[0] and the upper in pairs_[1]; 2 and 3 are in the next two.
+    // Interleaves rows 0 and 1: the lower halves of both lanes go to pairs_[0]
+    // and the upper ones to pairs_[1]. Rows 2 and 3 go to the next two.
     void pair_rows(uint32_t bytes) {
         for (int pair = 0; pair < 2; ++pair) {
             const Ymm low = pairs_[2 * pair], high = pairs_[2 * pair + 1],
@@ -251,7 +253,8 @@ private:
         }
     }
 
-    // The lower lanes of both are vector `v` of a quad, the upper ones another.
+    // The lower lanes of both are vector `v` of a k4 block, the upper lanes
+    // another.
     void store_lanes(int v, int apart, const Ymm &first, const Ymm &second) {
         constexpr uint8_t lower = 0x20, upper = 0x31;
         const Ymm low = others_[2];

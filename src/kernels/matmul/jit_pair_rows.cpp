@@ -1,4 +1,4 @@
-// Pairs rows of a tile of bf16 on AVX-512.
+// Interleaves pairs of rows of a bf16 tile on AVX-512.
 //
 //   for each pair of rows: for each 32 columns: permute words of both
 //
@@ -59,7 +59,7 @@ private:
         postamble();
     }
 
-    // Of the last row, the next one is zeros.
+    // The last row is paired with zeros.
     void pair(bool is_last) {
         for (size_t at = 0; at < row_bytes_; at += vector) {
             const Address next = ptr[rax + r8 + at];

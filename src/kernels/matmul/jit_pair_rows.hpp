@@ -7,7 +7,7 @@
 
 namespace dnnl_dequant {
 
-/// A tile of bf16, row-major, and where its pairs go: row after row of dwords.
+/// A row-major tile of bf16, and where its pairs go: rows of dwords.
 struct jit_pair_rows_args_t {
     const void *rows;
     void *pairs;
@@ -16,11 +16,11 @@ struct jit_pair_rows_args_t {
     dim_t rest;  // not 0: a last row is paired with zeros
 };
 
-/// Pairs rows of a tile of bf16 on AVX-512: a dword has a column's values of
-/// two rows, the first in its lower half.
+/// Interleaves pairs of rows of a bf16 tile on AVX-512: a dword has a column's
+/// values of two rows, the first in its lower half.
 using jit_pair_rows_t = jit_function_t<const jit_pair_rows_args_t>;
 
-/// @param cols Of a tile, in units of 32.
+/// @param cols The columns of a tile, a multiple of 32.
 result_t make_jit_pair_rows(dim_t cols, jit_pair_rows_t &pair_rows);
 
 } // namespace dnnl_dequant

@@ -17,7 +17,7 @@ void transpose_dwords(jit_generator_t &code) {
             code.vpunpcklqdq(a(i + 2 * j), b(i + j), b(i + j + 2));
             code.vpunpckhqdq(a(i + 2 * j + 1), b(i + j), b(i + j + 2));
         }
-    // Lane l of vector 4 i + j: dword 4 l + j of vectors 4 i to 4 i + 3.
+    // Lane l of vector 4 i + j gets dword 4 l + j of vectors 4 i to 4 i + 3.
     for (int j = 0; j < 4; ++j) {
         code.vshufi32x4(b(j), a(j), a(4 + j), 0x88);
         code.vshufi32x4(b(4 + j), a(j), a(4 + j), 0xdd);

@@ -5,8 +5,8 @@
 
 namespace dnnl_dequant {
 
-/// Emits: the first sixteen vectors, of sixteen dwords each, are transposed in
-/// place by way of the other sixteen.
+/// Emits code that transposes the first sixteen vectors, of sixteen dwords
+/// each, in place. The other sixteen are scratch.
 void transpose_dwords(jit_generator_t &code);
 
 } // namespace dnnl_dequant

@@ -1,11 +1,11 @@
-// [K,N] nibbles become [N,K]. A step is 32 rows, first their even columns, then
-// the odd ones. Two rows' nibbles of a column become a byte, which makes 16
-// vectors of bytes. Four rounds of unpacking transpose the 16 x 16 bytes in
-// each 128-bit lane of them. A lane then is 32 rows of one column.
+// Transposes [K,N] nibbles to [N,K]. A step is 32 rows, first their even
+// columns, then the odd ones. Two rows' nibbles of a column become a byte,
+// which makes 16 vectors of bytes. Four rounds of unpacking transpose
+// 16 x 16 bytes in each 128-bit lane. A lane then is 32 rows of one column.
 //
 // AVX-512 has registers for a round's 16 vectors and for those that it makes.
-// On AVX2 every other vector goes three rounds and waits in memory for the
-// others, and the last round brings them together.
+// AVX2 takes every other vector through three rounds. These wait in memory for
+// the others, and the last round combines them.
 
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
 
@@ -41,7 +41,7 @@ protected:
                 to_ = general_.take("transposed tile", rdx),
                 steps_ = general_.take("steps to go", rcx);
 
-    // The rounds alternate between these.
+    // The rounds alternate between these vectors.
     vector_registers_t<isa> vectors_;
     const vmm_range_t<vmm_t> round_[2] = {vectors_.take("even rounds", vectors),
             vectors_.take("odd rounds", vectors)};
@@ -75,8 +75,9 @@ protected:
         return ptr[rows[r % 8]];
     }
 
-    // A round takes the highest bit of a vector's index to the lowest of the
-    // byte's, and that one's highest to the lowest of the vector's.
+    // A round moves the highest bit of a vector's index to the lowest bit of
+    // the byte's index. The highest bit of the byte's index becomes the
+    // vector's lowest.
     void unpack(int rounds) {
         for (int i = 0; i < rounds; ++i) {
             const auto &from = round_[i % 2], &to = round_[1 - i % 2];

@@ -10,8 +10,8 @@ namespace dnnl_dequant {
 /// Rows, and columns, of a tile of 4-bit weights on AVX-512.
 constexpr dim_t transposed_tile = 128;
 constexpr dim_t transposed_bytes = transposed_tile * transposed_tile / 2;
-/// A part is 32 rows. Its vector i has those of columns i, i + 32, i + 64 and
-/// i + 96, a quarter each.
+/// A part is 32 rows. Its vector i has those of four columns, a quarter each:
+/// i, i + 32, i + 64 and i + 96.
 constexpr dim_t transposed_part_bytes = transposed_bytes / 4;
 
 struct jit_transpose_nibbles_args_t {
@@ -20,7 +20,7 @@ struct jit_transpose_nibbles_args_t {
     void *to;
 };
 
-/// Transposes a tile of nibbles, whose columns lie side by side, by parts.
+/// Transposes a tile of [K,N] nibbles by parts.
 using jit_transpose_nibbles_t
         = jit_function_t<const jit_transpose_nibbles_args_t>;
 
@@ -40,7 +40,7 @@ struct jit_transpose_nibbles_avx2_args_t {
     dim_t ahead; // prefetch distance, bytes
 };
 
-/// Transposes nibbles whose columns lie side by side.
+/// Transposes [K,N] nibbles.
 using jit_transpose_nibbles_avx2_t
         = jit_function_t<const jit_transpose_nibbles_avx2_args_t>;
 

@@ -1,6 +1,6 @@
-// A skinny GEMM by [K,N] weights of 4 bits on AVX-512. Tile after tile of them
-// is transposed in cache, so that K lies in lanes and a column's weights are
-// looked up in a table as in jit_dot.cpp.
+// A skinny GEMM by [K,N] weights of 4 bits on AVX-512. Each tile is transposed
+// in cache, so that K lies in lanes. A column's weights are then looked up in a
+// table as in jit_dot.cpp.
 //
 //   for each 128 rows of weights, for each 128 columns: transpose the tile
 //     for some rows of a, for each four columns of the tile:
@@ -25,11 +25,11 @@ namespace {
 
 // The most rows that one generated function multiplies.
 constexpr int most_code_rows = 4;
-// Each sum is so many partial ones, side by side.
+// Each sum is split into so many partial ones, side by side.
 constexpr dim_t sum_parts = 16;
 
 constexpr int quarters = 4;
-// The columns of a vector's quarters are so far apart.
+// The distance between the columns that share a vector, a quarter each.
 constexpr int quarter_cols = transposed_tile / quarters;
 constexpr int vector_bytes = 64;
 
@@ -40,8 +40,9 @@ struct args_t {
     const float *scales, *zps; // of the tile's columns
     float *sums;               // rows x columns x parts, added to
     dim_t a_pitch, sums_pitch; // bytes
-    // The weights to prefetch lie in rows, `ahead_pitch` bytes apart: where the
-    // row begins, the next line, where the row ends.
+    // The weights to prefetch lie in rows, `ahead_pitch` bytes apart. The
+    // pointers are the beginning of a row, the next line and the end of the
+    // row.
     const char *ahead_row, *ahead, *ahead_end;
     dim_t ahead_pitch;
 };
@@ -134,7 +135,7 @@ private:
         L(l_within);
     }
 
-    // Each column gets its quarter of every part: a transpose of 4 x 4 lanes.
+    // Gives each column its quarter of every part: a transpose of 4 x 4 lanes.
     void load_weights() {
         constexpr uint8_t even = 0x88, odd = 0xdd;
         const auto part = [&](int p) {
@@ -245,8 +246,8 @@ void jit_transposed_t::run(
     add_partial_sums<sum_parts>(block);
 }
 
-// Each call for some of the rows prefetches the same lines. The next tile goes
-// on where the first call ended.
+// Each call for some of the rows prefetches the same lines. The next tile
+// continues where the first call ended.
 void jit_transposed_t::run_tile(
         const block_t &block, args_t &args) const noexcept {
     const args_t begin = args;

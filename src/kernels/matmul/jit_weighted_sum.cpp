@@ -1,7 +1,8 @@
-// Sums of integer values by weights: the sums of some columns stay in registers
-// over all tokens. A nibble is looked up in a table of the 16 numbers there
-// are, scaled where tokens have scales, on AVX2 in two registers; a loaded lane
-// has as many as there are vectors of sums, which are put in order at the end.
+// Sums of integer values by weights. The sums of some columns stay in registers
+// over all tokens. A nibble is looked up in a table of 16 numbers, which is
+// scaled if tokens have scales; on AVX2 the table takes two registers. A loaded
+// lane has one nibble for each vector of sums. The sums are put in order at the
+// end.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ constexpr dim_t most_code_rows = is_avx512<isa> ? weighted_sum_t::most_rows : 4;
 template <isa_t isa>
 constexpr int most_sums = is_avx512<isa> ? 24 : 8;
 
-// Vectors of columns that are summed together; 0 where none fit.
+// The vectors of columns that are summed together; 0 if none fit.
 template <isa_t isa>
 int vectors_of(const weighted_values_t &values, dim_t rows) {
     const int fewest = bits_of(values.type) == 4 ? 2 : 1;
@@ -74,7 +75,7 @@ private:
                 row_ = general_.take("a row of sums", r14),
                 scales_ = general_.take("scales", rbp),
                 zps_ = general_.take("zero points", r15);
-    // Of three rows each.
+    // Each register addresses three rows.
     const std::array<Reg64, 4> weights_at_ {
             general_.take("weights of rows 0 to 2", rsi),
             general_.take("weights of rows 3 to 5", r8),
@@ -82,7 +83,7 @@ private:
             general_.take("weights of rows 9 to 11", r10)};
     vector_registers_t<isa> registers_;
     using vmms_t = typename vector_registers_t<isa>::range_t;
-    // Of bytes the table's registers have zero point and scale.
+    // For bytes the table's registers hold zero point and scale.
     const vmms_t sums_ = registers_.take("sums", rows_ *vectors_),
                  numbers_ = registers_.take("numbers", 2),
                  raw_ = registers_.take("nibbles", 1),
@@ -93,7 +94,7 @@ private:
                          "weights", rows_ <= most_broadcast ? rows_ : 1),
                  scratch_ = registers_.take("rounding, half a lookup", 1);
 
-    // Rows whose weights are in registers.
+    // The most rows whose weights are in registers.
     static constexpr int most_broadcast = is_avx512<isa> ? 3 : 2;
 
     bool is_nibble() const { return bits_of(values_.type) == 4; }
@@ -104,7 +105,7 @@ private:
         return static_cast<size_t>(
                 bytes_of(values_.type, dim_t(vectors_) * lanes));
     }
-    // From one panel of values to the next.
+    // Returns the bytes from one panel of values to the next.
     size_t panel_pitch() const {
         return values_.piece_pitch == 0
                        ? panel_bytes()
@@ -206,7 +207,7 @@ private:
         }
     }
 
-    // What a token's numbers have in common.
+    // Prepares what a token's numbers share.
     void begin_token() {
         if (is_nibble())
             return make_table([this](const vmm_t &half) { scale(half); });
@@ -215,7 +216,8 @@ private:
         vbroadcastss(table_[1], ptr[scales_]);
     }
 
-    // The numbers that nibbles are, from which use(half) makes the table.
+    // Loads the numbers that nibbles stand for. `use(half)` makes the table of
+    // them.
     template <typename use_t>
     void make_table(use_t &&use) {
         lanes_t numbers = nibble_numbers(values_.type);
@@ -227,7 +229,7 @@ private:
         }
     }
 
-    // As many to a lane as there are vectors.
+    // Loads nibbles, one of each vector to a lane.
     void load_nibbles() {
         const vmm_t raw = raw_[0];
         if (values_.piece_pitch == 0 || vectors_ == 2) {
@@ -263,7 +265,7 @@ private:
         else if (values_.has_zp) vsubps(number, number, table_[0]);
     }
 
-    // The v-th nibble of each lane.
+    // Looks up the v-th nibble of each lane.
     void look_up(const vmm_t &number, int v) {
         constexpr int nibble_bits = 4, last = 7;
         const auto shift = static_cast<uint8_t>(nibble_bits * v);
@@ -272,7 +274,7 @@ private:
             vpermps(number, v > 0 ? number : raw_[0], table_[0]);
             return;
         }
-        // The highest of its bits says which half of the table.
+        // The highest bit of an index selects the half of the table.
         const vmm_t index = numbers_[1], upper = scratch_[0];
         if (v > 0) vpsrld(index, raw_[0], shift);
         const vmm_t &from = v > 0 ? index : raw_[0];
@@ -284,7 +286,8 @@ private:
         vblendvps(number, number, upper, v < last ? index : raw_[0]);
     }
 
-    // Numbers become a token's values. Of bytes both are in registers on AVX2.
+    // Turns numbers into a token's values. On AVX2 the zero point and the scale
+    // of bytes are in registers.
     void scale(const vmm_t &numbers) {
         const bool are_kept = !is_avx512<isa> && !is_nibble();
         if (values_.has_zp && are_kept) vsubps(numbers, numbers, table_[0]);
@@ -300,7 +303,7 @@ private:
                 scratch_[0]);
     }
 
-    // From each the one at an address.
+    // Subtracts from each number the one at an address.
     void subtract(const vmm_t &numbers, const Reg64 &one) {
         if (is_avx512<isa>) return vsubps(numbers, numbers, ptr_b[one]);
         vbroadcastss(numbers_[0], ptr[one]);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr dim_t line = 64; // bytes
 
-// One core multiplies as much in the time that a parallel region takes.
+// One core multiplies so much in the time that a parallel region takes to
+// start.
 constexpr dim_t products_per_thread = 256 * 1024;
 
 } // namespace

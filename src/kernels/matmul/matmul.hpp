@@ -5,22 +5,23 @@
 
 namespace dnnl_dequant {
 
-/// dst = steps(src * weights), the weights never whole in memory as floats.
-/// Units of work are blocks of dst; each element is summed by one thread, over
-/// depth in order, whatever the split.
+/// Computes dst = steps(src * weights); the weights are never whole in memory
+/// as floats. Units of work are blocks of dst. One thread sums each element
+/// over depth in order, whatever the split.
 class matmul_t {
 public:
-    /// @param result Makes dst of the sums: row block, columns.
+    /// @param result Makes dst from the sums: row block, columns.
     matmul_t(std::shared_ptr<const multiplier_t> multiplier,
             block_kernels_t result);
 
     const char *name() const { return multiplier_->name(); }
     const multiplier_t &multiplier() const { return *multiplier_; }
-    /// The multiplier's, and behind its own the sums.
+    /// Returns the multiplier's scratch memory and, behind its own part, the
+    /// sums.
     scratch_size_t scratch() const;
 
     dim_t work_amount() const;
-    /// Runs the units [begin, end), behind multiplier().prepare().
+    /// Runs the units [begin, end), after multiplier().prepare().
     /// @returns what multiplier().run() does; a unit that fails leaves dst as
     ///     it is.
     status_t run(const stage_memory_t &memory, dim_t begin,
@@ -36,9 +37,8 @@ private:
     const dim_t sums_at_; // in each thread's own memory, bytes
 };
 
-/// The stages of a product: src's rows as they are multiplied, then the
-/// multiplication. Scratch memory is taken for the time of an execution, before
-/// anything is written.
+/// The stages of a product: arrange the rows of src, then multiply. An
+/// execution takes its scratch memory before it writes anything.
 workload_t make_workload(const std::shared_ptr<const matmul_t> &matmul);
 
 /// Repacks the weights of a product to the shared memory.

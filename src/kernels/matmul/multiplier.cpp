@@ -1,4 +1,4 @@
-// All ways to multiply share these parts.
+// The parts that all ways to multiply share.
 
 #include "kernels/matmul/multiplier.hpp"
 

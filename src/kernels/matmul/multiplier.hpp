@@ -12,7 +12,7 @@
 
 namespace dnnl_dequant {
 
-/// How a product is cut into blocks, whoever multiplies them.
+/// The blocks of a product, which are the same for every way to multiply.
 struct product_blocks_t {
     /// Rows of src that are multiplied by the same weights.
     struct row_block_t {
@@ -21,15 +21,15 @@ struct product_blocks_t {
     };
 
     dim_t rows = 0, depth = 0;
-    /// How many of the buffers are src's; the weights' come after them, and
-    /// the rest is the result's.
+    /// The number of buffers that belong to src. The weights' buffers come
+    /// after them, and the rest belongs to the result.
     size_t src_operands = 0, weights_operands = 0;
     std::vector<row_block_t> row_blocks;
     std::vector<dim_t> depth_blocks, col_blocks; // sizes
     dim_t pitch = 0; // of a block's sums, and of its weights as floats
 
     dim_t cols() const;
-    /// Room for the sums of a block.
+    /// Returns the floats that a block's sums need.
     dim_t sums_floats() const;
     void *const *weights_of(void *const *buffers) const {
         return buffers + src_operands;
@@ -41,7 +41,7 @@ struct product_unit_t {
     size_t row_block, begin, end;
 };
 
-/// One way to multiply. Its scratch memory's `own` is beside the sums.
+/// One way to multiply. Its scratch memory's `own` is next to the sums.
 class multiplier_t : public std::enable_shared_from_this<multiplier_t> {
 public:
     explicit multiplier_t(product_blocks_t blocks)
@@ -50,26 +50,27 @@ public:
     virtual ~multiplier_t() = default;
 
     virtual const char *name() const = 0;
-    /// Reads weights once, for few rows: each thread has one part of them.
+    /// True for few rows: weights are read once, and each thread has one part
+    /// of them.
     virtual bool is_stream() const { return false; }
-    /// Blocks of columns of a unit. They are multiplied in turns, block of
-    /// depth by block of depth, because their packed weights share pages.
+    /// Returns the blocks of columns in a unit. They are multiplied in turns,
+    /// depth block by depth block, because their packed weights share pages.
     virtual size_t cols_together() const { return 1; }
     virtual scratch_size_t scratch() const = 0;
-    /// What comes before the multiplication: src's rows as they are multiplied,
-    /// in shared memory, by up to so many threads.
+    /// Returns the stages before the multiplication, by up to `threads`
+    /// threads. They arrange src's rows in shared memory.
     virtual std::vector<stage_t> prepare(dim_t threads) const = 0;
 
     /// Computes the sums of a unit, block of columns after block of columns,
-    /// sums_floats() apart. Allocates nothing (oneDNN may, where its
-    /// primitive multiplies).
+    /// sums_floats() apart. It allocates nothing, though oneDNN's primitive
+    /// may.
     /// @returns what oneDNN's primitive does
     virtual status_t run(const product_unit_t &unit,
             const stage_memory_t &memory, float *sums) const noexcept
             = 0;
 
     const product_blocks_t &blocks() const { return blocks_; }
-    /// blocks().sums_floats()
+    /// Equals blocks().sums_floats().
     dim_t sums_floats() const { return sums_floats_; }
 
 private:
@@ -77,20 +78,21 @@ private:
     const dim_t sums_floats_;
 };
 
-/// Rows of src as they are multiplied.
+/// Rows of src in the kernel's layout.
 struct src_rows_t {
-    /// Makes them; null where the user's memory has them already.
+    /// Makes the rows; null if the user's memory has them already.
     std::shared_ptr<const kernel_t> kernel;
     data_type_t type = data_type_t::f32;
     dim_t pitch = 0; // elements
-    /// Of the user's rows, if the kernel only copies them; else 0.
+    /// The user's row pitch if the kernel only copies; else 0.
     dim_t copied_pitch = 0; // elements
 
     dim_t bytes(dim_t rows) const { return bytes_of(type, rows * pitch); }
-    /// The stage that makes them, `offset` bytes into the shared memory.
+    /// Adds the stage that makes the rows, `offset` bytes into the shared
+    /// memory.
     void add_stage(const product_blocks_t &blocks, dim_t offset,
             std::vector<stage_t> &stages) const;
-    /// Row 0.
+    /// Returns where row 0 is.
     const void *find(const stage_memory_t &memory, dim_t offset) const;
     const void *find(
             const stage_memory_t &memory, dim_t offset, dim_t row) const;
@@ -102,14 +104,14 @@ struct float_blocks_t {
     src_rows_t src;
     std::shared_ptr<const gemm_t> gemm;
     block_kernels_t weights; // outer, depth, columns
-    /// How the packed weights of a block lie, but for where they begin.
+    /// The layout of a block's packed weights, without their beginning.
     read_ahead_t packed_weights;
     size_t cols_together = 1;
 };
 std::shared_ptr<const multiplier_t> make_multiplier(
         product_blocks_t blocks, float_blocks_t plan);
 
-/// The same of bf16 or f16, where nothing is packed.
+/// The same for bf16 or f16, where nothing is packed.
 struct narrow_blocks_t {
     src_rows_t src;
     std::shared_ptr<const narrow_gemm_t> gemm;
@@ -118,20 +120,20 @@ struct narrow_blocks_t {
 std::shared_ptr<const multiplier_t> make_multiplier(
         product_blocks_t blocks, narrow_blocks_t plan);
 
-/// A few rows, by weights that are numbers in registers only.
+/// A skinny GEMM whose weights are numbers in registers only.
 struct few_rows_t {
     /// Makes scales or zero points of a block of columns. Without operands
     /// there are none.
     struct parameters_t {
         block_kernels_t kernels; // columns
         size_t operand = 0;      // of the weights
-        /// Without kernels: the user's memory has them as f32 already.
+        /// True without kernels: the user's memory has them as f32 already.
         bool are_in_place = false;
     };
 
-    /// The same, made once.
+    /// The same for parameters that are made once.
     struct shared_parameters_t {
-        /// Null: the user's memory has them as f32 already.
+        /// Null if the user's memory has them as f32 already.
         std::shared_ptr<const kernel_t> kernel;
         bool exist = false;
         size_t operand = 0; // of the weights
@@ -141,15 +143,15 @@ struct few_rows_t {
     std::shared_ptr<const gemv_t> gemv;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;
-    /// Where columns share them: of all columns at once, groups of rows by
-    /// groups of columns.
+    /// Parameters that columns share: those of all columns at once, groups of
+    /// rows by groups of columns.
     std::array<shared_parameters_t, 2> shared;
     dim_t col_groups = 0; // 0: columns have their own
 };
 std::shared_ptr<const multiplier_t> make_multiplier(
         product_blocks_t blocks, few_rows_t plan);
 
-/// Integers, in which src and weights are.
+/// The way to multiply integers, if src and weights are integers.
 std::shared_ptr<const multiplier_t> make_multiplier(product_blocks_t blocks,
         std::shared_ptr<const integer_product_t> product);
 

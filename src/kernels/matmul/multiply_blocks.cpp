@@ -1,4 +1,4 @@
-// Blocks of weights as f32 or bf16, by packed rows of src.
+// Multiplies blocks of weights as f32 or bf16 by packed rows of src.
 
 #include <algorithm>
 #include <set>
@@ -59,7 +59,7 @@ private:
     static constexpr dim_t line = 64;
 
     data_type_t type() const { return plan_.gemm->type(); }
-    // Of a row, in elements.
+    // Returns the elements of a packed row, over all blocks of depth.
     dim_t all_packed() const {
         return packed_depth(*plan_.gemm, blocks().depth);
     }
@@ -68,13 +68,14 @@ private:
             const product_unit_t &unit, void *const *weights) const noexcept;
 
     const float_blocks_t plan_;
-    /// Row blocks, no rows twice: of several batches they may be the same.
+    /// The row blocks to pack. Several batches may have the same rows, which
+    /// are packed once.
     std::vector<size_t> blocks_to_pack_;
     dim_t packed_bytes_ = 0, weights_bytes_ = 0, gemm_bytes_ = 0;
 };
 
-// A part is a block of rows by one of depth; depth blocks of a row block follow
-// each other.
+// A part is a row block by a depth block. The depth blocks of a row block
+// follow each other.
 void float_multiplier_t::pack(
         const stage_memory_t &memory, dim_t begin, dim_t end) const {
     const auto depth_blocks = static_cast<dim_t>(blocks().depth_blocks.size());
@@ -94,8 +95,8 @@ void float_multiplier_t::pack(
     }
 }
 
-// The block that is dequantized next: it would come from memory a line at a
-// time.
+// Returns the block that is dequantized next. Without a prefetch it would come
+// from memory a line at a time.
 read_ahead_t float_multiplier_t::weights_after(block_kernels_t::index_t block,
         const product_unit_t &unit, void *const *weights) const noexcept {
     auto &[outer, depth, col] = block;

@@ -1,4 +1,4 @@
-// A few rows of src, by weights that are read once and are numbers in registers
+// A skinny GEMM whose weights are read once and become numbers in registers
 // only.
 
 #include <algorithm>
@@ -50,7 +50,7 @@ public:
         return stages;
     }
 
-    // Own memory: partial sums, then the parameters.
+    // A thread's own memory holds partial sums, then the parameters.
     status_t run(const product_unit_t &unit, const stage_memory_t &memory,
             float *sums) const noexcept override {
         const auto &rows = blocks().row_blocks[unit.row_block];
@@ -90,8 +90,8 @@ public:
     }
 
 private:
-    // Puts the rows of src into the kernel's order, and copies them before if
-    // that is all that has to be done to them.
+    // Arranges the rows of src for the kernel. If rows need no conversion, it
+    // copies them first.
     void arrange(const stage_memory_t &memory) const noexcept {
         const src_rows_t &src = plan_.src;
         const dim_t row_bytes = src.bytes(1);
@@ -107,7 +107,8 @@ private:
         }
     }
 
-    // Bytes of shared memory before parameter p, behind src's rows.
+    // Returns the bytes of shared memory before parameter p. The rows of src
+    // come first.
     dim_t shared_place(dim_t p) const {
         const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
         return round_up(src, dim_t(64)) + p * shared_bytes();

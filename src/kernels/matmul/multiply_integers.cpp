@@ -1,4 +1,4 @@
-// Integers by integers, each group's sum exact.
+// Multiplies integers by integers. The sum of each group is exact.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ public:
         return {product_->shared_bytes(), product_->own_bytes()};
     }
 
-    // The integers of src, and what its groups need.
+    // The stage makes the integers of src, and what its groups need.
     std::vector<stage_t> prepare(dim_t threads) const override {
         const integer_plan_t &plan = product_->plan();
         std::vector<stage_t> stages;

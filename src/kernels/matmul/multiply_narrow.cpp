@@ -1,4 +1,5 @@
-// Blocks of weights as bf16 or f16, by a CPU's instructions for pairs of them.
+// Multiplies blocks of weights as bf16 or f16, by a CPU's instructions for
+// pairs.
 
 #include <algorithm>
 

@@ -7,10 +7,10 @@
 
 namespace dnnl_dequant {
 
-/// One block of a product of factors of 16 bits: c is a * b, or that much
-/// more, in f32. All are row-major, of pitches that are known beforehand and
-/// at least two columns: of a block that has one, the second may be read of b
-/// and written of c.
+/// One block of a product of 16-bit factors: c = a * b, or c += a * b, in f32.
+/// All are row-major. Their pitches are known beforehand and at least two
+/// columns. If a block has one column, the second may be read in b and written
+/// in c.
 struct narrow_gemm_block_t {
     const void *a, *b;
     float *c;
@@ -23,15 +23,15 @@ class narrow_gemm_t {
 public:
     virtual ~narrow_gemm_t() = default;
 
-    /// "onednn_matmul_bf16"
+    /// Returns the name in the log, such as "onednn_matmul_bf16".
     virtual const char *name() const = 0;
-    /// Of a and b.
+    /// Returns the type of a and b.
     virtual data_type_t type() const = 0;
-    /// That a thread needs to multiply in, from a multiple of 64 on.
+    /// Returns the scratch memory that a thread needs, aligned to 64 bytes.
     virtual dim_t scratch_bytes() const = 0;
-    /// Each element of c is summed on the calling thread, in an order that
-    /// depends on the block's sizes alone.
-    /// @returns what oneDNN says; where it fails c is unspecified.
+    /// The calling thread sums each element of c, in an order that depends on
+    /// the block's sizes alone.
+    /// @returns what oneDNN says; if it fails, c is unspecified.
     virtual status_t run(
             const narrow_gemm_block_t &block, void *scratch) const noexcept
             = 0;

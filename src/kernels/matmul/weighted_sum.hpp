@@ -10,27 +10,27 @@
 
 namespace dnnl_dequant {
 
-/// Integer values, a token's numbers side by side; or weights [K,N], where a
-/// token is one of K.
+/// Integer values: the numbers of a token are contiguous. Weights [K,N] are
+/// such values too; a row of K is a token.
 struct weighted_values_t {
     data_type_t type = data_type_t::undef; // s8 u8 s4 u4
     dim_t pitch = 0;                       // bytes from token to token
     dim_t cols = 0;                        // numbers of a token that are summed
     bool has_zp = false;
-    dim_t ahead = 16 * 1024; // bytes, of what is prefetched; 0: nothing is
-    /// Each token has a scale and a zero point of its own: its values are
-    /// (number - zero point) * scale, rounded to `rounded`. Else one zero point
-    /// is that of all tokens, and nothing is scaled.
+    dim_t ahead = 16 * 1024; // prefetch distance, bytes; 0: none
+    /// If true, each token has a scale and a zero point:
+    ///     value = (number - zero point) * scale, rounded to `rounded`
+    /// Otherwise all tokens share a zero point and nothing is scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
-    /// Of 4 bits, on AVX-512: a token's numbers lie in pieces of 32, so many
-    /// bytes apart; 0: side by side.
+    /// The pitch in bytes of pieces of 32 numbers, for 4 bits on AVX-512. If 0,
+    /// a token's numbers are contiguous.
     dim_t piece_pitch = 0;
 };
 
-/// sums = sum over tokens of weight * value, a few rows of weights at a time;
-/// the values are read once, as a stream.
+/// Computes sums = sum over tokens of weight * value, a few rows of weights at
+/// a time. The values are read once, as a stream.
 class weighted_sum_t {
 public:
     struct block_t {
@@ -47,14 +47,14 @@ public:
 
     virtual ~weighted_sum_t() = default;
     virtual const char *name() const = 0;
-    /// Sums of 4-bit values are in an order of their own until put_in_order().
+    /// Sums of 4-bit values have an order of their own until put_in_order().
     virtual void run(dim_t rows, const block_t &block) const noexcept = 0;
     virtual void put_in_order(dim_t rows, const block_t &block) const noexcept
             = 0;
 };
 
-/// For up to so many rows; unimplemented without AVX2, or for other numbers of
-/// columns.
+/// Makes a kernel for up to `rows` rows. Returns unimplemented without AVX2, or
+/// for numbers of columns that it does not take.
 result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
         isa_t isa, std::shared_ptr<const weighted_sum_t> &sum);
 

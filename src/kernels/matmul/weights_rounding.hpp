@@ -6,8 +6,8 @@
 
 namespace dnnl_dequant {
 
-/// How weights are rounded to bf16. A bf16 scale's NaN has nothing below the
-/// bits of a bf16, nor has a weight that it was multiplied with.
+/// How weights are rounded to bf16. A NaN of a bf16 scale has no bits below
+/// those of a bf16. Nor has the product of that scale and a weight.
 inline bf16_rounding_t weights_rounding(const gemv_weights_t &weights) {
     return weights.scales.type == data_type_t::bf16 ? bf16_rounding_t::plain
                                                     : bf16_rounding_t::with_nan;
