@@ -56,14 +56,16 @@ result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
     });
 }
 
-// bf16 where factors may be rounded to it and the CPU multiplies pairs of it.
-data_type_t block_type(const product_cut_t &cut) {
+// Blocks are bf16 if both factors may be rounded to it and the CPU multiplies
+// pairs of it. They are f32 otherwise, and if there is no memory for that code.
+result_t make_block_gemm(
+        const product_cut_t &cut, std::shared_ptr<const gemm_t> &gemm) {
     const isa_t isa = cut.target.isa;
-    return has(isa, isa_avx512_core_bf16)
-                           && narrow_type(cut.product, cut.target.mode)
-                                      == data_type_t::bf16
-                   ? data_type_t::bf16
-                   : data_type_t::f32;
+    if (narrow_type(cut.product, cut.target.mode) == data_type_t::bf16) {
+        const result_t made = make_jit_gemm(isa, data_type_t::bf16, gemm);
+        if (made.is_final()) return made;
+    }
+    return make_gemm(isa, gemm);
 }
 
 } // namespace
@@ -91,21 +93,19 @@ result_t make_narrow_blocks(
 
 result_t make_float_blocks(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
-    const data_type_t type = block_type(cut);
-    const bool is_bf16 = type == data_type_t::bf16;
+    float_blocks_t plan;
+    result_t result = make_block_gemm(cut, plan.gemm);
+    if (!result.ok()) return result;
+    const data_type_t type = plan.gemm->type();
     const dims_t order = cut.weights().preferred_order();
     const bool by_columns
             = order.back() + 1 == static_cast<dim_t>(order.size());
-    product_blocks_t blocks
-            = cut_weights(cut, is_bf16 ? pair_blocks
-                                       : most_block_sizes(cut.block_rows,
-                                                 by_columns, cut.target.isa));
-    float_blocks_t plan;
-    result_t result = is_bf16 ? make_jit_gemm(cut.target.isa, type, plan.gemm)
-                              : make_gemm(cut.target.isa, plan.gemm);
-    if (result.ok())
-        result = make_src_rows(
-                cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
+    product_blocks_t blocks = cut_weights(cut,
+            type == data_type_t::bf16 ? pair_blocks
+                                      : most_block_sizes(cut.block_rows,
+                                                by_columns, cut.target.isa));
+    result = make_src_rows(
+            cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
     if (result.ok() && !cut.is_empty)
         result = make_weights(
                 cut, blocks, type, plan.weights, &plan.packed_weights);
