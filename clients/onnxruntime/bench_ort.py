@@ -2,8 +2,8 @@
 """Times ONNX Runtime with and without the provider, in turns.
 
 usage: bench_ort.py --library libdnnl_dequant_ort.so [--threads 1 2]
-           [--filter TEXT] [--budget SECONDS] [--nodes] [--json FILE]
-           [--html FILE] [MODEL.onnx ...]
+           [--filter TEXT] [--budget SECONDS] [--shape NAME=SIZE ...]
+           [--nodes] [--json FILE] [--html FILE] [MODEL.onnx ...]
 
 Without a model: the built-in set, products of 2048 x 2048, six in a row.
 A ratio is ONNX Runtime's time over the provider's: above 1, the provider is
@@ -275,6 +275,14 @@ def compare(model, feeds, threads, provider_options, budget):
             "turns": len(ratios), "difference": error}
 
 
+def named_size(text):
+    name, _, size = text.partition("=")
+    if not name or not size.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}; expected NAME=SIZE, such as rows=8")
+    return name, int(size)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="*", metavar="MODEL.onnx")
@@ -286,8 +294,9 @@ def main():
     parser.add_argument("--accuracy-level", choices=["0", "4"])
     parser.add_argument("--budget", type=float, default=1.0,
                         help="seconds a row")
-    parser.add_argument("--shape", nargs="*", default=[],
-                        metavar="NAME=SIZE")
+    parser.add_argument("--shape", action="append", default=[],
+                        type=named_size, metavar="NAME=SIZE",
+                        help="a size that the model leaves open")
     parser.add_argument("--nodes", action="store_true",
                         help="what each node costs, too")
     parser.add_argument("--json")
@@ -296,8 +305,7 @@ def main():
     os.environ["DNNL_DEQUANT_ORT_LIBRARY"] = arguments.library
     ort.register_execution_provider_library(
         NAME, os.path.abspath(arguments.library))
-    shape = {name: int(size) for name, size
-             in (pair.split("=") for pair in arguments.shape)}
+    shape = dict(arguments.shape)
     cases = [(path, lambda path=path: path, inputs_of(path, shape))
              for path in arguments.models] or list(built_in_cases())
     provider_options = {"claim": arguments.claim}
