@@ -25,18 +25,25 @@ make_root() {
 }
 
 # in_root ROOT DIRECTORY COMMAND [ARGUMENT...]: the command in a directory of a
-# root, in a namespace of its own. The environment has nothing but what names
-# certificates and proxies, pip's settings and ours.
+# root, in a namespace of its own, which takes its mounts with it. The environment
+# has nothing but what names certificates and proxies, pip's settings and ours.
+# Without /dev there would be no terminals.
 in_root() {
     root=$roots/$1 directory=$2
     shift 2
-    # shellcheck disable=SC2046 # one word a variable
+    # shellcheck disable=SC2016,SC2046 # the inner shell's; one word a variable
     env -i $(env | grep -E \
         '^(PIP_|DNNL_DEQUANT_|[a-zA-Z]*_(proxy|PROXY)=)[^ ]*$') \
         PIP_CERT=/etc/machine.crt SSL_CERT_FILE=/etc/machine.crt HOME=/root \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        unshare --mount-proc --pid --fork --kill-child --root="$root" \
-        --wd="$directory" "$@"
+        unshare --mount --pid --fork --kill-child sh -euc '
+            mount -t proc proc "$1/proc"
+            mount --rbind /sys "$1/sys"
+            mount --rbind /dev "$1/dev"
+            root=$1 directory=$2
+            shift 2
+            exec chroot "$root" env --chdir="$directory" "$@"' \
+        sh "$root" "$directory" "$@"
 }
 
 # fresh SUITE LINE...: each a command of ./dev with its arguments, for a clone
