@@ -179,10 +179,9 @@ void build(
         const product_t product = product_of(quantize, *user, why);
         const dims_t &weights = product.multiply->inputs[1]->dims;
         if (weights[0] != depth)
-            throw failure_t("dnnl_dequant: " + user->title()
-                            + ": its inputs have " + std::to_string(depth)
-                            + " columns and " + std::to_string(weights[0])
-                            + " rows.");
+            fail(*user, "its inputs have " + std::to_string(depth)
+                                + " columns and " + std::to_string(weights[0])
+                                + " rows.");
         dims.back() = weights[1];
         builder.op(op_t::kind::MatMul,
                 {dequantized_activation(builder, left, {rows, depth}),

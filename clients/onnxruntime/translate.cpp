@@ -90,6 +90,11 @@ std::string translation_refusal(const node_t &node) {
     return row == nullptr ? "it has no translation" : row->refusal(node);
 }
 
+[[noreturn]] void fail(const node_t &node, const std::string &what) {
+    throw failure_t("dnnl_dequant: " + node.title() + ": " + what,
+            ORT_INVALID_ARGUMENT);
+}
+
 void translate(
         builder_t &builder, const node_t &node, const settings_t &settings) {
     if (is_product(node)) return translate_product(builder, node, settings);

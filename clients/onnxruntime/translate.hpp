@@ -13,6 +13,9 @@ namespace dnnl_dequant::ort {
 // its attributes and types, not at shapes.
 std::string translation_refusal(const node_t &node);
 
+// Throws a failure_t about the node: shapes or attributes that do not fit.
+[[noreturn]] void fail(const node_t &node, const std::string &what);
+
 // Adds the node's ops. Throws failure_t where shapes do not fit.
 void translate(
         builder_t &builder, const node_t &node, const settings_t &settings);
@@ -38,6 +41,12 @@ void translate_cache(
         builder_t &builder, const node_t &node, const settings_t &settings);
 // Whether the graph sees heads of the value in groups.
 bool is_grouped(builder_t &builder, const value_t &value);
+
+// The integers of a constant: a shape, or axes.
+dims_t integers_of(const value_t &constant);
+// The shape that Reshape gives: 0 keeps a dimension unless `keeps_zeros`, and
+// -1 is what is left.
+dims_t reshaped(const dims_t &dims, dims_t shape, bool keeps_zeros);
 
 // Why an op cannot stand between the scores and Softmax.
 std::string score_refusal(const node_t &node);

@@ -11,12 +11,8 @@ namespace {
 
 using kind_t = op_t::kind;
 
-[[noreturn]] void fail(const node_t &node, const std::string &what) {
-    throw failure_t("dnnl_dequant: " + node.title() + ": " + what,
-            ORT_INVALID_ARGUMENT);
-}
-
-// Dimensions beside heads that are grouped: [..., heads, rows, columns] as
+// Returns the dimensions of a tensor next to heads that are grouped: [...,
+// heads, rows, columns] as
 // [..., heads / group, group, rows, columns].
 dims_t grouped(const node_t &node, dims_t dims, int64_t group, size_t rank) {
     if (group == 1 || dims.size() < 3) return dims;
@@ -39,8 +35,8 @@ int64_t group_of(builder_t &builder, const value_t &value) {
     return heads == 0 ? 1 : builder.dims(value)[1] / heads;
 }
 
-// A value from outside as the graph sees those beside it.
-tensor_t beside(builder_t &builder, const node_t &node, const value_t &value,
+// Returns a value from outside, grouped like the tensors that it meets.
+tensor_t outside(builder_t &builder, const node_t &node, const value_t &value,
         type_t type, int64_t group, size_t rank) {
     dims_t dims = builder.dims(value);
     if (dims.empty()) dims = {1};
@@ -67,7 +63,7 @@ void translate_heads(builder_t &builder, const node_t &node) {
     const int64_t group = std::max(group_of(builder, a), group_of(builder, b));
     const auto factor = [&](const value_t &value) {
         if (!builder.is_input(value)) return builder.use(value);
-        return beside(builder, node, value, value.type(), group, rank);
+        return outside(builder, node, value, value.type(), group, rank);
     };
     const tensor_t first = factor(a), second = factor(b);
     builder.op(kind_t::MatMul, {first, second},
@@ -75,8 +71,8 @@ void translate_heads(builder_t &builder, const node_t &node) {
                     *node.outputs[0], dims, grouped(node, dims, group, rank))});
 }
 
-// Add, Mul, Div and Where: scores and a tensor beside them.
-void translate_beside(builder_t &builder, const node_t &node) {
+// Add, Mul, Div and Where: scores and another tensor.
+void translate_score_step(builder_t &builder, const node_t &node) {
     const value_t *scores = nullptr;
     for (const value_t *value : node.inputs)
         if (!builder.is_input(*value)) scores = value;
@@ -100,7 +96,7 @@ void translate_beside(builder_t &builder, const node_t &node) {
                                     ? type_t::boolean
                                     : value->type();
         inputs.push_back(
-                beside(builder, node, *value, type, group, dims.size()));
+                outside(builder, node, *value, type, group, dims.size()));
     }
     const kind_t kind = node.op_type == "Add"   ? kind_t::Add
                         : node.op_type == "Mul" ? kind_t::Multiply
@@ -127,7 +123,7 @@ void translate_attention(
     if (node.is("MatMul")) return translate_heads(builder, node);
     if (node.is("Softmax")) return translate_softmax(builder, node);
     if (node.is("Add") || node.is("Mul") || node.is("Div") || node.is("Where"))
-        return translate_beside(builder, node);
+        return translate_score_step(builder, node);
     translate_cache(builder, node, settings);
 }
 

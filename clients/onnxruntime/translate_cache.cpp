@@ -3,7 +3,6 @@
 // does without. It sees [batch, heads, ...] as [batch, heads of keys, group,
 // ...].
 #include <algorithm>
-#include <cstring>
 
 #include "status.hpp"
 #include "translate.hpp"
@@ -13,18 +12,6 @@ namespace dnnl_dequant::ort {
 namespace {
 
 using kind_t = op_t::kind;
-
-[[noreturn]] void fail(const node_t &node, const std::string &what) {
-    throw failure_t("dnnl_dequant: " + node.title() + ": " + what,
-            ORT_INVALID_ARGUMENT);
-}
-
-dims_t integers_of(const value_t &constant) {
-    dims_t result(constant.content.size() / sizeof(int64_t));
-    std::memcpy(result.data(), constant.content.data(),
-            result.size() * sizeof(int64_t));
-    return result;
-}
 
 dims_t axes_of(const node_t &node) {
     const auto found = node.int_lists.find("axes");
@@ -73,21 +60,16 @@ void translate_merge(builder_t &builder, const node_t &node) {
     const dims_t dims = builder.dims(x);
     if (dims.size() != 5) fail(node, "it moves heads that are grouped.");
     const dims_t merged {dims[0], dims[1] * dims[2], dims[3], dims[4]};
-    dims_t shape = integers_of(*node.inputs[1]);
-    const bool keeps_zeros = node.int_or("allowzero", 0) != 0;
-    bool fits = shape.size() == merged.size()
-                && std::count(shape.begin(), shape.end(), -1) <= 1;
-    for (size_t i = 0; fits && i < shape.size(); ++i) {
-        const int64_t wanted
-                = shape[i] == 0 && !keeps_zeros ? dims[i] : shape[i];
-        fits = wanted == -1 || wanted == merged[i];
-    }
+    const dims_t shape = integers_of(*node.inputs[1]);
+    const bool fits = std::count(shape.begin(), shape.end(), -1) <= 1
+                      && reshaped(dims, shape, node.int_or("allowzero", 0) != 0)
+                                 == merged;
     if (!fits) fail(node, "its shape does not merge groups of heads.");
     builder.alias(*node.outputs[0], x, merged);
 }
 
 // Only rows and columns change places where heads are grouped.
-void translate_turn(builder_t &builder, const node_t &node) {
+void transpose_grouped(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
     dims_t dims = builder.dims(x);
     const auto perm = node.int_lists.find("perm");
@@ -124,7 +106,7 @@ void translate_cache(
     if (node.is("Reshape") && is_grouped(builder, x))
         return translate_merge(builder, node);
     if (node.is("Transpose") && is_grouped(builder, x))
-        return translate_turn(builder, node);
+        return transpose_grouped(builder, node);
     // Integers that come of integers inside: see form_attention_cache.cpp.
     const bool is_pair
             = node.op_type == "QuantizeLinear"

@@ -62,10 +62,9 @@ void translate_binary(builder_t &builder, const node_t &node) {
     const int64_t count = count_of(vector.dims);
     if (vector.dims.size() > dims.size()
             || (count != 1 && count != dims.back()))
-        throw failure_t("dnnl_dequant: " + node.title() + ": a constant of "
-                        + std::to_string(count)
-                        + " elements does not fit rows of "
-                        + std::to_string(dims.back()) + ".");
+        fail(node, "a constant of " + std::to_string(count)
+                           + " elements does not fit rows of "
+                           + std::to_string(dims.back()) + ".");
     const tensor_t operand
             = builder.view(vector, vector.type(), {count}, dims_t());
     builder.op(node.op_type == "Add" ? kind_t::Add : kind_t::Multiply,

@@ -223,10 +223,10 @@ void translate_nbits(
     const value_t &y = *node.outputs[0];
     dims_t dims = builder.dims(a);
     if (dims.empty() || dims.back() != shape.depth)
-        throw failure_t("dnnl_dequant: " + node.title() + ": its input has "
-                        + std::to_string(dims.empty() ? 0 : dims.back())
-                        + " columns, K is " + std::to_string(shape.depth)
-                        + ".");
+        fail(node, "its input has "
+                           + std::to_string(dims.empty() ? 0 : dims.back())
+                           + " columns, K is " + std::to_string(shape.depth)
+                           + ".");
     const int64_t rows = rows_of(dims);
     tensor_t left = builder.view(a, a.type(), {rows, shape.depth}, {});
     left = is_level_4(node, settings)

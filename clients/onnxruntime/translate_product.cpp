@@ -19,9 +19,8 @@ dims_t batches_of(const node_t &node, const dims_t &a, const dims_t &b) {
         const int64_t left = from_end > a.size() ? 1 : a[a.size() - from_end];
         const int64_t right = from_end > b.size() ? 1 : b[b.size() - from_end];
         if (left != right && left != 1 && right != 1)
-            throw failure_t("dnnl_dequant: " + node.title() + ": batches of "
-                            + std::to_string(left) + " and "
-                            + std::to_string(right) + " do not broadcast.");
+            fail(node, "batches of " + std::to_string(left) + " and "
+                               + std::to_string(right) + " do not broadcast.");
         result.push_back(left == 1 ? right : left);
     }
     return result;
@@ -144,16 +143,15 @@ void translate_product(
     const value_t &b = *node.inputs[1];
     const dims_t a_dims = builder.dims(a), b_dims = builder.dims(b);
     if (b_dims.size() < 2)
-        throw failure_t(
-                "dnnl_dequant: " + node.title() + ": its second input has rank "
-                + std::to_string(b_dims.size()) + ", at least 2 was expected.");
+        fail(node, "its second input has rank " + std::to_string(b_dims.size())
+                           + ", at least 2 was expected.");
     const bool transposed = node.int_or("transB", 0) != 0;
     const int64_t depth = b_dims[b_dims.size() - (transposed ? 1 : 2)];
     const int64_t columns = b_dims[b_dims.size() - (transposed ? 2 : 1)];
     if (a_dims.back() != depth)
-        throw failure_t("dnnl_dequant: " + node.title() + ": its inputs have "
-                        + std::to_string(a_dims.back()) + " columns and "
-                        + std::to_string(depth) + " rows.");
+        fail(node, "its inputs have " + std::to_string(a_dims.back())
+                           + " columns and " + std::to_string(depth)
+                           + " rows.");
     const bool is_flat = b_dims.size() == 2;
     tensor_t left = is_flat ? flat_activation(builder, a) : builder.use(a);
     if (const node_t *weights = quantizing_weights(node, settings))

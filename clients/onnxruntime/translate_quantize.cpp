@@ -57,12 +57,10 @@ void check_scale(const builder_t &builder, const node_t &node) {
     const int64_t axis = node.int_or("axis", 1);
     const int64_t block = node.int_or("block_size", 0);
     if (scale_fits(dims, scale, axis, block)) return;
-    throw failure_t("dnnl_dequant: " + node.title() + ": a scale of shape "
-                            + text_of(scale)
-                            + " does not fit an input of shape " + text_of(dims)
-                            + ", axis " + std::to_string(axis)
-                            + " and block_size " + std::to_string(block) + ".",
-            ORT_INVALID_ARGUMENT);
+    fail(node, "a scale of shape " + text_of(scale)
+                       + " does not fit an input of shape " + text_of(dims)
+                       + ", axis " + std::to_string(axis) + " and block_size "
+                       + std::to_string(block) + ".");
 }
 
 } // namespace

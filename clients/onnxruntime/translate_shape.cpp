@@ -7,28 +7,24 @@
 
 namespace dnnl_dequant::ort {
 
-namespace {
-
-dims_t shape_of(const value_t &constant) {
+dims_t integers_of(const value_t &constant) {
     dims_t result(constant.content.size() / sizeof(int64_t));
-    std::memcpy(
-            result.data(), constant.content.data(), constant.content.size());
+    std::memcpy(result.data(), constant.content.data(),
+            result.size() * sizeof(int64_t));
     return result;
 }
 
-// ONNX: 0 keeps a dimension unless allowzero, -1 takes what is left.
-dims_t reshaped(const dims_t &from, dims_t shape, bool allow_zero) {
+dims_t reshaped(const dims_t &dims, dims_t shape, bool keeps_zeros) {
     int64_t known = 1;
     for (size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] == 0 && !allow_zero && i < from.size()) shape[i] = from[i];
+        if (shape[i] == 0 && !keeps_zeros && i < dims.size())
+            shape[i] = dims[i];
         if (shape[i] != -1) known *= shape[i];
     }
     for (int64_t &dim : shape)
-        if (dim == -1) dim = known == 0 ? 0 : count_of(from) / known;
+        if (dim == -1) dim = known == 0 ? 0 : count_of(dims) / known;
     return shape;
 }
-
-} // namespace
 
 void translate_transpose(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
@@ -39,10 +35,9 @@ void translate_transpose(builder_t &builder, const node_t &node) {
     const auto found = node.int_lists.find("perm");
     if (found != node.int_lists.end()) order = found->second;
     if (order.size() != dims.size())
-        throw failure_t("dnnl_dequant: " + node.title() + ": perm has "
-                        + std::to_string(order.size())
-                        + " entries for a tensor of rank "
-                        + std::to_string(dims.size()) + ".");
+        fail(node, "perm has " + std::to_string(order.size())
+                           + " entries for a tensor of rank "
+                           + std::to_string(dims.size()) + ".");
     dims_t result;
     for (const int64_t axis : order)
         result.push_back(dims.at(static_cast<size_t>(axis)));
@@ -54,13 +49,12 @@ void translate_transpose(builder_t &builder, const node_t &node) {
 void translate_reshape(builder_t &builder, const node_t &node) {
     const value_t &x = *node.inputs[0];
     const dims_t dims = builder.dims(x);
-    const dims_t shape = reshaped(
-            dims, shape_of(*node.inputs[1]), node.int_or("allowzero", 0) != 0);
+    const dims_t shape = reshaped(dims, integers_of(*node.inputs[1]),
+            node.int_or("allowzero", 0) != 0);
     if (count_of(shape) != count_of(dims))
-        throw failure_t("dnnl_dequant: " + node.title() + ": the new shape has "
-                        + std::to_string(count_of(shape))
-                        + " elements, the old one "
-                        + std::to_string(count_of(dims)) + ".");
+        fail(node, "the new shape has " + std::to_string(count_of(shape))
+                           + " elements, the old one "
+                           + std::to_string(count_of(dims)) + ".");
     op_t &op = builder.op(op_t::kind::StaticReshape, {builder.use(x)},
             {builder.result(*node.outputs[0], shape)});
     op.set_attr<dims_t>(op_t::attr::shape, shape);
