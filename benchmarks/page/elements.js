@@ -146,3 +146,15 @@ function titles(svg, below, beside) {
     add(svg, 'text', {x: 14, y: middle, 'text-anchor': 'middle',
                       transform: `rotate(-90 14 ${middle})`}, beside);
 }
+
+// Draws the page now and whenever its width changes; a test waits for the mark.
+function drawAtEachWidth(draw) {
+    draw();
+    let drawnWidth = innerWidth;
+    addEventListener('resize', () => {
+        if (innerWidth === drawnWidth) return;
+        drawnWidth = innerWidth;
+        draw();
+    });
+    document.documentElement.dataset.drawn = 'yes';
+}

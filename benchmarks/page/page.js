@@ -192,11 +192,4 @@ function draw() {
 }
 
 head();
-draw();
-let drawnWidth = innerWidth;
-addEventListener('resize', () => {
-    if (innerWidth === drawnWidth) return;
-    drawnWidth = innerWidth;
-    draw();
-});
-document.documentElement.dataset.drawn = 'yes';
+drawAtEachWidth(draw);

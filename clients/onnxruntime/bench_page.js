@@ -109,11 +109,4 @@ document.getElementById('machine').textContent =
     `${figures.cpu}; ONNX Runtime ${figures.onnxruntime}; ` +
     Object.entries(figures.options).map(o => o.join('=')).join(', ') +
     `; ${figures.date}`;
-draw();
-let drawnWidth = innerWidth;
-addEventListener('resize', () => {
-    if (innerWidth === drawnWidth) return;
-    drawnWidth = innerWidth;
-    draw();
-});
-document.documentElement.dataset.drawn = 'yes';
+drawAtEachWidth(draw);
