@@ -70,6 +70,11 @@ class run_t:
         path = os.path.join(self.build, "times.json")
         built = os.path.getmtime(
             os.path.join(self.build, "src", self.library.library))
+        for stage in self.stages:
+            missing = stages.unmatched(stage, self.build)
+            if missing:
+                sys.exit(f"mutate: {stage.name} names no test: "
+                         + ", ".join(missing))
         times = {}
         if os.path.exists(path) and os.path.getmtime(path) > built:
             with open(path) as file:
