@@ -7,15 +7,15 @@ onnx_version=1.21.0
 # python_with NAME INTERPRETER ARGUMENT-OF-PIP...: sets `python` to that of the
 # environment build/NAME, made once; empty where it is not to be had.
 python_with() {
-    folder=$PWD/build/$1 interpreter=$2
+    venv=$PWD/build/$1 interpreter=$2
     shift 2
-    python=$folder/bin/python
-    if [ "$(cat "$folder/has" 2>/dev/null)" = "$*" ]; then return 0; fi
+    python=$venv/bin/python
+    if [ "$(cat "$venv/has" 2>/dev/null)" = "$*" ]; then return 0; fi
     say "fetching $*"
-    if ! { "$interpreter" -m venv --clear "$folder" &&
+    if ! { "$interpreter" -m venv --clear "$venv" &&
         "$python" -m pip install -q --disable-pip-version-check "$@" &&
-        echo "$*" >"$folder/has"; } >"$folder.log" 2>&1 </dev/null; then
-        say "they could not be fetched ($folder.log):" \
+        echo "$*" >"$venv/has"; } >"$venv.log" 2>&1 </dev/null; then
+        say "they could not be fetched ($venv.log):" \
             "what needs them is left out"
         python=
     fi
