@@ -27,6 +27,9 @@ struct machine_policy_t {
     /// The prefetch distance in bytes, with far_stores_t::at_once and
     /// by_buffer; 0: none.
     uint32_t src_ahead;
+    /// Rows of one call, 4 or 1, that share the loads of what varies along
+    /// them, with far_stores_t::at_once.
+    uint32_t far_rows;
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.
     bool has_far_panels;

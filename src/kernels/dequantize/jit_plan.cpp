@@ -247,12 +247,14 @@ private:
         if (plan_.streaming && is_direct) plan_.stream_ahead = policy.src_ahead;
         const bool in_cache = is_in_second_cache(dst_total());
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
-        plan_.joins_groups = can_join_groups()
+        const uint32_t most_rows
+                = plan_.streams_at_once() ? policy.far_rows : 4;
+        plan_.joins_groups = most_rows > 1 && can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);
         // The next two long rows are called for, of four none: MEASURED.md.
         const bool share = plan_.params_vary() && plan_.rows_share();
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
-            plan_.block_rows = 4;
+            plan_.block_rows = most_rows;
         else if (share && is_direct && !short_rows) plan_.block_rows = 2;
         choose_halves();
         plan_.prefetching
