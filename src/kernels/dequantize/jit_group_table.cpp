@@ -13,12 +13,12 @@ void fill_group_table(const jit_grouped_cols_t &cols, dim_t first, dim_t count,
         const uint32_t first_of_step = group;
         for (dim_t c = 0; c < cols.width; ++c) {
             const dim_t place = cols.are_paired ? c / 2 + c % 2 * half : c;
-            table[step + place] = group - first_of_step;
+            table[step + place]
+                    = group << group_table_shift | (group - first_of_step);
             if (--left > 0) continue;
             left = cols.group_cols;
             ++group;
         }
-        table[step] |= first_of_step << group_table_shift;
     }
 }
 

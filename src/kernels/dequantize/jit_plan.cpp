@@ -193,16 +193,26 @@ private:
     // Its place is that of the higher parts of zero points.
     bool can_have_group_table(int inner) const {
         const auto &params = plan_.params;
-        const bool is_dense = stride(problem_.src(), inner) == 1;
-        const bool in_memory = !is_in_second_cache(dst_total());
-        const dim_t end
-                = is_dense && in_memory ? long_group_in_memory : long_group;
         const auto is_wide = [](const operand_t &operand) {
             return is_integer(operand.type) && bits_of(operand.type) > 16;
         };
-        return params.masks_tails && loop(inner).extent < end
-               && !is_wide(problem_.src())
+        return gains_by_group_table(inner) && !is_wide(problem_.src())
                && (params.zps < 0 || !is_wide(operand(params.zps)));
+    }
+
+    // Without masks a row of each group ends with elements one by one, unless
+    // groups are whole steps.
+    bool gains_by_group_table(int inner) const {
+        const dim_t group = loop(inner).extent;
+        if (!plan_.params.masks_tails) {
+            const dim_t step = dst_bytes() > 2 ? 8 : 16;
+            return group < long_group
+                   && (group < any_step || group % step != 0);
+        }
+        const bool is_dense = stride(problem_.src(), inner) == 1;
+        const bool in_memory = !is_in_second_cache(dst_total());
+        return group
+               < (is_dense && in_memory ? long_group_in_memory : long_group);
     }
 
     // Columns that are few are joined by the loop around them.

@@ -154,6 +154,11 @@ private:
             step_.emit_row(r, c, extent_t::full, is_unrolled());
     }
 
+    // Groups without a table are whole steps.
+    bool can_have_tail() const {
+        return !params_.repeats() || params_.has_table();
+    }
+
     bool is_unrolled() const { return is_unrolled_; }
     // Short rows that share nothing: several to a round of the loop, whose own
     // instructions are as many as a row's.
@@ -180,7 +185,7 @@ private:
         steps_while(rows, 1, !many);
         if (isa == isa_avx512_core) masked_tail(rows);
         else if (step_.has_rest()) rest(rows);
-        else if (!step_.looks_up() && !params_.repeats()) scalar_tail(rows);
+        else if (!step_.looks_up() && can_have_tail()) scalar_tail(rows);
     }
 
     // Runs the columns that are less than a step of a table without masks.

@@ -81,9 +81,8 @@ struct jit_row_args_t {
     const float *scales, *zps;
     const float *zps_high; // with two_part_zps
     // With has_group_table(), in the order of parameters that vary: each
-    // column's group less the first one of its step. The first entry of a step
-    // also has, from bit group_table_shift on, that first group less the row's
-    // first one.
+    // column's group less the first one of its step and, from bit
+    // group_table_shift on, less the row's first one.
     const uint32_t *group_table;
     dim_t rows, cols;
     // With in_groups. The last group may have fewer rows. Jumps go from the end

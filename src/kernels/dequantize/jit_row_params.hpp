@@ -84,8 +84,15 @@ public:
 
     /// Loads the parameters of one element, `place` bytes on, into field 0.
     void load_single(uint32_t place) {
+        using Xbyak::util::rax;
+        if (has_table()) {
+            h_.mov(rax.cvt32(), h_.dword[reg_group_table + place]);
+            h_.shr(rax.cvt32(), group_table_shift);
+        }
         const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
-            h_.vmovss(Xbyak::Xmm(to.getIdx()), h_.ptr[from + place]);
+            const Xbyak::Xmm lane(to.getIdx());
+            if (has_table()) h_.vmovss(lane, h_.ptr[from + rax * f32_bytes]);
+            else h_.vmovss(lane, h_.ptr[from + place]);
         };
         if (desc_.scales_vary) load(vmm_scales(0), reg_scales);
         if (!desc_.zps_vary) return;
