@@ -28,8 +28,7 @@ result_t compose_activation(const scope_t &scope, const op_record_t &op,
             return refuse(op, text("min is ", lower, " and max ", upper));
     }
     composition.chain.clamp(lower, upper);
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace dnnl_dequant

@@ -50,8 +50,7 @@ result_t compose_add(const scope_t &scope, const op_record_t &op,
     if (result_t result = composition.chain.add(second.chain); !result.ok())
         return refuse(op, result.reason, result.status);
     append(composition, second);
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace dnnl_dequant

@@ -231,8 +231,7 @@ private:
         if (result.ok()) result = part().chain.apply(kind, view);
         if (!result.ok()) return refuse(op, result.reason, result.status);
         part().sources.push_back({tensor.id, -1});
-        part().chain.set_type(type_of(op.outputs[0]));
-        return finish_op(scope_, op, part());
+        return finish_computed_op(scope_, op, part());
     }
 
     result_t compose_link(const link_t &link) {
@@ -249,8 +248,7 @@ private:
         case dnnl_graph_op_tanh: part().chain.apply(function_t::tanh); break;
         default: break; // TypeCast
         }
-        part().chain.set_type(type_of(op.outputs[0]));
-        return finish_op(scope_, op, part());
+        return finish_computed_op(scope_, op, part());
     }
 
     // --- masks

@@ -27,8 +27,7 @@ result_t compose_dequantize(const scope_t &scope, const op_record_t &op,
     if (has_zps && demands_zero(op))
         composition.must_be_zero.push_back(op.inputs[2].id);
     composition.dequantizes = true;
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace dnnl_dequant

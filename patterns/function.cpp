@@ -52,8 +52,7 @@ result_t compose_function(const scope_t &scope, const op_record_t &op,
     const float beta
             = number(op, dnnl_graph_op_attr_beta, is_hard_swish ? 0.5f : 0.f);
     composition.chain.apply(function, alpha, beta);
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace dnnl_dequant

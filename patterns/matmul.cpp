@@ -106,8 +106,7 @@ result_t begin_product(const scope_t &scope, const op_record_t &op,
             result = apply_input(step_kind_t::add, op, 2, view, composition);
         if (!result.ok()) return result;
     }
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 result_t compose_matmul(const scope_t &scope, const op_record_t &op,

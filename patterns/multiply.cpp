@@ -27,12 +27,10 @@ result_t compose_swish(const scope_t &scope, const op_record_t &op,
     if (chain.has_pushed()) return refuse(op, "its value is a sum of two");
     chain.dup();
     chain.apply(function_t::sigmoid);
-    chain.set_type(type_of(sigmoid.outputs[0]));
-    const result_t result = finish_op(scope, sigmoid, composition);
+    const result_t result = finish_computed_op(scope, sigmoid, composition);
     if (!result.ok()) return result;
     chain.pop_multiply();
-    chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace

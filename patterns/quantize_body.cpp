@@ -106,8 +106,7 @@ private:
     }
 
     bool find_quantize(const op_record_t &root) {
-        if (root.inputs.size() != 3
-                || type_of(root.outputs[0]) != data_type_t::u8
+        if (type_of(root.outputs[0]) != data_type_t::u8
                 || (root.kind == dnnl_graph_op_dynamic_quantize
                         && granularity_of(root).qtype != qtype_t::per_tensor))
             return false;
@@ -116,8 +115,10 @@ private:
                              : quantize_body_t::tail_t::linear;
         body_.x = root.inputs[0];
         body_.scale = root.inputs[1];
-        body_.zero_point = root.inputs[2];
-        const op_record_t *cast = take(root.inputs[2], dnnl_graph_op_quantize);
+        // The scale where there is no zero point, which no cast gives.
+        body_.zero_point = root.inputs.back();
+        const op_record_t *cast
+                = take(root.inputs.back(), dnnl_graph_op_quantize);
         if (cast == nullptr || !is_cast_to_u8(*cast)) return false;
         body_.rounded = cast->inputs[0];
         return true;

@@ -32,8 +32,7 @@ result_t compose_static_dequantize(const scope_t &scope, const op_record_t &op,
                 step_kind_t::multiply, op, *scales, composition);
     if (!result.ok()) return result;
     composition.dequantizes = true;
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace dnnl_dequant

@@ -20,8 +20,7 @@ result_t apply_tensor(step_kind_t kind, const scope_t &scope,
             = broadcast_view(op, other, tensor, composition.chain, view);
     if (result.ok()) result = apply_input(kind, op, other, view, composition);
     if (!result.ok()) return result;
-    composition.chain.set_type(type_of(op.outputs[0]));
-    return finish_op(scope, op, composition);
+    return finish_computed_op(scope, op, composition);
 }
 
 } // namespace dnnl_dequant

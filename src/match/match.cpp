@@ -121,6 +121,12 @@ result_t finish_op(const scope_t &scope, const op_record_t &op,
     return {};
 }
 
+result_t finish_computed_op(const scope_t &scope, const op_record_t &op,
+        composition_t &composition) {
+    composition.chain.set_type(type_of(op.outputs[0]));
+    return finish_op(scope, op, composition);
+}
+
 result_t broadcast_view(const op_record_t &op, size_t index,
         const logical_tensor_t &tensor, const chain_t &chain,
         chain_t::view_t &view) {

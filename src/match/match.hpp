@@ -174,6 +174,11 @@ result_t check_blocks(const composition_t &composition);
 result_t finish_op(const scope_t &scope, const op_record_t &op,
         composition_t &composition);
 
+/// The same of an op that computes: each value is rounded to the output's type,
+/// also where the values before the op were of that type.
+result_t finish_computed_op(const scope_t &scope, const op_record_t &op,
+        composition_t &composition);
+
 /// A refusal that names the op.
 result_t refuse(const op_record_t &op, const std::string &why,
         status_t status = status_t::unimplemented);

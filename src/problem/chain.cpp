@@ -52,12 +52,12 @@ void chain_t::set_type(data_type_t type) {
                          && steps_.back().type == type;
     // A computed value is f32 already.
     if (type != data_type_t::f32 && !rounded)
-        steps_.push_back({step_kind_t::round, -1, type, 0, 0});
+        steps_.push_back({step_kind_t::round, -1, type});
     type_ = type;
 }
 
 void chain_t::quantize(data_type_t type) {
-    steps_.push_back({step_kind_t::round, -1, type, 0, 0});
+    steps_.push_back({step_kind_t::round, -1, type});
     type_ = type;
 }
 
@@ -170,8 +170,7 @@ result_t chain_t::apply(step_kind_t kind, const view_t &view) {
         if (result_t result = place(view.along[d], dims[d]); !result.ok())
             return result;
     dims_ = std::move(dims);
-    steps_.push_back({kind, static_cast<int>(operands_.size()),
-            data_type_t::undef, 0, 0});
+    steps_.push_back({kind, static_cast<int>(operands_.size())});
     operands_.push_back(view.type);
     return {};
 }
@@ -230,12 +229,12 @@ result_t chain_t::add(const chain_t &other) {
     }
     dims_ = std::move(dims);
     const int offset = static_cast<int>(operands_.size());
-    steps_.push_back({step_kind_t::push, offset, data_type_t::undef, 0, 0});
+    steps_.push_back({step_kind_t::push, offset});
     for (step_t step : other.steps_) {
         if (has_operand(step.kind)) step.operand += offset;
         steps_.push_back(step);
     }
-    steps_.push_back({step_kind_t::pop_add, -1, data_type_t::undef, 0, 0});
+    steps_.push_back({step_kind_t::pop_add});
     operands_.insert(
             operands_.end(), other.operands_.begin(), other.operands_.end());
     return {};

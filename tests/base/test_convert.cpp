@@ -255,5 +255,30 @@ TEST(convert, rounds_to_integers) {
     EXPECT_EQ(range_of(data_type_t::u32).highest, 0xffffffff);
 }
 
+// Elements of less than a byte leave their neighbours as they are.
+TEST(convert, stores_parts_of_bytes) {
+    for (const data_type_t type : {data_type_t::u4, data_type_t::s4,
+                 data_type_t::u2, data_type_t::s2, data_type_t::f4_e2m1,
+                 data_type_t::u8, data_type_t::f8_e5m2}) {
+        const int per_byte = 8 / bits_of(type);
+        for (const int before : {0x00, 0xff})
+            for (int at = 0; at < 2 * per_byte; ++at) {
+                uint8_t bytes[2] = {static_cast<uint8_t>(before),
+                        static_cast<uint8_t>(before)};
+                const auto values = [&] { // NaN differs from itself
+                    std::vector<uint32_t> bits;
+                    for (int e = 0; e < 2 * per_byte; ++e)
+                        bits.push_back(bits_of_float(load_f32(type, bytes, e)));
+                    return bits;
+                };
+                auto expected = values();
+                expected[static_cast<size_t>(at)] = bits_of_float(1.f);
+                if (is_integer(type)) store_int(type, bytes, at, 1);
+                else store_f32(type, bytes, at, 1.f);
+                EXPECT_EQ(values(), expected) << to_string(type);
+            }
+    }
+}
+
 } // namespace
 } // namespace dnnl_dequant

@@ -73,6 +73,8 @@ TEST(log, is_switched_on_by_words) {
             {"2", profile | log_info},
             {"all", all},
             {"-1", all},
+            {"3", 0},
+            {",check", log_check | log_info},
             {"info", log_info},
             {"check", log_check | log_info},
             {"dispatch", log_dispatch | log_info},

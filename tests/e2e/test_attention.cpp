@@ -184,6 +184,24 @@ std::vector<attention_case_t> all_cases() {
     return cases;
 }
 
+// Each step between the products by itself.
+TEST(attention, is_one_partition_with_each_step) {
+    const onednn_t onednn;
+    attention_case_t plain;
+    plain.keys.zps = t::s8;
+    std::vector<attention_case_t> cases(6, plain);
+    cases[0].capped = true;
+    cases[1].scale = extent_t::one;
+    cases[1].divides = true;
+    cases[2].addend = extent_t::rows;
+    cases[3].select = select_t::fills;
+    cases[4].select = select_t::bottom_right;
+    cases[5].type = t::bf16;
+    cases[5].wide_scores = true;
+    for (const auto &c : cases)
+        EXPECT_EQ(check(onednn.nearest(c)), "") << to_string(c);
+}
+
 TEST(attention, is_one_partition_and_right_in_all_variants) {
     const onednn_t onednn;
     if (!onednn.has_modes) std::cout << "left out: modes of SoftMax\n";

@@ -83,6 +83,22 @@ TEST(attention_masks, that_leave_nothing_of_rows) {
             }
 }
 
+TEST(attention_masks, that_leave_nothing_are_as_each_mode_says) {
+    for (const std::string &mode : modes()) {
+        attention_case_t c = plain_attention();
+        c.mode = mode;
+        c.rows = 2;
+        c.tokens = 5;
+        c.addend = extent_t::rows;
+        const auto mask
+                = [](const attention_graph_t &g, const chain_values_t &values) {
+            for (dim_t i = 0; i < 5; ++i)
+                put(g, values, g.tensor(role_t::addend), 5 + i, -infinity);
+        };
+        EXPECT_EQ(check(c, mask), "") << to_string(c);
+    }
+}
+
 TEST(attention_masks, of_which_select_puts_all_in) {
     sample_t sample;
     for (const std::string &mode : modes())
@@ -232,6 +248,16 @@ TEST(attention_sizes, of_zero) {
 template <typename function_t>
 function_t openmp(const char *name) {
     return reinterpret_cast<function_t>(dlsym(RTLD_DEFAULT, name));
+}
+
+TEST(attention_threads, are_as_many_afterwards) {
+    const auto max_threads = openmp<int (*)()>("omp_get_max_threads");
+    const auto set_threads = openmp<void (*)(int)>("omp_set_num_threads");
+    const int before = max_threads();
+    set_threads(3);
+    EXPECT_EQ(check(plain_attention()), "");
+    EXPECT_EQ(max_threads(), 3);
+    set_threads(before);
 }
 
 TEST(attention_threads, change_no_bit) {

@@ -33,6 +33,12 @@ TEST_F(bad_handles, of_ops_and_graphs) {
                       made, dnnl_graph_op_attr_axis, nullptr, 1),
             dnnl_invalid_arguments);
     EXPECT_EQ(dnnl_graph_add_op(nullptr, made), dnnl_invalid_arguments);
+    dnnl_graph_partition_t part = nullptr;
+    const auto op = op_of(c_);
+    for (const auto &[to, of] : {std::pair(&part, dnnl_graph_op_t(nullptr)),
+                 std::pair((dnnl_graph_partition_t *)nullptr, op.get())})
+        EXPECT_EQ(dnnl_graph_partition_create_with_op(to, of, dnnl_cpu),
+                dnnl_invalid_arguments);
     dnnl_graph_graph_t graph = nullptr;
     ASSERT_EQ(dnnl_graph_graph_create(&graph, dnnl_cpu), dnnl_success);
     EXPECT_EQ(dnnl_graph_add_op(graph, nullptr), dnnl_invalid_arguments);
@@ -68,9 +74,13 @@ TEST_F(bad_handles, where_answers_go) {
     EXPECT_EQ(dnnl_graph_compiled_partition_query_logical_tensor(
                       compiled_.get(), 42, ports),
             dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_compiled_partition_get_inplace_ports(
-                      compiled_.get(), nullptr, nullptr),
-            dnnl_invalid_arguments);
+    size_t count = 0;
+    const dnnl_graph_inplace_pair_t *pairs = nullptr;
+    for (const bool counts : {false, true})
+        EXPECT_EQ(
+                dnnl_graph_compiled_partition_get_inplace_ports(compiled_.get(),
+                        counts ? &count : nullptr, counts ? nullptr : &pairs),
+                dnnl_invalid_arguments);
 }
 
 TEST_F(bad_handles, of_compile) {

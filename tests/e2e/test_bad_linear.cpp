@@ -96,7 +96,10 @@ TEST(bad_input_linear, block_size_out_of_range) {
     for (const int64_t block : {1, 3, -2}) {
         c.block_size = block;
         expect_refused(c, dnnl_invalid_graph_op,
-                {"block_size is " + std::to_string(block), "expected"}, true);
+                {"block_size is " + std::to_string(block),
+                        block < 0 ? "expected 0 or more"
+                                  : "expected x_scale's 3"},
+                true);
     }
 }
 
@@ -156,6 +159,28 @@ TEST(bad_input_linear, small_float_with_a_zero_point) {
         c.run(x.data(), scale.data(), zero.data(), y.data());
     }, dnnl_invalid_arguments, {"zero point", "f8_e4m3", "expected 0"});
     EXPECT_EQ(y, std::vector<float>(15, -7.f)) << "written to";
+}
+
+// The op looks at the zero points alone, not at the bytes between them.
+TEST(bad_input_linear, small_float_with_a_zero_point_among_gaps) {
+    linear_case_t c;
+    c.x = dense(0, type::f8_e4m3, {3, 5});
+    c.scale = dense(1, type::f32, {3, 3});
+    c.zero = logical_tensor(2, type::f8_e4m3, dims {3, 3}, dims {8, 2});
+    c.block_size = 2;
+    std::vector<uint8_t> x(15, 0x38), gaps(21, 0x38);
+    std::vector<float> scale(9, 2.f), y(15, -7.f);
+    for (const size_t at : {0u, 2u, 4u, 8u, 10u, 12u, 16u, 18u, 20u})
+        gaps[at] = 0;
+    c.run(x.data(), scale.data(), gaps.data(), y.data());
+    EXPECT_EQ(y, std::vector<float>(15, 2.f));
+    for (const size_t at : {0u, 4u, 10u, 16u, 20u}) {
+        auto zero = gaps;
+        zero[at] = 1;
+        expect_failure([&] {
+            c.run(x.data(), scale.data(), zero.data(), y.data());
+        }, dnnl_invalid_arguments, {"zero point", "f8_e4m3", "expected 0"});
+    }
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "e2e/bad_input.hpp"
 
@@ -79,6 +81,41 @@ TEST(lifetimes, a_new_tensor_has_nothing_of_an_old_one) {
                      static_cast<int>(dnnl_u8)})
             ASSERT_EQ(made_of(type).data_type,
                     static_cast<dnnl_data_type_t>(type));
+}
+
+// Returns the bytes that malloc has given and not got back.
+size_t bytes_in_use() {
+    return mallinfo2().uordblks;
+}
+
+// A record kept of each op would be more than a megabyte in all.
+TEST(lifetimes, of_ops_leave_no_memory_behind) {
+    const auto make_some = [] {
+        for (int n = 0; n < 10000; ++n) {
+            dnnl_graph_op_t made = nullptr;
+            ASSERT_EQ(dnnl_graph_op_create(&made, static_cast<size_t>(n),
+                              dnnl_graph_op_relu, "an op of a long name"),
+                    dnnl_success);
+            ASSERT_EQ(dnnl_graph_op_destroy(made), dnnl_success);
+        }
+    };
+    make_some();
+    const size_t before = bytes_in_use();
+    make_some();
+    EXPECT_LT(bytes_in_use(), before + 100000);
+}
+
+TEST(lifetimes, of_compiled_partitions_leave_no_memory_behind) {
+    const auto c = grouped();
+    const partition p = partition_of(op_of(c));
+    const auto compile_some = [&] {
+        for (int n = 0; n < 2000; ++n)
+            p.compile(inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
+    };
+    compile_some();
+    const size_t before = bytes_in_use();
+    compile_some();
+    EXPECT_LT(bytes_in_use(), before + 100000);
 }
 
 } // namespace

@@ -35,6 +35,18 @@ TEST(partitions, say_their_op_ports_and_kind) {
     EXPECT_EQ(outputs[0].get_id(), dst_id);
 }
 
+TEST(partitions, are_of_graphs_that_are_made_with_an_fpmath_mode) {
+    graph g(dnnl::engine::kind::cpu, dnnl::fpmath_mode::bf16);
+    g.add_op(op_of(grouped()));
+    g.finalize();
+    const auto partitions = g.get_partitions();
+    ASSERT_EQ(partitions.size(), 1u);
+    EXPECT_EQ(check_execution(grouped(),
+                      compile_or_throw(partitions[0], inputs_of(grouped()),
+                              {strided(dst_id, grouped().dst)})),
+            "");
+}
+
 TEST(partitions, have_no_inplace_ports_where_dst_is_wider) {
     const auto c = grouped();
     const auto compiled = partition_of(op_of(c)).compile(

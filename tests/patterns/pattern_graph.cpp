@@ -10,8 +10,10 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/placeholder.hpp"
 #include "oneapi/dnnl/dnnl_graph.h"
+#include "partition/split.hpp"
 #include "pipeline.hpp"
 #include "support/dequantize_case.hpp"
+#include "upstream/api.hpp"
 
 namespace dnnl_dequant {
 
@@ -99,6 +101,18 @@ size_t pattern_graph_t::tensor(data_type_t type, const dims_t &dims) {
     set_layout(tensor, dims, support::dense_strides(dims));
     tensors_.push_back(tensor);
     return tensor.id;
+}
+
+std::vector<size_t> pattern_graph_t::split(const ids_t &ops) const {
+    std::vector<size_t> ids;
+    const auto parts = split_partition(record_, graph_scope_t(record_), ops);
+    for (const upstream_partition_t &part : parts) {
+        size_t id = 0;
+        upstream::call(&upstream::api_t::dnnl_graph_partition_get_ops,
+                part.get(), size_t(1), &id);
+        ids.push_back(id);
+    }
+    return ids;
 }
 
 void pattern_graph_t::set_strides(size_t tensor, const dims_t &strides) {

@@ -62,6 +62,8 @@ public:
                        = dnnl_graph_partition_policy_fusion);
     /// The same in the order in which the partitions were listed.
     const parts_t &in_order() const { return in_order_; }
+    /// Gives the ops in the order in which split_partition has them.
+    std::vector<size_t> split(const ids_t &ops) const;
     /// The lines that were logged meanwhile.
     const std::string &log() const { return log_; }
     /// The partition of ours that holds the op, or null.

@@ -99,6 +99,22 @@ TEST(matmul, is_not_moved_where_its_blocks_would_be_torn) {
     EXPECT_TRUE(logs(g, {"StaticReshape", "have no common cut"}));
 }
 
+// Threads store blocks of a product, and two nibbles share a byte.
+TEST(matmul, is_not_stored_in_nibbles) {
+    for (const t dst : {t::u8, t::u4}) {
+        pattern_graph_t g;
+        const size_t product = matmul(
+                g, {g.tensor(t::f32, {4, 6}), g.dequantized({6, 8})}, {4, 8});
+        g.op(dnnl_graph_op_dynamic_quantize,
+                {product, g.tensor(t::f32, {1}), g.tensor(dst, {1})}, dst,
+                {4, 8});
+        const parts_t parts = g.partitions();
+        const bool is_one = parts == parts_t {"ours: 0 1 2"};
+        EXPECT_EQ(is_one, dst == t::u8) << ::testing::PrintToString(parts);
+        EXPECT_EQ(logs(g, {"elements that share a byte"}), dst == t::u4);
+    }
+}
+
 TEST(matmul, takes_functions_behind_it) {
     for (const int kind : {dnnl_graph_op_abs, dnnl_graph_op_exp,
                  dnnl_graph_op_gelu, dnnl_graph_op_hard_swish,
@@ -317,6 +333,17 @@ TEST(matmul, takes_its_parts_of_a_partition_of_onednn_s) {
             (parts_t {"matmul: 2 3", "matmul: 0 1 4 5 6", "matmul: 7 8"}));
     // oneDNN's own, of the same ops, serves what a part refuses.
     EXPECT_EQ(compound.upstream.size(), 1u);
+}
+
+// Whichever comes first in oneDNN's list.
+TEST(matmul, splits_a_partition_in_the_order_of_its_values) {
+    pattern_graph_t g;
+    const size_t weights = g.dequantize_groups(g.tensor(t::u4, {6, 8}), {2, 1});
+    const size_t product
+            = matmul(g, {g.tensor(t::f32, {4, 6}), weights}, {4, 8});
+    g.relu(g.relu(product));
+    g.partitions(); // which finalizes the graph
+    EXPECT_EQ(g.split({3, 1, 0, 2}), (ids_t {0, 1, 2, 3}));
 }
 
 // oneDNN fuses the last op with one of the products, ours with the first.

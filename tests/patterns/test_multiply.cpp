@@ -51,6 +51,21 @@ TEST(pattern_multiply, rounds_where_values_were_stored) {
             "round:bf16;mul:arg2");
 }
 
+// The product too, though its sigmoid has the type already.
+TEST(pattern_multiply, rounds_a_value_by_its_own_sigmoid) {
+    pattern_graph_t g;
+    const size_t value = g.dequantized({4, 6}, t::bf16);
+    const size_t sigmoid
+            = g.op(dnnl_graph_op_sigmoid, {value}, t::bf16, {4, 6});
+    const size_t silu = g.binary(multiply, value, sigmoid);
+    g.binary(multiply, silu, g.tensor(t::bf16, {1}));
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2 3"});
+    EXPECT_NE(to_string(g.lowered(0).problem)
+                      .find("round:bf16;pop_mul;round:bf16;mul:arg2"),
+            std::string::npos)
+            << to_string(g.lowered(0).problem);
+}
+
 TEST(pattern_multiply, of_a_value_by_itself_is_left_alone) {
     pattern_graph_t g;
     const size_t value = g.dequantized({4, 6});

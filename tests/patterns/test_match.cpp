@@ -1,0 +1,67 @@
+// Matches and partitions: counts, group sizes and identities.
+
+#include <gtest/gtest.h>
+
+#include "graph/granularity.hpp"
+#include "partition/partition.hpp"
+#include "patterns/pattern_graph.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+composition_t of_sources(size_t count) {
+    composition_t composition;
+    composition.sources.resize(count);
+    return composition;
+}
+
+// A kernel has so many ports: each tensor of a part counts, and each tensor of
+// a mask.
+TEST(tensor_count, counts_every_tensor_of_attention) {
+    score_part_t scaled, kept, causal;
+    scaled.steps = of_sources(3); // one of them stands for the scores
+    kept.steps = of_sources(1);
+    kept.mask.kind = score_mask_t::kind_t::tensor; // condition and fill
+    causal.steps = of_sources(2);
+    causal.mask.kind = score_mask_t::kind_t::causal;
+    causal.mask.offsets.resize(2); // and fill
+    attention_t attention;
+    attention.query = of_sources(2);
+    attention.keys = of_sources(4);
+    attention.parts = {scaled, kept, causal};
+    product_t product;
+    product.src = of_sources(0);
+    product.weights = of_sources(5);
+    product.attention = std::make_shared<attention_t>(attention);
+    composition_t result = of_sources(1);
+    result.product = std::make_shared<product_t>(product);
+    EXPECT_EQ(tensor_count(result), 1u + 5 + (2 + 4) + 2 + 2 + (1 + 3));
+}
+
+TEST(group_sizes, of_channels_are_one_along_their_axis) {
+    granularity_t granularity;
+    granularity.qtype = qtype_t::per_channel;
+    for (const dim_t axis : {0, 1, 2}) {
+        dims_t expected {4, 6, 5};
+        expected[static_cast<size_t>(axis)] = 1;
+        granularity.axis = axis;
+        EXPECT_EQ(group_sizes(granularity, {4, 6, 5}), expected) << axis;
+        granularity.axis = axis - 3;
+        EXPECT_EQ(group_sizes(granularity, {4, 6, 5}), expected) << axis;
+    }
+}
+
+// Compiled partitions are shared by those that say the same.
+TEST(make_partition, keeps_the_modes_of_its_graph) {
+    graph_record_t graph;
+    graph.fpmath_mode = dnnl_fpmath_mode_bf16;
+    const partition_t floats = make_partition(graph, {});
+    graph.fpmath_apply_to_int = true;
+    const partition_t all = make_partition(graph, {});
+    EXPECT_EQ(all.fpmath_mode, dnnl_fpmath_mode_bf16);
+    EXPECT_TRUE(all.fpmath_apply_to_int);
+    EXPECT_NE(all.identity, floats.identity);
+}
+
+} // namespace
+} // namespace dnnl_dequant
