@@ -37,18 +37,6 @@ dim_t count(const problem_t &problem, const used_t &used) {
     return product;
 }
 
-class hasher_t {
-public:
-    void add(dim_t value) {
-        const size_t h = std::hash<dim_t>()(value);
-        seed_ ^= h + 0x9e3779b97f4a7c15u + (seed_ << 6) + (seed_ >> 2);
-    }
-    size_t value() const { return seed_; }
-
-private:
-    size_t seed_ = 0;
-};
-
 std::string name_of_operand(const problem_t &problem, size_t o) {
     if (o == 0) return "src";
     if (o + 1 == problem.operands.size()) return "dst";
@@ -175,33 +163,6 @@ bool may_overwrite(const problem_t &problem, size_t operand) {
     return operand + 1 < problem.operands.size()
            && bits_of(from.type) == bits_of(dst.type)
            && from.offset == dst.offset && from.strides == dst.strides;
-}
-
-size_t hash_of(const problem_t &problem) {
-    hasher_t hasher;
-    hasher.add(static_cast<dim_t>(problem.loops.size()));
-    for (const auto &loop : problem.loops) {
-        hasher.add(loop.extent);
-        hasher.add(loop.parent);
-        hasher.add(loop.last_extent);
-    }
-    for (const auto &operand : problem.operands) {
-        hasher.add(static_cast<dim_t>(operand.type));
-        hasher.add(operand.offset);
-        for (const dim_t stride : operand.strides)
-            hasher.add(stride);
-    }
-    for (const auto &step : problem.steps) {
-        hasher.add(static_cast<dim_t>(step.kind));
-        hasher.add(step.operand);
-        hasher.add(static_cast<dim_t>(step.type));
-        hasher.add(bits_of_f32(step.lower));
-        hasher.add(bits_of_f32(step.upper));
-        hasher.add(static_cast<dim_t>(step.function));
-        hasher.add(bits_of_f32(step.alpha));
-        hasher.add(bits_of_f32(step.beta));
-    }
-    return hasher.value();
 }
 
 std::string to_string(const problem_t &problem) {

@@ -166,8 +166,6 @@ dim_t bytes_to_move(const problem_t &problem);
 /// only point that reads it.
 bool may_overwrite(const problem_t &problem, size_t operand);
 
-size_t hash_of(const problem_t &problem);
-
 /// One line without spaces or commas, for logs and benchmark names, different
 /// for different problems. The loops, each operand's type and strides, the
 /// steps: "2x100x32~4@1;src:u4:3172:32:1;arg1:f32:100:1:0;dst:f32:3172:32:1;

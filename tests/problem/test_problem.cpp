@@ -64,11 +64,9 @@ TEST(problem, differs_by_every_field) {
     const auto p = short_groups();
     const auto expect_other = [&](const problem_t &q) {
         EXPECT_FALSE(p == q) << to_string(q);
-        EXPECT_NE(hash_of(p), hash_of(q)) << to_string(q);
         EXPECT_NE(to_string(p), to_string(q));
     };
     EXPECT_EQ(p, short_groups());
-    EXPECT_EQ(hash_of(p), hash_of(short_groups()));
     auto q = p;
     q.loops[0].extent = 3;
     expect_other(q);
