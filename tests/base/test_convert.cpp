@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -253,6 +254,13 @@ TEST(convert, rounds_to_integers) {
     EXPECT_LT(nearest_int(-1e30f), -(int64_t {1} << 33));
     EXPECT_EQ(range_of(data_type_t::s4).lowest, -8);
     EXPECT_EQ(range_of(data_type_t::u32).highest, 0xffffffff);
+}
+
+TEST(convert, stores_nan_as_zero_where_a_format_has_none) {
+    uint8_t byte = 0x22;
+    store_f32(data_type_t::f4_e2m1, &byte, 0,
+            std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(byte, 0x20);
 }
 
 // Elements of less than a byte leave their neighbours as they are.

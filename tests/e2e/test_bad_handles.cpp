@@ -48,6 +48,10 @@ TEST_F(bad_handles, of_ops_and_graphs) {
             dnnl_success);
     EXPECT_EQ(dnnl_graph_op_destroy(made), dnnl_success);
     EXPECT_EQ(dnnl_graph_graph_destroy(graph), dnnl_success);
+    dnnl_graph_tensor_t tensor = nullptr;
+    EXPECT_EQ(dnnl_graph_tensor_create(
+                      &tensor, nullptr, cpu_engine().get(), nullptr),
+            dnnl_invalid_arguments);
 }
 
 TEST_F(bad_handles, where_answers_go) {
@@ -98,6 +102,13 @@ TEST_F(bad_handles, of_compile) {
     const auto p = partition_.get();
     dnnl_graph_compiled_partition_t compiled = nullptr;
     ASSERT_EQ(dnnl_graph_compiled_partition_create(&compiled, p), dnnl_success);
+    // It has no ports yet.
+    size_t count = 7;
+    const dnnl_graph_inplace_pair_t *pairs = nullptr;
+    EXPECT_EQ(dnnl_graph_compiled_partition_get_inplace_ports(
+                      compiled, &count, &pairs),
+            dnnl_success);
+    EXPECT_EQ(count, 0u);
     const auto compile = [&](dnnl_graph_partition_t partition,
                                  dnnl_graph_compiled_partition_t to,
                                  const dnnl_graph_logical_tensor_t **inputs_of,

@@ -229,6 +229,10 @@ TEST(bad_input_range, types_that_are_not_the_ops) {
     expect_refused(c, dnnl_invalid_graph_op,
             {"y_zero_point is of type s8", "expected y's type, u8"});
     c = plain_range();
+    c.y.type = data_type_t::s8;
+    expect_refused(c, dnnl_invalid_graph_op,
+            {"y_zero_point is of type u8", "expected y's type, s8"});
+    c = plain_range();
     c.zero.type = data_type_t::undef;
     expect_refused(c, dnnl_invalid_graph_op,
             {"y is of type u8", "expected s8 where there is no y_zero_point"});

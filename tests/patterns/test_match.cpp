@@ -38,6 +38,27 @@ TEST(tensor_count, counts_every_tensor_of_attention) {
     EXPECT_EQ(tensor_count(result), 1u + 5 + (2 + 4) + 2 + 2 + (1 + 3));
 }
 
+TEST(append_ops, keeps_producers_before_consumers) {
+    const op_record_t ops[4] = {};
+    composition_t first, second;
+    first.ops = {&ops[0], &ops[1]};
+    first.must_be_zero = {7};
+    second.ops = {&ops[2], &ops[3]};
+    second.must_be_zero = {8};
+    append_ops(first, second);
+    EXPECT_EQ(first.ops, (std::vector<const op_record_t *> {
+                                 &ops[0], &ops[1], &ops[2], &ops[3]}));
+    EXPECT_EQ(first.must_be_zero, (std::vector<size_t> {7, 8}));
+}
+
+// The log tells users of them.
+TEST(partition_kind, has_a_name) {
+    EXPECT_STREQ(to_string(partition_kind_t::dequantize), "dequantize");
+    EXPECT_STREQ(to_string(partition_kind_t::quantize), "quantize");
+    EXPECT_STREQ(to_string(partition_kind_t::chain), "chain");
+    EXPECT_STREQ(to_string(partition_kind_t::matmul), "matmul");
+}
+
 TEST(group_sizes, of_channels_are_one_along_their_axis) {
     granularity_t granularity;
     granularity.qtype = qtype_t::per_channel;
