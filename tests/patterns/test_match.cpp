@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/log_text.hpp"
 #include "graph/granularity.hpp"
 #include "partition/partition.hpp"
 #include "patterns/pattern_graph.hpp"
@@ -57,6 +58,17 @@ TEST(partition_kind, has_a_name) {
     EXPECT_STREQ(to_string(partition_kind_t::quantize), "quantize");
     EXPECT_STREQ(to_string(partition_kind_t::chain), "chain");
     EXPECT_STREQ(to_string(partition_kind_t::matmul), "matmul");
+    EXPECT_STREQ(to_string(partition_kind_t::attention), "attention");
+    EXPECT_STREQ(to_string(partition_kind_t::compound), "compound");
+    EXPECT_STREQ(to_string(partition_kind_t::onednn), "onednn");
+}
+
+TEST(make_log_text, names_every_op) {
+    pattern_graph_t g;
+    g.relu(g.dequantized({4, 6}));
+    ASSERT_EQ(g.partitions(), parts_t {"ours: 0 1"});
+    const std::string text = make_log_text(*g.ours(0), g.lowered(0));
+    EXPECT_NE(text.find(",chain,op0;op1,,"), std::string::npos) << text;
 }
 
 TEST(group_sizes, of_channels_are_one_along_their_axis) {
