@@ -4,6 +4,7 @@
 
 #include "exec/log_text.hpp"
 #include "graph/granularity.hpp"
+#include "graph/layout_op.hpp"
 #include "partition/partition.hpp"
 #include "patterns/pattern_graph.hpp"
 
@@ -61,6 +62,24 @@ TEST(partition_kind, has_a_name) {
     EXPECT_STREQ(to_string(partition_kind_t::attention), "attention");
     EXPECT_STREQ(to_string(partition_kind_t::compound), "compound");
     EXPECT_STREQ(to_string(partition_kind_t::onednn), "onednn");
+}
+
+TEST(reshaped_dims, has_nothing_left_where_a_dimension_is_zero) {
+    op_record_t op;
+    op.kind = dnnl_graph_op_static_reshape;
+    op.attributes[dnnl_graph_op_attr_shape] = dims_t {0, -1};
+    op.attributes[dnnl_graph_op_attr_special_zero]
+            = std::vector<uint8_t> {uint8_t {0}};
+    dims_t dims;
+    ASSERT_TRUE(reshaped_dims(op, {4, 0}, dims).ok());
+    EXPECT_EQ(dims, (dims_t {0, 0}));
+}
+
+// A log line is one line, whatever an op is called.
+TEST(printable, escapes_what_is_not_a_plain_character) {
+    EXPECT_EQ(printable("op 1"), "op 1");
+    EXPECT_EQ(printable("a,\n\"\x80z"), "a\\x2c\\x0a\\x22\\x80z");
+    EXPECT_EQ(printable(std::string(65, 'x')), std::string(64, 'x') + "...");
 }
 
 TEST(make_log_text, names_every_op) {
