@@ -133,6 +133,14 @@ answer_t quantize(std::vector<float> x) {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
+// Rows of 128 KiB and more: a slab is one of them, and has room for so many
+// groups or, where there are two more, is none.
+TEST(dynamic_quantize, has_room_for_the_groups_of_a_slab) {
+    for (const dim_t groups : {2048, 2050})
+        expect_right(make_case({16, 16 * groups}, {1, 16}, data_type_t::f32,
+                data_type_t::u8, false));
+}
+
 TEST(dynamic_quantize, of_zeros_is_zero_by_a_scale_of_one) {
     const auto answer = quantize({0.f, -0.f, 0.f});
     EXPECT_EQ(answer.scale, 1.f);
