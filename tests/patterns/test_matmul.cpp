@@ -346,6 +346,28 @@ TEST(matmul, splits_a_partition_in_the_order_of_its_values) {
     EXPECT_EQ(g.split({3, 1, 0, 2}), (ids_t {0, 1, 2, 3}));
 }
 
+// Ops 1 to 5, if `query` is an op's value: scores of [2, 4, 6].
+void attend(pattern_graph_t &g, size_t query, dim_t axis) {
+    const size_t scores
+            = matmul(g, {query, g.dequantized({2, 8, 6})}, {2, 4, 6});
+    const size_t weights = g.op(dnnl_graph_op_softmax, {scores}, t::f32,
+            {2, 4, 6}, {{dnnl_graph_op_attr_axis, dims_t {axis}}});
+    matmul(g, {weights, g.dequantized({2, 6, 8})}, {2, 4, 8});
+}
+
+TEST(attention, has_a_query_that_another_op_gives) {
+    pattern_graph_t g;
+    attend(g, g.relu(g.tensor(t::f32, {2, 4, 8})), -1);
+    EXPECT_EQ(g.partitions(), (parts_t {"0", "ours: 1 2 3 4 5"}));
+}
+
+TEST(attention, is_none_where_softmax_is_not_along_tokens) {
+    pattern_graph_t g;
+    attend(g, g.relu(g.tensor(t::f32, {2, 4, 8})), 1);
+    EXPECT_NE(g.partitions(), (parts_t {"0", "ours: 1 2 3 4 5"}));
+    EXPECT_TRUE(logs(g, {"its axis is 1", "expected that of tokens, 2"}));
+}
+
 // oneDNN fuses the last op with one of the products, ours with the first.
 TEST(matmul, takes_both_products_of_a_sum_or_a_product) {
     for (const int kind : {dnnl_graph_op_add, dnnl_graph_op_multiply})
