@@ -82,12 +82,13 @@ TEST(printable, escapes_what_is_not_a_plain_character) {
     EXPECT_EQ(printable(std::string(65, 'x')), std::string(64, 'x') + "...");
 }
 
-TEST(make_log_text, names_every_op) {
+TEST(make_log_text, names_ops_and_strides) {
     pattern_graph_t g;
     g.relu(g.dequantized({4, 6}));
     ASSERT_EQ(g.partitions(), parts_t {"ours: 0 1"});
     const std::string text = make_log_text(*g.ours(0), g.lowered(0));
     EXPECT_NE(text.find(",chain,op0;op1,,"), std::string::npos) << text;
+    EXPECT_NE(text.find(":4x6:6s1 "), std::string::npos) << text;
 }
 
 TEST(group_sizes, of_channels_are_one_along_their_axis) {
