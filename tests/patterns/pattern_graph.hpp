@@ -34,6 +34,11 @@ public:
     /// Sets strides; a tensor without them is dense.
     void set_strides(size_t tensor, const dims_t &strides);
 
+    /// Sets the mode that the recorded graph has.
+    void set_fpmath_mode(dnnl_fpmath_mode_t mode) {
+        record_.fpmath_mode = mode;
+    }
+
     /// Adds an op and gives its output, a new tensor.
     size_t op(int kind, const ids_t &inputs, data_type_t type,
             const dims_t &dims, const attributes_t &attributes = {});

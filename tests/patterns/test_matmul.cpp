@@ -346,6 +346,23 @@ TEST(matmul, splits_a_partition_in_the_order_of_its_values) {
     EXPECT_EQ(g.split({3, 1, 0, 2}), (ids_t {0, 1, 2, 3}));
 }
 
+// A partition of one op does not know the mode of its graph.
+TEST(matmul, does_not_split_what_would_lose_the_fpmath_mode) {
+    for (const bool has_plain : {false, true}) {
+        pattern_graph_t g;
+        const size_t weights
+                = g.dequantize_groups(g.tensor(t::u4, {6, 8}), {2, 1});
+        const size_t product
+                = matmul(g, {g.tensor(t::f32, {4, 6}), weights}, {4, 8});
+        if (has_plain) matmul(g, {product, g.tensor(t::f32, {8, 6})}, {4, 6});
+        else g.relu(product);
+        g.partitions();
+        EXPECT_EQ(g.split({0, 1, 2}), (ids_t {0, 1, 2}));
+        g.set_fpmath_mode(dnnl_fpmath_mode_bf16);
+        EXPECT_EQ(g.split({0, 1, 2}), has_plain ? ids_t {} : ids_t({0, 1, 2}));
+    }
+}
+
 // Ops 1 to 5, if `query` is an op's value: scores of [2, 4, 6].
 void attend(pattern_graph_t &g, size_t query, dim_t axis) {
     const size_t scores

@@ -21,7 +21,7 @@ struct body_t {
     dims_t axes {0, 1}, max_axes {0, 1};
     bool keep_dims = true, by_attributes = false;
     float upper = 255.f; // of the zero point
-    int rounding = dnnl_graph_op_round;
+    int rounding = dnnl_graph_op_round, bounds_below = dnnl_graph_op_relu;
     std::vector<float> cast_scales {1.f};
     dims_t scalar {1};
     t type = t::f32;
@@ -51,7 +51,7 @@ struct body_t {
                         ? g.clamp(low, -infinity, 0.f)
                         : scalar_op(g, dnnl_graph_op_minimum, {zero, low});
         most = by_attributes
-                       ? g.relu(high)
+                       ? scalar_op(g, bounds_below, {high})
                        : scalar_op(g, dnnl_graph_op_maximum, {high, zero});
         range = scalar_op(g, dnnl_graph_op_subtract, {most, least});
         scale = scalar_op(g, dnnl_graph_op_divide, {range, levels});
@@ -183,6 +183,10 @@ TEST(pattern_quantize_body, is_not_one_with_other_bounds_or_rounding) {
     expect_none_with(body);
     body = body_t();
     body.cast_scales = {2.f};
+    expect_none_with(body);
+    body = body_t();
+    body.by_attributes = true;
+    body.bounds_below = dnnl_graph_op_sigmoid;
     expect_none_with(body);
 }
 

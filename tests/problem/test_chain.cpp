@@ -57,6 +57,20 @@ TEST(chain, of_a_reshape_moves_groups_into_dimensions) {
     EXPECT_EQ(problem_text(chain), before);
 }
 
+// Rows 8 apart do not lie like one dimension: 24 indices are 4 rows of 6, of
+// which two share a scale.
+TEST(chain, is_cut_between_rows_and_between_groups) {
+    chain_t chain;
+    chain.begin(t::u8, {4, 6}, {8, 1});
+    const chain_t::view_t view {t::f32, {{1, 2}, {0, 1}}};
+    ASSERT_TRUE(chain.apply(step_kind_t::multiply, view).ok());
+    ASSERT_TRUE(chain.reshape({24}).ok());
+    for (const dim_t size : {6, 12, 24})
+        EXPECT_TRUE(chain.cuts_evenly(0, size)) << size;
+    for (const dim_t size : {4, 8, 18, 30})
+        EXPECT_FALSE(chain.cuts_evenly(0, size)) << size;
+}
+
 TEST(chain, of_what_lies_like_one_dimension_takes_any_shape) {
     chain_t chain = chain_of({4, 6});
     EXPECT_TRUE(chain.reshape({6, 4}).ok());
