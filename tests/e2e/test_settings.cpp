@@ -84,6 +84,26 @@ void settings_of_the_cache::expect_last_used_kept() {
     EXPECT_FALSE(is_hit(31));
 }
 
+// Integers may lose bits in one of these modes and not in the other.
+TEST_F(settings_of_the_cache, tell_modes_apart_that_apply_to_integers) {
+    const auto c = case_of(37);
+    const auto compile_in = [&](bool applies_to_integers) {
+        graph g(dnnl::engine::kind::cpu);
+        g.set_fpmath_mode(dnnl::fpmath_mode::bf16, applies_to_integers);
+        g.add_op(op_of(c));
+        g.finalize();
+        ::testing::internal::CaptureStdout();
+        g.get_partitions().at(0).compile(
+                inputs_of(c), {strided(dst_id, c.dst)}, cpu_engine());
+        return ::testing::internal::GetCapturedStdout();
+    };
+    ASSERT_EQ(dnnl_set_verbose(2), dnnl_success);
+    for (const bool applies : {false, true})
+        EXPECT_NE(compile_in(applies).find("compile:cache_miss"),
+                std::string::npos)
+                << applies;
+}
+
 // In a process of its own: oneDNN 3.7's own cache crashes where it shrinks
 // after partitions in it have ended.
 TEST_F(settings_of_the_cache, keep_the_last_used) {

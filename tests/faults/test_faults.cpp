@@ -169,6 +169,43 @@ TEST_P(faults, every_eleventh_fails_while_it_is_told_of) {
 INSTANTIATE_TEST_SUITE_P(
         all, faults, ::testing::Range<size_t>(0, scenarios().size()), name_of);
 
+dnnl_graph_logical_tensor_t tensor_of(size_t id, dnnl_data_type_t type) {
+    dnnl_graph_logical_tensor_t lt = {};
+    dnnl_graph_logical_tensor_init(&lt, id, type, 1,
+            dnnl_graph_layout_type_strided, dnnl_graph_tensor_property_undef);
+    return lt;
+}
+
+// An op that could not take a tensor takes it the next time, and once.
+TEST(faults_of_ops, leave_an_op_without_the_tensor) {
+    const auto src = tensor_of(0, dnnl_f32), dst = tensor_of(1, dnnl_f32);
+    int failed = 0;
+    for (bool reached = true; reached;) {
+        dnnl_graph_op_t op = nullptr;
+        ASSERT_EQ(dnnl_graph_op_create(&op, 0, dnnl_graph_op_relu, "op"),
+                dnnl_success);
+        watch(true);
+        fail_request(failed + 1);
+        const dnnl_status_t status = dnnl_graph_op_add_input(op, &src);
+        reached = request_failed();
+        fail_request(0);
+        watch(false);
+        if (reached) {
+            ++failed;
+            ASSERT_EQ(status, dnnl_out_of_memory);
+            ASSERT_EQ(dnnl_graph_op_add_input(op, &src), dnnl_success);
+        }
+        ASSERT_EQ(dnnl_graph_op_add_output(op, &dst), dnnl_success);
+        dnnl_graph_graph_t graph = nullptr;
+        ASSERT_EQ(dnnl_graph_graph_create(&graph, dnnl_cpu), dnnl_success);
+        EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_success)
+                << "after request " << failed;
+        EXPECT_EQ(dnnl_graph_graph_destroy(graph), dnnl_success);
+        EXPECT_EQ(dnnl_graph_op_destroy(op), dnnl_success);
+    }
+    EXPECT_GT(failed, 0);
+}
+
 TEST(faults_of_jit, ref_serves_where_no_memory_may_be_executable) {
     ::testing::internal::CaptureStdout();
     const pid_t child = fork();
