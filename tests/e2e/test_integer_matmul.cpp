@@ -202,6 +202,55 @@ TEST(integer_matmul, of_no_rows_columns_or_depth_is_not_planned) {
             }
 }
 
+// Differences reach 255 + 128, so that the sum of a group of 128 has more than
+// 16 bits: (255 + 128) * (1 - 15) * 128.
+TEST(integer_matmul, takes_a_zero_point_of_the_other_sign) {
+    using lt = logical_tensor;
+    constexpr dim_t depth = 128, cols = 64;
+    const auto layout = lt::layout_type::strided;
+    for (const dim_t rows : {1, 5, 64, 200}) {
+        const lt src(0, lt::data_type::u8, {rows, depth}, layout);
+        const lt scale(1, lt::data_type::f32, lt::dims {1}, layout);
+        const lt zero(2, lt::data_type::s8, lt::dims {1}, layout);
+        const lt values(3, lt::data_type::f32, {rows, depth}, layout);
+        const lt packed(4, lt::data_type::u4, {depth, cols}, layout);
+        const lt scales(5, lt::data_type::f32, {1, cols}, layout);
+        const lt zeros(6, lt::data_type::u4, {1, cols}, layout);
+        const lt weights(7, lt::data_type::f32, {depth, cols}, layout);
+        const lt dst(8, lt::data_type::f32, {rows, cols}, layout);
+        op of_src(0, op::kind::DynamicDequantize, {src, scale, zero}, {values},
+                "src");
+        op of_weights(1, op::kind::DynamicDequantize, {packed, scales, zeros},
+                {weights}, "weights");
+        of_weights.set_attr<std::string>(op::attr::qtype, "per_group");
+        of_weights.set_attr<std::vector<int64_t>>(
+                op::attr::group_shape, {depth, 1});
+        graph g(dnnl::engine::kind::cpu);
+        g.add_op(of_src);
+        g.add_op(of_weights);
+        g.add_op(op(2, op::kind::MatMul, {values, weights}, {dst}, "product"));
+        g.finalize();
+        const auto parts = g.get_partitions();
+        ASSERT_EQ(parts.size(), 1u);
+        const auto compiled = parts[0].compile(
+                {src, scale, zero, packed, scales, zeros}, {dst}, cpu_engine());
+        std::vector<uint8_t> x(static_cast<size_t>(rows * depth), 255);
+        std::vector<uint8_t> w(depth * cols / 2, 0x11), z(cols / 2, 0xff);
+        std::vector<float> s(cols, 1.f), got(static_cast<size_t>(rows * cols));
+        int8_t x_zero = -128;
+        float x_scale = 1.f;
+        auto &cpu = cpu_engine();
+        compiled.execute(cpu_stream(),
+                {{src, cpu, x.data()}, {scale, cpu, &x_scale},
+                        {zero, cpu, &x_zero}, {packed, cpu, w.data()},
+                        {scales, cpu, s.data()}, {zeros, cpu, z.data()}},
+                {{dst, cpu, got.data()}});
+        cpu_stream().wait();
+        EXPECT_EQ(got, std::vector<float>(got.size(), 383.f * -14 * depth))
+                << rows << " rows, " << kernel_of(compiled);
+    }
+}
+
 // Groups of eight are multiplied as f32, and so is a product in batches.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
