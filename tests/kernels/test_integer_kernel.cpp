@@ -56,7 +56,7 @@ public:
                                         : size_of(c.format.zps, integer_panel))
         , scales_(panel)
         , whole_(whole_units(c.format, c.depth))
-        , quads_(static_cast<size_t>(whole_) * panel, 77)
+        , k4_blocks_(static_cast<size_t>(whole_) * panel, 77)
         , a_(static_cast<size_t>(whole_ * groups * c.rows))
         , row_groups_(static_cast<size_t>(c.rows * groups))
         , dst(static_cast<size_t>(c.rows) * panel, 0.5f) {
@@ -78,7 +78,7 @@ public:
     void run(const integer_kernel_t &kernel, bool accumulates) {
         integer_group_t of_b[groups];
         for (dim_t g = 0; g < groups; ++g)
-            of_b[g] = {quads_.data(), &columns_, g * whole_, whole_ / 4};
+            of_b[g] = {k4_blocks_.data(), &columns_, g * whole_, whole_ / 4};
         kernel.unpack({weights_.data(), 0, 0, c_.depth, c_.cols, 0}, of_b[0]);
         const dim_t place = 0;
         kernel.load_parameters({scales_.data(), zps_.data(), &place, &place, 0},
@@ -86,7 +86,7 @@ public:
         integer_tile_t tile;
         const dim_t row = whole_ * groups;
         tile.a_pitch = c_.format.is_packed ? 4 : row;
-        tile.a_quad_pitch = c_.format.is_packed ? 4 * c_.rows : 4;
+        tile.a_k4_pitch = c_.format.is_packed ? 4 * c_.rows : 4;
         if (c_.format.is_packed) interleave();
         tile.a = interleaved_.empty() ? a_.data() : interleaved_.data();
         tile.rows = c_.rows;
@@ -179,7 +179,7 @@ private:
     const support::guarded_buffer_t weights_, zps_;
     std::vector<float> scales_;
     const dim_t whole_;
-    std::vector<uint8_t> quads_;
+    std::vector<uint8_t> k4_blocks_;
     integer_columns_t columns_ {};
     std::vector<int8_t> a_, interleaved_;
     std::vector<row_group_t> row_groups_;
@@ -193,7 +193,7 @@ void check(const case_t &c, isa_t isa) {
     SCOPED_TRACE(c.text());
     const bool accumulates = c.depth % 2 == 0;
     run_t plain(c);
-    plain.run(*make_portable_integer_kernel(c.format), accumulates);
+    plain.run(*make_ref_integer_kernel(c.format), accumulates);
     for (dim_t r = 0; r < c.rows; ++r)
         for (dim_t n = 0; n < c.cols; ++n)
             ASSERT_EQ(plain.dst[static_cast<size_t>(r) * panel
@@ -349,7 +349,7 @@ void check_parameters(
     const integer_parameters_t from = {scales.data(), zps.data(),
             places[0].data(), places[1].data(), c.first_col};
     fast->load_parameters(from, c.cols, c.groups, got.data());
-    make_portable_integer_kernel(format)->load_parameters(
+    make_ref_integer_kernel(format)->load_parameters(
             from, c.cols, c.groups, expected.data());
     const auto cols = static_cast<size_t>(c.cols);
     for (size_t g = 0; g < got.size(); ++g) {

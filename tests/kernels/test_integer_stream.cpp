@@ -296,7 +296,7 @@ TEST(integer_stream, says_what_it_does_not_take) {
     EXPECT_TRUE(refuses(isa, "side by side"));
     weights.format.col_stride = 1;
     weights.group = 30;
-    EXPECT_TRUE(refuses(isa, "quads"));
+    EXPECT_TRUE(refuses(isa, "k4 blocks"));
     weights.format.depth_stride = 1;
     weights.format.col_stride = 128;
     EXPECT_TRUE(refuses(isa, "vectors"));

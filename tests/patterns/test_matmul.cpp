@@ -188,7 +188,7 @@ TEST(matmul, tells_of_weights_that_no_kernel_streams) {
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1"});
     std::string kernel;
     const std::string log = log_of_lowering(g, 0, kernel);
-    EXPECT_EQ(kernel, "portable_matmul");
+    EXPECT_EQ(kernel, "ref_matmul");
     EXPECT_NE(log.find("few_rows"), std::string::npos) << log;
     EXPECT_NE(log.find("side by side"), std::string::npos) << log;
 }
@@ -204,8 +204,7 @@ TEST(matmul, multiplies_integers_where_the_graph_has_them) {
         std::string kernel;
         log_of_lowering(g, 0, kernel);
         // With no rows there is no way to choose.
-        EXPECT_EQ(kernel,
-                rows > 0 ? "portable_integer_matmul" : "portable_matmul");
+        EXPECT_EQ(kernel, rows > 0 ? "ref_integer_matmul" : "ref_matmul");
     }
 }
 
@@ -235,7 +234,7 @@ TEST(matmul, tells_why_it_does_not_multiply_integers) {
         EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1 2"});
         std::string kernel;
         const std::string log = log_of_lowering(g, 0, kernel);
-        EXPECT_EQ(kernel, "portable_matmul");
+        EXPECT_EQ(kernel, "ref_matmul");
         EXPECT_NE(log.find(c.reason), std::string::npos) << log;
     }
 }

@@ -9,9 +9,9 @@ namespace dnnl_dequant {
 
 namespace {
 
-class portable_gemm_t : public gemm_t {
+class ref_gemm_t : public gemm_t {
 public:
-    const char *name() const override { return "portable_matmul"; }
+    const char *name() const override { return "ref_matmul"; }
     dim_t panel() const override { return 1; }
     dim_t strip() const override { return 1; }
     void run(const gemm_block_t &block) const noexcept override {
@@ -70,7 +70,7 @@ void pack_rows(const gemm_t &gemm, const void *src, dim_t pitch, dim_t rows,
 result_t make_gemm(isa_t isa, std::shared_ptr<const gemm_t> &gemm) {
     const result_t made = make_jit_gemm(isa, data_type_t::f32, gemm);
     if (made.is_final()) return made;
-    gemm = std::make_shared<portable_gemm_t>();
+    gemm = std::make_shared<ref_gemm_t>();
     return {};
 }
 

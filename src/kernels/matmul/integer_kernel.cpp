@@ -11,18 +11,19 @@ namespace dnnl_dequant {
 
 namespace {
 
-class portable_integer_t : public integer_kernel_t {
+class ref_integer_t : public integer_kernel_t {
 public:
-    explicit portable_integer_t(const integer_format_t &format)
+    explicit ref_integer_t(const integer_format_t &format)
         : format_(format)
         , bias_(integer_bias(format)) {}
 
-    const char *name() const override { return "portable_integer_matmul"; }
+    const char *name() const override { return "ref_integer_matmul"; }
 
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
-        uint8_t *quads = group.quads + weights.begin * integer_panel;
-        std::fill_n(quads, whole_units(format_, weights.depth) * integer_panel,
+        uint8_t *k4_blocks = group.k4_blocks + weights.begin * integer_panel;
+        std::fill_n(k4_blocks,
+                whole_units(format_, weights.depth) * integer_panel,
                 uint8_t(0));
         for (dim_t k = 0; k < weights.depth; ++k)
             for (dim_t n = 0; n < weights.cols; ++n) {
@@ -31,7 +32,7 @@ public:
                 const auto value = static_cast<int32_t>(
                         load_int(format_.weights, weights.base, element)
                         + bias_);
-                quads[place_in_panel(place_in_group(format_, k), n)]
+                k4_blocks[place_in_panel(place_in_group(format_, k), n)]
                         = static_cast<uint8_t>(value);
                 group.columns->sums[n] += value;
             }
@@ -72,7 +73,7 @@ private:
     static void multiply_row(const integer_tile_t &tile, dim_t r, dim_t g) {
         const integer_group_t &b = tile.groups[g];
         const int8_t *a
-                = tile.a + r * tile.a_pitch + b.place / 4 * tile.a_quad_pitch;
+                = tile.a + r * tile.a_pitch + b.place / 4 * tile.a_k4_pitch;
         const auto &row = tile.row_groups[r * tile.row_groups_pitch + g];
         float *c = tile.c + r * tile.c_pitch;
         const bool accumulates = tile.accumulates || g > 0;
@@ -80,9 +81,9 @@ private:
             // The sum is computed modulo 2^32. The terms need not fit; the sum
             // does.
             uint32_t sum = 0;
-            for (dim_t k = 0; k < b.quad_count * 4; ++k)
-                sum += product(a[k / 4 * tile.a_quad_pitch + k % 4],
-                        b.quads[place_in_panel(k, n)]);
+            for (dim_t k = 0; k < b.k4_count * 4; ++k)
+                sum += product(a[k / 4 * tile.a_k4_pitch + k % 4],
+                        b.k4_blocks[place_in_panel(k, n)]);
             sum -= product(row.zp, b.columns->sums[n])
                    + product(b.columns->zps[n], row.sum);
             const float scaled = static_cast<float>(static_cast<int32_t>(sum))
@@ -128,9 +129,9 @@ row_group_t make_row_group(int32_t zp, int32_t sum, float scale) {
             static_cast<int16_t>(sum)};
 }
 
-std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
+std::shared_ptr<const integer_kernel_t> make_ref_integer_kernel(
         const integer_format_t &format) {
-    return std::make_shared<portable_integer_t>(format);
+    return std::make_shared<ref_integer_t>(format);
 }
 
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
@@ -138,7 +139,7 @@ result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
     // If the generated code refuses, the caller multiplies in f32 by generated
     // code, which is faster than integers in plain C++.
     if (has(isa, isa_avx2)) return make_jit_integer_kernel(format, isa, kernel);
-    kernel = make_portable_integer_kernel(format);
+    kernel = make_ref_integer_kernel(format);
     return {};
 }
 

@@ -76,10 +76,10 @@ struct integer_parameters_t {
 /// is four bytes of one column, in the kernel's order. Every integer and zero
 /// point has the bias added.
 struct integer_group_t {
-    uint8_t *quads; // room for as many bytes as there are integers
+    uint8_t *k4_blocks; // room for as many bytes as there are integers
     integer_columns_t *columns;
-    dim_t place;      // the depth in a row of src that it begins at
-    dim_t quad_count; // in whole units
+    dim_t place;    // the depth in a row of src that it begins at
+    dim_t k4_count; // in whole units
 };
 
 /// Weights to prefetch while others are multiplied: pieces of rows.
@@ -94,9 +94,9 @@ struct integer_asked_t {
 /// Some rows of src by a panel, in some consecutive groups.
 struct integer_tile_t {
     const int8_t *a;
-    dim_t a_pitch, a_quad_pitch, rows; // bytes: of rows, of k4 blocks
-    const row_group_t *row_groups;     // of the first group
-    dim_t row_groups_pitch;            // of rows
+    dim_t a_pitch, a_k4_pitch, rows; // bytes: of rows, of k4 blocks
+    const row_group_t *row_groups;   // of the first group
+    dim_t row_groups_pitch;          // of rows
     const integer_group_t *groups;
     dim_t group_count;
     float *c;
@@ -146,7 +146,7 @@ result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
-std::shared_ptr<const integer_kernel_t> make_portable_integer_kernel(
+std::shared_ptr<const integer_kernel_t> make_ref_integer_kernel(
         const integer_format_t &format);
 
 } // namespace dnnl_dequant

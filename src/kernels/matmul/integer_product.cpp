@@ -7,7 +7,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t line = 64, quad = 4;
+constexpr dim_t line = 64, k4_block = 4;
 
 dim_t whole_lines(dim_t bytes) {
     return round_up(bytes, line);
@@ -107,17 +107,17 @@ dim_t integer_product_t::first_weight(
 
 void integer_product_t::place_panels(part_t &part, void *own) const {
     for (dim_t p = 0; p < part.panel_count(); ++p) {
-        auto *quads = static_cast<uint8_t *>(own) + p * panel_bytes();
+        auto *k4_blocks = static_cast<uint8_t *>(own) + p * panel_bytes();
         auto *columns = reinterpret_cast<integer_columns_t *>(
-                quads + deepest_ * integer_panel);
+                k4_blocks + deepest_ * integer_panel);
         if (is_by_column()) columns += part.groups.first;
         for (size_t i = 0; i < part.groups.count; ++i) {
             const size_t g = part.groups.first + i;
             const dim_t depth = whole_units(plan_.format, plan_.groups[g].size);
             part.panels[static_cast<size_t>(p)][i]
-                    = {quads, columns + i, places_[g], depth / 4};
+                    = {k4_blocks, columns + i, places_[g], depth / 4};
             std::fill_n(columns[i].sums, integer_panel, 0);
-            quads += depth * integer_panel;
+            k4_blocks += depth * integer_panel;
         }
     }
 }
@@ -216,8 +216,8 @@ integer_tile_t integer_product_t::src_tile(
     const auto count = static_cast<dim_t>(plan_.groups.size());
     const bool is_packed = plan_.format.is_packed;
     integer_tile_t tile;
-    tile.a_pitch = is_packed ? quad : row_bytes();
-    tile.a_quad_pitch = is_packed ? quad * plan_.rows : quad;
+    tile.a_pitch = is_packed ? k4_block : row_bytes();
+    tile.a_k4_pitch = is_packed ? k4_block * plan_.rows : k4_block;
     tile.a = reinterpret_cast<const int8_t *>(
             at(shared, (is_packed ? interleaved_at() : rows_at())
                                + block.first_row * tile.a_pitch));

@@ -9,7 +9,8 @@ namespace dnnl_dequant {
 void integer_product_t::lay_out_repacked() {
     repacked_.format = plan_.format;
     for (const auto &group : plan_.groups)
-        repacked_.quads.push_back(whole_units(plan_.format, group.size) / 4);
+        repacked_.k4_blocks.push_back(
+                whole_units(plan_.format, group.size) / 4);
 }
 
 dim_t integer_product_t::repacked_panels() const {
@@ -39,9 +40,9 @@ void integer_product_t::repack_panel(
         const dim_t first
                 = group.begin * format.depth_stride + col * format.col_stride;
         plan_.kernel->unpack({buffers[0], first, 0, group.size, cols, 0},
-                {to, &columns, 0, repacked_.quads[g]});
+                {to, &columns, 0, repacked_.k4_blocks[g]});
         finish_repacked_group(repacked_, g, columns, to);
-        to += repacked_.quads[g] * repacked_.quad_bytes()
+        to += repacked_.k4_blocks[g] * repacked_.k4_bytes()
               + repacked_.parameter_bytes();
     }
 }
@@ -50,10 +51,10 @@ void integer_product_t::run_repacked(
         void *const *buffers, const block_t &block, const void *shared) const {
     const integer_tile_t of_src = src_tile(block, 0, shared);
     integer_repacked_tile_t tile;
-    tile.quads = repacked_.quads.data();
-    tile.group_count = static_cast<dim_t>(repacked_.quads.size());
+    tile.k4_blocks = repacked_.k4_blocks.data();
+    tile.group_count = static_cast<dim_t>(repacked_.k4_blocks.size());
     tile.a = of_src.a;
-    tile.a_quad_pitch = of_src.a_quad_pitch;
+    tile.a_k4_pitch = of_src.a_k4_pitch;
     tile.rows = of_src.rows;
     tile.row_groups = of_src.row_groups;
     tile.row_groups_pitch = of_src.row_groups_pitch;

@@ -9,7 +9,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t quad = 4;
+constexpr dim_t k4_block = 4;
 constexpr int sign_bit = 0x80;
 
 uint8_t *at(void *base, dim_t bytes) {
@@ -84,9 +84,9 @@ void integer_product_t::lay_out_group(uint8_t *values, dim_t size) const {
 // Copies a row's k4 blocks to their places among those of the other rows.
 void integer_product_t::interleave(dim_t row, void *shared) const {
     const uint8_t *from = at(shared, rows_at() + row * row_bytes());
-    uint8_t *to = at(shared, interleaved_at() + row * quad);
-    for (dim_t k = 0; k < row_end_; k += quad)
-        std::memcpy(to + k * plan_.rows, from + k, quad);
+    uint8_t *to = at(shared, interleaved_at() + row * k4_block);
+    for (dim_t k = 0; k < row_end_; k += k4_block)
+        std::memcpy(to + k * plan_.rows, from + k, k4_block);
 }
 
 void integer_product_t::lay_out_row(

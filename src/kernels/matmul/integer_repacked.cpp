@@ -34,17 +34,18 @@ uint32_t sum_of_bytes(uint32_t bytes) {
 // Adds a line's sums to those of sixteen lanes. The compiler vectorizes this
 // loop.
 void add_sums(const uint8_t *line_at, uint32_t mask, int shift, int32_t *sums) {
-    uint32_t quads[simd_w];
-    std::memcpy(quads, line_at, sizeof(quads));
+    uint32_t k4_blocks[simd_w];
+    std::memcpy(k4_blocks, line_at, sizeof(k4_blocks));
     for (dim_t i = 0; i < simd_w; ++i)
-        sums[i] += static_cast<int32_t>(sum_of_bytes(quads[i] >> shift & mask));
+        sums[i] += static_cast<int32_t>(
+                sum_of_bytes(k4_blocks[i] >> shift & mask));
 }
 
 // The order of lines is the one in which jit_integer_repacked reads them.
 void sum_lanes(const integer_repacked_t &layout, size_t g, const uint8_t *group,
         int32_t *sums) {
     const integer_format_t &format = layout.format;
-    const dim_t lines = layout.quads[g] * layout.quad_bytes() / line;
+    const dim_t lines = layout.k4_blocks[g] * layout.k4_bytes() / line;
     std::fill_n(sums, integer_panel, 0);
     if (bits_of(format.weights) == 8) {
         for (dim_t i = 0; i < lines; ++i)
@@ -64,9 +65,10 @@ void sum_lanes(const integer_repacked_t &layout, size_t g, const uint8_t *group,
 } // namespace
 
 dim_t integer_repacked_t::panel_bytes() const {
-    const dim_t count = std::accumulate(quads.begin(), quads.end(), dim_t(0));
-    return count * quad_bytes()
-           + static_cast<dim_t>(quads.size()) * parameter_bytes();
+    const dim_t count
+            = std::accumulate(k4_blocks.begin(), k4_blocks.end(), dim_t(0));
+    return count * k4_bytes()
+           + static_cast<dim_t>(k4_blocks.size()) * parameter_bytes();
 }
 
 void finish_repacked_group(const integer_repacked_t &layout, size_t g,
@@ -83,7 +85,7 @@ void finish_repacked_group(const integer_repacked_t &layout, size_t g,
         lanes.zps[n] = columns.zps[column];
         shorts[n] = integer_short(lanes.zps[n], lanes.sums[n]);
     }
-    uint8_t *to = group + layout.quads[g] * layout.quad_bytes();
+    uint8_t *to = group + layout.k4_blocks[g] * layout.k4_bytes();
     std::memcpy(to, lanes.scales, sizeof(lanes.scales));
     to += sizeof(lanes.scales);
     if (layout.format.has_short_sums) std::memcpy(to, shorts, sizeof(shorts));

@@ -14,9 +14,9 @@ namespace dnnl_dequant {
 /// packed format has them, and then its parameters. If nibbles of a slice's 32
 /// columns share bytes, the even columns come first.
 struct integer_repacked_t {
-    integer_format_t format;   // packed
-    std::vector<dim_t> quads;  // of each group, in whole units
-    dim_t quad_bytes() const { // of a panel
+    integer_format_t format;      // packed
+    std::vector<dim_t> k4_blocks; // of each group, in whole units
+    dim_t k4_bytes() const {      // of a panel
         return integer_panel * bits_of(format.weights) / 2;
     }
     /// Returns the bytes of a group's scales and corrections: 64 f32, then
@@ -35,10 +35,10 @@ void finish_repacked_group(const integer_repacked_t &layout, size_t g,
 /// Some rows of src, interleaved, by a panel.
 struct integer_repacked_tile_t {
     const uint8_t *weights;
-    const dim_t *quads; // of each group
+    const dim_t *k4_blocks; // of each group
     dim_t group_count;
     const int8_t *a;
-    dim_t a_quad_pitch, rows;      // bytes
+    dim_t a_k4_pitch, rows;        // bytes
     const row_group_t *row_groups; // of the first group
     dim_t row_groups_pitch;        // of rows
     float *c;

@@ -18,7 +18,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t rows_of_quad = 4, eight = 8, most_groups = 128, beyond = 16,
+constexpr dim_t rows_of_k4 = 4, eight = 8, most_groups = 128, beyond = 16,
                 group_pitch = sizeof(integer_columns_t) / sizeof(float);
 
 // The scales or zero points of a panel's columns, as they are stored.
@@ -141,7 +141,7 @@ public:
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
         integer_group_t part = group;
-        part.quads += bytes_in_quads(weights.begin * integer_panel);
+        part.k4_blocks += bytes_in_k4_blocks(weights.begin * integer_panel);
         if (columns_) unpack_columns(weights, part);
         else unpack_rows(weights, part);
     }
@@ -166,13 +166,13 @@ public:
         // The rows are split into parts of nearly equal size.
         const dim_t parts = div_up(tile.rows, multiply_.most_rows);
         const bool has_shorts = format_.has_short_sums && !format_.is_packed;
-        dim_t quads = 0;
+        dim_t k4_blocks = 0;
         for (dim_t g = 0; g < tile.group_count; ++g) {
             if (has_shorts) make_shorts(*tile.groups[g].columns);
-            quads += tile.groups[g].quad_count;
+            k4_blocks += tile.groups[g].k4_count;
         }
         integer_tile_t part = tile;
-        const dim_t pieces = quads / multiply_.quads * multiply_.pieces;
+        const dim_t pieces = k4_blocks / multiply_.k4_blocks * multiply_.pieces;
         dim_t row = 0;
         for (dim_t p = 0; p < parts; ++p) {
             if (part.asked.count <= 0) part.asked = nothing_asked(tile);
@@ -187,7 +187,7 @@ public:
     }
 
 private:
-    dim_t bytes_in_quads(dim_t integers) const {
+    dim_t bytes_in_k4_blocks(dim_t integers) const {
         return format_.is_packed ? bytes_of(format_.weights, integers)
                                  : integers;
     }
@@ -208,13 +208,13 @@ private:
     void unpack_rows(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
         const bool is_whole = weights.cols == integer_panel;
-        const dim_t quads = is_whole ? weights.depth / rows_of_quad : 0;
-        if (quads > 0)
-            rows_({at(weights, 0), group.quads, group.columns->sums,
-                    bytes_of(format_.weights, format_.depth_stride), quads,
+        const dim_t k4_blocks = is_whole ? weights.depth / rows_of_k4 : 0;
+        if (k4_blocks > 0)
+            rows_({at(weights, 0), group.k4_blocks, group.columns->sums,
+                    bytes_of(format_.weights, format_.depth_stride), k4_blocks,
                     bytes_of(format_.weights, weights.ahead)});
-        for (dim_t k = quads * rows_of_quad; k < weights.depth;
-                k += rows_of_quad)
+        for (dim_t k = k4_blocks * rows_of_k4; k < weights.depth;
+                k += rows_of_k4)
             unpack_part(weights, k, group);
     }
 
@@ -222,21 +222,21 @@ private:
     // and the code reads a whole tile.
     void unpack_part(const integer_weights_t &weights, dim_t k,
             const integer_group_t &group) const noexcept {
-        uint8_t rows[rows_of_quad][integer_panel];
+        uint8_t rows[rows_of_k4][integer_panel];
         std::memset(rows, flipped_bits(format_), sizeof(rows));
         const auto bytes
                 = static_cast<size_t>(bytes_of(format_.weights, weights.cols));
-        for (dim_t r = 0; r < std::min(rows_of_quad, weights.depth - k); ++r)
+        for (dim_t r = 0; r < std::min(rows_of_k4, weights.depth - k); ++r)
             std::memcpy(rows[r], at(weights, (k + r) * format_.depth_stride),
                     bytes);
-        rows_({rows, group.quads + bytes_in_quads(k * integer_panel),
+        rows_({rows, group.k4_blocks + bytes_in_k4_blocks(k * integer_panel),
                 group.columns->sums, integer_panel, 1, 0});
     }
 
     void unpack_columns(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
         const jit_integer_columns_args_t args
-                = {at(weights, 0), group.quads, group.columns->sums,
+                = {at(weights, 0), group.k4_blocks, group.columns->sums,
                         bytes_of(format_.weights, format_.col_stride),
                         bytes_of(format_.weights, weights.depth),
                         weights.cols / jit_integer_columns_args_t::cols};
@@ -256,7 +256,7 @@ private:
                            + args.slices * args.cols * args.pitch;
         const dim_t pitch = args.pitch, bytes = args.bytes;
         args.weights = lines;
-        args.quads += args.slices * args.cols * rows_of_quad;
+        args.k4_blocks += args.slices * args.cols * rows_of_k4;
         args.sums += args.slices * args.cols;
         args.pitch = line;
         for (dim_t at = 0; at < bytes; at += line) {
@@ -266,7 +266,7 @@ private:
                         static_cast<size_t>(args.bytes));
             args.slices = 1;
             columns_(args);
-            args.quads += bytes_in_quads(
+            args.k4_blocks += bytes_in_k4_blocks(
                     args.bytes * 8 / bits_of(format_.weights) * integer_panel);
         }
     }
@@ -275,9 +275,9 @@ private:
     void clear_row(dim_t k, const integer_group_t &group) const noexcept {
         const bool is_packed = format_.is_packed;
         const dim_t place = is_packed ? k / 2 : place_in_group(format_, k);
-        uint8_t *value = group.quads + place % rows_of_quad
-                         + (place - place % rows_of_quad) * integer_panel;
-        for (dim_t n = 0; n < integer_panel; ++n, value += rows_of_quad) {
+        uint8_t *value = group.k4_blocks + place % rows_of_k4
+                         + (place - place % rows_of_k4) * integer_panel;
+        for (dim_t n = 0; n < integer_panel; ++n, value += rows_of_k4) {
             if (!is_packed) group.columns->sums[n] -= *value;
             *value &= is_packed ? 0x0f : 0;
         }

@@ -14,7 +14,7 @@ struct jit_integer_multiply_t {
     dim_t most_rows = 0;
     /// For every so many k4 blocks of depth it prefetches so many pieces of
     /// weights.
-    dim_t quads = 1, pieces = 0;
+    dim_t k4_blocks = 1, pieces = 0;
 };
 
 /// @param isa AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
@@ -26,14 +26,14 @@ result_t make_jit_integer_multiply_avx2(
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
 
-/// [K,N] weights, four rows at a time: `quads` times four rows of a whole panel
-/// become bytes with the bias added.
+/// [K,N] weights, four rows at a time: `k4_blocks` times four rows of a whole
+/// panel become bytes with the bias added.
 struct jit_integer_rows_args_t {
     const void *weights;
-    uint8_t *quads;
+    uint8_t *k4_blocks;
     int32_t *sums; // are added to
     dim_t pitch;   // bytes
-    dim_t quad_count;
+    dim_t k4_count;
     dim_t ahead; // prefetch distance, bytes
 };
 
@@ -42,7 +42,7 @@ struct jit_integer_columns_args_t {
     static constexpr dim_t cols = 16;
 
     const void *weights;
-    uint8_t *quads;
+    uint8_t *k4_blocks;
     int32_t *sums; // are added to
     dim_t pitch;   // bytes
     dim_t bytes;   // of a column; padded with zeros to a whole unit
@@ -66,7 +66,7 @@ uint8_t flipped_bits(const integer_format_t &format);
 /// Their argument is at rdi.
 class jit_integer_base_t : public jit_simd_t {
 protected:
-    static constexpr uint32_t line = 64, quad_bytes = integer_panel * 4;
+    static constexpr uint32_t line = 64, k4_bytes = integer_panel * 4;
 
     jit_integer_base_t(const char *name, const integer_format_t &format)
         : jit_simd_t(name)
@@ -218,8 +218,8 @@ protected:
         add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
         base_of_high(a_high_, a_, a_pitch_);
     }
-    void step_quads(int rows, uint32_t count) {
-        add(b_, count * quad_bytes);
+    void step_k4_blocks(int rows, uint32_t count) {
+        add(b_, count * k4_bytes);
         add(a_, count * 4);
         if (rows > 3) add(a_high_, count * 4);
     }
@@ -237,8 +237,8 @@ protected:
     const Xbyak::Reg64 a_ = general_.take("a of three rows", rax),
                        a_high_ = general_.take("a of the other rows", rbx),
                        a_pitch_ = general_.take("pitch of a", rsi),
-                       b_ = general_.take("quads of b", rcx),
-                       quads_ = general_.take("quads to go", r10);
+                       b_ = general_.take("k4 blocks of b", rcx),
+                       k4_blocks_ = general_.take("k4 blocks to go", r10);
 };
 
 } // namespace dnnl_dequant

@@ -14,7 +14,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t line = 64, rows_of_quad = 4;
+constexpr dim_t line = 64, rows_of_k4 = 4;
 // The rows of weights in a strip lie on sixteen pages if possible, because the
 // L2 prefetcher follows few more. AVX2 reads a line twice, so the line has to
 // stay in L1. These times decided it (4096 x 4096 u4, x 11008, one thread, ms,
@@ -29,7 +29,7 @@ constexpr dim_t least_strip_rows = 16, most_strip_rows = 32,
                 strip_bytes = 16 * 4096;
 dim_t strip_rows_of(dim_t pitch, isa_t isa) {
     if (!has(isa, isa_avx512_core_vnni)) return least_strip_rows;
-    const dim_t rows = strip_bytes / pitch / rows_of_quad * rows_of_quad;
+    const dim_t rows = strip_bytes / pitch / rows_of_k4 * rows_of_k4;
     return std::clamp(rows, least_strip_rows, most_strip_rows);
 }
 // Returns the prefetch distance in each row. A Zen 3 took 0.76 ms with 256
@@ -140,7 +140,7 @@ void jit_integer_gemv_stream_t::run_rows(jit_integer_gemv_args_t args,
     auto *sums = reinterpret_cast<int32_t *>(staged + 2 * staged_count);
     args.scales = staged + first_col;
     args.zps = staged + staged_count + first_col;
-    args.quads = strip.depth / rows_of_quad;
+    args.k4_blocks = strip.depth / rows_of_k4;
     args.continues = strip.continues;
     args.ends = strip.ends;
     args.a_pitch = block.a_pitch;
@@ -213,10 +213,10 @@ void jit_integer_gemv_stream_t::run(const void *weights, const void *scales,
 result_t make_integer_gemv(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream) {
     const dim_t last = weights.depth % weights.group;
-    if (last % rows_of_quad != 0
-            || (weights.groups() > 1 && weights.group % rows_of_quad != 0)
-            || weights.depth % rows_of_quad != 0)
-        return {status_t::unimplemented, "groups are not in whole quads"};
+    if (last % rows_of_k4 != 0
+            || (weights.groups() > 1 && weights.group % rows_of_k4 != 0)
+            || weights.depth % rows_of_k4 != 0)
+        return {status_t::unimplemented, "groups are not in whole k4 blocks"};
     auto made = std::make_shared<jit_integer_gemv_stream_t>(weights, isa);
     const result_t result = made->make();
     if (result.ok()) stream = std::move(made);

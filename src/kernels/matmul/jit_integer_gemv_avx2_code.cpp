@@ -31,7 +31,7 @@ constexpr int halves = 2;
 constexpr uint32_t vector_bytes = 32;
 // The vectors of a set's sums: those of 16 bits, and those of 32.
 constexpr int short_sums = 4, long_sums = 2 * short_sums;
-constexpr int most_sums = 12, most_quads = 4;
+constexpr int most_sums = 12, most_k4_blocks = 4;
 
 class generator_t : public jit_integer_gemv_frame_t {
 public:
@@ -92,25 +92,25 @@ private:
     }
 
     void strip(int half) {
-        Label l_sums, l_few, l_quad;
+        Label l_sums, l_few, l_k4;
         lea(rax, ptr[rcx + bytes(half)]);
         mov(rbx, arg(offsetof(args_t, a)));
-        mov(r10, arg(offsetof(args_t, quads)));
+        mov(r10, arg(offsetof(args_t, k4_blocks)));
         if (has_mask()) vmovups(mask_of_few_, constant(0x0f0f0f0fu));
         L(l_sums);
         for (int i = 0; i < sets() * short_sums; ++i)
             vpxor(Ymm(i), Ymm(i), Ymm(i));
-        mov(r14d, most_quads);
+        mov(r14d, most_k4_blocks);
         cmp(r10, r14);
         cmovl(r14, r10);
         sub(r10, r14);
         align(32);
-        L(l_quad);
-        add_quad(half == 0);
-        lea(rax, ptr[rax + rsi * rows_of_quad]);
-        add(rbx, rows_of_quad);
+        L(l_k4);
+        add_k4(half == 0);
+        lea(rax, ptr[rax + rsi * rows_of_k4]);
+        add(rbx, rows_of_k4);
         dec(r14);
-        jnz(l_quad, T_NEAR);
+        jnz(l_k4, T_NEAR);
         for (int set = 0; set < sets(); ++set)
             lengthen(half, set);
         test(r10, r10);
@@ -119,13 +119,13 @@ private:
 
     // Prefetches only for the lower half of a panel. The upper half is in the
     // same lines.
-    void add_quad(bool asks) {
+    void add_k4(bool asks) {
         if (asks) {
             lea(rbp, ptr[rax + r9]);
-            for (int r = 0; r < rows_of_quad; ++r)
+            for (int r = 0; r < rows_of_k4; ++r)
                 prefetch_stream(ptr[row(rbp, r)]);
         }
-        for (int first = 0; first < rows_of_quad; first += 2)
+        for (int first = 0; first < rows_of_k4; first += 2)
             for (int part = 0; part < 2; ++part)
                 add_pairs(first, part);
     }

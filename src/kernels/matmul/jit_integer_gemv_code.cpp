@@ -47,19 +47,19 @@ private:
     }
 
     void panel() {
-        Label l_quad, l_end;
+        Label l_k4, l_end;
         choose_ahead(r14);
         begin_sums();
         mov(rax, rcx);
         mov(rbx, arg(offsetof(args_t, a)));
-        mov(r10, arg(offsetof(args_t, quads)));
+        mov(r10, arg(offsetof(args_t, k4_blocks)));
         align(32);
-        L(l_quad);
-        add_quad();
-        lea(rax, ptr[rax + rsi * rows_of_quad]);
-        add(rbx, rows_of_quad);
+        L(l_k4);
+        add_k4();
+        lea(rax, ptr[rax + rsi * rows_of_k4]);
+        add(rbx, rows_of_k4);
         dec(r10);
-        jnz(l_quad, T_NEAR);
+        jnz(l_k4, T_NEAR);
         for (int i = 0; i < sets() * vectors_; ++i)
             vmovups(ptr[r8 + bytes(i)], Zmm(i));
         cmp(arg(offsetof(args_t, ends)), 0);
@@ -83,28 +83,28 @@ private:
 
     // Unpacks pairs of rows, then fours. Dword p of 128-bit lane l in vector i
     // has the column of byte 16 l + 4 i + p, of all four rows.
-    void add_quad() {
+    void add_k4() {
         const Zmm rows[] = {Zmm(24), Zmm(25), Zmm(26), Zmm(27)};
         const Zmm pairs[] = {Zmm(28), Zmm(29)};
-        const Zmm quads[] = {rows[0], rows[2], pairs[0], rows[1]};
-        for (int r = 0; r < rows_of_quad; ++r)
+        const Zmm k4_blocks[] = {rows[0], rows[2], pairs[0], rows[1]};
+        for (int r = 0; r < rows_of_k4; ++r)
             vmovdqu32(rows[r], ptr[row(rax, r)]);
         lea(rbp, ptr[rax + r9]);
-        for (int r = 0; r < rows_of_quad; ++r)
+        for (int r = 0; r < rows_of_k4; ++r)
             prefetch_stream(ptr[row(rbp, r)]);
         for (int i = 0; i < 2; ++i) {
             vpunpcklbw(pairs[i], rows[2 * i], rows[2 * i + 1]);
             vpunpckhbw(rows[2 * i + 1], rows[2 * i], rows[2 * i + 1]);
         }
-        vpunpcklwd(quads[0], pairs[0], pairs[1]);
-        vpunpckhwd(quads[1], pairs[0], pairs[1]);
-        vpunpcklwd(quads[2], rows[1], rows[3]);
-        vpunpckhwd(quads[3], rows[1], rows[3]);
-        for (int i = 0; i < rows_of_quad; ++i)
-            add_quads(i, quads[i]);
+        vpunpcklwd(k4_blocks[0], pairs[0], pairs[1]);
+        vpunpckhwd(k4_blocks[1], pairs[0], pairs[1]);
+        vpunpcklwd(k4_blocks[2], rows[1], rows[3]);
+        vpunpckhwd(k4_blocks[3], rows[1], rows[3]);
+        for (int i = 0; i < rows_of_k4; ++i)
+            add_k4_blocks(i, k4_blocks[i]);
     }
 
-    void add_quads(int i, const Zmm &low) {
+    void add_k4_blocks(int i, const Zmm &low) {
         const Zmm high(29), a(27);
         vnni_.make_bytes(low, high);
         const int parts = is_nibble() ? 2 : 1;

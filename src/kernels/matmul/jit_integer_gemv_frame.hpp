@@ -28,7 +28,7 @@ public:
     using args_t = jit_integer_gemv_args_t;
 
 protected:
-    static constexpr int rows_of_quad = 4, line = 64;
+    static constexpr int rows_of_k4 = 4, line = 64;
 
     jit_integer_gemv_frame_t(const char *name,
             const integer_stream_weights_t &weights, int bias, int rows)

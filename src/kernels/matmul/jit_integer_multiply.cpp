@@ -24,7 +24,7 @@ public:
     static constexpr int unroll = 4;
     /// The columns of a panel are computed in so many iterations.
     static constexpr int slices
-            = static_cast<int>(quad_bytes / (vectors * vector_bytes));
+            = static_cast<int>(k4_bytes / (vectors * vector_bytes));
 
     explicit generator_t(const integer_format_t &format)
         : jit_integer_bytes_t("jit_integer_multiply", format) {}
@@ -37,7 +37,7 @@ private:
                 parameters_high_
                 = general_.take("parameters of the other rows", r14);
     // This register is free outside the loop over k4 blocks.
-    const Reg64 &at_ = quads_;
+    const Reg64 &at_ = k4_blocks_;
     vector_registers_t<isa> vectors_;
     const vmms_t sums_ = vectors_.take("sums", rows_at_once *vectors),
                  vmm_b_ = vectors_.take_last("b", vectors),
@@ -74,7 +74,7 @@ private:
     void clear_c(int rows) override {
         clear(vmm_a(0));
         for (int r = 0; r < rows; ++r)
-            for (size_t at = 0; at < quad_bytes; at += vector_bytes)
+            for (size_t at = 0; at < k4_bytes; at += vector_bytes)
                 vmovups(ptr[row_of_c(r) + at], vmm_a(0));
     }
 
@@ -82,14 +82,14 @@ private:
         Label l_group;
         L(l_group);
         for (slice_ = 0; slice_ < slices; ++slice_) {
-            mov(b_, ptr[group_ + offsetof(integer_group_t, quads)]);
+            mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
             load_a();
             if (slice_ == 0) {
                 prefetch_next_rows(rows, a_, a_pitch_, 2 * line);
-                prefetch_next_rows(rows, c_, c_pitch_, quad_bytes);
+                prefetch_next_rows(rows, c_, c_pitch_, k4_bytes);
             }
             begin_sums(rows);
-            all_quads(rows);
+            all_k4_blocks(rows);
             correct(rows);
             scale(rows);
         }
@@ -128,15 +128,15 @@ private:
         }
     }
 
-    void all_quads(int rows) {
+    void all_k4_blocks(int rows) {
         Label l_single, l_end;
-        mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
-        repeat(quads_, unroll, true, [&] { quads(rows, unroll); });
-        add(quads_, unroll);
+        mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
+        repeat(k4_blocks_, unroll, true, [&] { k4_blocks(rows, unroll); });
+        add(k4_blocks_, unroll);
         jz(l_end, T_NEAR);
         L(l_single);
-        quads(rows, 1);
-        dec(quads_);
+        k4_blocks(rows, 1);
+        dec(k4_blocks_);
         jnz(l_single, T_NEAR);
         L(l_end);
         if (sets(rows) == 1) return;
@@ -145,16 +145,16 @@ private:
                 vpaddd(sum(r, v), sum(r, v), sum(r, v, 1));
     }
 
-    void quads(int rows, uint32_t count) {
+    void k4_blocks(int rows, uint32_t count) {
         // The prefetch distance of b, which is in L2 if groups are long.
-        constexpr size_t prefetch_distance = 8 * quad_bytes;
+        constexpr size_t prefetch_distance = 8 * k4_bytes;
         if (count == unroll && is_by_column()) prefetch_piece();
         for (uint32_t i = 0; i < count; ++i) {
-            const auto quad = b_ + i * quad_bytes;
+            const auto k4_block = b_ + i * k4_bytes;
             for (int v = 0; v < vectors; ++v) {
-                load(vmm_b_[v], ptr[quad + place(v)]);
+                load(vmm_b_[v], ptr[k4_block + place(v)]);
                 if (!format_.has_short_sums && place(v) % line == 0)
-                    prefetcht0(ptr[quad + place(v) + prefetch_distance]);
+                    prefetcht0(ptr[k4_block + place(v) + prefetch_distance]);
             }
             for (int r = 0; r < rows; ++r) {
                 vpbroadcastd(vmm_a(r), ptr[row_of_a(r) + i * 4]);
@@ -163,7 +163,7 @@ private:
                     dot4(sum(r, v, set), vmm_b_[v], vmm_a(r));
             }
         }
-        step_quads(rows, count);
+        step_k4_blocks(rows, count);
     }
 
     void load_columns(size_t offset) {
@@ -197,7 +197,7 @@ template <isa_t isa>
 result_t make(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
     multiply.most_rows = 6;
-    multiply.quads = generator_t<isa>::unroll;
+    multiply.k4_blocks = generator_t<isa>::unroll;
     multiply.pieces = generator_t<isa>::slices;
     return make_jit_as<generator_t<isa>>(multiply.code, format);
 }
@@ -249,7 +249,7 @@ void jit_integer_tile_t::clear_rows(
     clear(zero);
     mov(at, c_);
     for (int r = 0; r < rows; ++r) {
-        for (uint32_t i = 0; i < quad_bytes; i += zero.getBit() / 8)
+        for (uint32_t i = 0; i < k4_bytes; i += zero.getBit() / 8)
             vmovups(ptr[at + i], zero);
         add(at, c_pitch_);
     }

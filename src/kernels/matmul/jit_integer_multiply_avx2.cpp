@@ -36,7 +36,7 @@ private:
     const Reg64 slice_ = general_.take("bytes of columns that are done", r11),
                 columns_ = general_.take("columns of the group", r14);
     // These registers have another use inside the loop over k4 blocks.
-    const Reg64 &c_row_ = a_, &parameters_row_ = quads_;
+    const Reg64 &c_row_ = a_, &parameters_row_ = k4_blocks_;
     vector_registers_t<isa_avx2> vectors_;
     const vmm_range_t<Ymm> sums_
             = vectors_.take("short sums", rows_at_once *vectors),
@@ -70,11 +70,11 @@ private:
         xor_(slice_, slice_);
         L(l_slice);
         begin_sums(rows);
-        all_quads(rows);
+        all_k4_blocks(rows);
         correct(rows);
         scale(rows);
         add(slice_, slice_bytes);
-        cmp(slice_, quad_bytes);
+        cmp(slice_, k4_bytes);
         jb(l_slice, T_NEAR);
         next_group(l_group);
         mov(rsp, ptr[rsp + sums_bytes]);
@@ -103,20 +103,20 @@ private:
         }
     }
 
-    void all_quads(int rows) {
-        mov(b_, ptr[group_ + offsetof(integer_group_t, quads)]);
+    void all_k4_blocks(int rows) {
+        mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
         add(b_, slice_);
         load_a();
-        mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
+        mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
         for (const uint32_t count : chunks) {
             Label l_chunk, l_end;
-            cmp(quads_, count);
+            cmp(k4_blocks_, count);
             jb(l_end, T_NEAR);
             align(32);
             L(l_chunk);
             chunk(rows, count);
-            sub(quads_, count);
-            cmp(quads_, count);
+            sub(k4_blocks_, count);
+            cmp(k4_blocks_, count);
             jae(l_chunk, T_NEAR);
             L(l_end);
         }
@@ -127,16 +127,16 @@ private:
         if (count == chunks[0] && is_by_column()) prefetch_piece();
         for (uint8_t shift = 0; shift < bits_of(format_.weights); shift += 4) {
             for (uint32_t i = 0; i < count; ++i)
-                quad(rows, i, shift);
+                k4_block(rows, i, shift);
             lengthen(rows, ones << shift);
         }
-        step_quads(rows, count);
+        step_k4_blocks(rows, count);
     }
 
-    void quad(int rows, uint32_t i, uint8_t shift) {
+    void k4_block(int rows, uint32_t i, uint8_t shift) {
         for (int v = 0; v < vectors; ++v) {
             const Ymm x = vmm_b_[v];
-            load(x, ptr[b_ + i * quad_bytes + bytes(v)]);
+            load(x, ptr[b_ + i * k4_bytes + bytes(v)]);
             if (shift > 0) vpsrlw(x, x, shift);
             if (!is_nibble()) bit_and(x, x, constant(0x0f0f0f0f));
         }
@@ -196,7 +196,7 @@ private:
 result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
     multiply.most_rows = 6;
-    multiply.quads = chunks[0];
+    multiply.k4_blocks = chunks[0];
     multiply.pieces = integer_panel * 4 / slice_bytes;
     return make_jit_as<generator_t>(multiply.code, format);
 }

@@ -29,13 +29,13 @@ public:
 
 private:
     const Reg64 a_ = general_.take("a", rax),
-                a_pitch_ = general_.take("pitch of quads of a", rsi),
+                a_pitch_ = general_.take("pitch of k4 blocks of a", rsi),
                 weights_ = general_.take("weights", rcx),
                 columns_ = general_.take("columns of the group", r9),
                 slice_ = general_.take("bytes of columns that are done", r14),
-                quads_ = general_.take("quads to go", r10),
+                k4_blocks_ = general_.take("k4 blocks to go", r10),
                 parameters_row_ = general_.take("parameters of a row", rbx);
-    const Reg64 &c_row_ = quads_; // outside the loop over k4 blocks
+    const Reg64 &c_row_ = k4_blocks_; // outside the loop over k4 blocks
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> sums_
             = vectors_.take("sums", vectors *rows_at_once),
@@ -52,7 +52,7 @@ private:
     static uint32_t bytes(int v) { return static_cast<uint32_t>(v) * line; }
 
     void load_arguments() override {
-        mov(a_pitch_, arg(offsetof(integer_tile_t, a_quad_pitch)));
+        mov(a_pitch_, arg(offsetof(integer_tile_t, a_k4_pitch)));
         load_c_pitch();
     }
 
@@ -65,10 +65,10 @@ private:
         xor_(slice_, slice_);
         L(l_slice);
         begin_slice(rows);
-        all_quads(rows);
+        all_k4_blocks(rows);
         end_slice(rows);
         add(slice_, bytes(vectors));
-        cmp(slice_, quad_bytes);
+        cmp(slice_, k4_bytes);
         jl(l_slice, T_NEAR);
         next_group(l_group);
     }
@@ -80,7 +80,7 @@ private:
         add(a_, arg(offsetof(integer_tile_t, a)));
         mov(weights_, slice_);
         if (has_two_columns()) shr(weights_, 1);
-        add(weights_, ptr[group_ + offsetof(integer_group_t, quads)]);
+        add(weights_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
         for (int v = 0; v < vectors; ++v) {
             for (int r = 0; r < rows; ++r)
                 clear(sum(r, v));
@@ -89,22 +89,22 @@ private:
         if (is_nibble()) vmovups(mask_, constant(0x0f0f0f0f));
     }
 
-    void all_quads(int rows) {
-        Label l_quad, l_prefetched;
-        mov(quads_, ptr[group_ + offsetof(integer_group_t, quad_count)]);
-        if (has_two_depths()) shr(quads_, 1);
+    void all_k4_blocks(int rows) {
+        Label l_k4, l_prefetched;
+        mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
+        if (has_two_depths()) shr(k4_blocks_, 1);
         align(32);
-        L(l_quad);
+        L(l_k4);
         // Every fourth k4 block prefetches a piece of the next weights.
-        test(quads_, has_two_depths() ? 1 : 3);
+        test(k4_blocks_, has_two_depths() ? 1 : 3);
         jnz(l_prefetched);
         prefetch_piece();
         if (!is_nibble()) prefetch_piece();
         L(l_prefetched);
         step(rows);
         add(weights_, bytes(has_two_columns() ? 2 : 4));
-        dec(quads_);
-        jnz(l_quad, T_NEAR);
+        dec(k4_blocks_);
+        jnz(l_k4, T_NEAR);
     }
 
     void step(int rows) {
@@ -209,7 +209,7 @@ private:
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
     multiply.most_rows = rows_at_once;
-    multiply.quads = 2;
+    multiply.k4_blocks = 2;
     multiply.pieces = 1;
     return make_jit_as<generator_t>(multiply.code, format);
 }

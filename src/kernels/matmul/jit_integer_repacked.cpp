@@ -46,10 +46,10 @@ private:
                 group_ = general_.take("weights where the group begins", r9),
                 a_ = general_.take("a", rax),
                 a_group_ = general_.take("a where the group begins", r14),
-                a_next_ = general_.take("the next quad of a", rbx),
-                a_pitch_ = general_.take("pitch of quads of a", rsi),
-                quads_ = general_.take("quads of each group", r8),
-                quads_left_ = general_.take("quads to go", r10),
+                a_next_ = general_.take("the next k4 block of a", rbx),
+                a_pitch_ = general_.take("pitch of k4 blocks of a", rsi),
+                k4_blocks_ = general_.take("k4 blocks of each group", r8),
+                k4_blocks_left_ = general_.take("k4 blocks to go", r10),
                 groups_ = general_.take("groups to go", r15),
                 parameters_ = general_.take("parameters of rows", r12),
                 parameters_pitch_ = general_.take("pitch of parameters", r13),
@@ -74,8 +74,8 @@ private:
         preamble();
         mov(weights_, arg(offsetof(tile_t, weights)));
         mov(a_, arg(offsetof(tile_t, a)));
-        mov(a_pitch_, arg(offsetof(tile_t, a_quad_pitch)));
-        mov(quads_, arg(offsetof(tile_t, quads)));
+        mov(a_pitch_, arg(offsetof(tile_t, a_k4_pitch)));
+        mov(k4_blocks_, arg(offsetof(tile_t, k4_blocks)));
         mov(groups_, arg(offsetof(tile_t, group_count)));
         mov(parameters_, arg(offsetof(tile_t, row_groups)));
         imul(parameters_pitch_, arg(offsetof(tile_t, row_groups_pitch)),
@@ -102,12 +102,12 @@ private:
         for (int slice = 0; slice < slices_; ++slice) {
             mov(weights_, group_);
             mov(a_, a_group_);
-            all_quads(slice);
+            all_k4_blocks(slice);
             end_group(slice);
         }
-        add(weights_, quad_bytes * (format_.has_short_sums ? 2 : 3));
+        add(weights_, k4_bytes * (format_.has_short_sums ? 2 : 3));
         add(parameters_, sizeof(row_group_t));
-        add(quads_, sizeof(dim_t));
+        add(k4_blocks_, sizeof(dim_t));
         dec(groups_);
         jnz(l_group, T_NEAR);
     }
@@ -121,20 +121,20 @@ private:
         }
     }
 
-    void all_quads(int slice) {
+    void all_k4_blocks(int slice) {
         const int sums = rows_ * vectors_;
         for (int i = 0; i < sets_ * sums; ++i)
             clear(sums_[i]);
-        mov(quads_left_, ptr[quads_]);
-        const auto quads
+        mov(k4_blocks_left_, ptr[k4_blocks_]);
+        const auto k4_blocks
                 = static_cast<uint32_t>(sets_ * (has_two_depths() ? 2 : 1));
-        repeat(quads_left_, quads, true, [&] {
+        repeat(k4_blocks_left_, k4_blocks, true, [&] {
             for (int i = 0; i < sets_; ++i)
                 step(slice, i);
         });
         if (sets_ == 1) return;
         Label l_end;
-        add(quads_left_, quads);
+        add(k4_blocks_left_, k4_blocks);
         jz(l_end, T_NEAR);
         step(slice, 0);
         L(l_end);
@@ -178,7 +178,7 @@ private:
                         of_row_, ptr[of_row + offsetof(row_group_t, short_zp)]);
             for (int v = 0; v < vectors_; ++v) {
                 const size_t at = bytes(slice * vectors_ + v);
-                correct(sum(r, v), at + quad_bytes);
+                correct(sum(r, v), at + k4_bytes);
                 add_to_c(sum(r, v), sum(r, v), ptr[weights_ + at], scale_,
                         ptr[c_row_ + at]);
             }
@@ -199,7 +199,7 @@ private:
             vmovups(x_, ptr[weights_ + at]);
             multiply_low(x_, x_, parameters_row_ + of_row);
             vpsubd(sum, sum, x_);
-            at += quad_bytes;
+            at += k4_bytes;
         }
     }
 

@@ -61,7 +61,7 @@ struct jit_integer_gemv_args_t {
     const row_group_t *row_groups;
     float *c;
     dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
-    dim_t quads, panels;
+    dim_t k4_blocks, panels;
     // Prefetch distances in bytes: within a strip, and from its last panels to
     // the first panels of the next strip.
     dim_t ahead, ahead_last, last_panels;

@@ -22,7 +22,7 @@ protected:
                 pitches_ = general_.take("three of them", r9),
                 sums_at_ = general_.take("sums", r11),
                 slices_ = general_.take("slices to go", r10),
-                quads_ = general_.take("quads", rcx),
+                k4_blocks_ = general_.take("k4 blocks", rcx),
                 bytes_ = general_.take("bytes of columns to go", r8),
                 column_ = general_.take("what is read of columns", rax);
 
@@ -38,10 +38,10 @@ protected:
         if (i == 0) return {first};
         return i == 3 ? first + pitches_ : first + pitch_ * i;
     }
-    void next_slice(
-            Label &l_slice, const Reg64 &first_quads, uint32_t vector_bytes) {
+    void next_slice(Label &l_slice, const Reg64 &first_k4_blocks,
+            uint32_t vector_bytes) {
         add(sums_at_, vector_bytes);
-        add(first_quads, vector_bytes);
+        add(first_k4_blocks, vector_bytes);
         dec(slices_);
         jnz(l_slice, T_NEAR);
     }
@@ -58,7 +58,8 @@ private:
     static constexpr int chains = 4;
 
     const Reg64 done_ = general_.take("bytes of columns that are done", rbx),
-                quad_at_ = general_.take("bytes of a quad that are done", rbp);
+                k4_at_
+                = general_.take("bytes of a k4 block that are done", rbp);
     // The transpose takes all vectors; all but `dwords_` are free afterwards.
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> dwords_ = vectors_.take("columns, dwords", count);
@@ -71,26 +72,26 @@ private:
     void generate() override {
         preamble();
         load_arguments();
-        xor_(quad_at_, quad_at_);
+        xor_(k4_at_, k4_at_);
         Label l_slice;
         L(l_slice);
         slice();
         mov(column_, pitch_);
         shl(column_, 4);
         add(first_, column_);
-        next_slice(l_slice, quad_at_, line);
+        next_slice(l_slice, k4_at_, line);
         postamble();
     }
 
     void slice() {
         Label l_end;
-        mov(quads_, arg(offsetof(args_t, quads)));
-        add(quads_, quad_at_);
+        mov(k4_blocks_, arg(offsetof(args_t, k4_blocks)));
+        add(k4_blocks_, k4_at_);
         xor_(done_, done_);
         mov(bytes_, arg(offsetof(args_t, bytes)));
         repeat(bytes_, line, false, [this] {
             columns(true);
-            add(quads_, count * (splits() ? 2 : 1) * quad_bytes);
+            add(k4_blocks_, count * (splits() ? 2 : 1) * k4_bytes);
             add(done_, line);
         });
         add(bytes_, line);
@@ -122,21 +123,22 @@ private:
         for (int i = 0; sums() && i < chains; ++i)
             if (i == 0) vmovups(sums_[i], ptr[sums_at_]);
             else clear(sums_[i]);
-        store_quads(is_whole);
+        store_k4_blocks(is_whole);
         for (int i = 1; sums() && i < chains; ++i)
             vpaddd(sums_[0], sums_[0], sums_[i]);
         if (sums()) vmovups(ptr[sums_at_], sums_[0]);
     }
 
     // A part of a line has fewer k4 blocks.
-    void store_quads(bool is_whole) {
+    void store_k4_blocks(bool is_whole) {
         Label l_end;
-        int quad = 0;
-        const auto store = [&](const Zmm &quads) {
-            vmovups(ptr[quads_ + static_cast<uint32_t>(quad) * quad_bytes],
-                    quads);
-            if (sums()) vpdpbusd(sums_[quad % chains], quads, ones_);
-            ++quad;
+        int k4_block = 0;
+        const auto store = [&](const Zmm &k4_blocks) {
+            vmovups(ptr[k4_blocks_
+                            + static_cast<uint32_t>(k4_block) * k4_bytes],
+                    k4_blocks);
+            if (sums()) vpdpbusd(sums_[k4_block % chains], k4_blocks, ones_);
+            ++k4_block;
         };
         for (int j = 0; j < count; ++j) {
             const Zmm x = dwords_[j];
@@ -163,7 +165,7 @@ private:
     static constexpr uint32_t vector_bytes = 32;
 
     const Reg64 next_columns_ = general_.take("the other four columns", rbx),
-                first_quads_ = general_.take("the first quads", rbp),
+                first_k4_blocks_ = general_.take("the first k4 blocks", rbp),
                 reg_dword_ = general_.take("a dword to be made of bytes", r12),
                 left_ = general_.take("bytes of it to go", r13),
                 byte_ = general_.take("where they are", r14);
@@ -179,13 +181,13 @@ private:
         load_arguments();
         static_assert(args_t::cols == 2 * cols, "");
         add(slices_, slices_);
-        mov(first_quads_, arg(offsetof(args_t, quads)));
+        mov(first_k4_blocks_, arg(offsetof(args_t, k4_blocks)));
         sub(rsp, vector_bytes);
         Label l_columns;
         L(l_columns);
         columns();
         lea(first_, ptr[first_ + pitch_ * cols]);
-        next_slice(l_columns, first_quads_, vector_bytes);
+        next_slice(l_columns, first_k4_blocks_, vector_bytes);
         add(rsp, vector_bytes);
         postamble();
     }
@@ -193,27 +195,27 @@ private:
     void columns() {
         constexpr int half = 4 * dwords; // of a vector, bytes
         Label l_dword, l_bytes, l_end;
-        mov(quads_, first_quads_);
+        mov(k4_blocks_, first_k4_blocks_);
         mov(column_, first_);
         lea(next_columns_, ptr[first_ + pitch_ * 4]);
         mov(bytes_, arg(offsetof(args_t, bytes)));
         if (sums()) vmovdqu(sum_, ptr[sums_at_]);
         repeat(bytes_, half, true, [this] {
             transpose();
-            store_quads(dwords);
+            store_k4_blocks(dwords);
         });
         add(bytes_, half - 4);
         jl(l_bytes, T_NEAR);
         L(l_dword);
         gather(true);
-        store_quads(1);
+        store_k4_blocks(1);
         sub(bytes_, 4);
         jge(l_dword, T_NEAR);
         L(l_bytes);
         add(bytes_, 4);
         jz(l_end, T_NEAR);
         gather(false);
-        store_quads(1);
+        store_k4_blocks(1);
         L(l_end);
         if (sums()) vmovdqu(ptr[sums_at_], sum_);
     }
@@ -262,20 +264,20 @@ private:
     }
 
     // Stores k4 blocks and advances.
-    void store_quads(int count) {
+    void store_k4_blocks(int count) {
         const uint32_t parts = is_nibble() ? 2 : 1;
         uint32_t at = 0;
-        for (int i = 0; i < count; ++i, at += parts * quad_bytes) {
-            const Ymm quads = transposed_[i];
-            flip(quads);
+        for (int i = 0; i < count; ++i, at += parts * k4_bytes) {
+            const Ymm k4_blocks = transposed_[i];
+            flip(k4_blocks);
             if (is_nibble()) {
-                split(quads, high_[i], constant(0x0f0f0f0f));
-                vmovdqu(ptr[quads_ + at + quad_bytes], high_[i]);
+                split(k4_blocks, high_[i], constant(0x0f0f0f0f));
+                vmovdqu(ptr[k4_blocks_ + at + k4_bytes], high_[i]);
             }
-            vmovdqu(ptr[quads_ + at], quads);
+            vmovdqu(ptr[k4_blocks_ + at], k4_blocks);
         }
         if (sums()) add_sums(count);
-        add(quads_, at);
+        add(k4_blocks_, at);
         for (const Reg64 &from : {column_, next_columns_})
             add(from, static_cast<uint32_t>(count) * 4);
     }
@@ -285,9 +287,9 @@ private:
         const Ymm all = transposed_[0];
         const auto ones = [this] { return constant(0x01010101); };
         for (int i = 0; i < count; ++i) {
-            const Ymm quads = transposed_[i];
-            if (is_nibble()) vpaddb(quads, quads, high_[i]);
-            else vpmaddubsw(quads, quads, ones());
+            const Ymm k4_blocks = transposed_[i];
+            if (is_nibble()) vpaddb(k4_blocks, k4_blocks, high_[i]);
+            else vpmaddubsw(k4_blocks, k4_blocks, ones());
         }
         for (int i = 1; i < count; ++i) {
             if (is_nibble()) vpaddb(all, all, transposed_[i]);

@@ -16,7 +16,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int rows_of_quad = 4;
+constexpr int rows_of_k4 = 4;
 
 class rows_t : public jit_integer_base_t {
 protected:
@@ -26,17 +26,17 @@ protected:
     const Reg64 row_ = general_.take("the first of four rows", rax),
                 pitch_ = general_.take("pitch of rows", rsi),
                 pitches_ = general_.take("three of them", rdx),
-                quads_ = general_.take("quads", rcx),
-                count_ = general_.take("quads to go", r8),
+                k4_blocks_ = general_.take("k4 blocks", rcx),
+                count_ = general_.take("k4 blocks to go", r8),
                 distance_ = general_.take("prefetch distance", r9),
                 at_ = general_.take("rows to prefetch, sums", r10);
 
     void load_arguments() {
         mov(row_, arg(offsetof(args_t, weights)));
-        mov(quads_, arg(offsetof(args_t, quads)));
+        mov(k4_blocks_, arg(offsetof(args_t, k4_blocks)));
         mov(pitch_, arg(offsetof(args_t, pitch)));
         lea(pitches_, ptr[pitch_ + pitch_ * 2]);
-        mov(count_, arg(offsetof(args_t, quad_count)));
+        mov(count_, arg(offsetof(args_t, k4_count)));
         mov(distance_, arg(offsetof(args_t, ahead)));
     }
     RegExp row(int r) const {
@@ -44,16 +44,16 @@ protected:
         return r == 0 ? first : r == 3 ? row_ + pitches_ : row_ + pitch_ * r;
     }
     void prefetch_rows() {
-        for (int r = 0; r < rows_of_quad; ++r) {
+        for (int r = 0; r < rows_of_k4; ++r) {
             lea(at_, ptr[row(r)]);
             prefetcht0(ptr[at_ + distance_]);
         }
     }
-    void next_quad(Label &l_quad, const Reg64 &count, uint32_t bytes) {
+    void next_k4(Label &l_k4, const Reg64 &count, uint32_t bytes) {
         lea(row_, ptr[row_ + pitch_ * 4]);
-        add(quads_, bytes);
+        add(k4_blocks_, bytes);
         dec(count);
-        jnz(l_quad, T_NEAR);
+        jnz(l_k4, T_NEAR);
     }
 };
 
@@ -86,13 +86,13 @@ private:
         mov(at_, arg(offsetof(args_t, sums)));
         for (int v = 0; sums() && v < vectors; ++v)
             vmovups(sums_[v], ptr[at_ + bytes(v)]);
-        Label l_quad;
+        Label l_k4;
         align(32);
-        L(l_quad);
+        L(l_k4);
         const bool is_packed = is_nibble() && format_.is_packed;
-        if (is_packed) packed_quad();
-        else quad();
-        next_quad(l_quad, count_, is_packed ? quad_bytes / 2 : quad_bytes);
+        if (is_packed) packed_k4();
+        else k4_block();
+        next_k4(l_k4, count_, is_packed ? k4_bytes / 2 : k4_bytes);
         mov(at_, arg(offsetof(args_t, sums)));
         for (int v = 0; sums() && v < vectors; ++v)
             vmovups(ptr[at_ + bytes(v)], sums_[v]);
@@ -123,7 +123,7 @@ private:
     }
 
     // Stores half a line of each row; a lane has a dword of every row.
-    void packed_quad() {
+    void packed_k4() {
         for (int i = 0; i < 2; ++i) {
             const Zmm x = loaded_[i];
             vmovdqu(Ymm(x.getIdx()), ptr[row(2 * i)]);
@@ -134,11 +134,11 @@ private:
             const Zmm x = loaded_[2 * i];
             vpshufb(x, x, bytes_);
             if (flipped_lane() != 0) vpxord(x, x, flipped_);
-            vmovups(ptr[quads_ + bytes(i)], x);
+            vmovups(ptr[k4_blocks_ + bytes(i)], x);
         }
     }
 
-    void quad() {
+    void k4_block() {
         prefetch_rows();
         for (int i = 0; i < (is_nibble() ? 2 : 4); ++i) {
             const Zmm x = loaded_[4 * i], high = loaded_[4 * i + 1],
@@ -159,15 +159,15 @@ private:
     // Loads sixteen bytes of each row; a lane has a dword of every row.
     void load_rows(const Zmm &x, size_t bytes) {
         vmovdqu32(Xmm(x.getIdx()), ptr[row(0) + bytes]);
-        for (int r = 1; r < rows_of_quad; ++r)
+        for (int r = 1; r < rows_of_k4; ++r)
             vinserti32x4(x, x, ptr[row(r) + bytes], static_cast<uint8_t>(r));
         vpermd(x, by_rows_, x);
         vpshufb(x, x, bytes_);
     }
 
-    void store(int v, const Zmm &quads) {
-        vmovups(ptr[quads_ + bytes(v)], quads);
-        if (sums()) vpdpbusd(sums_[v], quads, ones_);
+    void store(int v, const Zmm &k4_blocks) {
+        vmovups(ptr[k4_blocks_ + bytes(v)], k4_blocks);
+        if (sums()) vpdpbusd(sums_[v], k4_blocks, ones_);
     }
 };
 
@@ -184,9 +184,9 @@ private:
     }
     // The sums of so many k4 blocks of nibbles fit a byte. The sums of bytes
     // fit 16 bits.
-    static constexpr uint32_t round_quads = 16;
+    static constexpr uint32_t round_k4_blocks = 16;
 
-    const Reg64 round_ = general_.take("quads to go in this round", r11);
+    const Reg64 round_ = general_.take("k4 blocks to go in this round", r11);
     vector_registers_t<isa_avx2> vectors_;
     const vmm_range_t<Ymm> sums_ = vectors_.take("short sums", vectors),
                            pairs_ = vectors_.take("pairs of rows", 4),
@@ -195,20 +195,20 @@ private:
     void generate() override {
         preamble();
         load_arguments();
-        Label l_round, l_quad;
+        Label l_round, l_k4;
         L(l_round);
-        mov(round_, round_quads);
+        mov(round_, round_k4_blocks);
         cmp(count_, round_);
         cmovb(round_, count_);
         sub(count_, round_);
         for (int v = 0; sums() && v < vectors; ++v)
             clear(sums_[v]);
         align(32);
-        L(l_quad);
+        L(l_k4);
         prefetch_rows();
         for (int part = 0; part < (is_nibble() ? 1 : 2); ++part)
-            quads_of(part);
-        next_quad(l_quad, round_, quad_bytes);
+            k4_blocks_of(part);
+        next_k4(l_k4, round_, k4_bytes);
         if (sums()) add_sums();
         test(count_, count_);
         jnz(l_round, T_NEAR);
@@ -217,7 +217,7 @@ private:
 
     // Makes the k4 blocks of 32 bytes of each row. A 128-bit lane of bytes has
     // sixteen columns. A lane of nibbles has 32.
-    void quads_of(int part) {
+    void k4_blocks_of(int part) {
         pair_rows(bytes(part));
         const Ymm first = others_[0], second = others_[1], high = others_[2],
                   low_columns = others_[3];
@@ -264,15 +264,15 @@ private:
         store(v + apart, second);
     }
 
-    void store(int v, const Ymm &quads) {
-        vmovdqu(ptr[quads_ + bytes(v)], quads);
+    void store(int v, const Ymm &k4_blocks) {
+        vmovdqu(ptr[k4_blocks_ + bytes(v)], k4_blocks);
         if (!sums()) return;
         if (is_nibble()) {
-            vpaddb(sums_[v], sums_[v], quads);
+            vpaddb(sums_[v], sums_[v], k4_blocks);
             return;
         }
-        vpmaddubsw(quads, quads, constant(0x01010101));
-        vpaddw(sums_[v], sums_[v], quads);
+        vpmaddubsw(k4_blocks, k4_blocks, constant(0x01010101));
+        vpaddw(sums_[v], sums_[v], k4_blocks);
     }
 
     void add_sums() {
