@@ -81,7 +81,7 @@ run_fresh() {
         return
     fi
     export DNNL_DEQUANT_TEST_EVERY=101
-    fresh trixie demo 'test -LE ^(faults|stress|kernels)$ -E [.]run[.]'
+    fresh trixie demo 'test -LE ^(faults|stress|kernels|bench|random)$ -E [.]run[.]|_large|lint[.]clang'
     fresh bookworm demo
 }
 

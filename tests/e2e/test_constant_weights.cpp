@@ -88,7 +88,7 @@ TEST(constant_weights, have_the_bits_of_others) {
 }
 
 // More panels than one thread takes, whatever the threads.
-TEST(constant_weights, are_split_over_the_threads) {
+TEST(constant_weights_large, are_split_over_the_threads) {
     matmul_case_t c = small_case();
     c.src = {5, 1024};
     c.weights = {1024, 2050};

@@ -89,7 +89,7 @@ TEST(dynamic_quantize, equals_the_formula_in_every_granularity_and_layout) {
 }
 
 // Too much for one core's cache, and for one thread.
-TEST(dynamic_quantize, is_the_same_whatever_the_size_and_the_threads) {
+TEST(dynamic_quantize_large, is_the_same_whatever_the_size_and_the_threads) {
     for (const auto &groups : std::vector<dims_t> {{1000, 1031}, {1, 1031},
                  {1, 128}, {1000, 1}, {7, 1031}, {3, 200}}) {
         auto c = make_case(

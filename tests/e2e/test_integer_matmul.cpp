@@ -134,7 +134,7 @@ TEST(integer_matmul, is_near_the_dequantized_product) {
 }
 
 // Nibbles side by side down the depth are taken by eight.
-TEST(integer_matmul, takes_groups_that_end_anywhere) {
+TEST(integer_matmul_large, takes_groups_that_end_anywhere) {
     const quantized_src_t sources[]
             = {{t::u8, qtype_t::per_channel, 0, true, true},
                     {t::s8, qtype_t::per_tensor, 0, false, false}};

@@ -255,7 +255,7 @@ TEST(matmul, takes_functions) {
 
 // A product's sums are f32, a term after the other: no worse than the rounding
 // of each.
-TEST(matmul, is_near_where_sums_are_rounded) {
+TEST(matmul_large, is_near_where_sums_are_rounded) {
     for (const t quantized : {t::u4, t::s8})
         for (const t type : {t::f32, t::bf16})
             for (const dim_t rows : {1, 4, 9, 40}) {
@@ -299,7 +299,7 @@ std::vector<partition> partitions_of(const chain_graph_t &g,
 }
 
 // Groups whose sums are beyond f32's range before they are scaled.
-TEST(matmul, loses_no_finite_result_to_an_overflow) {
+TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
     for (const t quantized : {t::u4, t::s8})
         for (const bool transpose_b : {false, true})
             for (const dim_t group : {0, 64})

@@ -25,7 +25,7 @@ void expect_exact(const matmul_case_t &c, const chain_graph_t &g) {
 }
 
 // Each half of them is a matrix of dst.
-TEST(matmul_cuts, moves_halves_of_many_columns) {
+TEST(matmul_cuts_large, moves_halves_of_many_columns) {
     for (const bool transposed : {true, false})
         for (const dim_t rows : {2, 9}) {
             const dim_t half = transposed ? 16411 : 32771;
@@ -100,7 +100,7 @@ TEST(matmul_cuts, keeps_columns_that_share_scales_apart) {
 }
 
 // Each thread has several to go through, depth by depth, and one has fewer.
-TEST(matmul_cuts, takes_blocks_of_columns_in_turns) {
+TEST(matmul_cuts_large, takes_blocks_of_columns_in_turns) {
     for (const bool transposed : {true, false}) {
         matmul_case_t c;
         c.src = {13, 288};

@@ -154,7 +154,7 @@ TEST(narrow_matmul, rounds_only_what_the_graph_lets_it) {
 }
 
 // Fewer rows do not fill oneDNN's tiles.
-TEST(narrow_matmul, has_blocks_of_its_own_for_fewer_rows) {
+TEST(narrow_matmul_large, has_blocks_of_its_own_for_fewer_rows) {
     if (cpu_is_pretended()) GTEST_SKIP() << "the CPU may lack AVX512_BF16";
     for (const dim_t rows : {9, 13, 15})
         for (const dim_t depth : {1, 2, 63, 64, 2049})
@@ -294,7 +294,7 @@ void check_errors(matmul_case_t c) {
     }
 }
 
-TEST(narrow_matmul, errs_no_more_than_stock) {
+TEST(narrow_matmul_large, errs_no_more_than_stock) {
     for (const dims_t &weights : {dims_t {2500, 70}, dims_t {513, 64}}) {
         matmul_case_t c = bf16_case({18, weights[0]}, weights);
         c.quantized = t::s8;
@@ -304,7 +304,7 @@ TEST(narrow_matmul, errs_no_more_than_stock) {
     }
 }
 
-TEST(narrow_rows, err_no_more_than_stock) {
+TEST(narrow_rows_large, err_no_more_than_stock) {
     for (const dim_t rows : {1, 7})
         for (const bool transpose_b : {false, true}) {
             matmul_case_t c = bf16_case({rows, 2560}, {2560, 128});
@@ -346,13 +346,13 @@ void check_bits(const matmul_case_t &c) {
     set_threads(before);
 }
 
-TEST(narrow_matmul, has_the_same_bits_at_every_run) {
+TEST(narrow_matmul_large, has_the_same_bits_at_every_run) {
     matmul_case_t c = bf16_case({530, 700}, {700, 520});
     c.group = 32;
     check_bits(c);
 }
 
-TEST(narrow_rows, have_the_same_bits_at_every_run) {
+TEST(narrow_rows_large, have_the_same_bits_at_every_run) {
     matmul_case_t c = bf16_case({5, 640}, {640, 1536});
     c.group = 128;
     check_bits(c);

@@ -189,7 +189,7 @@ TEST(corpus, groups_with_axis_and_fpmath_mode) {
     EXPECT_EQ(check_execution(c, compiled), "");
 }
 
-TEST(shapes, large_enough_for_threads_and_streaming_stores) {
+TEST(shapes_large, are_for_threads_and_streaming_stores) {
     // 24 MiB of f32; rows that are no multiple of a vector.
     for (const auto src : {data_type_t::u8, data_type_t::s4}) {
         auto c = per_group(dense_case({3001, 2051}, src, data_type_t::f32,

@@ -8,9 +8,7 @@ import subprocess
 import time
 
 # They take most of the time, and what they try smaller tests try too.
-SLOW = ["*_the_threads", "matmul_cuts.moves_halves*", "matmul_cuts.takes_bl*",
-        "matmul.loses_no*", "matmul.is_near*", "narrow_*errs_no_more*",
-        "narrow_*err_no_more*", "shapes.large*", "integer_matmul.takes_groups*"]
+SLOW = ["*_large.*"]
 # Without these the rest takes a second if every case but the first is left out.
 LONG = SLOW + ["matmul.takes_eight*", "matmul.takes_functions", "gated_mlp.*",
                "inplace_ports.serve*", "narrow_*", "attention_threads*",
