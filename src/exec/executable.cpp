@@ -82,9 +82,9 @@ const logical_tensor_t *executable_t::find_tensor(size_t id) const {
 // Multiplies by repacked weights, if they are kept or can be.
 result_t executable_t::run(void **buffers, constant_store_t *constants) const {
     const implementation_t &implementation = lowered_.implementation;
-    const auto &repacked = implementation.repacked;
-    if (!repacked || constants == nullptr)
+    if (constants == nullptr)
         return run_workload(implementation.workload, buffers);
+    const auto &repacked = implementation.repacked;
     void **const weights = buffers + repacked->first_operand;
     constant_store_t::addresses_t addresses {};
     std::copy_n(weights, repacked->operands, addresses.begin());

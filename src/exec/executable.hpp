@@ -33,8 +33,8 @@ public:
     const logical_tensor_t *find_tensor(size_t id) const;
 
     /// Runs on the buffers, found by id, in whatever order.
-    /// @param constants The values that the compiled partition keeps; null:
-    ///     none
+    /// @param constants The compiled partition's repacked weights; null where
+    ///     the implementation repacks none
     /// @returns invalid_arguments with a sentence if a tensor is missing, is
     ///     null or has another number of elements; then nothing is written.
     result_t execute(const buffer_list_t &inputs_and_outputs,

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <locale>
 #include <sstream>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/config.hpp"
@@ -174,18 +174,6 @@ const char *fpmath_name(dnnl_fpmath_mode_t mode) {
     }
 }
 
-bool write_all(int file, const std::string &text) {
-    size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t count
-                = write(file, text.data() + done, text.size() - done);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        done += static_cast<size_t>(count);
-    }
-    return true;
-}
-
 // The version of the oneDNN that runs. The build may have seen another one.
 std::string onednn_version() {
     const auto version = upstream::api().dnnl_version;
@@ -220,18 +208,18 @@ std::string graph_json(const graph_record_t &graph) {
 void dump(const graph_record_t &graph) {
     static std::atomic<int> count {0};
     std::string path;
-    int file = -1;
+    FILE *file = nullptr;
     do {
         path = "graph-dnnl_dequant-" + std::to_string(getpid()) + "-"
                + std::to_string(count++) + ".json";
         // Never what is there already, nor where a link of that name leads.
-        file = open(path.c_str(),
-                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    } while (file < 0 && errno == EEXIST);
-    if (file < 0) return;
-    const bool whole = write_all(file, graph_json(graph));
-    close(file);
-    if (whole && log_enabled(log_profile_create))
+        file = std::fopen(path.c_str(), "wxe");
+    } while (file == nullptr && errno == EEXIST);
+    if (file == nullptr) return;
+    const std::string json = graph_json(graph);
+    size_t written = std::fwrite(json.data(), 1, json.size(), file);
+    if (std::fclose(file) != 0) written = 0;
+    if (written == json.size() && log_enabled(log_profile_create))
         log_line("info,serialize graph to a json file " + path);
 }
 
