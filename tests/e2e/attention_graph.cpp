@@ -40,8 +40,11 @@ public:
         const factor_t keys = add_cache(c_.keys, c_.head, true);
         const factor_t values = add_cache(c_.values, c_.cols, false);
         g_.scores = g_.ops.nodes.size();
-        scores_ = then(kind::MatMul, {q, keys.tensor}, type_, shape_);
+        const bool casts = type_ != c_.type && c_.casts_scores;
+        scores_ = then(kind::MatMul, {q, keys.tensor}, casts ? c_.type : type_,
+                shape_);
         last().transpose_b = keys.transpose_b;
+        if (casts) scores_ = then(kind::TypeCast, {scores_}, type_, shape_);
         if (c_.selects_first) select();
         scale();
         cap();

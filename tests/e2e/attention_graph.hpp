@@ -46,6 +46,7 @@ struct attention_case_t {
     dim_t batches = 1, rows = 2, tokens = 33, head = 16, cols = 16;
     data_type_t type = data_type_t::f32; // of query, masks and dst
     bool wide_scores = false;            // in f32, whatever the type
+    bool casts_scores = false;           // to f32, else MatMul gives them so
     bool casts_weights = true;           // else SoftMax gives the type
     cache_t keys, values;
     bool divides = false; // by the scale

@@ -34,13 +34,17 @@ logical_tensor scalar_tensor(size_t id, data_type_t type) {
     return logical_tensor(lt);
 }
 
-tensor make_scalar(const logical_tensor &lt, void *value) {
+dnnl_status_t create_scalar(
+        dnnl_graph_tensor_t *made, const logical_tensor &lt, void *value) {
     auto *const create = reinterpret_cast<create_scalar_t *>(
             dlsym(RTLD_DEFAULT, "dnnl_graph_tensor_create_scalar"));
+    return create(made,
+            reinterpret_cast<const dnnl_graph_logical_tensor_t *>(&lt), value);
+}
+
+tensor make_scalar(const logical_tensor &lt, void *value) {
     dnnl_graph_tensor_t made = nullptr;
-    const auto *const c_lt
-            = reinterpret_cast<const dnnl_graph_logical_tensor_t *>(&lt);
-    dnnl::error::wrap_c_api(create(&made, c_lt, value), "no scalar");
+    dnnl::error::wrap_c_api(create_scalar(&made, lt, value), "no scalar");
     tensor result;
     result.reset(made);
     return result;

@@ -14,6 +14,10 @@ bool onednn_has_host_scalars();
 
 dnnl::graph::logical_tensor scalar_tensor(size_t id, data_type_t type);
 
+/// oneDNN's function of this name.
+dnnl_status_t create_scalar(dnnl_graph_tensor_t *made,
+        const dnnl::graph::logical_tensor &lt, void *value);
+
 /// Takes the value. Throws where oneDNN has no such tensors.
 dnnl::graph::tensor make_scalar(
         const dnnl::graph::logical_tensor &lt, void *value);

@@ -132,7 +132,7 @@ struct onednn_t {
     // The case without what is lacking.
     attention_case_t nearest(attention_case_t c) const {
         if (!has_modes) c.mode = "";
-        if (!has_wide_scores) c.wide_scores = false;
+        if (!has_wide_scores && !c.casts_scores) c.wide_scores = false;
         if (!has_integer_sums && c.select == select_t::bottom_right)
             c.select = select_t::causal;
         if (!has_host_scalars) c.on_host = false;
@@ -189,7 +189,7 @@ TEST(attention, is_one_partition_with_each_step) {
     const onednn_t onednn;
     attention_case_t plain;
     plain.keys.zps = t::s8;
-    std::vector<attention_case_t> cases(6, plain);
+    std::vector<attention_case_t> cases(8, plain);
     cases[0].capped = true;
     cases[1].scale = extent_t::one;
     cases[1].divides = true;
@@ -198,6 +198,9 @@ TEST(attention, is_one_partition_with_each_step) {
     cases[4].select = select_t::bottom_right;
     cases[5].type = t::bf16;
     cases[5].wide_scores = true;
+    cases[6] = cases[7] = cases[5];
+    cases[6].casts_scores = cases[7].casts_scores = true;
+    cases[7].type = t::f16;
     for (const auto &c : cases)
         EXPECT_EQ(check(onednn.nearest(c)), "") << to_string(c);
 }

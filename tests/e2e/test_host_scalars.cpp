@@ -31,8 +31,12 @@ void expect_scalars_work(data_type_t zp_type, zp_t zp) {
         src[i] = static_cast<unsigned char>(i * 7);
     const tensor scale_tensor = make_scalar(scales, &scale);
     const tensor zp_tensor = make_scalar(zps, &zp);
-    // The values were taken when the tensors were made.
+    // The values were taken when the tensors were made. A tensor that oneDNN
+    // refuses to make changes none of them.
     scale = -1;
+    dnnl_graph_tensor_t made = scale_tensor.get();
+    EXPECT_NE(
+            create_scalar(&made, strided(dst_id, c.dst), &scale), dnnl_success);
     compiled.execute(cpu_stream(),
             {tensor(strided(src_id, c.src), cpu_engine(), src.data()),
                     scale_tensor, zp_tensor},
