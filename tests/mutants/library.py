@@ -10,11 +10,11 @@ LIMIT_SECONDS = 120
 
 
 class library_t:
-    """A build folder's commands, with one object exchanged."""
+    """A build folder's commands, with one object exchanged. What they make is in
+    another folder."""
 
-    def __init__(self, root, build):
-        self.root, self.build = root, build
-        self.folder = os.path.join(build, "mutant")
+    def __init__(self, root, build, folder):
+        self.root, self.build, self.folder = root, build, folder
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         with open(os.path.join(build, "compile_commands.json")) as file:

@@ -15,6 +15,7 @@ from library import library_t
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+SOME_ARE_LEFT = 3  # the exit status; 1 and 2 are Python's own
 
 
 def arguments():
@@ -36,7 +37,7 @@ def arguments():
                              "do not; --again runs those too")
     parser.add_argument("--report", action="store_true",
                         help="only say what the state holds")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build/mutants"),
+    parser.add_argument("--newest-onednn", default="", metavar="FOLDER",
                         help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -48,17 +49,21 @@ def read(path):
 
 class run_t:
     def __init__(self, options):
-        self.build = os.path.abspath(options.build)
-        self.state = state.state_t(os.path.join(self.build, "state.jsonl"))
+        self.build = os.path.join(ROOT, "build/release")
+        self.folder = os.path.join(ROOT, "build/mutants")
+        os.makedirs(self.folder, exist_ok=True)
+        self.state = state.state_t(os.path.join(self.folder, "state.jsonl"))
         self.accepted = state.accepted_t(os.path.join(HERE, "accepted.txt"))
+        self.newest_onednn = options.newest_onednn
         self.seed, self.files = options.seed, chosen_files(options)
         self.texts = {path: read(path) for path in self.files}
         self.hashes = {}  # of mutants' objects, a file
         self.originals = {}  # hash of the unchanged object, a file
 
     def prepare(self, quick):
-        self.library = library_t(ROOT, self.build)
-        self.stages = stages.all_stages(self.build)
+        self.library = library_t(
+            ROOT, self.build, os.path.join(self.folder, "mutant"))
+        self.stages = stages.all_stages(self.build, self.newest_onednn)
         self.measure()
         if quick:
             self.stages = [stage for stage in self.stages
@@ -67,7 +72,7 @@ class run_t:
     def measure(self):
         """The unchanged library has to pass; how long it takes is the
         measure for what hangs. Once a build."""
-        path = os.path.join(self.build, "times.json")
+        path = os.path.join(self.folder, "times.json")
         built = os.path.getmtime(
             os.path.join(self.build, "src", self.library.library))
         for stage in self.stages:
@@ -243,7 +248,7 @@ def main():
     if not options.report:
         run.prepare(options.quick)
         (meet_again if options.again else meet_sample)(run, options)
-    sys.exit(1 if report(run) else 0)
+    sys.exit(SOME_ARE_LEFT if report(run) else 0)
 
 
 if __name__ == "__main__":

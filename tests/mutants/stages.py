@@ -45,10 +45,10 @@ def e2e(name, tests="*", without=(), every=101, program="test_e2e",
                    DNNL_DEQUANT_TEST_EVERY=str(every), **variables)
 
 
-def all_stages(build):
+def all_stages(build, newest_onednn):
     library = "{library}/libdnnl_dequant.so.0"
     newer = os.path.join(build, "tests/e2e/libnewer_onednn.so")
-    return [
+    stages = [
         unit("base"), unit("exec"), unit("lower"), unit("patterns"),
         unit("problem"),
         e2e("e2e.bad", "bad*", ONEDNN_VERBOSE="check"),
@@ -78,11 +78,18 @@ def all_stages(build):
                 [library, "{onednn}", "30", "4096"]),
         e2e("e2e.slow", ":".join(SLOW)),
     ]
+    if newest_onednn:
+        # What the oneDNN that programs are linked with does not have yet.
+        stages.append(e2e(
+            "e2e.newest_onednn", without=SLOW, every=499,
+            LD_LIBRARY_PATH="{library}:" + newest_onednn,
+            DNNL_DEQUANT_TEST_ONEDNN_DIR=newest_onednn))
+    return stages
 
 
 # What seldom notices a change that the others do not.
 LAST = ("faults", "stress", "random", "reload", "e2e.avx2", "e2e.sse41",
-        "e2e.slow")
+        "e2e.slow", "e2e.newest_onednn")
 
 FIRST = {"partition": ["patterns"], "match": ["patterns"],
          "graph": ["patterns"], "abi": ["e2e.bad"], "upstream": ["e2e.bad"]}
