@@ -7,10 +7,10 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
 #include "kernels/matmul/integer_repacked.hpp"
 #include "kernels/matmul/integer_stream.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/quantize/ranges.hpp"
@@ -63,8 +63,8 @@ result_t make_jit_gemm(isa_t, data_type_t, std::shared_ptr<const gemm_t> &) {
     return refuse_machine();
 }
 
-result_t make_gemv(const gemv_weights_t &, dim_t, isa_t,
-        std::shared_ptr<const gemv_t> &, const gemv_refusal_t &) {
+result_t make_skinny_kernel(const skinny_weights_t &, dim_t, isa_t,
+        std::shared_ptr<const skinny_gemm_t> &, const skinny_refusal_t &) {
     return refuse_machine();
 }
 

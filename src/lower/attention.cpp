@@ -11,8 +11,8 @@
 #include "lower/attention_products.hpp"
 #include "lower/attention_rows.hpp"
 #include "lower/blocks.hpp"
+#include "lower/low_precision_gemm.hpp"
 #include "lower/matmul_sizes.hpp"
-#include "lower/narrow_gemm.hpp"
 #include "lower/not_taken.hpp"
 #include "lower/ports.hpp"
 

@@ -7,9 +7,9 @@
 
 #include "base/text.hpp"
 #include "lower/blocks.hpp"
+#include "lower/low_precision_gemm.hpp"
 #include "lower/lower.hpp"
 #include "lower/matmul_sizes.hpp"
-#include "lower/narrow_gemm.hpp"
 #include "lower/not_taken.hpp"
 
 namespace dnnl_dequant {
@@ -17,7 +17,7 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr const char *stream_name = "attention_stream";
-constexpr const char *narrow_name = "attention_narrow_blocks";
+constexpr const char *narrow_name = "attention_low_precision_blocks";
 constexpr const char *short_group = "the last group of values is shorter";
 
 // Keys or values as both ways see them.
@@ -115,7 +115,7 @@ public:
                             problem, cut_.isa, plan.roundings.back().kernel);
                 if (!result.ok()) return result;
             }
-        result = make_narrow_gemm(shapes, plan.gemm);
+        result = make_low_precision_gemm(shapes, plan.gemm);
         if (!result.ok()) return result;
         plan.kernels = places(cut_.compute_type);
         return make_kernels(plan.kernels, cut_.isa,
@@ -138,7 +138,7 @@ private:
 // A token's numbers side by side, tokens as columns: so a scale or a zero point
 // is a group's and a column's.
 result_t describe_block(
-        const factor_t &numbers, dim_t head, gemv_weights_t &weights) {
+        const factor_t &numbers, dim_t head, skinny_weights_t &weights) {
     const dim_t tokens = numbers.tokens_of(0);
     problem_t problem;
     result_t result = numbers.block_problem(0, tokens + panel, problem);
@@ -159,9 +159,9 @@ bool begin_bytes(const block_kernels_t &places) {
 }
 
 // Scales or zero points of a block of so many tokens, as f32.
-result_t make_parameters(const gemv_weights_t &weights,
-        const gemv_parameters_t &place, isa_t isa, bool by_group, size_t shape,
-        attention_stream_t::parameters_t &parameters) {
+result_t make_parameters(const skinny_weights_t &weights,
+        const skinny_parameters_t &place, isa_t isa, bool by_group,
+        size_t shape, attention_stream_t::parameters_t &parameters) {
     if (place.type == data_type_t::undef) return {};
     const dims_t sizes {weights.cols, weights.groups()};
     chain_t chain;
@@ -191,7 +191,7 @@ result_t make_numbers(const factor_t &numbers, dim_t head,
     // The first block, and the last one if it is shorter.
     const size_t last = numbers.block_count() - 1;
     const size_t shapes = numbers.tokens_of(last) == plan.tokens ? 1 : 2;
-    gemv_weights_t weights;
+    skinny_weights_t weights;
     result_t result = describe_block(numbers, head, weights);
     if (result.ok() && weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a token begins within a byte");
@@ -219,7 +219,7 @@ dim_t bytes_ahead(dim_t pitch) {
 result_t make_digits(const factor_t &numbers, dim_t head,
         const attention_cut_t &cut, attention_digits_t &plan) {
     return make_numbers(numbers, head, cut, false, plan,
-            [&](size_t shape, const gemv_weights_t &weights) -> result_t {
+            [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
         if (weights.groups() > 1) return refuse("a token has several groups");
         plan.format.type = weights.type;
@@ -233,14 +233,14 @@ result_t make_digits(const factor_t &numbers, dim_t head,
 }
 
 // The last group of a token's numbers is shorter than the others.
-bool has_short_group(const gemv_weights_t &weights) {
+bool has_short_group(const skinny_weights_t &weights) {
     return weights.groups() > 1 && weights.depth % weights.group != 0;
 }
 
 result_t make_sum(const factor_t &numbers, dim_t cols,
         const attention_cut_t &cut, attention_sum_t &plan) {
     return make_numbers(numbers, cols, cut, true, plan,
-            [&](size_t shape, const gemv_weights_t &weights) -> result_t {
+            [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
         if (has_short_group(weights)) return refuse(short_group);
         // 0.63 ms of 4096 tokens, where lookups take 0.75 (a Zen 4 held to
@@ -258,8 +258,8 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
 
 // The numbers of a group of columns alone; one group of tokens, whose zero
 // point is that of the first token.
-gemv_weights_t without_parameters(const gemv_weights_t &weights) {
-    gemv_weights_t numbers;
+skinny_weights_t without_parameters(const skinny_weights_t &weights) {
+    skinny_weights_t numbers;
     numbers.type = weights.type;
     numbers.pitch = weights.pitch;
     numbers.depth = numbers.group = weights.cols;
@@ -283,10 +283,10 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     log_not_taken("attention_digits", result.reason);
     attention_stream_t stream;
     result = make_numbers(factor, head, cut, false, stream,
-            [&](size_t shape, gemv_weights_t weights) {
+            [&](size_t shape, skinny_weights_t weights) {
         weights.multiplied = cut.compute_type;
-        return make_gemv(
-                weights, cut.rows, cut.isa, stream.gemv[shape], log_not_taken);
+        return make_skinny_kernel(weights, cut.rows, cut.isa,
+                stream.skinny_gemm[shape], log_not_taken);
     });
     if (result.ok()) product = make_keys_product(std::move(stream));
     if (result.is_final()) return result;
@@ -324,10 +324,10 @@ result_t make_attention_values(const chain_t &values,
     log_not_taken("attention_weighted_sum", result.reason);
     attention_stream_t stream;
     result = make_numbers(factor, cols, cut, true, stream,
-            [&](size_t shape, const gemv_weights_t &weights) -> result_t {
+            [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (has_short_group(weights)) return refuse(short_group);
-        return make_gemv(without_parameters(weights), cut.rows, cut.isa,
-                stream.gemv[shape], log_not_taken);
+        return make_skinny_kernel(without_parameters(weights), cut.rows,
+                cut.isa, stream.skinny_gemm[shape], log_not_taken);
     });
     if (result.ok()) product = make_values_product(stream);
     if (result.is_final()) return result;

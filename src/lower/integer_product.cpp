@@ -314,7 +314,7 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     const bool by_column = plan.format.depth_stride == 1;
     if (block.rows <= few_quantized_rows(isa, by_column))
         result = or_another(
-                "jit_integer_matmul_few_rows", planner.make_stream(isa, block));
+                "jit_integer_matmul_n_lanes", planner.make_stream(isa, block));
     if (result.ok())
         product = std::make_shared<const integer_product_t>(std::move(plan));
     return result;

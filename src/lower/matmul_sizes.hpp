@@ -49,7 +49,7 @@ constexpr block_sizes_t pair_blocks = {1024, 128};
 // Blocks of 16 bits, for oneDNN's primitive: a MiB, half of the L2 of CPUs that
 // have AMX. kernels/matmul/MEASURED.md has other sizes. A tile has sixteen
 // rows, and fewer rows do not fill it.
-constexpr block_sizes_t narrow_blocks = {2048, 256};
+constexpr block_sizes_t low_precision_blocks = {2048, 256};
 constexpr dim_t least_narrow_rows = 16;
 
 // Blocks of columns whose packed weights are read in turns, page by page, and
@@ -70,11 +70,11 @@ inline block_sizes_t most_block_sizes(dim_t rows, bool by_columns, isa_t isa) {
 //     f32   blocks of 4096 columns: 2.0  whole rows: 1.6
 //   Eight rows of f32 by 4096 x 4096, ms:
 //     8192 sums: 8.5  12288 sums: 5.3  24576 sums: 7.7
-constexpr dim_t most_gemv_cols = 12288, most_gemv_sums = 12288;
+constexpr dim_t most_skinny_cols = 12288, most_skinny_sums = 12288;
 // Sums in many parts fill half of L2.
 constexpr dim_t most_transposed_sums = 4096;
 // Columns whose scales and zero points stay in a core's first cache.
-constexpr dim_t most_dot_cols = 64;
+constexpr dim_t most_k_lanes_cols = 64;
 
 // Up to so many rows, kernels that read weights as streams are faster than
 // those that multiply integers in blocks. u8 rows by 4096 x 4096 u4, one

@@ -1,7 +1,7 @@
 // Blocks of weights, made in scratch memory as f32, bf16 or f16.
 
+#include "lower/low_precision_gemm.hpp"
 #include "lower/matmul_src.hpp"
-#include "lower/narrow_gemm.hpp"
 #include "lower/product_ways.hpp"
 
 namespace dnnl_dequant {
@@ -71,7 +71,7 @@ result_t make_block_gemm(
 } // namespace
 
 // Blocks of 16 bits, where the CPU multiplies them.
-result_t make_narrow_blocks(
+result_t make_low_precision_blocks(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
     if (cut.blocks.depth == 0) return refuse("");
     data_type_t type = data_type_t::f32;
@@ -79,12 +79,13 @@ result_t make_narrow_blocks(
             cut.product, cut.target.mode, cut.target.isa, cut.block_rows, type);
     if (!result.ok()) return result;
     if (type == data_type_t::f32) return refuse("");
-    product_blocks_t blocks = cut_weights(cut, narrow_blocks);
-    narrow_blocks_t plan;
+    product_blocks_t blocks = cut_weights(cut, low_precision_blocks);
+    low_precision_blocks_t plan;
     result = make_src_rows(
             cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
     if (result.ok())
-        result = make_narrow_gemm(type, blocks, plan.src.pitch, plan.gemm);
+        result = make_low_precision_gemm(
+                type, blocks, plan.src.pitch, plan.gemm);
     if (result.ok()) result = make_weights(cut, blocks, type, plan.weights);
     if (result.ok())
         multiplier = make_multiplier(std::move(blocks), std::move(plan));

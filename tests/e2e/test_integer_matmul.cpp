@@ -47,8 +47,8 @@ void check(
     ASSERT_EQ(fused.size(), 1u);
     const auto got = initial_values(g, support::values_t::ordinary, c.seed);
     const std::string kernel = run(g, fused[0], got);
-    const bool streams = kernel.find("jit_matmul_few_rows") == 0
-                         || kernel.find("jit_matmul_dot") == 0;
+    const bool streams = kernel.find("jit_matmul_n_lanes") == 0
+                         || kernel.find("jit_matmul_k_lanes") == 0;
     if (std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr) {
         EXPECT_EQ(is_integer_kernel(kernel), expects && !streams) << kernel;
     }

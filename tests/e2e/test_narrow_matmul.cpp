@@ -45,8 +45,8 @@ TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
 }
 
 const std::string by_own_blocks = "jit_matmul_avx512_core_bf16",
-                  by_column = "jit_matmul_dot_avx512_core_bf16",
-                  by_row = "jit_matmul_few_rows_avx512_core_bf16",
+                  by_column = "jit_matmul_k_lanes_avx512_core_bf16",
+                  by_row = "jit_matmul_n_lanes_avx512_core_bf16",
                   in_tiles = "jit_matmul_transposed_avx512_core_bf16",
                   of_f32; // whatever it is
 

@@ -8,9 +8,9 @@
 
 namespace dnnl_dequant {
 
-/// Hashes of generated code, one for each group of descriptors, such as "gemv
-/// avx2 u4 [K,N]". Code is generated for every instruction set, whatever this
-/// machine has.
+/// Hashes of generated code, one for each group of descriptors, such as
+/// "skinny_gemm avx2 u4 [K,N]". Code is generated for every instruction set,
+/// whatever this machine has.
 using code_hashes_t = std::map<std::string, uint64_t>;
 
 /// Adds the hash of all code that `generate` generates on this thread, names

@@ -5,9 +5,9 @@
 #include "kernels/attention/softmax_rows.hpp"
 #include "kernels/generated_code.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_repacked.hpp"
 #include "kernels/matmul/integer_stream.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {
@@ -33,7 +33,7 @@ const char *order_of(bool by_column) {
     return by_column ? "[N,K]" : "[K,N]";
 }
 
-void generate_gemv(gemv_weights_t weights, isa_t isa) {
+void generate_skinny_gemm(skinny_weights_t weights, isa_t isa) {
     weights.depth = 256;
     weights.cols = 256;
     weights.pitch = 256;
@@ -41,24 +41,24 @@ void generate_gemv(gemv_weights_t weights, isa_t isa) {
     for (const dim_t group : {16, 32, 48, 128, 256})
         for (const dim_t rows : {1, 2, 3, 4, 8, 12}) {
             weights.group = group;
-            std::shared_ptr<const gemv_t> gemv;
-            (void)make_gemv(weights, rows, isa, gemv);
+            std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+            (void)make_skinny_kernel(weights, rows, isa, skinny_gemm);
         }
 }
 
-void generate_column_groups(gemv_weights_t weights, isa_t isa) {
+void generate_column_groups(skinny_weights_t weights, isa_t isa) {
     weights.depth = weights.cols = weights.pitch = 256;
     weights.scales.type = t::f32;
     const bool in_blocks = has(isa, isa_avx512_core_bf16) && !weights.by_column;
-    const dim_t most = in_blocks ? gemv_t::most_f32_rows_of_bf16
+    const dim_t most = in_blocks ? skinny_gemm_t::most_f32_rows_of_bf16
                        : has(isa, isa_avx512_core) ? 12
                                                    : 4;
     for (const dim_t group : {1, 64})
         for (const dim_t col_group : {32, 64, 128}) {
             weights.group = group;
             weights.col_group = col_group;
-            std::shared_ptr<const gemv_t> gemv;
-            (void)make_gemv(weights, most, isa, gemv);
+            std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+            (void)make_skinny_kernel(weights, most, isa, skinny_gemm);
         }
 }
 
@@ -67,7 +67,7 @@ void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
         for (const t rounded : {t::f32, t::bf16, t::f16})
             for (const bool by_column : {false, true})
                 for (const t zps : {t::undef, t::u8}) {
-                    gemv_weights_t weights;
+                    skinny_weights_t weights;
                     weights.type = type;
                     weights.by_column = by_column;
                     weights.rounded = rounded;
@@ -75,16 +75,17 @@ void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
                     if (isa == isa_avx512_core_bf16)
                         weights.multiplied = t::bf16;
                     record_generated(hashes,
-                            text("gemv column groups ", name_of(isa), " ",
-                                    to_string(type), " ", order_of(by_column),
-                                    " rounded to ", to_string(rounded), " zps ",
+                            text("skinny_gemm column groups ", name_of(isa),
+                                    " ", to_string(type), " ",
+                                    order_of(by_column), " rounded to ",
+                                    to_string(rounded), " zps ",
                                     to_string(zps)),
                             [&] { generate_column_groups(weights, isa); });
                 }
 }
 
-void hash_gemv(isa_t isa, code_hashes_t &hashes) {
-    gemv_weights_t weights;
+void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
+    skinny_weights_t weights;
     const bool in_pairs = has(isa, isa_avx512_core_bf16);
     weights.multiplied = in_pairs ? t::bf16 : t::f32;
     for (const t type : weight_types)
@@ -96,11 +97,11 @@ void hash_gemv(isa_t isa, code_hashes_t &hashes) {
                     weights.rounded = rounded;
                     weights.zps.type = zps;
                     record_generated(hashes,
-                            text("gemv ", name_of(isa), " ", to_string(type),
-                                    " ", order_of(by_column), " rounded to ",
-                                    to_string(rounded), " zps ",
+                            text("skinny_gemm ", name_of(isa), " ",
+                                    to_string(type), " ", order_of(by_column),
+                                    " rounded to ", to_string(rounded), " zps ",
                                     to_string(zps)),
-                            [&] { generate_gemv(weights, isa); });
+                            [&] { generate_skinny_gemm(weights, isa); });
                 }
 }
 
@@ -182,7 +183,7 @@ void hash_products(code_hashes_t &hashes) {
         (void)make_jit_gemm(isa_avx512_core_bf16, t::bf16, gemm);
     });
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
-        hash_gemv(isa, hashes);
+        hash_skinny_gemm(isa, hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_column_groups(isa, hashes);
 }

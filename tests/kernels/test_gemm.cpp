@@ -63,16 +63,16 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
 
 TEST(gemm, parts_rows_evenly) {
     for (dim_t rows = 0; rows <= 40; ++rows) {
-        dim_t next = 0, strips = 0;
-        for_strips(rows, 6, [&](dim_t first, dim_t count) {
+        dim_t next = 0, blocks = 0;
+        for_row_blocks(rows, 6, [&](dim_t first, dim_t count) {
             EXPECT_EQ(first, next);
             EXPECT_LE(count, 6);
             EXPECT_GE(count, std::min<dim_t>(rows, 3)) << rows << " rows";
             next += count;
-            ++strips;
+            ++blocks;
         });
         EXPECT_EQ(next, rows);
-        EXPECT_EQ(strips, (rows + 5) / 6);
+        EXPECT_EQ(blocks, (rows + 5) / 6);
     }
 }
 
@@ -80,7 +80,7 @@ void check_sizes(const gemm_t &gemm) {
     SCOPED_TRACE(gemm.name());
     for (dim_t rows = 1; rows <= 30; ++rows)
         for (const dim_t depth : {1, 2, 3, 4, 5, 23, 70})
-            check_gemm(gemm, rows, 3 * gemm.panel(), depth);
+            check_gemm(gemm, rows, 3 * gemm.nr(), depth);
 }
 
 TEST(gemm, is_the_product) {

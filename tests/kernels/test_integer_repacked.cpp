@@ -107,7 +107,7 @@ std::string run(const integer_product_t &product, void *const *src,
     const integer_plan_t &plan = product.plan();
     const guarded_buffer_t shared(static_cast<size_t>(product.shared_bytes())),
             own(static_cast<size_t>(product.own_bytes()));
-    product.lay_out(src, 0, plan.rows, shared.data());
+    product.pack_src(src, 0, plan.rows, shared.data());
     const dim_t pitch = round_up(plan.cols, integer_panel);
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());

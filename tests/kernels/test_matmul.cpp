@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/isa.hpp"
-#include "kernels/gemv_case.hpp"
+#include "kernels/skinny_gemm_case.hpp"
 #include "support/cross_product.hpp"
 
 namespace dnnl_dequant {
@@ -14,16 +14,16 @@ namespace {
 using t = data_type_t;
 
 // A sample where the environment asks for no more.
-void check_gemv(const gemv_case_t &c) {
+void check_skinny_gemm(const skinny_gemm_case_t &c) {
     static dim_t number;
     if (number++ % support::every()) return;
-    std::shared_ptr<const gemv_t> gemv;
+    std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     std::string refusals;
-    const result_t made = make_gemv(c.weights, c.rows, c.isa, gemv,
-            [&](const std::string &name, const std::string &why) {
+    const result_t made = make_skinny_kernel(c.weights, c.rows, c.isa,
+            skinny_gemm, [&](const std::string &name, const std::string &why) {
         refusals += name + ": " + why + "\n";
     });
-    // There is more by blocks: gemv_of_avx2 says what.
+    // There is more by blocks: skinny_gemm_of_avx2 says what.
     if (!made.ok() && c.isa == isa_avx2) return;
     ASSERT_TRUE(made.ok()) << made.reason << refusals;
     SCOPED_TRACE(testing::Message()
@@ -34,10 +34,10 @@ void check_gemv(const gemv_case_t &c) {
                  << c.weights.by_column << ", " << c.rows << " rows, "
                  << c.weights.depth << " x " << c.weights.cols << ", groups of "
                  << c.weights.group << " x " << c.weights.col_group);
-    gemv_case_run_t(c).check(*gemv);
+    skinny_gemm_case_run_t(c).check(*skinny_gemm);
 }
 
-class gemv : public testing::TestWithParam<std::tuple<isa_t, t>> {
+class skinny_gemm : public testing::TestWithParam<std::tuple<isa_t, t>> {
 protected:
     void SetUp() override {
         if (!has(isa_of_machine(), isa()))
@@ -58,17 +58,17 @@ protected:
     // The table in kernels.def says so; AVX2's kernels take fewer.
     static dim_t most_rows(bool by_column, dim_t col_group) {
         if (multiplied() == t::f32) return 12;
-        if (!by_column) return gemv_t::most_f32_rows_of_bf16;
-        return col_group == 1 ? gemv_t::most_rows : 12;
+        if (!by_column) return skinny_gemm_t::most_f32_rows_of_bf16;
+        return col_group == 1 ? skinny_gemm_t::most_rows : 12;
     }
     // Checks every number of rows, with and without zero points and rounding.
     void check(bool by_column, dim_t depth, dim_t cols, dim_t group,
             dim_t col_group = 1) {
         for (dim_t rows = 1; rows <= most_rows(by_column, col_group); ++rows) {
-            gemv_case_t c;
+            skinny_gemm_case_t c;
             c.rows = rows;
             c.isa = isa();
-            gemv_weights_t &w = c.weights;
+            skinny_weights_t &w = c.weights;
             w.type = type();
             w.by_column = by_column;
             w.depth = depth;
@@ -82,7 +82,7 @@ protected:
             w.multiplied = multiplied();
             const auto types = roundings();
             w.rounded = types[static_cast<size_t>(rows) % types.size()];
-            check_gemv(c);
+            check_skinny_gemm(c);
             if (HasFatalFailure()) return;
             // Weights that nobody rounds go other ways, by every zero point,
             // and so does one row.
@@ -91,21 +91,21 @@ protected:
                     if (rounded != t::f32 && rows > 1) continue;
                     w.rounded = rounded;
                     w.zps.type = zps[z % 4];
-                    check_gemv(c);
+                    check_skinny_gemm(c);
                     if (HasFatalFailure()) return;
                 }
         }
     }
 };
 
-TEST_P(gemv, multiplies_columns_side_by_side) {
+TEST_P(skinny_gemm, multiplies_columns_side_by_side) {
     for (const dim_t depth : {1, 100})
         for (const dim_t cols : {32, 64, 96, 128, 192, 256})
             for (const dim_t group : {1000, 48, 8})
                 check(false, depth, cols, group);
 }
 
-TEST_P(gemv, multiplies_columns_one_after_the_other) {
+TEST_P(skinny_gemm, multiplies_columns_one_after_the_other) {
     for (const dim_t depth : {1, 40, 127, 130, 300})
         for (const dim_t cols : {1, 3, 9})
             for (const dim_t group : {1000, 128, 64, 32})
@@ -115,7 +115,7 @@ TEST_P(gemv, multiplies_columns_one_after_the_other) {
         check(true, 2080, 3, group);
 }
 
-TEST_P(gemv, multiplies_columns_side_by_side_that_share_scales) {
+TEST_P(skinny_gemm, multiplies_columns_side_by_side_that_share_scales) {
     // The same kernels as by AVX-512 alone.
     if (has(isa(), isa_avx512_core_bf16)) return;
     for (const dim_t col_group : {32, 96, 128, 384})
@@ -124,7 +124,7 @@ TEST_P(gemv, multiplies_columns_side_by_side_that_share_scales) {
                 check(false, depth, 384, group, col_group);
 }
 
-TEST_P(gemv, multiplies_columns_one_after_the_other_that_share_scales) {
+TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {
     for (const dim_t col_group : {4, 12, 128})
         for (const dim_t depth : {32, 128})
             for (const dim_t group : {1, 7, 64, 1000})
@@ -134,7 +134,7 @@ TEST_P(gemv, multiplies_columns_one_after_the_other_that_share_scales) {
         check(true, 1120, 8, group, 8);
 }
 
-TEST_P(gemv, multiplies_short_groups_of_bytes) {
+TEST_P(skinny_gemm, multiplies_short_groups_of_bytes) {
     if (bits_of(type()) == 4) return;
     for (const dim_t depth : {48, 50, 130})
         for (const dim_t group : {16, 48})
@@ -142,26 +142,27 @@ TEST_P(gemv, multiplies_short_groups_of_bytes) {
 }
 
 #if defined(__x86_64__)
-void check_generated(const gemv_weights_t &w) {
+void check_generated(const skinny_weights_t &w) {
     const dim_t unit = bits_of(w.type) == 4 ? 32 : 16;
     const bool in_units = w.group == w.depth || w.group % unit == 0;
     // Pairs of rows, or a column's depth.
     const bool fits = !w.by_column ? w.depth % 2 == 0 : in_units;
-    std::shared_ptr<const gemv_t> made;
-    const result_t result = make_gemv(w, 8, isa_avx512_core_bf16, made);
+    std::shared_ptr<const skinny_gemm_t> made;
+    const result_t result
+            = make_skinny_kernel(w, 8, isa_avx512_core_bf16, made);
     EXPECT_EQ(result.ok(), fits || !w.by_column) << result.reason;
     if (!result.ok()) return;
     EXPECT_EQ(made->src_type(), fits ? t::bf16 : t::f32) << made->name();
 }
 
 // Whether or not the machine could run it.
-TEST(gemv_of_bf16, is_generated_anywhere) {
+TEST(skinny_gemm_of_bf16, is_generated_anywhere) {
     for (const t type : {t::u4, t::s4, t::u8, t::s8})
         for (const bool by_column : {false, true})
             for (const dim_t group : {16, 32, 64, 128, 1000})
                 for (const dim_t depth : {100, 101, 128, 256})
                     for (const t zps : {t::undef, t::s8}) {
-                        gemv_weights_t w;
+                        skinny_weights_t w;
                         w.type = type;
                         w.by_column = by_column;
                         w.depth = depth;
@@ -177,7 +178,7 @@ TEST(gemv_of_bf16, is_generated_anywhere) {
 
 // Weights of 4 bits that are rounded, by the graph or to be multiplied, are
 // transposed in cache.
-TEST_P(gemv, multiplies_whole_tiles) {
+TEST_P(skinny_gemm, multiplies_whole_tiles) {
     for (const dim_t depth : {128, 256})
         for (const dim_t group : {1000, 128})
             check(false, depth, 256, group);
@@ -185,13 +186,13 @@ TEST_P(gemv, multiplies_whole_tiles) {
     // Longer than what is transposed at once, and a last group that is not.
     for (const dim_t group : {1000, 96, 32})
         check(false, 352, 64, group);
-    gemv_weights_t w;
+    skinny_weights_t w;
     w.type = type();
     w.depth = w.cols = w.pitch = w.group = 128;
     w.scales.type = w.rounded = t::bf16;
     w.multiplied = multiplied();
-    std::shared_ptr<const gemv_t> made;
-    const result_t result = make_gemv(w, 2, isa(), made);
+    std::shared_ptr<const skinny_gemm_t> made;
+    const result_t result = make_skinny_kernel(w, 2, isa(), made);
     ASSERT_EQ(result.ok(), !is_avx2() || bits_of(w.type) == 4);
     if (!result.ok()) return;
     EXPECT_EQ(std::string(made->name()).find("transposed") != std::string::npos,
@@ -199,11 +200,11 @@ TEST_P(gemv, multiplies_whole_tiles) {
     EXPECT_EQ(made->src_type(), multiplied());
 }
 
-TEST_P(gemv, errs_no_more_than_sums_in_order) {
+TEST_P(skinny_gemm, errs_no_more_than_sums_in_order) {
     for (const bool by_column : {false, true}) {
-        gemv_case_t c;
+        skinny_gemm_case_t c;
         c.rows = 2;
-        gemv_weights_t &w = c.weights;
+        skinny_weights_t &w = c.weights;
         w.type = type();
         w.by_column = by_column;
         w.depth = 2048;
@@ -213,19 +214,19 @@ TEST_P(gemv, errs_no_more_than_sums_in_order) {
         w.scales.type = t::f32;
         w.zps.type = t::s8;
         w.multiplied = multiplied();
-        std::shared_ptr<const gemv_t> made;
-        ASSERT_TRUE(make_gemv(w, c.rows, isa(), made).ok());
+        std::shared_ptr<const skinny_gemm_t> made;
+        ASSERT_TRUE(make_skinny_kernel(w, c.rows, isa(), made).ok());
         SCOPED_TRACE(made->name());
-        gemv_case_run_t(c).check_errors(*made);
+        skinny_gemm_case_run_t(c).check_errors(*made);
     }
 }
 
-TEST_P(gemv, keeps_nan) {
+TEST_P(skinny_gemm, keeps_nan) {
     for (const bool by_column : {false, true})
         for (const t scales : {t::f32, t::bf16})
             for (const t rounded : roundings()) {
-                gemv_case_t c;
-                gemv_weights_t &w = c.weights;
+                skinny_gemm_case_t c;
+                skinny_weights_t &w = c.weights;
                 w.type = type();
                 w.by_column = by_column;
                 w.depth = w.cols = w.pitch = w.group = 128;
@@ -233,18 +234,18 @@ TEST_P(gemv, keeps_nan) {
                 w.zps.type = t::s8;
                 w.rounded = rounded;
                 w.multiplied = multiplied();
-                std::shared_ptr<const gemv_t> made;
-                ASSERT_TRUE(make_gemv(w, c.rows, isa(), made).ok());
+                std::shared_ptr<const skinny_gemm_t> made;
+                ASSERT_TRUE(make_skinny_kernel(w, c.rows, isa(), made).ok());
                 SCOPED_TRACE(made->name());
-                gemv_case_run_t(c).check_nan(*made);
+                skinny_gemm_case_run_t(c).check_nan(*made);
             }
 }
 
-INSTANTIATE_TEST_SUITE_P(every, gemv,
+INSTANTIATE_TEST_SUITE_P(every, skinny_gemm,
         testing::Combine(testing::Values(isa_avx512_core_bf16, isa_avx512_core,
                                  isa_avx2),
                 testing::Values(t::u4, t::s4, t::u8, t::s8)),
-        [](const testing::TestParamInfo<gemv::ParamType> &tested) {
+        [](const testing::TestParamInfo<skinny_gemm::ParamType> &tested) {
             const isa_t isa = std::get<0>(tested.param);
             return std::string(isa == isa_avx2          ? "avx2_"
                                : isa == isa_avx512_core ? "avx512_core_"

@@ -189,7 +189,7 @@ TEST(matmul, tells_of_weights_that_no_kernel_streams) {
     std::string kernel;
     const std::string log = log_of_lowering(g, 0, kernel);
     EXPECT_EQ(kernel, "ref_matmul");
-    EXPECT_NE(log.find("few_rows"), std::string::npos) << log;
+    EXPECT_NE(log.find("skinny_gemm"), std::string::npos) << log;
     EXPECT_NE(log.find("side by side"), std::string::npos) << log;
 }
 

@@ -46,7 +46,7 @@ public:
         block.ldb = plan_.pitch;
         block.ldc = tile.pitch;
         block.rows = tile.rows;
-        block.cols = round_up(tile.tokens, plan_.gemm->panel());
+        block.cols = round_up(tile.tokens, plan_.gemm->nr());
         block.depth = plan_.depth;
         plan_.gemm->run(block);
         return status_t::success;
@@ -85,7 +85,7 @@ public:
         block.ldb = plan_.pitch;
         block.ldc = sums_pitch;
         block.rows = tile.rows;
-        block.cols = round_up(plan_.cols, plan_.gemm->panel());
+        block.cols = round_up(plan_.cols, plan_.gemm->nr());
         block.depth = tile.tokens;
         block.accumulates = accumulates;
         plan_.gemm->run(block);

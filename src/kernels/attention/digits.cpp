@@ -129,7 +129,7 @@ public:
         plan_.load(plan_.zps, buffers, tile, places.zps);
         const auto *const keys
                 = static_cast<const char *>(plan_.numbers_of(buffers, tile));
-        for_strips(tile.rows, digits_kernel_t::most_rows,
+        for_row_blocks(tile.rows, digits_kernel_t::most_rows,
                 [&](dim_t row, dim_t rows) {
             if (tile.tokens < at_once)
                 return run_short(keys, tile, places, row, rows);

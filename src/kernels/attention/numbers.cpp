@@ -5,7 +5,8 @@
 namespace dnnl_dequant {
 
 dim_t attention_numbers_t::parameter_floats() const {
-    return round_up((tokens + gemv_t::columns_beyond) * groups(), dim_t(16));
+    return round_up(
+            (tokens + skinny_gemm_t::columns_beyond) * groups(), dim_t(16));
 }
 
 void *attention_numbers_t::numbers_of(

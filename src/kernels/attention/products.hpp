@@ -7,8 +7,8 @@
 #include "kernels/attention/digits.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/gemv.hpp"
-#include "kernels/matmul/narrow_gemm.hpp"
+#include "kernels/matmul/low_precision_gemm.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {
@@ -80,7 +80,7 @@ struct attention_narrow_t {
         std::shared_ptr<const kernel_t> kernel;
     };
 
-    std::shared_ptr<const narrow_gemm_t> gemm;
+    std::shared_ptr<const low_precision_gemm_t> gemm;
     block_kernels_t kernels; // outer, block of tokens; dst is the block's own
     std::vector<rounding_t> roundings;
     dim_t pitch = 0;           // of a block, in elements
@@ -125,7 +125,7 @@ struct attention_numbers_t {
 
 /// For a few rows keys and values are numbers in registers only.
 struct attention_stream_t : attention_numbers_t {
-    std::array<std::shared_ptr<const gemv_t>, 2> gemv; // by shape
+    std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm; // by shape
 };
 std::shared_ptr<const keys_product_t> make_keys_product(
         attention_stream_t plan);
@@ -138,8 +138,8 @@ struct attention_digits_t : attention_numbers_t {
 std::shared_ptr<const keys_product_t> make_keys_product(
         attention_digits_t plan);
 
-/// The gemv knows no scales of values: they are multiplied into the weights.
-/// Its zero point is that of the block's first token.
+/// The skinny_gemm knows no scales of values: they are multiplied into the
+/// weights. Its zero point is that of the block's first token.
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_stream_t &plan);
 

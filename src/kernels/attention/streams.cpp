@@ -16,8 +16,8 @@ public:
     explicit stream_keys_t(attention_stream_t plan)
         : plan_(std::move(plan)) {}
 
-    const char *name() const override { return plan_.gemv[0]->name(); }
-    // Scales and zero points, what sums need, rows in the gemv's order.
+    const char *name() const override { return plan_.skinny_gemm[0]->name(); }
+    // Scales and zero points, what sums need, rows in the skinny_gemm's order.
     dim_t scratch_floats(dim_t rows) const override {
         return 2 * plan_.parameter_floats() + partial_floats(rows)
                + rows * row_floats();
@@ -25,23 +25,23 @@ public:
 
     void begin(
             float *query, dim_t rows, float *scratch) const noexcept override {
-        const gemv_t &gemv = *plan_.gemv[0];
+        const skinny_gemm_t &skinny_gemm = *plan_.skinny_gemm[0];
         float *const arranged = arranged_rows(scratch, rows);
         std::fill_n(arranged, rows * row_floats(), 0.f);
         for (dim_t r = 0; r < rows; ++r) {
             const float *const from = query + r * plan_.head;
             void *const row = arranged + r * row_floats();
-            if (gemv.src_type() == data_type_t::bf16)
+            if (skinny_gemm.src_type() == data_type_t::bf16)
                 std::transform(from, from + plan_.head,
                         static_cast<uint16_t *>(row), f32_to_bf16);
             else std::copy_n(from, plan_.head, static_cast<float *>(row));
-            if (gemv.src_unit() > 1) gemv.arrange(row);
+            if (skinny_gemm.src_unit() > 1) skinny_gemm.arrange(row);
         }
     }
 
     status_t run(void *const *buffers, const attention_tile_t &tile,
             const float * /*query*/, float *scratch) const noexcept override {
-        gemv_t::block_t block {};
+        skinny_gemm_t::block_t block {};
         block.scales = scratch;
         block.zps = scratch + plan_.parameter_floats();
         plan_.load(plan_.scales, buffers, tile, block.scales);
@@ -49,23 +49,23 @@ public:
         block.partial = scratch + 2 * plan_.parameter_floats();
         block.a = arranged_rows(scratch, tile.rows);
         block.a_pitch = bytes_of(data_type_t::f32, row_floats()) * 8
-                        / bits_of(plan_.gemv[0]->src_type());
+                        / bits_of(plan_.skinny_gemm[0]->src_type());
         block.c = tile.scores;
         block.c_pitch = tile.pitch;
         block.rows = tile.rows;
         block.cols = tile.tokens;
         void *const at[] = {plan_.numbers_of(buffers, tile)};
-        plan_.gemv[plan_.shape_of(tile)]->run(at, block);
+        plan_.skinny_gemm[plan_.shape_of(tile)]->run(at, block);
         return status_t::success;
     }
 
 private:
     dim_t row_floats() const {
-        return round_up(plan_.head, plan_.gemv[0]->src_unit());
+        return round_up(plan_.head, plan_.skinny_gemm[0]->src_unit());
     }
     dim_t partial_floats(dim_t rows) const {
         return round_up(rows * round_up(plan_.tokens, dim_t(64))
-                                * plan_.gemv[0]->partial_floats(),
+                                * plan_.skinny_gemm[0]->partial_floats(),
                 dim_t(16));
     }
     float *arranged_rows(float *scratch, dim_t rows) const {

@@ -55,7 +55,8 @@ protected:
         return round_up(numbers_.tokens, std::max(parts, row_unit()));
     }
     dim_t cols_floats() const {
-        return round_up(numbers_.group + gemv_t::columns_beyond, dim_t(64));
+        return round_up(
+                numbers_.group + skinny_gemm_t::columns_beyond, dim_t(64));
     }
     bool has_zps() const { return numbers_.zps.operand != 0; }
 
@@ -103,7 +104,7 @@ status_t scaled_values_t::run(void *const *buffers,
         group.first_col = g * numbers_.group;
         group.cols = std::min(numbers_.group, numbers_.head - group.first_col);
         group.zp = zps + g * tile.tokens;
-        std::array<float, gemv_t::most_rows> of_zps {};
+        std::array<float, skinny_gemm_t::most_rows> of_zps {};
         std::fill_n(weights, tile.rows * row_floats(), 0.f);
         for (dim_t r = 0; r < tile.rows; ++r) {
             of_zps[static_cast<size_t>(r)] = weigh(tile.scores + r * tile.pitch,
@@ -128,29 +129,32 @@ class stream_values_t final : public scaled_values_t {
 public:
     explicit stream_values_t(const attention_stream_t &plan)
         : scaled_values_t(plan)
-        , gemv_(plan.gemv) {}
+        , skinny_gemm_(plan.skinny_gemm) {}
 
 private:
     // The largest result of `what` among the blocks' shapes.
-    dim_t most_of(dim_t (gemv_t::*what)() const) const {
+    dim_t most_of(dim_t (skinny_gemm_t::*what)() const) const {
         dim_t most = 0;
-        for (const auto &gemv : gemv_)
-            if (gemv) most = std::max(most, (gemv.get()->*what)());
+        for (const auto &skinny_gemm : skinny_gemm_)
+            if (skinny_gemm)
+                most = std::max(most, (skinny_gemm.get()->*what)());
         return most;
     }
 
-    dim_t row_unit() const override { return most_of(&gemv_t::src_unit); }
-    // Scales and zero points for the gemv, and what its sums need.
+    dim_t row_unit() const override {
+        return most_of(&skinny_gemm_t::src_unit);
+    }
+    // Scales and zero points for the skinny_gemm, and what its sums need.
     dim_t more_floats(dim_t rows) const override {
         return 2 * cols_floats()
-               + rows * cols_floats() * most_of(&gemv_t::partial_floats);
+               + rows * cols_floats() * most_of(&skinny_gemm_t::partial_floats);
     }
     void arrange(float *weights) const noexcept override {
-        if (gemv_[0]->src_unit() > 1) gemv_[0]->arrange(weights);
+        if (skinny_gemm_[0]->src_unit() > 1) skinny_gemm_[0]->arrange(weights);
     }
     void sum(const attention_tile_t &tile,
             const group_t &group) const noexcept override {
-        gemv_t::block_t block {};
+        skinny_gemm_t::block_t block {};
         block.a = group.weights;
         block.a_pitch = row_floats();
         block.c = group.sums;
@@ -164,10 +168,10 @@ private:
         std::fill_n(block.scales, cols_floats(), 1.f);
         std::fill_n(block.zps, cols_floats(), has_zps() ? *group.zp : 0.f);
         void *const at[] = {const_cast<void *>(group.values)};
-        gemv_[numbers_.shape_of(tile)]->run(at, block);
+        skinny_gemm_[numbers_.shape_of(tile)]->run(at, block);
     }
 
-    const std::array<std::shared_ptr<const gemv_t>, 2> gemv_;
+    const std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm_;
 };
 
 class summed_values_t final : public scaled_values_t {

@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "kernels/matmul/gemv.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
 
 namespace dnnl_dequant {
 
@@ -29,7 +29,7 @@ bool vary_by_row(const problem_t &problem, const loops_t &loops) {
 // Finds the strides of scales and zero points. They may vary with a group of
 // rows and with a column, or a group of columns, and with nothing else.
 result_t describe_parameters(const problem_t &problem, const loops_t &loops,
-        gemv_weights_t &weights) {
+        skinny_weights_t &weights) {
     const bool rows_are_groups = weights.group == 1 && !loops.has_groups;
     for (const step_t &step : problem.steps) {
         if (step.kind == step_kind_t::round
@@ -42,7 +42,7 @@ result_t describe_parameters(const problem_t &problem, const loops_t &loops,
         const bool is_zps = step.kind == step_kind_t::subtract;
         if (!is_zps && step.kind != step_kind_t::multiply)
             return refuse("weights take steps beside zero points and scales");
-        gemv_parameters_t &parameters = is_zps ? weights.zps : weights.scales;
+        skinny_parameters_t &parameters = is_zps ? weights.zps : weights.scales;
         const auto o = static_cast<size_t>(step.operand);
         const operand_t &operand = problem.operands[o];
         if (parameters.type != data_type_t::undef
@@ -86,7 +86,7 @@ bool find_loops(const problem_t &problem, dim_t cols, loops_t &found) {
 } // namespace
 
 result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
-        gemv_weights_t &weights) {
+        skinny_weights_t &weights) {
     const auto &loops = problem.loops;
     const operand_t &src = problem.src();
     weights = {};

@@ -12,8 +12,8 @@ namespace {
 class ref_gemm_t : public gemm_t {
 public:
     const char *name() const override { return "ref_matmul"; }
-    dim_t panel() const override { return 1; }
-    dim_t strip() const override { return 1; }
+    dim_t nr() const override { return 1; }
+    dim_t mr() const override { return 1; }
     void run(const gemm_block_t &block) const noexcept override {
         for (dim_t r = 0; r < block.rows; ++r) {
             float *c = block.c + r * block.ldc;
@@ -31,12 +31,12 @@ public:
 };
 
 // Compilers unroll a loop whose count is a constant.
-using whole_strip_t = std::integral_constant<dim_t, 6>;
+using whole_block_t = std::integral_constant<dim_t, 6>;
 
-// Packs a strip of f32 values, or of pairs of bf16. A user's rows may begin at
+// Packs a block of f32 values, or of pairs of bf16. A user's rows may begin at
 // any byte, hence memcpy. An odd last bf16 is paired with a zero.
 template <typename count_t>
-void pack_strip(const char *src, dim_t pitch, count_t rows, dim_t bytes,
+void pack_row_block(const char *src, dim_t pitch, count_t rows, dim_t bytes,
         uint32_t *to) noexcept {
     const dim_t whole = bytes / 4;
     for (dim_t k = 0; k < whole; ++k)
@@ -56,14 +56,14 @@ void pack_rows(const gemm_t &gemm, const void *src, dim_t pitch, dim_t rows,
         dim_t depth, void *packed) noexcept {
     const dim_t pitch_bytes = bytes_of(gemm.type(), pitch);
     const dim_t bytes = bytes_of(gemm.type(), depth);
-    for_strips(rows, gemm.strip(), [&](dim_t first, dim_t count) {
+    for_row_blocks(rows, gemm.mr(), [&](dim_t first, dim_t count) {
         const auto *const from
                 = static_cast<const char *>(src) + first * pitch_bytes;
         auto *const to = static_cast<uint32_t *>(packed)
                          + first * div_up(bytes, dim_t(4));
-        if (count == whole_strip_t::value)
-            pack_strip(from, pitch_bytes, whole_strip_t(), bytes, to);
-        else pack_strip(from, pitch_bytes, count, bytes, to);
+        if (count == whole_block_t::value)
+            pack_row_block(from, pitch_bytes, whole_block_t(), bytes, to);
+        else pack_row_block(from, pitch_bytes, count, bytes, to);
     });
 }
 

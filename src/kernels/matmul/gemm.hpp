@@ -45,9 +45,9 @@ public:
     /// Returns the type of a and b: f32 or bf16.
     virtual data_type_t type() const { return data_type_t::f32; }
     /// Returns the columns that are computed together (nr).
-    virtual dim_t panel() const = 0;
+    virtual dim_t nr() const = 0;
     /// Returns the most rows that are computed together (mr).
-    virtual dim_t strip() const = 0;
+    virtual dim_t mr() const = 0;
     /// Returns the scratch memory of one multiplication, in bytes.
     virtual dim_t scratch_bytes(dim_t /*cols*/, dim_t /*depth*/) const {
         return 0;
@@ -55,15 +55,15 @@ public:
     virtual void run(const gemm_block_t &block) const noexcept = 0;
 };
 
-/// Splits rows into as few strips of up to `most` rows as possible, of nearly
-/// equal size, because each strip reads all of b. Calls strip(first, rows).
-template <typename strip_t>
-void for_strips(dim_t rows, dim_t most, strip_t &&strip) {
-    const dim_t strips = div_up(rows, most);
+/// Splits rows into as few blocks of up to `most` rows as possible, of nearly
+/// equal size, because each block reads all of b. Calls run(first, rows).
+template <typename run_t>
+void for_row_blocks(dim_t rows, dim_t most, run_t &&run) {
+    const dim_t blocks = div_up(rows, most);
     dim_t first = 0;
-    for (dim_t s = 0; s < strips; ++s) {
-        const dim_t count = (rows - first) / (strips - s);
-        strip(first, count);
+    for (dim_t s = 0; s < blocks; ++s) {
+        const dim_t count = (rows - first) / (blocks - s);
+        run(first, count);
         first += count;
     }
 }
@@ -75,8 +75,8 @@ inline dim_t packed_depth(const gemm_t &gemm, dim_t depth) {
 }
 
 /// Packs rows x depth elements of gemm.type(), `pitch` elements from row to
-/// row. The order is the one in which they are multiplied: strip by strip, and
-/// in each strip all rows' values (or pairs) of one depth. So a product reads
+/// row. The order is the one in which they are multiplied: block by block, and
+/// in each block all rows' values (or pairs) of one depth. So a product reads
 /// one stream, and no two rows meet in a set of a cache.
 /// @param packed Rows x packed_depth().
 void pack_rows(const gemm_t &gemm, const void *src, dim_t pitch, dim_t rows,

@@ -82,13 +82,13 @@ struct integer_group_t {
     dim_t k4_count; // in whole units
 };
 
-/// Weights to prefetch while others are multiplied: pieces of rows.
-struct integer_asked_t {
-    static constexpr dim_t piece = 256; // bytes
+/// Weights to prefetch while others are multiplied: steps of rows.
+struct integer_prefetch_t {
+    static constexpr dim_t step = 256; // bytes
 
     const uint8_t *at = nullptr, *end = nullptr; // of the row
     dim_t pitch = 0, width = 0;                  // of rows, bytes
-    dim_t count = 0;                             // of pieces
+    dim_t count = 0;                             // of steps
 };
 
 /// Some rows of src by a panel, in some consecutive groups.
@@ -101,8 +101,8 @@ struct integer_tile_t {
     dim_t group_count;
     float *c;
     dim_t c_pitch;
-    bool accumulates;      // to c; else c is 0
-    integer_asked_t asked; // unless unpack() prefetched rows
+    bool accumulates;            // to c; else c is 0
+    integer_prefetch_t prefetch; // unless unpack() prefetched rows
 };
 
 /// The place of a panel's weights.

@@ -23,7 +23,7 @@ integer_product_t::integer_product_t(integer_plan_t plan)
     : plan_(std::move(plan)) {
     if (plan_.stream) place_groups_of_stream();
     else place_groups();
-    if (plan_.repacked) lay_out_repacked();
+    if (plan_.repacked) init_repacked();
 }
 
 void integer_product_t::place_groups_of_stream() {
@@ -122,13 +122,13 @@ void integer_product_t::place_panels(part_t &part, void *own) const {
     }
 }
 
-void integer_product_t::unpack_strips(
+void integer_product_t::unpack_k_chunks(
         void *const *buffers, const part_t &part) const {
     const integer_format_t &format = plan_.format;
     const bool by_column = is_by_column();
     for (size_t i = 0; i < part.groups.count; ++i) {
         const auto &group = plan_.groups[part.groups.first + i];
-        const dim_t rows = by_column ? group.size : strip_rows;
+        const dim_t rows = by_column ? group.size : k_chunk;
         for (dim_t k = 0; k < group.size; k += rows) {
             const dim_t first = (group.begin + k) * format.depth_stride
                                 + part.first_col * format.col_stride;
@@ -172,7 +172,7 @@ void integer_product_t::load_parameters(
 // Prefetches are spread evenly: each panel prefetches its share of the next
 // weights. They are the next panel's columns for [N,K], the next groups' rows
 // for [K,N].
-integer_asked_t integer_product_t::asked(void *const *buffers,
+integer_prefetch_t integer_product_t::prefetch(void *const *buffers,
         const block_t &block, const part_t &part, dim_t panel) const {
     const data_type_t type = plan_.format.weights;
     const size_t next = part.block + 1;
@@ -200,13 +200,13 @@ integer_asked_t integer_product_t::asked(void *const *buffers,
         whole = block.cols;
     }
     if (rows <= 0) return {};
-    constexpr dim_t piece = integer_asked_t::piece;
-    const dim_t pieces_of_row = div_up(width, piece);
-    begin = rows * pieces_of_row * begin / whole;
-    end = rows * pieces_of_row * end / whole;
+    constexpr dim_t step = integer_prefetch_t::step;
+    const dim_t steps_of_row = div_up(width, step);
+    begin = rows * steps_of_row * begin / whole;
+    end = rows * steps_of_row * end / whole;
     const uint8_t *row = at(static_cast<const void *>(buffers[0]),
-            from + (first + begin / pieces_of_row) * pitch);
-    return {row + begin % pieces_of_row * piece, row + width, pitch, width,
+            from + (first + begin / steps_of_row) * pitch);
+    return {row + begin % steps_of_row * step, row + width, pitch, width,
             end - begin};
 }
 
@@ -238,7 +238,7 @@ void integer_product_t::multiply(void *const *buffers, const block_t &block,
     for (dim_t p = 0; p < part.panel_count(); ++p) {
         tile.groups = part.panels[static_cast<size_t>(p)].data();
         tile.c = block.c + part.col + p * integer_panel;
-        tile.asked = asked(buffers, block, part, p);
+        tile.prefetch = prefetch(buffers, block, part, p);
         plan_.kernel->multiply(tile);
     }
 }
@@ -291,7 +291,7 @@ void integer_product_t::run_parts(void *const *buffers, const block_t &block,
                                           block.first_col);
             place_panels(part, own);
             load_parameters(buffers, part);
-            unpack_strips(buffers, part);
+            unpack_k_chunks(buffers, part);
             multiply(buffers, block, part, shared);
         }
 }

@@ -60,10 +60,10 @@ public:
     /// The groups that are computed together, unless the first one is deeper.
     static constexpr dim_t most_block_groups = 16, block_depth = 256,
                            packed_block_depth = 128;
-    /// The panels that are unpacked together, a strip of rows of each after the
-    /// other, so that reads are long. A strip has few rows, because the L1 TLB
+    /// The panels that are unpacked together, a chunk of rows of each after the
+    /// other, so that reads are long. A chunk has few rows, because the L1 TLB
     /// has few entries: 4096 x 4096 u4 unpack in 2.1 ms by 128 rows, 1.4 by 64.
-    static constexpr dim_t most_block_panels = 8, strip_rows = 64;
+    static constexpr dim_t most_block_panels = 8, k_chunk = 64;
 
     explicit integer_product_t(integer_plan_t plan);
 
@@ -81,7 +81,7 @@ public:
     /// Returns the buffer that plan().quantize writes to.
     void *quantized(void *shared) const { return shared; }
     /// Arranges the rows [begin, end) of src. `buffers` are src's operands.
-    void lay_out(void *const *buffers, dim_t begin, dim_t end,
+    void pack_src(void *const *buffers, dim_t begin, dim_t end,
             void *shared) const noexcept;
 
     /// A block begins with a panel's first column. It is one panel if weights
@@ -113,7 +113,7 @@ private:
     bool is_by_column() const { return plan_.format.depth_stride == 1; }
     void place_groups();
     void place_groups_of_stream();
-    void lay_out_repacked();
+    void init_repacked();
     dim_t row_bytes() const;
     dim_t rows_at() const;
     dim_t interleaved_at() const;
@@ -136,18 +136,18 @@ private:
     };
 
     void place_panels(part_t &part, void *own) const;
-    void lay_out_group(uint8_t *values, dim_t size) const;
+    void pack_src_group(uint8_t *values, dim_t size) const;
     void interleave(dim_t row, void *shared) const;
-    void lay_out_row(void *const *buffers, dim_t row, void *shared) const;
-    void lay_out_groups(const uint8_t *from, uint8_t *to) const;
-    void lay_out_for_stream(const uint8_t *from, uint8_t *to) const;
+    void pack_src_row(void *const *buffers, dim_t row, void *shared) const;
+    void pack_src_groups(const uint8_t *from, uint8_t *to) const;
+    void pack_src_for_stream(const uint8_t *from, uint8_t *to) const;
     row_group_t parameters_of(void *const *buffers, dim_t row, size_t group,
             const uint8_t *values) const;
     dim_t panel_bytes() const;
     dim_t first_weight(const group_block_t &groups, dim_t col) const;
-    void unpack_strips(void *const *buffers, const part_t &part) const;
+    void unpack_k_chunks(void *const *buffers, const part_t &part) const;
     void load_parameters(void *const *buffers, const part_t &part) const;
-    integer_asked_t asked(void *const *buffers, const block_t &block,
+    integer_prefetch_t prefetch(void *const *buffers, const block_t &block,
             const part_t &part, dim_t panel) const;
     integer_tile_t src_tile(
             const block_t &block, size_t first_group, const void *shared) const;

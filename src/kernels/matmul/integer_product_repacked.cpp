@@ -6,7 +6,7 @@
 
 namespace dnnl_dequant {
 
-void integer_product_t::lay_out_repacked() {
+void integer_product_t::init_repacked() {
     repacked_.format = plan_.format;
     for (const auto &group : plan_.groups)
         repacked_.k4_blocks.push_back(

@@ -66,7 +66,7 @@ row_group_t integer_product_t::parameters_of(void *const *buffers, dim_t row,
 }
 
 // Turns one group of a row, which is in order, into the bytes to multiply.
-void integer_product_t::lay_out_group(uint8_t *values, dim_t size) const {
+void integer_product_t::pack_src_group(uint8_t *values, dim_t size) const {
     const integer_format_t &format = plan_.format;
     if (!plan_.is_src_signed)
         for (dim_t k = 0; k < size; ++k)
@@ -89,15 +89,15 @@ void integer_product_t::interleave(dim_t row, void *shared) const {
         std::memcpy(to + k * plan_.rows, from + k, k4_block);
 }
 
-void integer_product_t::lay_out_row(
+void integer_product_t::pack_src_row(
         void *const *buffers, dim_t row, void *shared) const {
     const auto *from
             = plan_.quantize
                       ? at(shared, row * plan_.depth)
                       : at(buffers[0], plan_.first[static_cast<size_t>(row)]);
     uint8_t *to = at(shared, rows_at() + row * row_bytes());
-    if (plan_.stream) lay_out_for_stream(from, to);
-    else lay_out_groups(from, to);
+    if (plan_.stream) pack_src_for_stream(from, to);
+    else pack_src_groups(from, to);
     const auto count = plan_.groups.size();
     auto *of_groups = reinterpret_cast<row_group_t *>(at(shared, groups_at()))
                       + row * static_cast<dim_t>(count);
@@ -107,14 +107,15 @@ void integer_product_t::lay_out_row(
     if (plan_.format.is_packed) interleave(row, shared);
 }
 
-void integer_product_t::lay_out_for_stream(
+void integer_product_t::pack_src_for_stream(
         const uint8_t *from, uint8_t *to) const {
     gather(from, plan_.depth_stride, plan_.depth, to);
     std::memset(
             to + plan_.depth, 0, static_cast<size_t>(row_end_ - plan_.depth));
 }
 
-void integer_product_t::lay_out_groups(const uint8_t *from, uint8_t *to) const {
+void integer_product_t::pack_src_groups(
+        const uint8_t *from, uint8_t *to) const {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
         const auto &group = plan_.groups[g];
         uint8_t *values = to + places_[g];
@@ -123,14 +124,14 @@ void integer_product_t::lay_out_groups(const uint8_t *from, uint8_t *to) const {
                 static_cast<size_t>(whole - group.size));
         gather(from + group.begin * plan_.depth_stride, plan_.depth_stride,
                 group.size, values);
-        lay_out_group(values, group.size);
+        pack_src_group(values, group.size);
     }
 }
 
-void integer_product_t::lay_out(void *const *buffers, dim_t begin, dim_t end,
+void integer_product_t::pack_src(void *const *buffers, dim_t begin, dim_t end,
         void *shared) const noexcept {
     for (dim_t row = begin; row < end; ++row)
-        lay_out_row(buffers, row, shared);
+        pack_src_row(buffers, row, shared);
 }
 
 } // namespace dnnl_dequant

@@ -11,7 +11,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t simd_w = 16, slice_cols = 2 * simd_w, line = 64;
+constexpr dim_t simd_w = 16, nr = 2 * simd_w, line = 64;
 
 bool has_two_columns(const integer_format_t &format) {
     return bits_of(format.weights) == 4 && format.depth_stride != 1;
@@ -20,7 +20,7 @@ bool has_two_columns(const integer_format_t &format) {
 // Returns the column whose sum is in lane n.
 dim_t column_of(const integer_format_t &format, dim_t n) {
     if (!has_two_columns(format)) return n;
-    const dim_t within = n % slice_cols;
+    const dim_t within = n % nr;
     return n - within + within % simd_w * 2 + within / simd_w;
 }
 
@@ -55,7 +55,7 @@ void sum_lanes(const integer_repacked_t &layout, size_t g, const uint8_t *group,
     constexpr uint32_t nibbles = 0x0f0f0f0f;
     const bool pairs = has_two_columns(format);
     for (dim_t i = 0; i < lines; ++i) {
-        const dim_t lane = pairs ? i % 2 * slice_cols : i % 4 * simd_w;
+        const dim_t lane = pairs ? i % 2 * nr : i % 4 * simd_w;
         add_sums(group + i * line, nibbles, 0, sums + lane);
         add_sums(group + i * line, nibbles, 4,
                 sums + lane + (pairs ? simd_w : 0));

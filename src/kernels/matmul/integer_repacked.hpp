@@ -11,8 +11,8 @@ namespace dnnl_dequant {
 
 /// The layout of repacked weights: panels of columns, in each of them the
 /// groups, in the order in which they are read. A group is its k4 blocks, as a
-/// packed format has them, and then its parameters. If nibbles of a slice's 32
-/// columns share bytes, the even columns come first.
+/// packed format has them, and then its parameters. If nibbles of an nr block's
+/// 32 columns share bytes, the even columns come first.
 struct integer_repacked_t {
     integer_format_t format;      // packed
     std::vector<dim_t> k4_blocks; // of each group, in whole units

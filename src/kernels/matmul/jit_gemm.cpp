@@ -7,8 +7,8 @@
 // With many rows, src streams through L2 and evicts c before its turn comes
 // again. So each tile prefetches the next tile's c before it ends.
 //
-// The code for AVX2 loops over a strip's tiles itself. A tile is short there,
-// and a call for each cost nearly a hundredth of the time.
+// The code for AVX2 loops over the tiles of mr rows itself. A tile is short
+// there, and a call for each cost nearly a hundredth of the time.
 //
 // A value of bf16 is a pair of two depths: vdpbf16ps multiplies and adds both.
 // The rows of b are paired in scratch memory first, tile by tile, so that a
@@ -166,7 +166,7 @@ private:
         });
         repeat(offsetof(arguments_t, plain_steps),
                 [&] { multiply(rows, unroll); });
-        note_next_c();
+        init_next_c();
         repeat(offsetof(arguments_t, c_steps), [&] {
             for (size_t at = 0; at < bytes(vectors); at += line)
                 prefetcht0(ptr[r12 + at]);
@@ -177,7 +177,7 @@ private:
         move_sums(rows, false);
     }
 
-    void note_next_c() {
+    void init_next_c() {
         const Address last_ones = arg(offsetof(arguments_t, next_c));
         if (takes_tiles) {
             lea(r12, ptr[rdx + bytes(vectors)]);
@@ -254,13 +254,12 @@ private:
 
 // Distributes the lines to prefetch over a block's last tiles, so that they are
 // still in L2 when they are used. A tile takes a limited number of them.
-class asker_t {
+class prefetcher_t {
 public:
-    asker_t(const gemm_block_t &block, dim_t strip, dim_t panel)
+    prefetcher_t(const gemm_block_t &block, dim_t mr, dim_t nr)
         : ahead_(block.ahead)
         , columns_(div_up(ahead_.bytes, line)) {
-        const dim_t tiles
-                = div_up(block.rows, strip) * (div_up(block.cols, panel));
+        const dim_t tiles = div_up(block.rows, mr) * div_up(block.cols, nr);
         const dim_t lines = ahead_.rows * columns_;
         share_ = std::max(
                 fewest, (lines + tiles - 1) / std::max(tiles, dim_t(1)));
@@ -277,7 +276,7 @@ public:
 
     // Sets args.ahead for the next tile and returns how many lines it
     // prefetches.
-    dim_t ask(arguments_t &args) {
+    dim_t take(arguments_t &args) {
         if (column_ == columns_ || tiles_to_wait_-- > 0) return 0;
         args.ahead = ahead_.first + row_ * ahead_.pitch + column_ * line;
         args.ahead_pitch = ahead_.pitch;
@@ -306,7 +305,7 @@ public:
     result_t make() {
         result_t made = make_jit(code_);
         if (code_t::is_bf16 && made.ok())
-            made = make_jit_pair_rows(panel(), pair_rows_);
+            made = make_jit_pair_rows(nr(), pair_rows_);
         return made;
     }
 
@@ -317,21 +316,21 @@ public:
     data_type_t type() const override {
         return code_t::is_bf16 ? data_type_t::bf16 : data_type_t::f32;
     }
-    dim_t panel() const override { return code_t::tile_cols; }
-    dim_t strip() const override { return code_t::most_rows; }
+    dim_t nr() const override { return code_t::tile_cols; }
+    dim_t mr() const override { return code_t::most_rows; }
     dim_t scratch_bytes(dim_t cols, dim_t depth) const override {
         if (!code_t::is_bf16) return 0;
-        return div_up(depth, dim_t(2)) * round_up(cols, panel()) * 4;
+        return div_up(depth, dim_t(2)) * round_up(cols, nr()) * 4;
     }
 
-    // A strip of a stays in L1 while it meets all columns of b.
+    // A block of mr rows of a stays in L1 while it meets all columns of b.
     void run(const gemm_block_t &block) const noexcept override {
-        asker_t asker(block, strip(), panel());
+        prefetcher_t prefetcher(block, mr(), nr());
         values_t values {static_cast<const char *>(block.b), block.ldb * 4,
-                panel() * 4, block.depth};
+                nr() * 4, block.depth};
         if (code_t::is_bf16) values = pair_rows(block);
-        for_strips(block.rows, strip(), [&](dim_t first, dim_t rows) {
-            run_rows(block, values, first, rows, asker);
+        for_row_blocks(block.rows, mr(), [&](dim_t first, dim_t rows) {
+            run_rows(block, values, first, rows, prefetcher);
         });
     }
 
@@ -345,10 +344,10 @@ private:
 
     values_t pair_rows(const gemm_block_t &block) const noexcept {
         const dim_t pairs = div_up(block.depth, dim_t(2));
-        const dim_t row_bytes = panel() * 4;
+        const dim_t row_bytes = nr() * 4;
         jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
                 block.depth / 2, block.depth % 2};
-        for (dim_t n = 0; n < block.cols; n += panel()) {
+        for (dim_t n = 0; n < block.cols; n += nr()) {
             args.rows = static_cast<const uint16_t *>(block.b) + n;
             pair_rows_(args);
             args.pairs = static_cast<char *>(args.pairs) + pairs * row_bytes;
@@ -358,25 +357,25 @@ private:
     }
 
     void run_rows(const gemm_block_t &block, const values_t &values, dim_t row,
-            dim_t rows, asker_t &asker) const noexcept {
+            dim_t rows, prefetcher_t &prefetcher) const noexcept {
         const dim_t next_row = row + rows < block.rows ? row + rows : 0;
         arguments_t args {};
         args.b_pitch = values.pitch;
         args.c_pitch = block.ldc * 4;
         args.rows = rows;
         args.accumulates = block.accumulates;
-        const dim_t all = block.cols / panel();
-        const bool together = code_t::takes_tiles && asker.skip(all);
+        const dim_t all = block.cols / nr();
+        const bool together = code_t::takes_tiles && prefetcher.skip(all);
         args.tiles = together ? all : 1;
-        const dim_t step = args.tiles * panel();
+        const dim_t step = args.tiles * nr();
         for (dim_t n = 0; n < block.cols; n += step) {
             args.a = static_cast<const float *>(block.a) + row * values.depth;
-            args.b = values.b + n / panel() * values.tile_bytes;
+            args.b = values.b + n / nr() * values.tile_bytes;
             args.c = block.c + row * block.ldc + n;
             args.next_c = n + step < block.cols
                                   ? args.c + step
                                   : block.c + next_row * block.ldc;
-            const dim_t ahead = together ? 0 : asker.ask(args);
+            const dim_t ahead = together ? 0 : prefetcher.take(args);
             code_t::set_depth(args, values.depth, ahead);
             (*code_)(args);
         }

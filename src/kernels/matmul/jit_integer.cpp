@@ -172,11 +172,11 @@ public:
             k4_blocks += tile.groups[g].k4_count;
         }
         integer_tile_t part = tile;
-        const dim_t pieces = k4_blocks / multiply_.k4_blocks * multiply_.pieces;
+        const dim_t steps = k4_blocks / multiply_.k4_blocks * multiply_.steps;
         dim_t row = 0;
         for (dim_t p = 0; p < parts; ++p) {
-            if (part.asked.count <= 0) part.asked = nothing_asked(tile);
-            part.asked.count -= pieces;
+            if (part.prefetch.count <= 0) part.prefetch = no_prefetch(tile);
+            part.prefetch.count -= steps;
             part.rows = (tile.rows - row) / (parts - p);
             part.a = tile.a + row * tile.a_pitch;
             part.row_groups = tile.row_groups + row * tile.row_groups_pitch;
@@ -192,12 +192,12 @@ private:
                                  : integers;
     }
 
-    // With nothing to prefetch the code prefetches one piece of src, which is
+    // With nothing to prefetch the code prefetches one step of src, which is
     // in cache already, again and again.
-    static integer_asked_t nothing_asked(const integer_tile_t &tile) {
+    static integer_prefetch_t no_prefetch(const integer_tile_t &tile) {
         const auto *there = reinterpret_cast<const uint8_t *>(tile.a);
-        constexpr dim_t piece = integer_asked_t::piece;
-        return {there, there + piece, 0, piece, 0};
+        constexpr dim_t step = integer_prefetch_t::step;
+        return {there, there + step, 0, step, 0};
     }
 
     const uint8_t *at(const integer_weights_t &weights, dim_t element) const {
@@ -240,31 +240,31 @@ private:
                         bytes_of(format_.weights, format_.col_stride),
                         bytes_of(format_.weights, weights.depth),
                         weights.cols / jit_integer_columns_args_t::cols};
-        if (args.slices > 0) columns_(args);
-        if (weights.cols % args.cols != 0) unpack_slice(args, weights.cols);
+        if (args.nr_blocks > 0) columns_(args);
+        if (weights.cols % args.cols != 0) unpack_nr_block(args, weights.cols);
         if (bits_of(format_.weights) == 4 && weights.depth % 2 != 0)
             clear_row(weights.depth, group);
     }
 
     // Copies the columns that exist to padded memory, a line at a time, because
-    // the slice is not whole.
-    void unpack_slice(
+    // the nr block is not whole.
+    void unpack_nr_block(
             jit_integer_columns_args_t args, dim_t cols) const noexcept {
         constexpr dim_t line = 64;
         uint8_t lines[args.cols * line] = {};
         const auto *from = static_cast<const uint8_t *>(args.weights)
-                           + args.slices * args.cols * args.pitch;
+                           + args.nr_blocks * args.cols * args.pitch;
         const dim_t pitch = args.pitch, bytes = args.bytes;
         args.weights = lines;
-        args.k4_blocks += args.slices * args.cols * rows_of_k4;
-        args.sums += args.slices * args.cols;
+        args.k4_blocks += args.nr_blocks * args.cols * rows_of_k4;
+        args.sums += args.nr_blocks * args.cols;
         args.pitch = line;
         for (dim_t at = 0; at < bytes; at += line) {
             args.bytes = std::min(line, bytes - at);
             for (dim_t n = 0; n < cols % args.cols; ++n)
                 std::memcpy(lines + n * line, from + n * pitch + at,
                         static_cast<size_t>(args.bytes));
-            args.slices = 1;
+            args.nr_blocks = 1;
             columns_(args);
             args.k4_blocks += bytes_in_k4_blocks(
                     args.bytes * 8 / bits_of(format_.weights) * integer_panel);

@@ -10,11 +10,11 @@ namespace dnnl_dequant {
 
 /// A tile of up to `most_rows` rows by one panel: integer_kernel_t::multiply().
 struct jit_integer_multiply_t {
-    jit_function_t<integer_tile_t> code; // advances tile.asked, too
+    jit_function_t<integer_tile_t> code; // advances tile.prefetch, too
     dim_t most_rows = 0;
-    /// For every so many k4 blocks of depth it prefetches so many pieces of
+    /// For every so many k4 blocks of depth it prefetches so many steps of
     /// weights.
-    dim_t k4_blocks = 1, pieces = 0;
+    dim_t k4_blocks = 1, steps = 0;
 };
 
 /// @param isa AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
@@ -37,7 +37,7 @@ struct jit_integer_rows_args_t {
     dim_t ahead; // prefetch distance, bytes
 };
 
-/// [N,K] weights: `slices` times sixteen columns.
+/// [N,K] weights: `nr_blocks` times sixteen columns.
 struct jit_integer_columns_args_t {
     static constexpr dim_t cols = 16;
 
@@ -46,7 +46,7 @@ struct jit_integer_columns_args_t {
     int32_t *sums; // are added to
     dim_t pitch;   // bytes
     dim_t bytes;   // of a column; padded with zeros to a whole unit
-    dim_t slices;
+    dim_t nr_blocks;
 };
 
 using jit_integer_rows_t = jit_function_t<const jit_integer_rows_args_t>;
@@ -174,8 +174,8 @@ protected:
     }
     /// Clears rows of c; `at` advances from row to row.
     void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
-    /// Prefetches a piece of the next weights into L2.
-    void prefetch_piece();
+    /// Prefetches a step of the next weights into L2.
+    void prefetch_step();
     void next_group(Xbyak::Label &l_group);
 
 private:
@@ -188,7 +188,7 @@ protected:
             parameters_ = general_.take("parameters of rows", r12),
             parameters_pitch_ = general_.take("pitch of parameters", r13),
             c_ = general_.take("c", rdx),
-            asked_ = general_.take("weights to prefetch", rbp);
+            prefetch_ = general_.take("weights to prefetch", rbp);
 };
 
 /// Up to six rows by weights that are bytes.

@@ -23,7 +23,7 @@ class generator_t : public jit_integer_bytes_t {
 public:
     static constexpr int unroll = 4;
     /// The columns of a panel are computed in so many iterations.
-    static constexpr int slices
+    static constexpr int nr_blocks
             = static_cast<int>(k4_bytes / (vectors * vector_bytes));
 
     explicit generator_t(const integer_format_t &format)
@@ -42,12 +42,12 @@ private:
     const vmms_t sums_ = vectors_.take("sums", rows_at_once *vectors),
                  vmm_b_ = vectors_.take_last("b", vectors),
                  vmms_a_ = vectors_.take("a", vectors_.free_count());
-    int slice_ = 0; // of the panel's columns
+    int nr_block_ = 0; // of the panel's columns
 
-    // Returns the offset of the slice's vector v in a panel's k4 block, or in
-    // its columns.
+    // Returns the offset of the nr block's vector v in a panel's k4 block, or
+    // in its columns.
     size_t place(int v) const {
-        return static_cast<size_t>(slice_ * vectors + v) * vector_bytes;
+        return static_cast<size_t>(nr_block_ * vectors + v) * vector_bytes;
     }
     // Up to two rows have separate sums of even and odd k4 blocks, which keeps
     // more multiplications in flight.
@@ -81,10 +81,10 @@ private:
     void all_groups(int rows) override {
         Label l_group;
         L(l_group);
-        for (slice_ = 0; slice_ < slices; ++slice_) {
+        for (nr_block_ = 0; nr_block_ < nr_blocks; ++nr_block_) {
             mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
             load_a();
-            if (slice_ == 0) {
+            if (nr_block_ == 0) {
                 prefetch_next_rows(rows, a_, a_pitch_, 2 * line);
                 prefetch_next_rows(rows, c_, c_pitch_, k4_bytes);
             }
@@ -148,7 +148,7 @@ private:
     void k4_blocks(int rows, uint32_t count) {
         // The prefetch distance of b, which is in L2 if groups are long.
         constexpr size_t prefetch_distance = 8 * k4_bytes;
-        if (count == unroll && is_by_column()) prefetch_piece();
+        if (count == unroll && is_by_column()) prefetch_step();
         for (uint32_t i = 0; i < count; ++i) {
             const auto k4_block = b_ + i * k4_bytes;
             for (int v = 0; v < vectors; ++v) {
@@ -198,7 +198,7 @@ result_t make(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
     multiply.most_rows = 6;
     multiply.k4_blocks = generator_t<isa>::unroll;
-    multiply.pieces = generator_t<isa>::slices;
+    multiply.steps = generator_t<isa>::nr_blocks;
     return make_jit_as<generator_t<isa>>(multiply.code, format);
 }
 
@@ -215,15 +215,15 @@ result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
 }
 
 void jit_integer_tile_t::generate() {
-    constexpr size_t asked_at
-            = offsetof(integer_tile_t, asked) + offsetof(integer_asked_t, at);
+    constexpr size_t prefetch_at = offsetof(integer_tile_t, prefetch)
+                                   + offsetof(integer_prefetch_t, at);
     preamble();
     mov(parameters_, arg(offsetof(integer_tile_t, row_groups)));
     imul(parameters_pitch_, arg(offsetof(integer_tile_t, row_groups_pitch)),
             sizeof(row_group_t));
     mov(group_, arg(offsetof(integer_tile_t, groups)));
     mov(groups_, arg(offsetof(integer_tile_t, group_count)));
-    mov(asked_, arg(asked_at));
+    mov(prefetch_, arg(prefetch_at));
     mov(c_, arg(offsetof(integer_tile_t, c)));
     load_arguments();
     Label l_end;
@@ -240,7 +240,7 @@ void jit_integer_tile_t::generate() {
         L(l_next);
     }
     L(l_end);
-    mov(arg(asked_at), asked_);
+    mov(arg(prefetch_at), prefetch_);
     postamble();
 }
 
@@ -262,23 +262,23 @@ void jit_integer_tile_t::next_group(Label &l_group) {
     jnz(l_group, T_NEAR);
 }
 
-void jit_integer_tile_t::prefetch_piece() {
-    const auto of_asked = [this](size_t offset) {
-        return arg(offsetof(integer_tile_t, asked) + offset);
+void jit_integer_tile_t::prefetch_step() {
+    const auto of_prefetch = [this](size_t offset) {
+        return arg(offsetof(integer_tile_t, prefetch) + offset);
     };
-    constexpr auto piece = static_cast<uint32_t>(integer_asked_t::piece);
+    constexpr auto step = static_cast<uint32_t>(integer_prefetch_t::step);
     Label l_within;
-    for (uint32_t i = 0; i < piece; i += line)
-        prefetcht1(ptr[asked_ + i]);
-    add(asked_, piece);
-    cmp(asked_, of_asked(offsetof(integer_asked_t, end)));
+    for (uint32_t i = 0; i < step; i += line)
+        prefetcht1(ptr[prefetch_ + i]);
+    add(prefetch_, step);
+    cmp(prefetch_, of_prefetch(offsetof(integer_prefetch_t, end)));
     jb(l_within);
-    sub(asked_, of_asked(offsetof(integer_asked_t, width)));
-    add(asked_, of_asked(offsetof(integer_asked_t, pitch)));
-    mov(of_asked(offsetof(integer_asked_t, at)), asked_);
-    add(asked_, of_asked(offsetof(integer_asked_t, width)));
-    mov(of_asked(offsetof(integer_asked_t, end)), asked_);
-    mov(asked_, of_asked(offsetof(integer_asked_t, at)));
+    sub(prefetch_, of_prefetch(offsetof(integer_prefetch_t, width)));
+    add(prefetch_, of_prefetch(offsetof(integer_prefetch_t, pitch)));
+    mov(of_prefetch(offsetof(integer_prefetch_t, at)), prefetch_);
+    add(prefetch_, of_prefetch(offsetof(integer_prefetch_t, width)));
+    mov(of_prefetch(offsetof(integer_prefetch_t, end)), prefetch_);
+    mov(prefetch_, of_prefetch(offsetof(integer_prefetch_t, at)));
     L(l_within);
 }
 

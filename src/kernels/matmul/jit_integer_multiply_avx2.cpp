@@ -17,7 +17,7 @@ using namespace Xbyak;
 namespace {
 
 constexpr int vectors = 2;
-constexpr uint32_t vector_bytes = 32, slice_bytes = vectors * vector_bytes;
+constexpr uint32_t vector_bytes = 32, nr_bytes = vectors * vector_bytes;
 // So many k4 blocks are multiplied before their sums are widened.
 constexpr uint32_t chunks[] = {8, 4, 1};
 
@@ -33,8 +33,9 @@ public:
 private:
     static constexpr uint32_t sums_bytes = bytes(rows_at_once * vectors);
 
-    const Reg64 slice_ = general_.take("bytes of columns that are done", r11),
-                columns_ = general_.take("columns of the group", r14);
+    const Reg64 nr_block_
+            = general_.take("bytes of columns that are done", r11),
+            columns_ = general_.take("columns of the group", r14);
     // These registers have another use inside the loop over k4 blocks.
     const Reg64 &c_row_ = a_, &parameters_row_ = k4_blocks_;
     vector_registers_t<isa_avx2> vectors_;
@@ -48,7 +49,7 @@ private:
         return ptr[rsp + bytes(row * vectors + v)];
     }
     Address of_columns(size_t offset, int v) {
-        return ptr[columns_ + slice_ + offset + bytes(v)];
+        return ptr[columns_ + nr_block_ + offset + bytes(v)];
     }
 
     void load_arguments() override {
@@ -64,18 +65,18 @@ private:
         sub(rsp, sums_bytes + vector_bytes);
         and_(rsp, ~(vector_bytes - 1));
         mov(ptr[rsp + sums_bytes], rax);
-        Label l_group, l_slice;
+        Label l_group, l_nr_block;
         L(l_group);
         mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
-        xor_(slice_, slice_);
-        L(l_slice);
+        xor_(nr_block_, nr_block_);
+        L(l_nr_block);
         begin_sums(rows);
         all_k4_blocks(rows);
         correct(rows);
         scale(rows);
-        add(slice_, slice_bytes);
-        cmp(slice_, k4_bytes);
-        jb(l_slice, T_NEAR);
+        add(nr_block_, nr_bytes);
+        cmp(nr_block_, k4_bytes);
+        jb(l_nr_block, T_NEAR);
         next_group(l_group);
         mov(rsp, ptr[rsp + sums_bytes]);
     }
@@ -105,7 +106,7 @@ private:
 
     void all_k4_blocks(int rows) {
         mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
-        add(b_, slice_);
+        add(b_, nr_block_);
         load_a();
         mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
         for (const uint32_t count : chunks) {
@@ -124,7 +125,7 @@ private:
 
     void chunk(int rows, uint32_t count) {
         constexpr uint32_t ones = 0x00010001;
-        if (count == chunks[0] && is_by_column()) prefetch_piece();
+        if (count == chunks[0] && is_by_column()) prefetch_step();
         for (uint8_t shift = 0; shift < bits_of(format_.weights); shift += 4) {
             for (uint32_t i = 0; i < count; ++i)
                 k4_block(rows, i, shift);
@@ -178,7 +179,7 @@ private:
             vmovups(vmm_b_[v],
                     of_columns(offsetof(integer_columns_t, scales), v));
         mov(parameters_row_, parameters_);
-        lea(c_row_, ptr[c_ + slice_]);
+        lea(c_row_, ptr[c_ + nr_block_]);
         for (int r = 0; r < rows; ++r) {
             vbroadcastss(vmm_a_,
                     ptr[parameters_row_ + offsetof(row_group_t, scale)]);
@@ -197,7 +198,7 @@ result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
     multiply.most_rows = 6;
     multiply.k4_blocks = chunks[0];
-    multiply.pieces = integer_panel * 4 / slice_bytes;
+    multiply.steps = integer_panel * 4 / nr_bytes;
     return make_jit_as<generator_t>(multiply.code, format);
 }
 

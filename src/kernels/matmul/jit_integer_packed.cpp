@@ -1,6 +1,6 @@
 // A few rows of bytes times weights that stay packed. Nibbles become bytes in
 // registers, once for up to twelve rows. The k4 blocks of the rows are
-// interleaved, so that the multiplication broadcasts each. A slice of 32
+// interleaved, so that the multiplication broadcasts each. An nr block of 32
 // columns at a time is multiplied down a group. One more row, all ones, gives
 // the sums of the weights.
 //
@@ -8,7 +8,7 @@
 //   c += f32(dot) * scale of b * scale of a
 // If sums fit 16 bits, one vpmaddwd makes both corrections.
 //
-// The lower nibbles of [K,N] weights are the even columns of a slice; the
+// The lower nibbles of [K,N] weights are the even columns of an nr block; the
 // columns are put in order when the group ends. The lower nibbles of [N,K]
 // weights are four of depth and the upper ones the next four.
 
@@ -32,7 +32,8 @@ private:
                 a_pitch_ = general_.take("pitch of k4 blocks of a", rsi),
                 weights_ = general_.take("weights", rcx),
                 columns_ = general_.take("columns of the group", r9),
-                slice_ = general_.take("bytes of columns that are done", r14),
+                nr_block_
+                = general_.take("bytes of columns that are done", r14),
                 k4_blocks_ = general_.take("k4 blocks to go", r10),
                 parameters_row_ = general_.take("parameters of a row", rbx);
     const Reg64 &c_row_ = k4_blocks_; // outside the loop over k4 blocks
@@ -59,26 +60,26 @@ private:
     void clear_c(int rows) override { clear_rows(rows, c_row_, sums_[0]); }
 
     void all_groups(int rows) override {
-        Label l_group, l_slice;
+        Label l_group, l_nr_block;
         L(l_group);
         mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
-        xor_(slice_, slice_);
-        L(l_slice);
-        begin_slice(rows);
+        xor_(nr_block_, nr_block_);
+        L(l_nr_block);
+        begin_nr_block(rows);
         all_k4_blocks(rows);
-        end_slice(rows);
-        add(slice_, bytes(vectors));
-        cmp(slice_, k4_bytes);
-        jl(l_slice, T_NEAR);
+        end_nr_block(rows);
+        add(nr_block_, bytes(vectors));
+        cmp(nr_block_, k4_bytes);
+        jl(l_nr_block, T_NEAR);
         next_group(l_group);
     }
 
-    void begin_slice(int rows) {
+    void begin_nr_block(int rows) {
         mov(a_, ptr[group_ + offsetof(integer_group_t, place)]);
         shr(a_, 2);
         imul(a_, a_pitch_);
         add(a_, arg(offsetof(integer_tile_t, a)));
-        mov(weights_, slice_);
+        mov(weights_, nr_block_);
         if (has_two_columns()) shr(weights_, 1);
         add(weights_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
         for (int v = 0; v < vectors; ++v) {
@@ -95,11 +96,11 @@ private:
         if (has_two_depths()) shr(k4_blocks_, 1);
         align(32);
         L(l_k4);
-        // Every fourth k4 block prefetches a piece of the next weights.
+        // Every fourth k4 block prefetches a step of the next weights.
         test(k4_blocks_, has_two_depths() ? 1 : 3);
         jnz(l_prefetched);
-        prefetch_piece();
-        if (!is_nibble()) prefetch_piece();
+        prefetch_step();
+        if (!is_nibble()) prefetch_step();
         L(l_prefetched);
         step(rows);
         add(weights_, bytes(has_two_columns() ? 2 : 4));
@@ -130,11 +131,11 @@ private:
         add(a_, a_pitch_);
     }
 
-    void end_slice(int rows) {
+    void end_nr_block(int rows) {
         if (has_two_columns()) restore_order(rows);
         load_columns();
         mov(parameters_row_, parameters_);
-        lea(c_row_, ptr[c_ + slice_]);
+        lea(c_row_, ptr[c_ + nr_block_]);
         for (int r = 0; r < rows; ++r) {
             correct(r);
             vbroadcastss(of_row_, of_row(offsetof(row_group_t, scale)));
@@ -162,7 +163,7 @@ private:
     }
 
     Address of_columns(size_t offset, int v) {
-        return ptr[columns_ + slice_ + (offset + bytes(v))];
+        return ptr[columns_ + nr_block_ + (offset + bytes(v))];
     }
     Address of_row(size_t offset) { return ptr[parameters_row_ + offset]; }
 
@@ -210,7 +211,7 @@ result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
     multiply.most_rows = rows_at_once;
     multiply.k4_blocks = 2;
-    multiply.pieces = 1;
+    multiply.steps = 1;
     return make_jit_as<generator_t>(multiply.code, format);
 }
 

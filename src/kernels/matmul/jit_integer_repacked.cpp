@@ -1,6 +1,7 @@
 // Rows of bytes times repacked weights, which are one stream that is read and
 // prefetched in order. Up to six rows are multiplied by a whole panel. Seven to
-// twelve rows are multiplied by a slice of 32 columns, then by the other slice.
+// twelve rows are multiplied by an nr block of 32 columns, then by the other nr
+// block.
 //
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 //   c += f32(dot) * scale of b * scale of a
@@ -36,7 +37,7 @@ private:
     const int rows_;
     const int vectors_
             = rows_ <= rows_by_panel ? panel_vectors : panel_vectors / 2,
-            slices_ = panel_vectors / vectors_,
+            nr_blocks_ = panel_vectors / vectors_,
             // With few rows even and odd k4 blocks have separate sums, which
             // keeps more multiplications in flight.
             sets_ = rows_ <= rows_by_panel / 2 ? 2 : 1,
@@ -99,11 +100,11 @@ private:
         L(l_group);
         mov(group_, weights_);
         mov(a_group_, a_);
-        for (int slice = 0; slice < slices_; ++slice) {
+        for (int nr_block = 0; nr_block < nr_blocks_; ++nr_block) {
             mov(weights_, group_);
             mov(a_, a_group_);
-            all_k4_blocks(slice);
-            end_group(slice);
+            all_k4_blocks(nr_block);
+            end_group(nr_block);
         }
         add(weights_, k4_bytes * (format_.has_short_sums ? 2 : 3));
         add(parameters_, sizeof(row_group_t));
@@ -121,7 +122,7 @@ private:
         }
     }
 
-    void all_k4_blocks(int slice) {
+    void all_k4_blocks(int nr_block) {
         const int sums = rows_ * vectors_;
         for (int i = 0; i < sets_ * sums; ++i)
             clear(sums_[i]);
@@ -130,26 +131,26 @@ private:
                 = static_cast<uint32_t>(sets_ * (has_two_depths() ? 2 : 1));
         repeat(k4_blocks_left_, k4_blocks, true, [&] {
             for (int i = 0; i < sets_; ++i)
-                step(slice, i);
+                step(nr_block, i);
         });
         if (sets_ == 1) return;
         Label l_end;
         add(k4_blocks_left_, k4_blocks);
         jz(l_end, T_NEAR);
-        step(slice, 0);
+        step(nr_block, 0);
         L(l_end);
         for (int i = 0; i < sums; ++i)
             vpaddd(sums_[i], sums_[i], sums_[sums + i]);
     }
 
-    // Multiplies a k4 block of all rows by the slice, or two blocks.
-    void step(int slice, int set) {
+    // Multiplies a k4 block of all rows by the nr block, or two blocks.
+    void step(int nr_block, int set) {
         // The prefetch brings the stream to L1.
         constexpr size_t prefetch_distance = 4096;
-        const int lines = step_lines_ / slices_;
+        const int lines = step_lines_ / nr_blocks_;
         if (has_two_depths()) lea(a_next_, ptr[a_ + a_pitch_]);
         for (int i = 0; i < lines; ++i) {
-            const auto at = weights_ + bytes(slice * lines + i);
+            const auto at = weights_ + bytes(nr_block * lines + i);
             const Zmm x = b_[i % 2 * 2], y = b_[i % 2 * 2 + 1];
             load(x, ptr[at]);
             prefetch_stream(ptr[at + prefetch_distance]);
@@ -168,7 +169,7 @@ private:
             vpdpbusd(sum(r, v, set), b, ptr_b[a + static_cast<size_t>(r) * 4]);
     }
 
-    void end_group(int slice) {
+    void end_group(int nr_block) {
         const RegExp of_row = parameters_row_;
         mov(parameters_row_, parameters_);
         each_row_of_c([&](int r) {
@@ -177,7 +178,7 @@ private:
                 vpbroadcastd(
                         of_row_, ptr[of_row + offsetof(row_group_t, short_zp)]);
             for (int v = 0; v < vectors_; ++v) {
-                const size_t at = bytes(slice * vectors_ + v);
+                const size_t at = bytes(nr_block * vectors_ + v);
                 correct(sum(r, v), at + k4_bytes);
                 add_to_c(sum(r, v), sum(r, v), ptr[weights_ + at], scale_,
                         ptr[c_row_ + at]);
@@ -203,7 +204,7 @@ private:
         }
     }
 
-    // The even columns of a slice come before the odd ones.
+    // The even columns of an nr block come before the odd ones.
     void restore_order() {
         const Zmm &first = x_, &second = scale_, even = sums_[0],
                   odd = sums_[1], x = sums_[2];

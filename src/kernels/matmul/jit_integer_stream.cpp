@@ -73,8 +73,8 @@ result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         return refuse("rows of the weights begin within a byte");
     if (stage_floats_of(format.scales) == nullptr)
         return refuse("scales are no floats");
-    return by_column ? make_integer_dot(weights, isa, stream)
-                     : make_integer_gemv(weights, isa, stream);
+    return by_column ? make_integer_k_lanes(weights, isa, stream)
+                     : make_integer_n_lanes(weights, isa, stream);
 }
 
 } // namespace dnnl_dequant

@@ -51,9 +51,9 @@ private:
     const Xbyak::Zmm mask_ {31}, flipped_ {30};
 };
 
-/// Takes four rows of weights at a time, down a strip of one group, panel after
+/// Takes four rows of weights at a time, down a chunk of one group, panel after
 /// panel of columns.
-struct jit_integer_gemv_args_t {
+struct jit_integer_n_lanes_args_t {
     const void *weights;
     const uint8_t *a;
     int32_t *partial; // sums of a group, of rows and of weights, by panels
@@ -62,28 +62,28 @@ struct jit_integer_gemv_args_t {
     float *c;
     dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
     dim_t k4_blocks, panels;
-    // Prefetch distances in bytes: within a strip, and from its last panels to
-    // the first panels of the next strip.
+    // Prefetch distances in bytes: within a chunk, and from its last panels to
+    // the first panels of the next chunk.
     dim_t ahead, ahead_last, last_panels;
     dim_t continues, ends; // a group's sums: begun before, scaled here
 };
 
-using jit_integer_gemv_t = jit_function_t<const jit_integer_gemv_args_t>;
+using jit_integer_n_lanes_t = jit_function_t<const jit_integer_n_lanes_args_t>;
 
-result_t make_jit_integer_gemv(const integer_stream_weights_t &weights,
-        int rows, jit_integer_gemv_t &code);
-result_t make_jit_integer_gemv_avx2(const integer_stream_weights_t &weights,
-        int rows, jit_integer_gemv_t &code);
+result_t make_jit_integer_n_lanes(const integer_stream_weights_t &weights,
+        int rows, jit_integer_n_lanes_t &code);
+result_t make_jit_integer_n_lanes_avx2(const integer_stream_weights_t &weights,
+        int rows, jit_integer_n_lanes_t &code);
 
 /// Multiplies some rows by up to sixteen columns, down their whole depth.
-struct jit_integer_dot_args_t {
+struct jit_integer_k_lanes_args_t {
     static constexpr dim_t cols = 16;
 
     const void *weights;
     dim_t pitch; // bytes from column to column
     const uint8_t *a;
     /// A row's sums, one for each group, then its zero points, then the next
-    /// row's. The pitch of each is jit_integer_dot_pitch().
+    /// row's. The pitch of each is jit_integer_k_lanes_pitch().
     const int32_t *of_rows;
     const row_group_t *row_groups;
     const float *scales, *zps; // column by column, one for each group
@@ -95,17 +95,17 @@ struct jit_integer_dot_args_t {
 };
 
 /// There is room for so many groups; the last ones are unspecified.
-constexpr dim_t jit_integer_dot_pitch(dim_t groups) {
+constexpr dim_t jit_integer_k_lanes_pitch(dim_t groups) {
     return round_up(groups, 16);
 }
 
-using jit_integer_dot_t = jit_function_t<const jit_integer_dot_args_t>;
+using jit_integer_k_lanes_t = jit_function_t<const jit_integer_k_lanes_args_t>;
 
-result_t make_jit_integer_dot(const integer_stream_weights_t &weights, int rows,
-        jit_integer_dot_t &code);
+result_t make_jit_integer_k_lanes(const integer_stream_weights_t &weights,
+        int rows, jit_integer_k_lanes_t &code);
 /// @param has_vnni Whether the code uses AVX-VNNI.
-result_t make_jit_integer_dot_avx2(const integer_stream_weights_t &weights,
-        int rows, bool has_vnni, jit_integer_dot_t &code);
+result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
+        int rows, bool has_vnni, jit_integer_k_lanes_t &code);
 
 } // namespace dnnl_dequant
 

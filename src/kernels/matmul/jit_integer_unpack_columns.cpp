@@ -21,7 +21,7 @@ protected:
                 pitch_ = general_.take("pitch of columns", rdx),
                 pitches_ = general_.take("three of them", r9),
                 sums_at_ = general_.take("sums", r11),
-                slices_ = general_.take("slices to go", r10),
+                nr_blocks_ = general_.take("nr_blocks to go", r10),
                 k4_blocks_ = general_.take("k4 blocks", rcx),
                 bytes_ = general_.take("bytes of columns to go", r8),
                 column_ = general_.take("what is read of columns", rax);
@@ -31,19 +31,19 @@ protected:
         mov(pitch_, arg(offsetof(args_t, pitch)));
         lea(pitches_, ptr[pitch_ + pitch_ * 2]);
         mov(sums_at_, arg(offsetof(args_t, sums)));
-        mov(slices_, arg(offsetof(args_t, slices)));
+        mov(nr_blocks_, arg(offsetof(args_t, nr_blocks)));
     }
     /// Returns the address of column i, one of four.
     RegExp column(const Reg64 &first, int i) const {
         if (i == 0) return {first};
         return i == 3 ? first + pitches_ : first + pitch_ * i;
     }
-    void next_slice(Label &l_slice, const Reg64 &first_k4_blocks,
+    void next_nr_block(Label &l_nr_block, const Reg64 &first_k4_blocks,
             uint32_t vector_bytes) {
         add(sums_at_, vector_bytes);
         add(first_k4_blocks, vector_bytes);
-        dec(slices_);
-        jnz(l_slice, T_NEAR);
+        dec(nr_blocks_);
+        jnz(l_nr_block, T_NEAR);
     }
 };
 
@@ -73,17 +73,17 @@ private:
         preamble();
         load_arguments();
         xor_(k4_at_, k4_at_);
-        Label l_slice;
-        L(l_slice);
-        slice();
+        Label l_nr_block;
+        L(l_nr_block);
+        nr_block();
         mov(column_, pitch_);
         shl(column_, 4);
         add(first_, column_);
-        next_slice(l_slice, k4_at_, line);
+        next_nr_block(l_nr_block, k4_at_, line);
         postamble();
     }
 
-    void slice() {
+    void nr_block() {
         Label l_end;
         mov(k4_blocks_, arg(offsetof(args_t, k4_blocks)));
         add(k4_blocks_, k4_at_);
@@ -175,19 +175,19 @@ private:
     const Ymm sum_ = vectors_.take_last("sum");
     const vmm_range_t<Ymm> &high_ = loaded_;
 
-    // A slice is twice eight columns.
+    // An nr block is twice eight columns.
     void generate() override {
         preamble();
         load_arguments();
         static_assert(args_t::cols == 2 * cols, "");
-        add(slices_, slices_);
+        add(nr_blocks_, nr_blocks_);
         mov(first_k4_blocks_, arg(offsetof(args_t, k4_blocks)));
         sub(rsp, vector_bytes);
         Label l_columns;
         L(l_columns);
         columns();
         lea(first_, ptr[first_ + pitch_ * cols]);
-        next_slice(l_columns, first_k4_blocks_, vector_bytes);
+        next_nr_block(l_columns, first_k4_blocks_, vector_bytes);
         add(rsp, vector_bytes);
         postamble();
     }

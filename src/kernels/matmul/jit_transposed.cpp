@@ -1,6 +1,6 @@
 // A skinny GEMM by [K,N] weights of 4 bits on AVX-512. Each tile is transposed
 // in cache, so that K lies in lanes. A column's weights are then looked up in a
-// table as in jit_dot.cpp.
+// table as in jit_k_lanes.cpp.
 //
 //   for each 128 rows of weights, for each 128 columns: transpose the tile
 //     for some rows of a, for each four columns of the tile:
@@ -14,7 +14,7 @@
 #include <cstddef>
 
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/jit_dot_code.hpp"
+#include "kernels/matmul/jit_k_lanes_code.hpp"
 #include "kernels/matmul/jit_transpose_nibbles.hpp"
 
 namespace dnnl_dequant {
@@ -47,14 +47,14 @@ struct args_t {
     dim_t ahead_pitch;
 };
 
-nibble_step_t step_of(const gemv_weights_t &weights) {
+nibble_step_t step_of(const skinny_weights_t &weights) {
     if (weights.multiplied == data_type_t::bf16) return {4, 32};
     return {8, 16};
 }
 
 class generator_t : public jit_lookup_t {
 public:
-    generator_t(const gemv_weights_t &weights, int rows)
+    generator_t(const skinny_weights_t &weights, int rows)
         : jit_lookup_t("jit_transposed", weights, step_of(weights), rows,
                   quarters, rows == 1 ? step_of(weights).vectors : 1, true) {}
 
@@ -180,16 +180,16 @@ private:
     }
 };
 
-class jit_transposed_t : public lookup_gemv_t {
+class jit_transposed_t : public k_lanes_lookup_t {
 public:
-    explicit jit_transposed_t(const gemv_weights_t &weights)
-        : lookup_gemv_t(weights, step_of(weights)) {}
+    explicit jit_transposed_t(const skinny_weights_t &weights)
+        : k_lanes_lookup_t(weights, step_of(weights)) {}
 
     const char *name() const override {
         return is_bf16() ? "jit_matmul_transposed_avx512_core_bf16"
                          : "jit_matmul_transposed_avx512_core";
     }
-    dim_t panel() const override { return transposed_tile; }
+    dim_t nr() const override { return transposed_tile; }
     bool parameters_by_column() const override { return false; }
     dim_t partial_floats() const override { return sum_parts; }
 
@@ -217,31 +217,31 @@ void jit_transposed_t::run(
     std::fill_n(block.partial, block.rows * block.c_pitch * sum_parts, 0.f);
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     const dim_t block_bytes = bytes_of(weights_.type, block.cols);
-    const char *strip = static_cast<const char *>(buffers[0])
-                        + bytes_of(weights_.type, block.first_col);
+    const char *rows = static_cast<const char *>(buffers[0])
+                       + bytes_of(weights_.type, block.first_col);
     alignas(64) char tile[transposed_bytes];
     args_t args;
     args.tile = tile;
     args.a_pitch = src_pitch_bytes(block);
     args.sums_pitch = block.c_pitch * sum_parts * 4;
     args.ahead_pitch = pitch;
-    const char *const next_block = strip + block_bytes;
+    const char *const next_block = rows + block_bytes;
     for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
         const dim_t parameters = k / weights_.group * block.c_pitch;
-        const char *const next_strip = strip + transposed_tile * pitch;
-        args.ahead = k + transposed_tile < weights_.depth ? next_strip
-                                                          : next_block;
+        const char *const next_rows = rows + transposed_tile * pitch;
+        args.ahead
+                = k + transposed_tile < weights_.depth ? next_rows : next_block;
         args.ahead_row = args.ahead;
         args.ahead_end = args.ahead + block_bytes;
         for (dim_t n = 0; n < block.cols; n += transposed_tile) {
-            transpose_({strip + bytes_of(weights_.type, n), pitch, tile});
+            transpose_({rows + bytes_of(weights_.type, n), pitch, tile});
             args.a = src_at(block, 0, k);
             args.scales = block.scales + parameters + n;
             args.zps = block.zps + parameters + n;
             args.sums = block.partial + n * sum_parts;
             run_tile(block, args);
         }
-        strip = next_strip;
+        rows = next_rows;
     }
     add_partial_sums<sum_parts>(block);
 }
@@ -251,20 +251,20 @@ void jit_transposed_t::run(
 void jit_transposed_t::run_tile(
         const block_t &block, args_t &args) const noexcept {
     const args_t begin = args;
-    for_strips(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
-        args_t strip = begin;
-        strip.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
-        strip.sums = begin.sums + row * begin.sums_pitch / 4;
-        code_[static_cast<size_t>(rows)](strip);
-        if (row == 0) args = strip;
+    for_row_blocks(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
+        args_t part = begin;
+        part.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
+        part.sums = begin.sums + row * begin.sums_pitch / 4;
+        code_[static_cast<size_t>(rows)](part);
+        if (row == 0) args = part;
     });
 }
 
 } // namespace
 
-result_t make_transposed(const gemv_weights_t &weights, dim_t rows,
-        std::shared_ptr<const gemv_t> &gemv) {
-    return make_k_lanes<jit_transposed_t>(weights, rows, gemv);
+result_t make_transposed(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    return make_skinny_kernel_as<jit_transposed_t>(weights, rows, skinny_gemm);
 }
 
 } // namespace dnnl_dequant

@@ -12,7 +12,7 @@
 #include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/jit_gemv_code.hpp"
+#include "kernels/matmul/jit_n_lanes_code.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
 
 namespace dnnl_dequant {
@@ -24,7 +24,7 @@ namespace {
 using block_t = weighted_sum_t::block_t;
 
 constexpr int most_vectors = 8;
-constexpr size_t piece_bytes = 16;
+constexpr size_t part_bytes = 16;
 
 template <isa_t isa>
 constexpr bool is_avx512 = isa == isa_avx512_core;
@@ -107,10 +107,10 @@ private:
     }
     // Returns the bytes from one panel of values to the next.
     size_t panel_pitch() const {
-        return values_.piece_pitch == 0
+        return values_.part_pitch == 0
                        ? panel_bytes()
-                       : panel_bytes() / piece_bytes
-                                 * static_cast<size_t>(values_.piece_pitch);
+                       : panel_bytes() / part_bytes
+                                 * static_cast<size_t>(values_.part_pitch);
     }
     vmm_t sum(int row, int v) const { return sums_[row * vectors_ + v]; }
     Address arg(size_t offset) { return qword[rdi + offset]; }
@@ -232,27 +232,27 @@ private:
     // Loads nibbles, one of each vector to a lane.
     void load_nibbles() {
         const vmm_t raw = raw_[0];
-        if (values_.piece_pitch == 0 || vectors_ == 2) {
+        if (values_.part_pitch == 0 || vectors_ == 2) {
             if (vectors_ == 8) load(raw, ptr[at_]);
             else if (vectors_ == 4) vpmovzxwd(raw, ptr[at_]);
             else vpmovzxbd(raw, ptr[at_]);
             return;
         }
-        const auto piece = [this](int p) {
+        const auto part = [this](int p) {
             return ptr[at_
                        + static_cast<size_t>(p)
-                                 * static_cast<size_t>(values_.piece_pitch)];
+                                 * static_cast<size_t>(values_.part_pitch)];
         };
         const Zmm whole(raw.getIdx());
         const Ymm half(raw.getIdx());
-        vmovups(Xmm(raw.getIdx()), piece(0));
+        vmovups(Xmm(raw.getIdx()), part(0));
         if (vectors_ == 4) {
-            vinserti32x4(half, half, piece(1), 1);
+            vinserti32x4(half, half, part(1), 1);
             vpmovzxwd(whole, half);
             return;
         }
         for (int p = 1; p < 4; ++p)
-            vinserti32x4(whole, whole, piece(p), static_cast<uint8_t>(p));
+            vinserti32x4(whole, whole, part(p), static_cast<uint8_t>(p));
     }
 
     void make_number(const vmm_t &number, int v) {
@@ -342,18 +342,18 @@ public:
     }
 
     void run(dim_t rows, const block_t &block) const noexcept override {
-        for_strips(rows, most, [&](dim_t row, dim_t count) {
-            block_t strip = block;
-            strip.weights += row * block.weights_pitch / 4;
-            strip.sums += row * block.sums_pitch / 4;
-            code_[static_cast<size_t>(count)](strip);
+        for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
+            block_t part = block;
+            part.weights += row * block.weights_pitch / 4;
+            part.sums += row * block.sums_pitch / 4;
+            code_[static_cast<size_t>(count)](part);
         });
     }
 
     void put_in_order(
             dim_t rows, const block_t &block) const noexcept override {
         if (bits_of(values_.type) != 4) return;
-        for_strips(rows, most, [&](dim_t row, dim_t count) {
+        for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
             const int vectors = vectors_of<isa>(values_, count);
             const auto order = vectors == 8   ? join_columns<8, lanes_of<isa>>
                                : vectors == 4 ? join_columns<4, lanes_of<isa>>
@@ -395,7 +395,7 @@ result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
     if (has(isa, isa_avx512_core))
         return make<isa_avx512_core>(values, rows, sum);
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
-    if (values.piece_pitch != 0)
+    if (values.part_pitch != 0)
         return refuse("on AVX2 a token's numbers lie side by side");
     return make<isa_avx2>(values, rows, sum);
 }

@@ -5,9 +5,9 @@
 
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/gemv.hpp"
 #include "kernels/matmul/integer_product.hpp"
-#include "kernels/matmul/narrow_gemm.hpp"
+#include "kernels/matmul/low_precision_gemm.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
 #include "kernels/stage.hpp"
 
 namespace dnnl_dequant {
@@ -112,16 +112,16 @@ std::shared_ptr<const multiplier_t> make_multiplier(
         product_blocks_t blocks, float_blocks_t plan);
 
 /// The same for bf16 or f16, where nothing is packed.
-struct narrow_blocks_t {
+struct low_precision_blocks_t {
     src_rows_t src;
-    std::shared_ptr<const narrow_gemm_t> gemm;
+    std::shared_ptr<const low_precision_gemm_t> gemm;
     block_kernels_t weights;
 };
 std::shared_ptr<const multiplier_t> make_multiplier(
-        product_blocks_t blocks, narrow_blocks_t plan);
+        product_blocks_t blocks, low_precision_blocks_t plan);
 
 /// A skinny GEMM whose weights are numbers in registers only.
-struct few_rows_t {
+struct skinny_plan_t {
     /// Makes scales or zero points of a block of columns. Without operands
     /// there are none.
     struct parameters_t {
@@ -140,7 +140,7 @@ struct few_rows_t {
     };
 
     src_rows_t src;
-    std::shared_ptr<const gemv_t> gemv;
+    std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;
     /// Parameters that columns share: those of all columns at once, groups of
@@ -149,7 +149,7 @@ struct few_rows_t {
     dim_t col_groups = 0; // 0: columns have their own
 };
 std::shared_ptr<const multiplier_t> make_multiplier(
-        product_blocks_t blocks, few_rows_t plan);
+        product_blocks_t blocks, skinny_plan_t plan);
 
 /// The way to multiply integers, if src and weights are integers.
 std::shared_ptr<const multiplier_t> make_multiplier(product_blocks_t blocks,

@@ -129,7 +129,7 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
     block.ldb = block.ldc = blocks().pitch;
     block.rows = rows.rows;
     block.accumulates = false;
-    const dim_t panel = plan_.gemm->panel();
+    const dim_t panel = plan_.gemm->nr();
     for (size_t k = 0; k < blocks().depth_blocks.size(); ++k) {
         block.a = a;
         block.depth = blocks().depth_blocks[k];

@@ -38,7 +38,7 @@ public:
         stages.push_back({plan.rows, std::min(threads, plan.rows), false,
                 [product = product_](
                         const stage_memory_t &memory, dim_t begin, dim_t end) {
-            product->lay_out(memory.buffers, begin, end, memory.shared);
+            product->pack_src(memory.buffers, begin, end, memory.shared);
             return status_t::success;
         }});
         return stages;

@@ -24,9 +24,9 @@ struct weighted_values_t {
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
-    /// The pitch in bytes of pieces of 32 numbers, for 4 bits on AVX-512. If 0,
+    /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
     /// a token's numbers are contiguous.
-    dim_t piece_pitch = 0;
+    dim_t part_pitch = 0;
 };
 
 /// Computes sums = sum over tokens of weight * value, a few rows of weights at

@@ -1,0 +1,155 @@
+// A skinny GEMM whose weights are read once and become numbers in registers
+// only.
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/matmul/multiplier.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+class skinny_multiplier_t : public multiplier_t {
+public:
+    skinny_multiplier_t(product_blocks_t blocks, skinny_plan_t plan)
+        : multiplier_t(std::move(blocks))
+        , plan_(std::move(plan))
+        , places_of_src_(plan_.skinny_gemm->places_of_src())
+        , partial_floats_(sums_floats() * plan_.skinny_gemm->partial_floats())
+        , parameters_floats_(
+                  plan_.col_groups > 0
+                          ? 0
+                          : plan_.groups
+                                    * (this->blocks().pitch
+                                            + skinny_gemm_t::columns_beyond)) {}
+
+    const char *name() const override { return plan_.skinny_gemm->name(); }
+    bool is_stream() const override { return true; }
+    scratch_size_t scratch() const override {
+        const auto parameters = static_cast<dim_t>(plan_.parameters.size());
+        const dim_t made = std::count_if(plan_.parameters.begin(),
+                plan_.parameters.end(),
+                [](const auto &parameter) { return !parameter.are_in_place; });
+        return {shared_place(parameters),
+                4 * (partial_floats_ + made * parameters_floats_)};
+    }
+
+    std::vector<stage_t> prepare(dim_t /*threads*/) const override {
+        std::vector<stage_t> stages;
+        for (size_t p = 0; p < plan_.shared.size(); ++p)
+            add_stage(p, stages);
+        if (plan_.src.copied_pitch == 0)
+            plan_.src.add_stage(blocks(), 0, stages);
+        if (plan_.src.kernel && plan_.skinny_gemm->src_unit() != 1)
+            stages.push_back(
+                    make_serial_stage([self = shared_from_this(), this](
+                                              const stage_memory_t &memory) {
+                arrange(memory);
+            }));
+        return stages;
+    }
+
+    // A thread's own memory holds partial sums, then the parameters.
+    status_t run(const product_unit_t &unit, const stage_memory_t &memory,
+            float *sums) const noexcept override {
+        const auto &rows = blocks().row_blocks[unit.row_block];
+        void *const *const weights = blocks().weights_of(memory.buffers);
+        auto *const own = static_cast<float *>(memory.own);
+        skinny_gemm_t::block_t block {plan_.src.find(memory, 0, rows.first),
+                sums, own, plan_.src.pitch, blocks().pitch, rows.rows,
+                static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
+                blocks().col_blocks[unit.begin], nullptr, nullptr,
+                plan_.skinny_gemm->parameters_by_column() ? plan_.groups
+                                                          : plan_.col_groups};
+        std::array<float *, 2> at {};
+        float *made = own + partial_floats_;
+        for (size_t p = 0; p < plan_.parameters.size(); ++p) {
+            const auto &parameters = plan_.parameters[p];
+            void *const given = weights[parameters.operand];
+            // Kernels that take parameters by column do not write to them.
+            if (parameters.are_in_place) {
+                at[p] = static_cast<float *>(given)
+                        + block.first_col * plan_.groups;
+                continue;
+            }
+            at[p] = made;
+            made += parameters_floats_;
+            if (parameters.kernels.operand_count() == 0) continue;
+            void *const buffers[] = {given, at[p]};
+            parameters.kernels.run({unit.begin, 0, 0}, buffers);
+        }
+        for (size_t p = 0; p < plan_.shared.size(); ++p)
+            if (plan_.shared[p].exist) at[p] = find(memory, p);
+        block.scales = at[0];
+        block.zps = at[1];
+        plan_.skinny_gemm->run(weights, block);
+        plan_.skinny_gemm->redo_overflow(weights, block,
+                places_of_src_.empty() ? nullptr : places_of_src_.data());
+        return status_t::success;
+    }
+
+private:
+    // Arranges the rows of src for the kernel. If rows need no conversion, it
+    // copies them first.
+    void arrange(const stage_memory_t &memory) const noexcept {
+        const src_rows_t &src = plan_.src;
+        const dim_t row_bytes = src.bytes(1);
+        const dim_t from_bytes = bytes_of(src.type, src.copied_pitch);
+        const auto depth_bytes
+                = static_cast<size_t>(bytes_of(src.type, blocks().depth));
+        const auto *from = static_cast<const char *>(memory.buffers[0]);
+        auto *row = static_cast<char *>(memory.shared);
+        for (dim_t r = 0; r < blocks().rows;
+                ++r, row += row_bytes, from += from_bytes) {
+            if (src.copied_pitch != 0) std::memcpy(row, from, depth_bytes);
+            plan_.skinny_gemm->arrange(row);
+        }
+    }
+
+    // Returns the bytes of shared memory before parameter p. The rows of src
+    // come first.
+    dim_t shared_place(dim_t p) const {
+        const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
+        return round_up(src, dim_t(64)) + p * shared_bytes();
+    }
+    dim_t shared_bytes() const {
+        return round_up(4 * plan_.groups * plan_.col_groups, dim_t(64));
+    }
+
+    void add_stage(size_t p, std::vector<stage_t> &stages) const {
+        const auto &shared = plan_.shared[p];
+        if (!shared.kernel) return;
+        const size_t operand = blocks().src_operands + shared.operand;
+        const dim_t place = shared_place(static_cast<dim_t>(p));
+        stages.push_back(make_stage(shared.kernel, shared_bytes(),
+                [operand, place](const stage_memory_t &memory, void **buffers) {
+            buffers[0] = memory.buffers[operand];
+            buffers[1] = static_cast<char *>(memory.shared) + place;
+        }));
+    }
+
+    float *find(const stage_memory_t &memory, size_t p) const noexcept {
+        const auto &shared = plan_.shared[p];
+        return static_cast<float *>(
+                shared.kernel
+                        ? static_cast<void *>(
+                                  static_cast<char *>(memory.shared)
+                                  + shared_place(static_cast<dim_t>(p)))
+                        : blocks().weights_of(memory.buffers)[shared.operand]);
+    }
+
+    const skinny_plan_t plan_;
+    const std::vector<dim_t> places_of_src_;
+    const dim_t partial_floats_, parameters_floats_;
+};
+
+} // namespace
+
+std::shared_ptr<const multiplier_t> make_multiplier(
+        product_blocks_t blocks, skinny_plan_t plan) {
+    return std::make_shared<const skinny_multiplier_t>(
+            std::move(blocks), std::move(plan));
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,37 @@
+#ifndef LOWER_LOW_PRECISION_GEMM_HPP
+#define LOWER_LOW_PRECISION_GEMM_HPP
+
+#include "base/isa.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "match/match.hpp"
+#include "primitives/matmul.hpp"
+#include "upstream/declarations.hpp"
+
+namespace dnnl_dequant {
+
+/// The type of 16 bits that a product's factors may be multiplied in: the graph
+/// has rounded both to it, or its fpmath mode lets f32 be rounded to it. Else
+/// f32.
+data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode);
+
+/// Chooses narrow_type() for blocks, if oneDNN's primitive is faster than our
+/// own code, which it is by AMX. Otherwise it chooses f32, and result_t says
+/// why if there was such a type to ask for.
+/// @param rows The rows of a block.
+result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
+        isa_t isa, dim_t rows, data_type_t &type);
+
+/// Makes oneDNN's matmul primitive for every shape that the blocks have.
+/// @param src_pitch Elements from row to row of src.
+/// @returns unimplemented with the reason if oneDNN has none, or out_of_memory.
+result_t make_low_precision_gemm(data_type_t type,
+        const product_blocks_t &blocks, dim_t src_pitch,
+        std::shared_ptr<const low_precision_gemm_t> &gemm);
+
+/// The same for shapes that are given, all of one type.
+result_t make_low_precision_gemm(const std::vector<matmul_desc_t> &shapes,
+        std::shared_ptr<const low_precision_gemm_t> &gemm);
+
+} // namespace dnnl_dequant
+
+#endif

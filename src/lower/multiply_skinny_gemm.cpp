@@ -1,0 +1,146 @@
+// A few rows, by weights that are numbers in registers only.
+
+#include "base/text.hpp"
+#include "lower/low_precision_gemm.hpp"
+#include "lower/matmul_src.hpp"
+#include "lower/not_taken.hpp"
+#include "lower/product_ways.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+result_t describe_skinny_gemm(
+        const product_cut_t &cut, skinny_weights_t &weights) {
+    const dims_t &shape = cut.weights().shape();
+    if (cut.batched) return refuse("weights differ from batch to batch");
+    if (cut.block_rows > skinny_gemm_t::most_rows)
+        return refuse(text("blocks have ", cut.block_rows, " rows; expected ",
+                skinny_gemm_t::most_rows, " at most"));
+    if (cut.blocks.depth == 0) return refuse("there is nothing to sum");
+    dims_t strides(shape.size(), 0);
+    strides[shape.size() - 2] = shape.back() + panel;
+    strides.back() = 1;
+    problem_t problem;
+    result_t result = cut.weights().finish(strides, problem);
+    if (result.ok())
+        result = describe_weights(
+                problem, cut.blocks.depth, shape.back(), weights);
+    // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
+    if (has(cut.target.isa, isa_avx512_core_bf16)
+            && narrow_type(cut.product, cut.target.mode) == data_type_t::bf16)
+        weights.multiplied = data_type_t::bf16;
+    return result;
+}
+
+product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
+        const skinny_weights_t &weights, const skinny_gemm_t &skinny_gemm) {
+    const dim_t most_sums = skinny_gemm.partial_floats() > 1
+                                    ? most_transposed_sums
+                                    : most_skinny_sums;
+    const dim_t most
+            = weights.by_column
+                      ? most_k_lanes_cols
+                      : std::min(most_skinny_cols,
+                                most_sums / cut.block_rows / panel * panel);
+    return cut.cut_cols(std::min(most, cut.thread_cols(skinny_gemm.nr())),
+            panel, panel, [&](dim_t size) {
+        return size % skinny_gemm.nr() == 0 && cut.cuts_cols_evenly(size);
+    });
+}
+
+// True if a kernel may read the parameters in the user's memory: f32, column
+// after column. Kernels read nothing beyond a block's columns if their number
+// is a multiple of the most that they take at once.
+bool are_in_place(const skinny_parameters_t &place,
+        const product_blocks_t &blocks, const skinny_plan_t &plan) {
+    const bool are_dense = place.column_stride == plan.groups
+                           && (place.group_stride == 1 || plan.groups == 1);
+    return place.type == data_type_t::f32
+           && plan.skinny_gemm->parameters_by_column() && are_dense
+           && blocks.col_blocks.back() % (skinny_gemm_t::columns_beyond + 1)
+                      == 0;
+}
+
+// The scales or zero points.
+result_t make_parameters(const product_cut_t &cut,
+        const skinny_parameters_t &place, const product_blocks_t &blocks,
+        skinny_plan_t &plan, size_t p) {
+    plan.parameters[p].operand = place.operand;
+    plan.parameters[p].are_in_place = are_in_place(place, blocks, plan);
+    if (plan.parameters[p].are_in_place) return {};
+    chain_t chain;
+    chain.begin(place.type, {cut.cols(), plan.groups},
+            {place.column_stride, place.group_stride});
+    chain.set_type(data_type_t::f32);
+    const dims_t strides = plan.skinny_gemm->parameters_by_column()
+                                   ? dims_t {plan.groups, 1}
+                                   : dims_t {1, blocks.pitch};
+    auto &kernels = plan.parameters[p].kernels;
+    kernels = block_kernels_t({place.type, data_type_t::f32},
+            {block_axis(chain, {0, 0}, 0, blocks.col_blocks[0]), whole_axis(2),
+                    whole_axis(2)});
+    return make_kernels(kernels, cut.target.isa,
+            [&](size_t block, size_t, size_t, problem_t &problem) {
+        return chain.block({blocks.col_blocks[block], plan.groups})
+                .finish(strides, problem);
+    });
+}
+
+// Makes the parameters of all groups of columns at once.
+result_t make_shared_parameters(const product_cut_t &cut,
+        const skinny_parameters_t &place, skinny_plan_t &plan, size_t p) {
+    auto &shared = plan.shared[p];
+    shared.exist = true;
+    shared.operand = place.operand;
+    const dims_t dense = plan.skinny_gemm->parameters_by_column()
+                                 ? dims_t {1, plan.groups}
+                                 : dims_t {plan.col_groups, 1};
+    if (place.type == data_type_t::f32
+            && dims_t {place.group_stride, place.column_stride} == dense)
+        return {};
+    chain_t chain;
+    chain.begin(place.type, {plan.groups, plan.col_groups},
+            {place.group_stride, place.column_stride});
+    chain.set_type(data_type_t::f32);
+    problem_t problem;
+    const result_t result = chain.finish(dense, problem);
+    return result.ok() ? choose_kernel(problem, cut.target.isa, shared.kernel)
+                       : result;
+}
+
+} // namespace
+
+result_t make_skinny_gemm(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    skinny_weights_t weights;
+    skinny_plan_t plan;
+    result_t result = describe_skinny_gemm(cut, weights);
+    if (result.ok())
+        result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
+                plan.skinny_gemm, log_not_taken);
+    if (!result.ok() && !result.reason.empty())
+        result.reason = "jit_matmul_n_lanes: " + result.reason;
+    if (!result.ok()) return result;
+    product_blocks_t blocks = cut_skinny_gemm(cut, weights, *plan.skinny_gemm);
+    plan.groups = weights.groups();
+    const bool are_shared = weights.col_group > 1;
+    if (are_shared) plan.col_groups = weights.cols / weights.col_group;
+    const skinny_parameters_t *const places[] = {&weights.scales, &weights.zps};
+    for (size_t p = 0; p < plan.parameters.size() && result.ok(); ++p)
+        if (places[p]->type != data_type_t::undef)
+            result = are_shared
+                             ? make_shared_parameters(cut, *places[p], plan, p)
+                             : make_parameters(
+                                       cut, *places[p], blocks, plan, p);
+    if (result.ok())
+        result = make_src_rows(cut.src(), plan.skinny_gemm->src_type(),
+                plan.skinny_gemm->src_unit(), cut.target.isa, cut.blocks,
+                plan.src);
+    if (!result.ok()) return result;
+    multiplier = make_multiplier(std::move(blocks), std::move(plan));
+    cut.integers = nullptr;
+    return {};
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,211 @@
+#ifndef KERNELS_SKINNY_GEMM_CASE_HPP
+#define KERNELS_SKINNY_GEMM_CASE_HPP
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/exact_floats.hpp"
+#include "kernels/kernel_rows.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/numbers.hpp"
+#include "support/random.hpp"
+
+namespace dnnl_dequant {
+
+struct skinny_gemm_case_t {
+    skinny_weights_t weights;
+    dim_t rows = 1;
+    isa_t isa = isa_of_machine();
+};
+
+/// Operands of the weights' problem: weights, scales, zero points; these as
+/// f32 are made here.
+class skinny_gemm_case_run_t {
+    using t = data_type_t;
+
+public:
+    explicit skinny_gemm_case_run_t(const skinny_gemm_case_t &c)
+        : w_(c.weights)
+        , rows_(c.rows)
+        , stored_(static_cast<size_t>(bytes_of(w_.type,
+                  (w_.by_column ? w_.cols - 1 : w_.depth - 1) * w_.pitch
+                          + (w_.by_column ? w_.depth : w_.cols)))) {
+        support::fill_integers(
+                w_.type, stored_.data(), stored_.size(), random_);
+    }
+
+    void check(const skinny_gemm_t &skinny_gemm) {
+        make_values();
+        rounded_ = rounding_of(skinny_gemm);
+        const std::vector<float> c = run(skinny_gemm);
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n)
+                ASSERT_EQ(c[at(r * w_.cols + n)], expected(r, n))
+                        << "at " << r << ", " << n;
+    }
+
+    // On any values: the sum of all squared errors is no more than that of
+    // weights made f32, or bf16, first and summed in order.
+    void check_errors(const skinny_gemm_t &skinny_gemm) {
+        make_values();
+        rounded_ = rounding_of(skinny_gemm);
+        for (float &value : src_) {
+            value += static_cast<float>(random_.between(-1000, 1000)) / 777;
+            value = static_cast<float>(rounded(skinny_gemm.src_type(), value));
+        }
+        for (float &scale : scales_)
+            scale *= 1 + static_cast<float>(random_.between(0, 999)) / 1234;
+        const std::vector<float> c = run(skinny_gemm);
+        double errors = 0, errors_in_order = 0;
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n) {
+                double sum = 0;
+                float in_order = 0;
+                for (dim_t k = 0; k < w_.depth; ++k) {
+                    const double weight = rounded(rounded_, weight_at(k, n));
+                    const float x = src_[at(r * w_.depth + k)];
+                    sum += weight * static_cast<double>(x);
+                    in_order
+                            = std::fma(static_cast<float>(weight), x, in_order);
+                }
+                errors += std::pow(
+                        static_cast<double>(c[at(r * w_.cols + n)]) - sum, 2);
+                errors_in_order
+                        += std::pow(static_cast<double>(in_order) - sum, 2);
+            }
+        EXPECT_LE(errors, errors_in_order);
+    }
+
+    // A scale's NaN, whatever its payload, is every sum's.
+    void check_nan(const skinny_gemm_t &skinny_gemm) {
+        make_values();
+        const bool is_bf16 = w_.scales.type == t::bf16;
+        const uint32_t nan = is_bf16 ? 0x7fff0000u : 0x7fffffffu;
+        for (float &scale : scales_)
+            std::memcpy(&scale, &nan, sizeof(nan));
+        for (const float sum : run(skinny_gemm))
+            ASSERT_TRUE(std::isnan(sum)) << sum;
+    }
+
+private:
+    // Returns rows x columns.
+    std::vector<float> run(const skinny_gemm_t &skinny_gemm) {
+        const dim_t pitch = (w_.depth + 255) / 128 * 128;
+        // The last row, where it is not arranged, ends at a guard page.
+        const dim_t last = skinny_gemm.src_unit() != 1 ? pitch : w_.depth;
+        const t src = skinny_gemm.src_type();
+        const support::guarded_buffer_t a(
+                at(bytes_of(src, (rows_ - 1) * pitch + last)));
+        // These bytes are NaN in either type.
+        std::memset(a.data(), 0xff, a.size());
+        auto *row = static_cast<char *>(a.data());
+        for (dim_t r = 0; r < rows_; ++r, row += bytes_of(src, pitch)) {
+            for (dim_t k = 0; k < w_.depth; ++k)
+                support::put_bits(src, row, k,
+                        support::round_to(support::format_of(src),
+                                static_cast<double>(
+                                        src_[at(r * w_.depth + k)])));
+            if (skinny_gemm.src_unit() != 1) skinny_gemm.arrange(row);
+        }
+        const dim_t c_pitch = w_.cols + 64;
+        std::vector<float> c(at(rows_ * c_pitch));
+        std::vector<float> partial(c.size() * at(skinny_gemm.partial_floats()));
+        // They end at guard pages, too.
+        const bool by_column = skinny_gemm.parameters_by_column();
+        const bool are_shared = w_.col_group > 1;
+        const dim_t side_by_side = by_column ? w_.groups() : col_groups();
+        const dim_t pitch_of_groups = are_shared  ? side_by_side + 3
+                                      : by_column ? side_by_side
+                                                  : c_pitch;
+        const dim_t beyond
+                = by_column && !are_shared ? skinny_gemm_t::columns_beyond : 0;
+        const dim_t parameters
+                = ((by_column ? col_groups() : w_.groups()) + beyond - 1)
+                          * pitch_of_groups
+                  + side_by_side;
+        const floats_t scales(parameters), zps(parameters);
+        place(skinny_gemm, pitch_of_groups, scales.data(), zps.data());
+        void *const buffers[] = {stored_.data()};
+        skinny_gemm.run(buffers,
+                {a.data(), c.data(), partial.data(), pitch, c_pitch, rows_, 0,
+                        w_.cols, scales.data(), zps.data(), pitch_of_groups});
+        std::vector<float> dense;
+        for (dim_t r = 0; r < rows_; ++r)
+            dense.insert(dense.end(), c.begin() + r * c_pitch,
+                    c.begin() + r * c_pitch + w_.cols);
+        return dense;
+    }
+
+    static size_t at(dim_t i) { return static_cast<size_t>(i); }
+
+    void make_values() {
+        src_.resize(at(rows_ * w_.depth));
+        fill_small(src_.data(), rows_ * w_.depth, random_);
+        scales_.resize(at(w_.groups() * col_groups()));
+        zps_.resize(scales_.size());
+        const bool is_u8 = w_.zps.type == t::u8;
+        const dim_t least = w_.zps.type == t::s16 ? -300 : is_u8 ? 0 : -128;
+        for (float &zp : zps_)
+            zp = static_cast<float>(random_.between(least, is_u8 ? 255 : 127));
+        for (float &scale : scales_)
+            scale = static_cast<float>(
+                    std::exp2(static_cast<double>(random_.between(-2, 1))));
+        if (w_.zps.type == t::undef) std::fill(zps_.begin(), zps_.end(), 0.f);
+    }
+
+    dim_t col_groups() const { return w_.cols / w_.col_group; }
+
+    void place(const skinny_gemm_t &skinny_gemm, dim_t pitch, float *scales,
+            float *zps) const {
+        for (dim_t g = 0; g < w_.groups(); ++g)
+            for (dim_t n = 0; n < col_groups(); ++n) {
+                const dim_t to = skinny_gemm.parameters_by_column()
+                                         ? n * pitch + g
+                                         : g * pitch + n;
+                scales[to] = scales_[at(g * col_groups() + n)];
+                zps[to] = zps_[at(g * col_groups() + n)];
+            }
+    }
+
+    double weight_at(dim_t k, dim_t n) const {
+        const size_t p = at(k / w_.group * col_groups() + n / w_.col_group);
+        const auto q = static_cast<double>(
+                support::integer_at(w_.type, stored_.data(),
+                        w_.by_column ? n * w_.pitch + k : k * w_.pitch + n));
+        return (q - static_cast<double>(zps_[p]))
+               * static_cast<double>(scales_[p]);
+    }
+
+    // The type that weights are rounded to, by the graph or to be multiplied.
+    t rounding_of(const skinny_gemm_t &skinny_gemm) const {
+        return skinny_gemm.src_type() == t::bf16 ? t::bf16 : w_.rounded;
+    }
+
+    static double rounded(t type, double value) {
+        const auto &format = support::format_of(type);
+        return support::value_of(format, support::round_to(format, value));
+    }
+
+    float expected(dim_t r, dim_t n) const {
+        double sum = 0;
+        for (dim_t k = 0; k < w_.depth; ++k)
+            sum += rounded(rounded_, weight_at(k, n))
+                   * static_cast<double>(src_[at(r * w_.depth + k)]);
+        return static_cast<float>(sum);
+    }
+
+    const skinny_weights_t w_;
+    const dim_t rows_;
+    t rounded_ = t::f32; // weights, before they are multiplied
+    support::random_t random_ {7};
+    support::guarded_buffer_t stored_;
+    std::vector<float> src_, scales_, zps_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,144 @@
+// Checks which kernel takes the weights of a few rows, and the reasons of the
+// others.
+
+#if defined(__x86_64__)
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "kernels/matmul/skinny_gemm.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+using t = data_type_t;
+
+// Returns the kernel that takes weights of 128 x 128 on AVX2, or the reason of
+// `asked`, if one is named.
+std::string taker_on_avx2(const skinny_weights_t &weights, dim_t rows,
+        const std::string &asked = "") {
+    std::shared_ptr<const skinny_gemm_t> made;
+    std::string reason;
+    const result_t result = make_skinny_kernel(weights, rows, isa_avx2, made,
+            [&](const std::string &name, const std::string &why) {
+        if (name == asked) reason += why + ". ";
+    });
+    return result.ok() ? made->name() : reason;
+}
+
+TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
+    const std::string by_row = "jit_matmul_n_lanes_avx2",
+                      transposed = "jit_matmul_transposed_avx2",
+                      by_column = "jit_matmul_k_lanes_avx2";
+    skinny_weights_t w;
+    w.type = t::u4;
+    w.depth = w.cols = w.pitch = w.group = 128;
+    w.scales.type = t::f32;
+    EXPECT_EQ(taker_on_avx2(w, 3), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 8), transposed);
+    EXPECT_EQ(taker_on_avx2(w, 9, transposed),
+            "found 9 rows; expected 8 at most. weights are not rounded. ");
+    w.rounded = t::bf16;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2), transposed);
+    w.cols = w.pitch = 96;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2, transposed),
+            "columns 96; expected a multiple of 64. weights are rounded to "
+            "bf16. ");
+    w.by_column = true;
+    w.pitch = 128;
+    EXPECT_EQ(taker_on_avx2(w, 8), by_column);
+    EXPECT_NE(taker_on_avx2(w, 9, by_column).find("expected 8 at most"),
+            std::string::npos);
+    w.rounded = t::f16;
+    EXPECT_EQ(taker_on_avx2(w, 4), by_column);
+    EXPECT_NE(taker_on_avx2(w, 5, by_column).find("expected 4 at most"),
+            std::string::npos);
+    w.depth = 192;
+    w.group = 48;
+    EXPECT_NE(taker_on_avx2(w, 1, by_column)
+                      .find("group 48; expected a multiple of 32"),
+            std::string::npos);
+    w.by_column = false;
+    w.cols = w.pitch = 128;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    w.by_column = true;
+    w.pitch = 192;
+    w.cols = 96;
+    w.type = t::s8;
+    EXPECT_EQ(taker_on_avx2(w, 8), by_column);
+    w.by_column = false;
+    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 2, transposed),
+            "weights have 8 bits. weights have 8 bits. ");
+}
+
+TEST(skinny_kernels, of_avx2_take_columns_that_share_scales) {
+    const std::string taker = "jit_matmul_k_lanes_column_groups_avx2";
+    skinny_weights_t w;
+    w.by_column = true;
+    w.depth = w.cols = w.pitch = 128;
+    w.col_group = 32;
+    w.group = 1;
+    w.scales.type = t::f32;
+    for (const t type : {t::u4, t::s8})
+        for (const t rounded : {t::f32, t::bf16, t::f16}) {
+            w.type = type;
+            w.rounded = rounded;
+            EXPECT_EQ(taker_on_avx2(w, 4), taker);
+            EXPECT_NE(taker_on_avx2(w, 9, taker).find(" at most"),
+                    std::string::npos);
+        }
+    w.depth = 120;
+    EXPECT_NE(taker_on_avx2(w, 1, taker).find("expected a multiple of 16"),
+            std::string::npos);
+}
+
+// A line a kernel, as the folder's README has them.
+std::string table_of_kernels() {
+    std::string lines
+            = "| kernel | weights | bits | rounded | rows | columns, depth, "
+              "groups in units of | columns that share scales "
+              "|\n|---|---|---|---|---|---|---|\n";
+    for (const skinny_kernel_t &kernel : skinny_kernels()) {
+        std::string bits, rounded;
+        for (const unsigned b : {4u, 8u})
+            if (kernel.bits & b) bits += (bits.empty() ? "" : ", ") + text(b);
+        const std::pair<unsigned, const char *> roundings[]
+                = {{skinny_kernel_t::exact, "no"},
+                        {skinny_kernel_t::to_bf16, "bf16"},
+                        {skinny_kernel_t::to_f16, "f16"}};
+        for (const auto &[is, word] : roundings)
+            if (kernel.rounded & is)
+                rounded += (rounded.empty() ? "" : ", ") + std::string(word);
+        lines += text("| `", kernel.name, "` | ",
+                kernel.order == weights_order_t::nk ? "[N,K]" : "[K,N]", " | ",
+                bits, " | ", rounded, " | ", kernel.rows, " | ", kernel.cols,
+                ", ", kernel.depth, ", ",
+                kernel.group_bytes > 0 ? text(kernel.group_bytes, " bytes")
+                                       : "any",
+                " | ",
+                kernel.col_group > 1 ? text("units of ", kernel.col_group)
+                                     : "none",
+                " |\n");
+    }
+    return lines;
+}
+
+TEST(skinny_kernels, are_the_readmes) {
+    std::ifstream file(DNNL_DEQUANT_MATMUL_README);
+    const std::string readme {std::istreambuf_iterator<char>(file), {}};
+    EXPECT_NE(readme.find(table_of_kernels()), std::string::npos)
+            << "expected in " << DNNL_DEQUANT_MATMUL_README << ":\n"
+            << table_of_kernels();
+}
+
+} // namespace
+} // namespace dnnl_dequant
+
+#endif
