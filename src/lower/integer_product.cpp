@@ -313,8 +313,7 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     if (!result.ok()) return or_another("integer_matmul", result);
     const bool by_column = plan.format.depth_stride == 1;
     if (block.rows <= few_quantized_rows(isa, by_column))
-        result = or_another(
-                "jit_integer_matmul_n_lanes", planner.make_stream(isa, block));
+        result = or_another("integer_stream", planner.make_stream(isa, block));
     if (result.ok())
         product = std::make_shared<const integer_product_t>(std::move(plan));
     return result;

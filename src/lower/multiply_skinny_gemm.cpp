@@ -120,7 +120,7 @@ result_t make_skinny_gemm(
         result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
                 plan.skinny_gemm, log_not_taken);
     if (!result.ok() && !result.reason.empty())
-        result.reason = "jit_matmul_n_lanes: " + result.reason;
+        result.reason = "skinny_gemm: " + result.reason;
     if (!result.ok()) return result;
     product_blocks_t blocks = cut_skinny_gemm(cut, weights, *plan.skinny_gemm);
     plan.groups = weights.groups();
