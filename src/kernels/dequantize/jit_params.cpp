@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/dequantize/jit_loaders.hpp"
+#include "kernels/dequantize/jit_params_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -254,7 +255,39 @@ floats_stages_t floats_stages_of(data_type_t type) {
     }
 }
 
+// Rows of groups are short, so a call for each cost more than its elements.
+template <stage_t stage>
+DNNL_DEQUANT_AVX2 bool stage_rows(const staged_rows_t &all) {
+    const auto *row = static_cast<const char *>(all.from);
+    float *to = all.to;
+    bool found = false;
+    for (dim_t r = 0; r < all.rows; ++r) {
+        found |= stage(to, row, 0, 1, all.count);
+        row += all.from_pitch;
+        to += all.to_pitch;
+    }
+    return found;
+}
+
 } // namespace
+
+stage_blocks_t stage_rows_of(data_type_t type) {
+    using t = data_type_t;
+    switch (type) {
+    case t::f32: return stage_rows<stage_floats<t::f32>>;
+    case t::bf16: return stage_rows<stage_floats<t::bf16>>;
+    case t::f16: return stage_rows<stage_floats<t::f16>>;
+    case t::u32: return stage_rows<stage_integers<t::u32>>;
+    case t::s32: return stage_rows<stage_integers<t::s32>>;
+    case t::u16: return stage_rows<stage_integers<t::u16>>;
+    case t::s16: return stage_rows<stage_integers<t::s16>>;
+    case t::u8: return stage_rows<stage_integers<t::u8>>;
+    case t::s8: return stage_rows<stage_integers<t::s8>>;
+    case t::u4: return stage_rows<stage_integers<t::u4>>;
+    case t::s4: return stage_rows<stage_integers<t::s4>>;
+    default: return nullptr;
+    }
+}
 
 stage_t stage_floats_of(data_type_t type) {
     return floats_stages_of(type).plain;

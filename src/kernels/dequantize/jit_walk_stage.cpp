@@ -200,7 +200,9 @@ bool jit_walk_t::stage_runs(const staging_t &staging, dim_t first, dim_t stride,
     const bool in_steps = staging.varies && plan_.group_cols == 1;
     const bool paired = in_steps && kernel_.paired_;
     const int bits = bits_of(problem_.operands[at(o)].type);
-    const bool in_blocks = !paired || (count & (staged_block - 1)) == 0;
+    const bool in_blocks = !paired
+                           || (plan_.params.masks_tails
+                                   && (count & (staged_block - 1)) == 0);
     if (staging.blocks != nullptr && in_blocks
             && ((first | stride) * bits & 7) == 0)
         return staging.blocks({staging.to,
