@@ -255,10 +255,13 @@ private:
                 = c_.on_host || c_.seed % 3 == 0
                           ? add_scalar(type_, role_t::fill, c_.on_host)
                           : add(type_, {1}, role_t::fill);
-        std::vector<size_t> inputs {condition, scores_, fill};
-        if (c_.select == select_t::fills || c_.select == select_t::not_causal)
-            std::swap(inputs[1], inputs[2]);
-        scores_ = then(kind::Select, inputs, type_, shape_);
+        const bool fills = c_.select == select_t::fills
+                           || c_.select == select_t::not_causal;
+        for (int i = 0; i < (c_.selects_twice ? 2 : 1); ++i) {
+            std::vector<size_t> inputs {condition, scores_, fill};
+            if (fills) std::swap(inputs[1], inputs[2]);
+            scores_ = then(kind::Select, inputs, type_, shape_);
+        }
     }
 
     void weigh() {

@@ -56,6 +56,7 @@ struct attention_case_t {
     select_t select = select_t::none;
     extent_t condition = extent_t::tokens;
     bool selects_first = false; // before the scale
+    bool selects_twice = false; // by the same condition
     double fill = -2;           // in the place of masked scores
     bool says_rank = false;     // SoftMax's axis: its rank - 1, else -1
     std::string mode = "";      // SoftMax's

@@ -189,7 +189,7 @@ TEST(attention, is_one_partition_with_each_step) {
     const onednn_t onednn;
     attention_case_t plain;
     plain.keys.zps = t::s8;
-    std::vector<attention_case_t> cases(8, plain);
+    std::vector<attention_case_t> cases(9, plain);
     cases[0].capped = true;
     cases[1].scale = extent_t::one;
     cases[1].divides = true;
@@ -201,6 +201,8 @@ TEST(attention, is_one_partition_with_each_step) {
     cases[6] = cases[7] = cases[5];
     cases[6].casts_scores = cases[7].casts_scores = true;
     cases[7].type = t::f16;
+    cases[8].select = select_t::causal;
+    cases[8].selects_twice = true;
     for (const auto &c : cases)
         EXPECT_EQ(check(onednn.nearest(c)), "") << to_string(c);
 }
