@@ -90,8 +90,9 @@ check_part() {
     fresh) run_fresh "$all" ;;
     torch) run_torch ;;
     # Another sample every day. What no test notices is work, no failure.
-    mutate) cmd_mutate --quick --sample 20 --minutes 5 --seed "$(date +%F)" ||
-        [ $? -eq 3 ] ;;
+    mutate)
+        cmd_mutate --quick --only-tell --sample 20 --minutes 5 \
+            --seed "$(date +%F)" ;;
     *) die "check has no part '$1'" ;;
     esac
 }

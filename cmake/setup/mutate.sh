@@ -2,8 +2,7 @@
 # Sourced by ./dev. Mutants: changed lines that some test has to notice
 # (tests/mutants).
 
-# cmd_mutate [ARGUMENT...]: build/mutants holds the state. Ends with 3 where no
-# test noticed a mutant.
+# cmd_mutate [ARGUMENT...]: build/mutants holds the state.
 # shellcheck disable=SC2154 # ./dev and the other parts have the variables
 cmd_mutate() {
     python_with mutants-venv python3 universalmutator==1.14.1

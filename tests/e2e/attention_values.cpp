@@ -136,6 +136,7 @@ std::string to_string(const attention_case_t &c) {
          << c.head << ", cols " << c.cols << ", "
          << dnnl_dequant::to_string(c.type)
          << (c.wide_scores ? ", wide scores" : "")
+         << (c.casts_scores ? " by a cast" : "")
          << (c.casts_weights ? ", casts weights" : "");
     print("keys", c.keys);
     print("values", c.values);
@@ -144,8 +145,8 @@ std::string to_string(const attention_case_t &c) {
          << ", addend " << static_cast<int>(c.addend) << ", select "
          << static_cast<int>(c.select) << " by "
          << static_cast<int>(c.condition) << (c.selects_first ? " first" : "")
-         << ", fill " << c.fill << (c.says_rank ? ", axis by rank" : "")
-         << ", mode '" << c.mode
+         << (c.selects_twice ? " twice" : "") << ", fill " << c.fill
+         << (c.says_rank ? ", axis by rank" : "") << ", mode '" << c.mode
          << (c.on_host ? "', on host, tail " : "', tail ")
          << static_cast<int>(c.tail) << (c.padded ? ", padded" : "")
          << ", seed " << c.seed;

@@ -138,7 +138,7 @@ struct attention_digits_t : attention_numbers_t {
 std::shared_ptr<const keys_product_t> make_keys_product(
         attention_digits_t plan);
 
-/// The skinny_gemm knows no scales of values: they are multiplied into the
+/// The skinny GEMM knows no scales of values: they are multiplied into the
 /// weights. Its zero point is that of the block's first token.
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_stream_t &plan);

@@ -17,7 +17,7 @@ public:
         : plan_(std::move(plan)) {}
 
     const char *name() const override { return plan_.skinny_gemm[0]->name(); }
-    // Scales and zero points, what sums need, rows in the skinny_gemm's order.
+    // Scales and zero points, what sums need, rows in the skinny GEMM's order.
     dim_t scratch_floats(dim_t rows) const override {
         return 2 * plan_.parameter_floats() + partial_floats(rows)
                + rows * row_floats();

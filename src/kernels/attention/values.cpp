@@ -144,7 +144,7 @@ private:
     dim_t row_unit() const override {
         return most_of(&skinny_gemm_t::src_unit);
     }
-    // Scales and zero points for the skinny_gemm, and what its sums need.
+    // Scales and zero points for the skinny GEMM, and what its sums need.
     dim_t more_floats(dim_t rows) const override {
         return 2 * cols_floats()
                + rows * cols_floats() * most_of(&skinny_gemm_t::partial_floats);

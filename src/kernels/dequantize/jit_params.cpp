@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "kernels/dequantize/jit_loaders.hpp"
-#include "kernels/dequantize/jit_params_blocks.hpp"
 
 namespace dnnl_dequant {
 

@@ -2,6 +2,7 @@
 #define KERNELS_DEQUANTIZE_JIT_PARAMS_HPP
 
 #include "base/data_type.hpp"
+#include "kernels/dequantize/jit_params_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -41,6 +42,9 @@ struct zps_stages_t {
     stage_t whole, low, high, s32;
 };
 zps_stages_t stages_of_zps(data_type_t type);
+
+/// The same as stage_blocks_of() for machines without AVX-512.
+stage_blocks_t stage_rows_of(data_type_t type);
 
 /// Writes each value `times` times over, without the first `skip` results,
 /// `total` results in all. It does not work in place.

@@ -20,15 +20,12 @@ struct staged_rows_t {
 
 /// Does what stage_t of jit_params.hpp and pair_blocks() do together, row after
 /// row, and returns what stage_t does. With AVX-512 it writes up to 15 floats
-/// past each row.
+/// past each row; without, nothing may be paired.
 using stage_blocks_t = bool (*)(const staged_rows_t &rows);
 
 /// Stages scales, or zero points as one f32 each. Null for rare types, which
 /// only stage_t serves.
 stage_blocks_t stage_blocks_of(data_type_t type);
-
-/// The same on AVX2, where nothing is paired.
-stage_blocks_t stage_rows_of(data_type_t type);
 
 /// The same of scales; true where some are subnormal.
 stage_blocks_t stage_checked_blocks_of(data_type_t type);
