@@ -5,7 +5,6 @@
 # shellcheck disable=SC2154 # ./dev says how many jobs
 
 emulator=$PWD/build/emulator
-emulated=$PWD/build/emulated
 emulated_programs='test_kernels test_lower e2e/test_e2e'
 
 # Debian 13's Bochs is the first with bf16, and 12's kernel does not boot there.
@@ -34,84 +33,18 @@ make_emulator() {
     rm -r "$emulator/apt"
 }
 
-# What every guest boots: Linux, and as its first files the tests, what they
-# are linked with, and the list of what to run.
-lay_out_guests() {
-    tests=build/release/tests
-    tree=$emulated/tree files=$emulator/files
-    mkdir -p "$tree/bin" "$tree/dev" "$tree/proc" "$tree/sys" "$tree/lib64" \
-        "$tree/tests/e2e" "$emulated/disk/isolinux"
-    install tests/emulated/init "$tree/init"
-    install "$files/usr/bin/busybox" "$tree/bin/busybox"
-    for program in $emulated_programs; do
-        strip -o "$tree/tests/$program" "$tests/$program"
-        # "NAME => FILE (ADDRESS)", of the loader "FILE (ADDRESS)".
-        ldd "$tests/$program" | awk '$2 == "=>" { print $3 }'
-    done | sort -u | xargs cp -L -t "$tree/tests"
-    cp -L /lib64/ld-linux-x86-64.so.2 "$tree/lib64/"
-    (cd "$tree" && find . | bin/busybox cpio -o -H newc) \
-        >"$emulated/disk/initrd"
-    cp "$files"/boot/vmlinuz-* "$emulated/disk/isolinux/vmlinuz"
-    cp "$files/usr/lib/ISOLINUX/isolinux.bin" \
-        "$files/usr/lib/syslinux/modules/bios/ldlinux.c32" \
-        "$emulated/disk/isolinux/"
-}
-
-# run_guest NUMBER COUNT SECONDS: one of COUNT that share the tests out. Words of
-# a kernel's command line that it does not know are init's environment. Bochs
-# ends with an error when its machine is switched off.
-run_guest() {
-    guest=$emulated/$1
-    mkdir "$guest"
-    cp tests/emulated/bochsrc "$guest/"
-    words="GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 $(env |
-        grep -E '^(DNNL_DEQUANT_TEST|ONEDNN)_[A-Z0-9_]*=[^ ]*$' | tr '\n' ' ')"
-    sed "s|@words@|$words|" tests/emulated/isolinux.cfg \
-        >"$emulated/disk/isolinux/isolinux.cfg"
-    xorriso -as mkisofs -quiet -o "$guest/boot.iso" -b isolinux/isolinux.bin \
-        -c isolinux/boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table \
-        "$emulated/disk" 2>"$guest/xorriso.log"
-    (cd "$guest" && exec timeout "$3" "$emulator/bochs" -q -f bochsrc \
-        >run.log 2>&1 </dev/null) &
-    guests="$guests $!"
-}
-
 # run_emulated SECONDS LIST: what stands in the list, on as many guests as there
-# are cores, but no more than two. Fails where a test failed, where nothing ran,
-# and where a guest did not come to its end; 77 where there is no emulator or
-# its machine did not start.
+# are cores, but no more than two. 77 where there is no emulator or its machine
+# did not start.
 run_emulated() {
     once emulator/bochs "the emulator (Bochs) and its Linux" make_emulator
     [ -e "$emulator/bochs" ] || return 77
     cmake --preset release
     # shellcheck disable=SC2046,SC2086 # one word a program
     build release --target $(basename -a $emulated_programs)
-    rm -rf "$emulated/tree" "$emulated/disk" "$emulated"/[0-9]
-    mkdir -p "$emulated/tree/tests"
-    list=$emulated/tree/tests/list
-    grep -v '^#' "$2" >"$list"
-    lay_out_guests 2>"$emulated/lay_out.log"
-    say "emulating, for $1 seconds at most: build/emulated/*/serial"
-    guests=
-    # What runs in the background hears of no interrupt.
-    trap 'kill $guests 2>/dev/null; exit 130' INT TERM
-    count=$((jobs > 1 ? 2 : 1))
-    for number in $(seq 0 $((count - 1))); do
-        run_guest "$number" $count "$1"
-    done
-    # shellcheck disable=SC2086 # one word a guest
-    wait $guests || true
-    trap - INT TERM
-    for number in $(seq 0 $((count - 1))); do
-        text=$(tr -d '\r' <"$emulated/$number/serial") || true
-        echo "$text"
-        echo "$text" | grep -q '^status [0-9]' || echo "lost $number"
-    done >"$emulated/serial"
-    if ! grep -q '^program ' "$emulated/serial"; then
-        say "the emulated machine did not start: build/emulated/0/run.log"
-        return 77
-    fi
-    awk -f tests/emulated/sum.awk "$list" "$emulated/serial"
+    python3 tests/emulated/emulate.py --folder build/emulated \
+        --emulator build/emulator --programs build/release/tests \
+        --guests $((jobs > 1 ? 2 : 1)) --seconds "$1" "$2"
 }
 
 # cmd_emulate [FILTER...]: gtest's filters, each on all programs.
@@ -120,11 +53,10 @@ cmd_emulate() {
         run_emulated 1200 tests/emulated/all.list
         return
     fi
-    mkdir -p "$emulated"
     for filter in "$@"; do
         for program in $emulated_programs; do
             echo "$program $filter ${DNNL_DEQUANT_TEST_EVERY-1}"
         done
-    done >"$emulated/asked.list"
-    run_emulated 7200 "$emulated/asked.list"
+    done >build/emulated.list
+    run_emulated 7200 build/emulated.list
 }
