@@ -59,9 +59,13 @@ private:
     static constexpr dim_t line = 64;
 
     data_type_t type() const { return plan_.gemm->type(); }
-    // Returns the elements of a packed row, over all blocks of depth.
+    // Returns the elements of a packed row, over all blocks of depth. Each may
+    // end with half a pair.
     dim_t all_packed() const {
-        return packed_depth(*plan_.gemm, blocks().depth);
+        dim_t all = 0;
+        for (const dim_t depth : blocks().depth_blocks)
+            all += packed_depth(*plan_.gemm, depth);
+        return all;
     }
     void pack(const stage_memory_t &memory, dim_t begin, dim_t end) const;
     read_ahead_t weights_after(block_kernels_t::index_t block,
@@ -88,7 +92,10 @@ void float_multiplier_t::pack(
         const dim_t before = k * blocks().depth_blocks[0];
         const auto *const src = static_cast<const char *>(
                 plan_.src.find(memory, packed_bytes_, rows.first));
-        const dim_t at = rows.first * all_packed() + before * rows.rows;
+        const dim_t at
+                = rows.first * all_packed()
+                  + k * packed_depth(*plan_.gemm, blocks().depth_blocks[0])
+                            * rows.rows;
         pack_rows(*plan_.gemm, src + bytes_of(type(), before), plan_.src.pitch,
                 rows.rows, depth,
                 static_cast<char *>(memory.shared) + bytes_of(type(), at));
