@@ -15,12 +15,15 @@ enum isa_t : unsigned {
     isa_avx512_core_vnni = isa_avx512_core | 1u << 3, // vpdpbusd of 512 bits
     // Products of pairs of bf16.
     isa_avx512_core_bf16 = isa_avx512_core_vnni | 1u << 4,
-    // Tiles of bytes and of pairs of bf16; of f16.
+    // Tiles of bytes and of pairs of bf16, or also of f16, as oneDNN says.
     isa_amx_int8 = isa_avx512_core_bf16 | isa_avx_vnni | 1u << 5,
     isa_amx_fp16 = isa_amx_int8 | 1u << 6,
     // Permutations of bytes. oneDNN has no level for them. The CPU has them,
     // and oneDNN allows VNNI.
     isa_avx512_core_vbmi = isa_avx512_core_vnni | 1u << 7,
+    // Tiles of pairs of bf16, by code of our own. The CPU has them, and oneDNN
+    // has asked Linux for them.
+    isa_amx_bf16 = isa_amx_int8 | 1u << 8,
 };
 
 inline bool has(isa_t available, isa_t wanted) {

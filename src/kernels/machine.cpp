@@ -76,10 +76,12 @@ const std::vector<machine_policy_t> &machine_policies() {
 }
 
 isa_t isa_of_this_cpu(isa_t effective) {
-    const bool has_vbmi = has(effective, isa_avx512_core_vnni)
-                          && this_cpu().has_avx512_vbmi;
-    return has_vbmi ? static_cast<isa_t>(effective | isa_avx512_core_vbmi)
-                    : effective;
+    const cpu_t cpu = this_cpu();
+    unsigned isa = effective;
+    if (has(effective, isa_avx512_core_vnni) && cpu.has_avx512_vbmi)
+        isa |= isa_avx512_core_vbmi;
+    if (has(effective, isa_amx_int8) && cpu.has_amx_bf16) isa |= isa_amx_bf16;
+    return static_cast<isa_t>(isa);
 }
 
 const machine_t &this_machine() {

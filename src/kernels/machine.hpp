@@ -2,6 +2,7 @@
 #define KERNELS_MACHINE_HPP
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,15 @@ struct machine_policy_t {
     /// Weights, which are read once, and lines of transposed sources, of which
     /// tiles are made, are prefetched into L2 and no further.
     bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
+    /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
+    /// them and src and weights may be rounded to it. More rows are multiplied
+    /// as f32, or in tiles. Nibbles of [N,K] weights have a limit
+    /// of their own if no columns share scales.
+    dim_t most_pair_rows, most_pair_rows_of_nk_nibbles;
 };
+
+/// No limit of rows.
+constexpr dim_t any_rows = std::numeric_limits<dim_t>::max();
 
 /// A description that tells CPUs of the same instruction sets apart.
 struct machine_t {
@@ -57,8 +66,8 @@ const machine_t &this_machine();
 /// The CPU's own description, from kernels/jit/cpu.cpp.
 enum class cpu_vendor_t { intel, amd, other };
 struct cpu_t {
-    cpu_vendor_t vendor;
-    bool has_avx512, has_avx512_vbmi;
+    cpu_vendor_t vendor = cpu_vendor_t::other;
+    bool has_avx512 = false, has_avx512_vbmi = false, has_amx_bf16 = false;
 };
 cpu_t this_cpu();
 

@@ -52,7 +52,7 @@ result_t make_jit_weighted_sum(const weighted_values_t &, dim_t, isa_t,
 }
 
 cpu_t this_cpu() {
-    return {cpu_vendor_t::other, false, false};
+    return {};
 }
 
 result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {
@@ -60,6 +60,10 @@ result_t make_jit_softmax_rows(isa_t, std::shared_ptr<const softmax_rows_t> &) {
 }
 
 result_t make_jit_gemm(isa_t, data_type_t, std::shared_ptr<const gemm_t> &) {
+    return refuse_machine();
+}
+
+result_t make_amx_gemm(bool, std::shared_ptr<const gemm_t> &) {
     return refuse_machine();
 }
 

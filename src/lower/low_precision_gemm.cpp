@@ -98,6 +98,8 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     if (!has(isa, needed))
         return refuse(wanted,
                 text("AMX for ", to_string(wanted), " is not available"));
+    if (wanted == t::bf16 && has(isa, isa_amx_bf16))
+        return refuse(wanted, "generated code multiplies blocks of bf16");
     if (rows < least_narrow_rows)
         return refuse(wanted, text("blocks have ", rows, " rows; expected ",
                                       least_narrow_rows, " or more"));

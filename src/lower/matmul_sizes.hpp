@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/isa.hpp"
+#include "kernels/machine.hpp"
 #include "kernels/matmul/integer_kernel.hpp"
 
 // How large the parts of a product are, and up to how many rows what serves.
@@ -43,9 +44,26 @@ struct block_sizes_t {
 constexpr block_sizes_t wide_blocks = {32, 1024}, deep_blocks = {256, 256},
                         deepest_blocks = {512, 128}, small_blocks = {256, 128};
 constexpr dim_t many_rows = 128;
-// Blocks of bf16 that our own code multiplies: they and their pairs fit L2
-// beside src. kernels/matmul/MEASURED.md has other sizes.
-constexpr block_sizes_t pair_blocks = {1024, 128};
+// Blocks of bf16 that our own code multiplies, by pairs or by tiles: they and
+// their pairs fit L2 beside src. kernels/matmul/MEASURED.md has other sizes.
+inline block_sizes_t most_bf16_block_sizes(dim_t rows, bool nk, isa_t isa) {
+    if (!has(isa, isa_amx_bf16)) return {1024, 128};
+    if (nk) return {2048, 128};
+    return rows < many_rows ? block_sizes_t {128, 1024}
+                            : block_sizes_t {512, 256};
+}
+// From so many rows on, blocks by tiles of AMX are faster than skinny GEMMs.
+constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
+// True if pairs of bf16 are multiplied, where src and weights may be rounded.
+inline bool multiplies_pairs(isa_t isa, dim_t rows, bool nk_nibbles) {
+    const machine_policy_t &policy = this_machine().policy;
+    return has(isa, isa_avx512_core_bf16)
+           && rows <= (nk_nibbles ? policy.most_pair_rows_of_nk_nibbles
+                                  : policy.most_pair_rows);
+}
+// A block that stays [N,K] has a line of bf16 more between its columns. With a
+// power of two between them they would meet in the same sets of the cache.
+constexpr dim_t nk_pad = 32;
 // Blocks of 16 bits, for oneDNN's primitive: a MiB, half of the L2 of CPUs that
 // have AMX. kernels/matmul/MEASURED.md has other sizes. A tile has sixteen
 // rows, and fewer rows do not fill it.

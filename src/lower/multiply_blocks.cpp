@@ -1,5 +1,7 @@
 // Blocks of weights, made in scratch memory as f32, bf16 or f16.
 
+#include <algorithm>
+
 #include "lower/low_precision_gemm.hpp"
 #include "lower/matmul_src.hpp"
 #include "lower/product_ways.hpp"
@@ -25,10 +27,13 @@ product_blocks_t cut_weights(const product_cut_t &cut, block_sizes_t most) {
 }
 
 // The weights of all blocks, as floats of a type.
+// @param k_stride, n_stride Elements from one depth, and from one column, to
+// the
+//     next in a block.
 // @param packed How the first block's weights lie.
 result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
-        data_type_t type, block_kernels_t &kernels,
-        read_ahead_t *packed = nullptr) {
+        data_type_t type, dim_t k_stride, dim_t n_stride,
+        block_kernels_t &kernels, read_ahead_t *packed = nullptr) {
     const auto &rows = blocks.depth_blocks;
     if (rows.empty()) return {};
     chain_t chain = cut.weights();
@@ -43,8 +48,8 @@ result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
             {outer, block_axis(chain, none, k, rows[0]),
                     block_axis(chain, none, k + 1, blocks.col_blocks[0])});
     dims_t sizes(rank, 1), strides(rank, 0);
-    strides[k] = blocks.pitch;
-    strides[k + 1] = 1;
+    strides[k] = k_stride;
+    strides[k + 1] = n_stride;
     return make_kernels(kernels, cut.target.isa,
             [&](size_t, size_t row, size_t col, problem_t &problem) {
         sizes[k] = rows[row];
@@ -56,13 +61,22 @@ result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
     });
 }
 
+bool has_odd(const std::vector<dim_t> &sizes) {
+    return std::any_of(sizes.begin(), sizes.end(),
+            [](dim_t size) { return size % 2 != 0; });
+}
+
 // Blocks are bf16 if both factors may be rounded to it and the CPU multiplies
 // pairs of it. They are f32 otherwise, and if there is no memory for that code.
-result_t make_block_gemm(
-        const product_cut_t &cut, std::shared_ptr<const gemm_t> &gemm) {
+// @param nk Whether the weights are [N,K] and may stay so.
+result_t make_block_gemm(const product_cut_t &cut, bool nk,
+        std::shared_ptr<const gemm_t> &gemm) {
     const isa_t isa = cut.target.isa;
     if (narrow_type(cut.product, cut.target.mode) == data_type_t::bf16) {
-        const result_t made = make_jit_gemm(isa, data_type_t::bf16, gemm);
+        result_t made = refuse("");
+        if (has(isa, isa_amx_bf16)) made = make_amx_gemm(nk, gemm);
+        else if (multiplies_pairs(isa, cut.block_rows, false))
+            made = make_jit_gemm(isa, data_type_t::bf16, gemm);
         if (made.is_final()) return made;
     }
     return make_gemm(isa, gemm);
@@ -86,7 +100,8 @@ result_t make_low_precision_blocks(
     if (result.ok())
         result = make_low_precision_gemm(
                 type, blocks, plan.src.pitch, plan.gemm);
-    if (result.ok()) result = make_weights(cut, blocks, type, plan.weights);
+    if (result.ok())
+        result = make_weights(cut, blocks, type, blocks.pitch, 1, plan.weights);
     if (result.ok())
         multiplier = make_multiplier(std::move(blocks), std::move(plan));
     return result;
@@ -95,21 +110,32 @@ result_t make_low_precision_blocks(
 result_t make_float_blocks(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
     float_blocks_t plan;
-    result_t result = make_block_gemm(cut, plan.gemm);
-    if (!result.ok()) return result;
-    const data_type_t type = plan.gemm->type();
     const dims_t order = cut.weights().preferred_order();
     const bool by_columns
             = order.back() + 1 == static_cast<dim_t>(order.size());
-    product_blocks_t blocks = cut_weights(cut,
-            type == data_type_t::bf16 ? pair_blocks
-                                      : most_block_sizes(cut.block_rows,
-                                                by_columns, cut.target.isa));
+    result_t result = make_block_gemm(
+            cut, !by_columns && cut.blocks.depth % 2 == 0, plan.gemm);
+    if (!result.ok()) return result;
+    const data_type_t type = plan.gemm->type();
+    product_blocks_t blocks = cut_weights(
+            cut, type == data_type_t::bf16
+                         ? most_bf16_block_sizes(cut.block_rows,
+                                   plan.gemm->takes_nk(), cut.target.isa)
+                         : most_block_sizes(
+                                   cut.block_rows, by_columns, cut.target.isa));
+    // Pairs do not reach from one block to the next.
+    if (plan.gemm->takes_nk() && has_odd(blocks.depth_blocks))
+        result = make_amx_gemm(false, plan.gemm);
+    if (!result.ok()) return result;
     result = make_src_rows(
             cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
-    if (result.ok() && !cut.is_empty)
-        result = make_weights(
-                cut, blocks, type, plan.weights, &plan.packed_weights);
+    if (result.ok() && !cut.is_empty) {
+        const bool nk = plan.gemm->takes_nk();
+        plan.ldb = nk ? round_up(blocks.depth_blocks[0], nk_pad) + nk_pad
+                      : blocks.pitch;
+        result = make_weights(cut, blocks, type, nk ? 1 : plan.ldb,
+                nk ? plan.ldb : 1, plan.weights, &plan.packed_weights);
+    }
     const auto count = static_cast<dim_t>(blocks.col_blocks.size());
     plan.cols_together = static_cast<size_t>(std::clamp<dim_t>(
             count / (cut.threads() * units_per_thread), 1, most_cols_together));

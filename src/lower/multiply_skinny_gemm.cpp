@@ -27,8 +27,17 @@ result_t describe_skinny_gemm(
         result = describe_weights(
                 problem, cut.blocks.depth, shape.back(), weights);
     // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
-    if (has(cut.target.isa, isa_avx512_core_bf16)
-            && narrow_type(cut.product, cut.target.mode) == data_type_t::bf16)
+    if (narrow_type(cut.product, cut.target.mode) != data_type_t::bf16)
+        return result;
+    const isa_t isa = cut.target.isa;
+    const dim_t least
+            = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
+    if (has(isa, isa_amx_bf16) && cut.block_rows >= least)
+        return refuse(text("tiles of bf16 multiply blocks of ", least,
+                " rows or more, and these have ", cut.block_rows));
+    if (multiplies_pairs(isa, cut.block_rows,
+                weights.by_column && weights.col_group == 1
+                        && bits_of(weights.type) == 4))
         weights.multiplied = data_type_t::bf16;
     return result;
 }

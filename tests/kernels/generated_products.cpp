@@ -182,6 +182,11 @@ void hash_products(code_hashes_t &hashes) {
         std::shared_ptr<const gemm_t> gemm;
         (void)make_jit_gemm(isa_avx512_core_bf16, t::bf16, gemm);
     });
+    record_generated(hashes, "gemm amx", [&] {
+        std::shared_ptr<const gemm_t> gemm;
+        for (const bool nk : {false, true})
+            (void)make_amx_gemm(nk, gemm);
+    });
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_skinny_gemm(isa, hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})

@@ -61,6 +61,7 @@ isa_t isa_of_machine() {
     if (has(static_cast<isa_t>(isa), isa_avx512_core_vnni)
             && __builtin_cpu_supports("avx512vbmi"))
         isa |= isa_avx512_core_vbmi;
+    if (support::has_amx_bf16()) isa |= isa_amx_bf16;
     return static_cast<isa_t>(isa);
 #else
     return isa_none;

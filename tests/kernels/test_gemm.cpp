@@ -29,6 +29,7 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
     const dim_t lda = depth + 3;
     // The last rows have no gap behind them.
     const dim_t a_count = (rows - 1) * lda + depth;
+    const bool nk = gemm.takes_nk();
     const floats_t a(a_count), b(depth * cols), c(rows * cols);
     fill_small(a.data(), a_count, random);
     fill_small(b.data(), depth * cols, random);
@@ -38,8 +39,8 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
             bytes_of(type, rows * packed_depth(gemm, depth)))),
             scratch(static_cast<size_t>(gemm.scratch_bytes(cols, depth)));
     pack_rows(gemm, typed_a.data(), lda, rows, depth, packed.data());
-    gemm_block_t block {packed.data(), typed_b.data(), c.data(), cols, cols,
-            rows, cols, depth, false};
+    gemm_block_t block {packed.data(), typed_b.data(), c.data(),
+            nk ? depth : cols, cols, rows, cols, depth, false};
     // A prefetched address need not be anyone's memory.
     block.ahead = {static_cast<const char *>(typed_b.data()), 2 * depth, 100,
             cols * 4};
@@ -51,7 +52,8 @@ void check_gemm(const gemm_t &gemm, dim_t rows, dim_t cols, dim_t depth) {
             for (dim_t n = 0; n < cols; ++n) {
                 float sum = 0;
                 for (dim_t k = 0; k < depth; ++k)
-                    sum += a.data()[r * lda + k] * b.data()[k * cols + n];
+                    sum += a.data()[r * lda + k]
+                           * b.data()[nk ? n * depth + k : k * cols + n];
                 ASSERT_EQ(c.data()[r * cols + n], times * sum)
                         << rows << " rows, depth " << depth << ", at " << r
                         << ", " << n;
@@ -78,9 +80,10 @@ TEST(gemm, parts_rows_evenly) {
 
 void check_sizes(const gemm_t &gemm) {
     SCOPED_TRACE(gemm.name());
-    for (dim_t rows = 1; rows <= 30; ++rows)
-        for (const dim_t depth : {1, 2, 3, 4, 5, 23, 70})
-            check_gemm(gemm, rows, 3 * gemm.nr(), depth);
+    for (dim_t rows = 1; rows <= 40; ++rows)
+        for (const dim_t depth : {1, 2, 3, 4, 5, 23, 64, 70, 97})
+            if (!gemm.takes_nk() || depth % 2 == 0)
+                check_gemm(gemm, rows, 3 * gemm.nr(), depth);
 }
 
 TEST(gemm, is_the_product) {
@@ -104,6 +107,17 @@ TEST(gemm, of_bf16_is_the_product) {
             make_jit_gemm(isa_avx512_core_bf16, data_type_t::bf16, gemm).ok());
     EXPECT_EQ(gemm->type(), data_type_t::bf16);
     check_sizes(*gemm);
+}
+
+TEST(gemm, of_tiles_is_the_product) {
+    if (!has(isa_of_machine(), isa_amx_bf16))
+        GTEST_SKIP() << "this machine lacks AMX for bf16";
+    for (const bool nk : {false, true}) {
+        std::shared_ptr<const gemm_t> gemm;
+        ASSERT_TRUE(make_amx_gemm(nk, gemm).ok());
+        EXPECT_EQ(gemm->takes_nk(), nk);
+        check_sizes(*gemm);
+    }
 }
 
 } // namespace

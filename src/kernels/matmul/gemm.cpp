@@ -33,20 +33,20 @@ public:
 // Compilers unroll a loop whose count is a constant.
 using whole_block_t = std::integral_constant<dim_t, 6>;
 
-// Packs a block of f32 values, or of pairs of bf16. A user's rows may begin at
-// any byte, hence memcpy. An odd last bf16 is paired with a zero.
-template <typename count_t>
+// Packs `unit` bytes of each row at a time. A user's rows may begin at any
+// byte, hence memcpy. An odd last bf16 is paired with a zero.
+template <dim_t unit, typename count_t>
 void pack_row_block(const char *src, dim_t pitch, count_t rows, dim_t bytes,
-        uint32_t *to) noexcept {
-    const dim_t whole = bytes / 4;
-    for (dim_t k = 0; k < whole; ++k)
-        for (dim_t r = 0; r < rows; ++r)
-            std::memcpy(to + k * rows + r, src + r * pitch + k * 4, 4);
-    if (whole * 4 == bytes) return;
-    for (dim_t r = 0; r < rows; ++r) {
-        uint16_t last = 0;
-        std::memcpy(&last, src + r * pitch + whole * 4, sizeof(last));
-        to[whole * rows + r] = last;
+        char *to) noexcept {
+    const dim_t whole = bytes / unit * unit;
+    for (dim_t at = 0; at < whole; at += unit)
+        for (dim_t r = 0; r < rows; ++r, to += unit)
+            std::memcpy(to, src + r * pitch + at, unit);
+    if (whole == bytes) return;
+    const dim_t rest = bytes - whole, padded = round_up(rest, dim_t(4));
+    for (dim_t r = 0; r < rows; ++r, to += padded) {
+        std::memset(to + padded - 4, 0, 4);
+        std::memcpy(to, src + r * pitch + whole, static_cast<size_t>(rest));
     }
 }
 
@@ -56,14 +56,18 @@ void pack_rows(const gemm_t &gemm, const void *src, dim_t pitch, dim_t rows,
         dim_t depth, void *packed) noexcept {
     const dim_t pitch_bytes = bytes_of(gemm.type(), pitch);
     const dim_t bytes = bytes_of(gemm.type(), depth);
+    constexpr dim_t value = 4, row_of_tile = 64;
     for_row_blocks(rows, gemm.mr(), [&](dim_t first, dim_t count) {
         const auto *const from
                 = static_cast<const char *>(src) + first * pitch_bytes;
-        auto *const to = static_cast<uint32_t *>(packed)
-                         + first * div_up(bytes, dim_t(4));
-        if (count == whole_block_t::value)
-            pack_row_block(from, pitch_bytes, whole_block_t(), bytes, to);
-        else pack_row_block(from, pitch_bytes, count, bytes, to);
+        char *const to
+                = static_cast<char *>(packed) + first * round_up(bytes, value);
+        if (gemm.packed_bytes() == row_of_tile)
+            pack_row_block<row_of_tile>(from, pitch_bytes, count, bytes, to);
+        else if (count == whole_block_t::value)
+            pack_row_block<value>(
+                    from, pitch_bytes, whole_block_t(), bytes, to);
+        else pack_row_block<value>(from, pitch_bytes, count, bytes, to);
     });
 }
 

@@ -17,9 +17,9 @@ struct read_ahead_t {
 };
 
 /// One block of a product: c = a * b, or c += a * b. a and b have
-/// gemm_t::type(), c is f32. pack_rows() makes a; b and c are row-major.
-/// Strides are in elements. The columns of b and c are read and written in
-/// whole panels.
+/// gemm_t::type(), c is f32. pack_rows() makes a; c is row-major. b is [K,N],
+/// or [N,K] with an even depth if gemm_t::takes_nk(). Strides are in elements.
+/// The columns of b and c are read and written in whole panels.
 struct gemm_block_t {
     const void *a, *b;
     float *c;
@@ -34,8 +34,9 @@ struct gemm_block_t {
 
 /// Multiplies blocks. Each element of c is summed over depth in order. f32 has
 /// one rounding for each term, by fused multiply-add where the machine has it.
-/// bf16 is summed in pairs, as vdpbf16ps does; it takes denormal numbers as
-/// zeros.
+/// bf16 is summed in pairs, as vdpbf16ps does, or as tdpbf16ps does, which
+/// first sums the even and the odd depths of a tile. Both take denormal numbers
+/// as zeros.
 class gemm_t {
 public:
     virtual ~gemm_t() = default;
@@ -44,6 +45,11 @@ public:
     virtual const char *name() const = 0;
     /// Returns the type of a and b: f32 or bf16.
     virtual data_type_t type() const { return data_type_t::f32; }
+    /// Returns true if b is [N,K].
+    virtual bool takes_nk() const { return false; }
+    /// Returns the bytes of a row that pack_rows() leaves next to each other:
+    /// those of a value, a pair or a row of a tile.
+    virtual dim_t packed_bytes() const { return 4; }
     /// Returns the columns that are computed together (nr).
     virtual dim_t nr() const = 0;
     /// Returns the most rows that are computed together (mr).
@@ -76,7 +82,7 @@ inline dim_t packed_depth(const gemm_t &gemm, dim_t depth) {
 
 /// Packs rows x depth elements of gemm.type(), `pitch` elements from row to
 /// row. The order is the one in which they are multiplied: block by block, and
-/// in each block all rows' values (or pairs) of one depth. So a product reads
+/// in each block gemm.packed_bytes() of each row at a time. So a product reads
 /// one stream, and no two rows meet in a set of a cache.
 /// @param packed Rows x packed_depth().
 void pack_rows(const gemm_t &gemm, const void *src, dim_t pitch, dim_t rows,
@@ -90,6 +96,10 @@ result_t make_gemm(isa_t isa, std::shared_ptr<const gemm_t> &gemm);
 /// without bf16 products if `type` is bf16.
 result_t make_jit_gemm(
         isa_t isa, data_type_t type, std::shared_ptr<const gemm_t> &gemm);
+
+/// Makes a kernel of generated code that multiplies bf16 by tiles of AMX.
+/// @param nk Whether b is [N,K].
+result_t make_amx_gemm(bool nk, std::shared_ptr<const gemm_t> &gemm);
 
 } // namespace dnnl_dequant
 

@@ -104,6 +104,9 @@ struct float_blocks_t {
     src_rows_t src;
     std::shared_ptr<const gemm_t> gemm;
     block_kernels_t weights; // outer, depth, columns
+    /// Elements from row to row of a block's weights as floats, or from column
+    /// to column if gemm->takes_nk().
+    dim_t ldb = 0;
     /// The layout of a block's packed weights, without their beginning.
     read_ahead_t packed_weights;
     size_t cols_together = 1;

@@ -18,7 +18,11 @@ public:
         for (const dim_t block : this->blocks().depth_blocks)
             depth = std::max(depth, block);
         const dim_t pitch = this->blocks().pitch;
-        weights_bytes_ = round_up(bytes_of(type(), depth * pitch), line);
+        const dim_t rows_of_weights
+                = plan_.gemm->takes_nk() ? round_up(pitch, plan_.gemm->nr())
+                                         : depth;
+        weights_bytes_
+                = round_up(bytes_of(type(), rows_of_weights * plan_.ldb), line);
         gemm_bytes_ = plan_.gemm->scratch_bytes(pitch, depth);
         packed_bytes_ = round_up(
                 bytes_of(type(), this->blocks().rows * all_packed()), line);
@@ -133,7 +137,8 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
                     + bytes_of(type(), rows.first * all_packed());
     block.b = memory.own;
     block.scratch = static_cast<char *>(memory.own) + weights_bytes_;
-    block.ldb = block.ldc = blocks().pitch;
+    block.ldb = plan_.ldb;
+    block.ldc = blocks().pitch;
     block.rows = rows.rows;
     block.accumulates = false;
     const dim_t panel = plan_.gemm->nr();
