@@ -52,15 +52,15 @@ public:
         return static_cast<size_t>(div_up(all_tokens_, cut_.tokens));
     }
 
-    // Its rows `pitch` floats apart.
+    // Its rows `pitch` floats apart, or its columns if it is [N,K].
     result_t block_problem(size_t block, dim_t pitch, problem_t &problem,
-            data_type_t dst = data_type_t::f32) const {
+            data_type_t dst = data_type_t::f32, bool nk = false) const {
         dims_t sizes(rank_, 1), strides(rank_, 0);
         sizes[rank_ - 2] = chain_.shape()[rank_ - 2];
         sizes[rank_ - 1] = chain_.shape()[rank_ - 1];
         sizes[tokens_] = tokens_of(block);
-        strides[rank_ - 2] = pitch;
-        strides[rank_ - 1] = 1;
+        strides[rank_ - 2] = nk ? 1 : pitch;
+        strides[rank_ - 1] = nk ? pitch : 1;
         chain_t chain = chain_.block(sizes);
         chain.set_type(dst);
         return chain.finish(strides, problem);
@@ -82,28 +82,25 @@ public:
     }
 
     // One factor's rows are `depth` long, and as many f32 `pitch` apart.
-    result_t make_narrow(const std::set<dim_t> &depths,
-            const std::set<dim_t> &cols, dim_t pitch, bool accumulates,
+    result_t make_narrow(const std::set<dim_t> &depths, dim_t cols, dim_t pitch,
             attention_narrow_t &plan) const {
         if (cut_.compute_type != data_type_t::bf16)
             return refuse("query and numbers may not be rounded to bf16");
         if (cut_.rows < least_narrow_rows)
             return refuse(text("blocks have ", cut_.rows, " rows; expected ",
                     least_narrow_rows, " or more"));
-        plan.pitch = cut_.pitch;
+        const bool is_even = std::all_of(depths.begin(), depths.end(),
+                [](dim_t depth) { return depth % 2 == 0; });
+        const bool nk = is_even && stored_nk();
+        result_t result = make_bf16_gemm(cut_.isa, cut_.rows, nk, plan.gemm);
+        if (!result.ok()) return result;
         plan.depth = *depths.rbegin();
-        plan.cols = *cols.rbegin();
+        plan.cols = cols;
+        plan.ldb = plan.gemm->takes_nk() ? round_up(plan.depth, nk_pad) + nk_pad
+                                         : cut_.pitch;
         plan.src_pitch = round_up(plan.depth, dim_t(16));
-        std::vector<matmul_desc_t> shapes;
-        result_t result;
         for (const dim_t rows : cut_.row_counts)
             for (const dim_t depth : depths) {
-                for (const dim_t c : cols)
-                    for (const bool adds : {false, true})
-                        if (!adds || accumulates)
-                            shapes.push_back({cut_.compute_type, rows, depth, c,
-                                    plan.src_pitch, plan.pitch, plan.pitch,
-                                    adds});
                 plan.roundings.push_back({rows, depth, nullptr});
                 chain_t chain;
                 chain.begin(data_type_t::f32, {rows, depth}, {pitch, 1});
@@ -115,12 +112,11 @@ public:
                             problem, cut_.isa, plan.roundings.back().kernel);
                 if (!result.ok()) return result;
             }
-        result = make_low_precision_gemm(shapes, plan.gemm);
-        if (!result.ok()) return result;
         plan.kernels = places(cut_.compute_type);
         return make_kernels(plan.kernels, cut_.isa,
                 [&](size_t, size_t block, size_t, problem_t &problem) {
-            return block_problem(block, cut_.pitch, problem, cut_.compute_type);
+            return block_problem(block, plan.ldb, problem, cut_.compute_type,
+                    plan.gemm->takes_nk());
         });
     }
 
@@ -129,6 +125,11 @@ public:
     }
 
 private:
+    // True if the depth is what lies side by side.
+    bool stored_nk() const {
+        return chain_.preferred_order().back() + 2 == static_cast<dim_t>(rank_);
+    }
+
     const attention_cut_t &cut_;
     const chain_t &chain_;
     const size_t rank_, tokens_;
@@ -292,8 +293,7 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
     attention_narrow_t narrow;
-    result = factor.make_narrow(
-            {head}, factor.token_counts(), head, false, narrow);
+    result = factor.make_narrow({head}, cut.tokens, head, narrow);
     if (result.ok()) product = make_keys_product(std::move(narrow));
     if (result.is_final()) return result;
     log_not_taken(narrow_name, result.reason);
@@ -335,7 +335,7 @@ result_t make_attention_values(const chain_t &values,
     const factor_t in_blocks(values, rank - 2, cut);
     attention_narrow_t narrow;
     result = in_blocks.make_narrow(
-            in_blocks.token_counts(), {cols}, cut.scores_pitch, true, narrow);
+            in_blocks.token_counts(), cols, cut.scores_pitch, narrow);
     if (result.ok()) product = make_values_product(std::move(narrow));
     if (result.is_final()) return result;
     log_not_taken(narrow_name, result.reason);

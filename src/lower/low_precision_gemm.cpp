@@ -107,6 +107,16 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
     return {};
 }
 
+result_t make_bf16_gemm(
+        isa_t isa, dim_t rows, bool nk, std::shared_ptr<const gemm_t> &gemm) {
+    if (has(isa, isa_amx_bf16)) return make_amx_gemm(nk, gemm);
+    if (!has(isa, isa_avx512_core_bf16))
+        return refuse("the CPU multiplies no bf16");
+    if (!multiplies_pairs(isa, rows, false))
+        return refuse("multiply-adds of f32 are faster than pairs of bf16");
+    return make_jit_gemm(isa, data_type_t::bf16, gemm);
+}
+
 result_t make_low_precision_gemm(data_type_t type,
         const product_blocks_t &blocks, dim_t src_pitch,
         std::shared_ptr<const low_precision_gemm_t> &gemm) {

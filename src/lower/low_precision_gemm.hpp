@@ -21,6 +21,14 @@ data_type_t narrow_type(const product_t &product, dnnl_fpmath_mode_t mode);
 result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
         isa_t isa, dim_t rows, data_type_t &type);
 
+/// Makes generated code that multiplies blocks of bf16. Refuses where there is
+/// none, or f32 is faster.
+/// @param rows The rows of a block.
+/// @param nk Whether the weights are [N,K] and may stay so; gemm->takes_nk()
+///     says whether they have to.
+result_t make_bf16_gemm(
+        isa_t isa, dim_t rows, bool nk, std::shared_ptr<const gemm_t> &gemm);
+
 /// Makes oneDNN's matmul primitive for every shape that the blocks have.
 /// @param src_pitch Elements from row to row of src.
 /// @returns unimplemented with the reason if oneDNN has none, or out_of_memory.

@@ -73,10 +73,7 @@ result_t make_block_gemm(const product_cut_t &cut, bool nk,
         std::shared_ptr<const gemm_t> &gemm) {
     const isa_t isa = cut.target.isa;
     if (narrow_type(cut.product, cut.target.mode) == data_type_t::bf16) {
-        result_t made = refuse("");
-        if (has(isa, isa_amx_bf16)) made = make_amx_gemm(nk, gemm);
-        else if (multiplies_pairs(isa, cut.block_rows, false))
-            made = make_jit_gemm(isa, data_type_t::bf16, gemm);
+        const result_t made = make_bf16_gemm(isa, cut.block_rows, nk, gemm);
         if (made.is_final()) return made;
     }
     return make_gemm(isa, gemm);
@@ -113,8 +110,9 @@ result_t make_float_blocks(
     const dims_t order = cut.weights().preferred_order();
     const bool by_columns
             = order.back() + 1 == static_cast<dim_t>(order.size());
+    const dim_t depth = cut.blocks.depth;
     result_t result = make_block_gemm(
-            cut, !by_columns && cut.blocks.depth % 2 == 0, plan.gemm);
+            cut, !by_columns && depth > 0 && depth % 2 == 0, plan.gemm);
     if (!result.ok()) return result;
     const data_type_t type = plan.gemm->type();
     product_blocks_t blocks = cut_weights(

@@ -107,6 +107,9 @@ class Kokoro(support.ProviderTest):
         model.graph.output.extend(
             helper.make_empty_tensor_value_info(name) for name in encodings)
         theirs = support.stock(model).run(None, self.FEEDS)
+        # On a Xeon with AMX, 1.23.2's are not.
+        if not np.isfinite(theirs[0]).all():
+            self.skipTest("ONNX Runtime's own results are not finite here")
         for claim in ("all", "faster")[:2 if support.MINOR > 23 else 1]:
             ours = self.run_provider(model, self.FEEDS, fused=None, left=None,
                                      claim=claim)

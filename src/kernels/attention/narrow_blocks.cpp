@@ -1,4 +1,4 @@
-// Keys and values as 16 bits, block by block, by oneDNN's matmul primitive.
+// Keys and values as bf16, block by block, by packed rows.
 
 #include "kernels/attention/products.hpp"
 
@@ -8,41 +8,56 @@ namespace dnnl_dequant {
 
 namespace {
 
-// The parts that both products have: rounded rows, a block, oneDNN's scratch.
+// Scratch memory has packed rows, rounded rows, a block, and what the gemm
+// wants, in this order.
 class narrow_t {
 protected:
     explicit narrow_t(attention_narrow_t plan)
         : plan_(std::move(plan)) {}
 
     dim_t scratch_floats(dim_t rows) const {
-        return (rows_bytes(rows) + block_bytes() + plan_.gemm->scratch_bytes())
+        return (packed_bytes(rows) + rounded_bytes(rows) + block_bytes()
+                       + plan_.gemm->scratch_bytes(plan_.cols, plan_.depth))
                / 4;
     }
 
-    void round_rows(const float *from, dim_t rows, dim_t cols,
+    // Rounds rows of f32 and packs them at the beginning of scratch memory.
+    void pack(const float *from, dim_t rows, dim_t depth,
             float *scratch) const noexcept {
+        char *const packed = reinterpret_cast<char *>(scratch);
+        char *const rounded = packed + packed_bytes(rows);
         for (const auto &rounding : plan_.roundings)
-            if (rounding.rows == rows && rounding.cols == cols) {
-                void *const at[] = {const_cast<float *>(from), scratch};
+            if (rounding.rows == rows && rounding.cols == depth) {
+                void *const at[] = {const_cast<float *>(from), rounded};
                 rounding.kernel->run(at, 0, rounding.kernel->work_amount());
             }
+        pack_rows(*plan_.gemm, rounded, plan_.src_pitch, rows, depth, packed);
     }
 
-    // Multiplies the rows of round_rows() by a block, which it makes behind
-    // them.
-    status_t multiply(void *const *buffers, const attention_tile_t &tile,
-            float *c, dim_t cols, dim_t depth, bool accumulates,
+    // Multiplies the rows of pack() by a block, which it makes behind them.
+    void multiply(void *const *buffers, const attention_tile_t &tile, float *c,
+            dim_t ldc, dim_t cols, dim_t depth, bool accumulates,
             float *scratch) const noexcept {
-        char *const rows = reinterpret_cast<char *>(scratch);
-        char *const block = rows + rows_bytes(tile.rows);
+        char *const weights = reinterpret_cast<char *>(scratch)
+                              + packed_bytes(tile.rows)
+                              + rounded_bytes(tile.rows);
         std::array<void *, max_operands> at {};
         const size_t count = plan_.kernels.operand_count() - 1;
         std::copy_n(buffers, count, at.begin());
-        at[count] = block;
+        at[count] = weights;
         plan_.kernels.run({tile.outer, tile.block, 0}, at.data());
-        return plan_.gemm->run(
-                {rows, block, c, tile.rows, cols, depth, accumulates},
-                block + block_bytes());
+        gemm_block_t block {};
+        block.a = scratch;
+        block.b = weights;
+        block.c = c;
+        block.ldb = plan_.ldb;
+        block.ldc = ldc;
+        block.rows = tile.rows;
+        block.cols = round_up(cols, plan_.gemm->nr());
+        block.depth = depth;
+        block.accumulates = accumulates;
+        block.scratch = weights + block_bytes();
+        plan_.gemm->run(block);
     }
 
     const attention_narrow_t plan_;
@@ -51,8 +66,18 @@ private:
     dim_t bytes(dim_t elements) const {
         return round_up(bytes_of(plan_.gemm->type(), elements), dim_t(64));
     }
-    dim_t rows_bytes(dim_t rows) const { return bytes(rows * plan_.src_pitch); }
-    dim_t block_bytes() const { return bytes(plan_.depth * plan_.pitch); }
+    dim_t packed_bytes(dim_t rows) const {
+        return bytes(rows * packed_depth(*plan_.gemm, plan_.depth));
+    }
+    dim_t rounded_bytes(dim_t rows) const {
+        return bytes(rows * plan_.src_pitch);
+    }
+    dim_t block_bytes() const {
+        const dim_t rows = plan_.gemm->takes_nk()
+                                   ? round_up(plan_.cols, plan_.gemm->nr())
+                                   : plan_.depth;
+        return bytes(rows * plan_.ldb);
+    }
 };
 
 class narrow_keys_t final : public keys_product_t, private narrow_t {
@@ -66,12 +91,13 @@ public:
     }
     void begin(
             float *query, dim_t rows, float *scratch) const noexcept override {
-        round_rows(query, rows, plan_.depth, scratch);
+        pack(query, rows, plan_.depth, scratch);
     }
     status_t run(void *const *buffers, const attention_tile_t &tile,
             const float * /*query*/, float *scratch) const noexcept override {
-        return multiply(buffers, tile, tile.scores, tile.tokens, plan_.depth,
-                false, scratch);
+        multiply(buffers, tile, tile.scores, tile.pitch, tile.tokens,
+                plan_.depth, false, scratch);
+        return status_t::success;
     }
 };
 
@@ -84,11 +110,12 @@ public:
         return narrow_t::scratch_floats(rows);
     }
     status_t run(void *const *buffers, const attention_tile_t &tile,
-            float *sums, dim_t /*sums_pitch*/, bool accumulates,
+            float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept override {
-        round_rows(tile.scores, tile.rows, tile.tokens, scratch);
-        return multiply(buffers, tile, sums, plan_.cols, tile.tokens,
+        pack(tile.scores, tile.rows, tile.tokens, scratch);
+        multiply(buffers, tile, sums, sums_pitch, plan_.cols, tile.tokens,
                 accumulates, scratch);
+        return status_t::success;
     }
 };
 

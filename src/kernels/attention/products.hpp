@@ -7,7 +7,6 @@
 #include "kernels/attention/digits.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/low_precision_gemm.hpp"
 #include "kernels/matmul/skinny_gemm.hpp"
 #include "kernels/matmul/weighted_sum.hpp"
 
@@ -71,7 +70,7 @@ std::shared_ptr<const keys_product_t> make_keys_product(
 std::shared_ptr<const values_product_t> make_values_product(
         attention_blocks_t plan);
 
-/// The same in 16 bits, which oneDNN's matmul primitive multiplies.
+/// The same in bf16.
 struct attention_narrow_t {
     /// Rows of the query or of weights become 16 bits: for every number of rows
     /// and columns that there is.
@@ -80,10 +79,10 @@ struct attention_narrow_t {
         std::shared_ptr<const kernel_t> kernel;
     };
 
-    std::shared_ptr<const low_precision_gemm_t> gemm;
+    std::shared_ptr<const gemm_t> gemm;
     block_kernels_t kernels; // outer, block of tokens; dst is the block's own
     std::vector<rounding_t> roundings;
-    dim_t pitch = 0;           // of a block, in elements
+    dim_t ldb = 0;             // of a block, in elements
     dim_t src_pitch = 0;       // of rounded rows
     dim_t depth = 0, cols = 0; // of the largest block
 };
