@@ -19,7 +19,7 @@ namespace {
 
 const machine_policy_t &policy_of(const cpu_t &cpu) {
     switch (cpu.vendor) {
-    case cpu_vendor_t::intel: return cascade_lake;
+    case cpu_vendor_t::intel: return cpu.has_amx_bf16 ? amx_xeon : cascade_lake;
     case cpu_vendor_t::amd: return cpu.has_avx512 ? zen_4 : zen_3;
     case cpu_vendor_t::other: break;
     }
@@ -59,8 +59,13 @@ dim_t second_cache() {
     return std::max(bytes, least);
 }
 
+machine_t described(const machine_policy_t &policy) {
+    return {policy, std::min(last_cache(), policy.most_last_cache_bytes),
+            second_cache()};
+}
+
 machine_t &machine() {
-    static machine_t machine {wanted_policy(), last_cache(), second_cache()};
+    static machine_t machine = described(wanted_policy());
     return machine;
 }
 

@@ -42,10 +42,12 @@ struct machine_policy_t {
     /// as f32, or in tiles. Nibbles of [N,K] weights have a limit
     /// of their own if no columns share scales.
     dim_t most_pair_rows, most_pair_rows_of_nk_nibbles;
+    /// The bytes of the last cache that a process may count on.
+    dim_t most_last_cache_bytes;
 };
 
-/// No limit of rows.
-constexpr dim_t any_rows = std::numeric_limits<dim_t>::max();
+/// No limit of rows, or of bytes.
+constexpr dim_t any = std::numeric_limits<dim_t>::max();
 
 /// A description that tells CPUs of the same instruction sets apart.
 struct machine_t {

@@ -53,8 +53,9 @@ bool cpu_has_tiles() {
 // mostly multiply f32, which is faster there (kernels/machine.def).
 bool pairs_are_wanted() {
     const char *policy = std::getenv("DNNL_DEQUANT_POLICY");
-    return policy ? std::string(policy) != "Cascade Lake"
-                  : __builtin_cpu_is("intel") == 0;
+    if (policy == nullptr) return __builtin_cpu_is("intel") == 0;
+    const std::string name = policy;
+    return name != "Cascade Lake" && name != "Xeon with AMX";
 }
 
 const std::string by_pairs = "jit_matmul_avx512_core_bf16",
