@@ -40,7 +40,6 @@ namespace {
 
 constexpr dim_t tile_rows = 16, row_bytes = 64;
 constexpr dim_t most_rows = 2 * tile_rows, tile_cols = 2 * tile_rows;
-constexpr dim_t chunk_depth = 32;
 
 // ldtilecfg reads it: how many rows each tile has, and bytes in a row.
 struct tile_config_t {
