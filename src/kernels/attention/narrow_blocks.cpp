@@ -35,9 +35,9 @@ protected:
     }
 
     // Multiplies the rows of pack() by a block, which it makes behind them.
-    void multiply(void *const *buffers, const attention_tile_t &tile, float *c,
-            dim_t ldc, dim_t cols, dim_t depth, bool accumulates,
-            float *scratch) const noexcept {
+    // @param block c, what it is of, and whether sums are added to it.
+    void multiply(void *const *buffers, const attention_tile_t &tile,
+            gemm_block_t block, float *scratch) const noexcept {
         char *const weights = reinterpret_cast<char *>(scratch)
                               + packed_bytes(tile.rows)
                               + rounded_bytes(tile.rows);
@@ -46,16 +46,11 @@ protected:
         std::copy_n(buffers, count, at.begin());
         at[count] = weights;
         plan_.kernels.run({tile.outer, tile.block, 0}, at.data());
-        gemm_block_t block {};
         block.a = scratch;
         block.b = weights;
-        block.c = c;
         block.ldb = plan_.ldb;
-        block.ldc = ldc;
         block.rows = tile.rows;
-        block.cols = round_up(cols, plan_.gemm->nr());
-        block.depth = depth;
-        block.accumulates = accumulates;
+        block.cols = round_up(block.cols, plan_.gemm->nr());
         block.scratch = weights + block_bytes();
         plan_.gemm->run(block);
     }
@@ -95,8 +90,12 @@ public:
     }
     status_t run(void *const *buffers, const attention_tile_t &tile,
             const float * /*query*/, float *scratch) const noexcept override {
-        multiply(buffers, tile, tile.scores, tile.pitch, tile.tokens,
-                plan_.depth, false, scratch);
+        gemm_block_t block {};
+        block.c = tile.scores;
+        block.ldc = tile.pitch;
+        block.cols = tile.tokens;
+        block.depth = plan_.depth;
+        multiply(buffers, tile, block, scratch);
         return status_t::success;
     }
 };
@@ -113,8 +112,13 @@ public:
             float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept override {
         pack(tile.scores, tile.rows, tile.tokens, scratch);
-        multiply(buffers, tile, sums, sums_pitch, plan_.cols, tile.tokens,
-                accumulates, scratch);
+        gemm_block_t block {};
+        block.c = sums;
+        block.ldc = sums_pitch;
+        block.cols = plan_.cols;
+        block.depth = tile.tokens;
+        block.accumulates = accumulates;
+        multiply(buffers, tile, block, scratch);
         return status_t::success;
     }
 };
