@@ -26,6 +26,8 @@ public:
         view.type = type_of(tensor_);
         view.along.assign(src_dims_.size(), {});
         const granularity_t granularity = granularity_of(op_);
+        if (result_t result = check_rank(granularity); !result.ok())
+            return result;
         if (granularity.qtype == qtype_t::per_group)
             return place_groups(group_sizes(granularity, src_dims_), view);
         // oneDNN takes one zero point for all channels; ONNX does not.
@@ -45,6 +47,24 @@ private:
                 text(input_name(op_, index_), " (id ", tensor_.id,
                         ") has shape ", shape_string(tensor_), "; expected ",
                         expected),
+                is_linear(op_) ? status_t::invalid_shape
+                               : status_t::invalid_arguments);
+    }
+
+    // The op was checked by its own src. The value before it may have another
+    // rank, where the user's shapes contradict each other.
+    result_t check_rank(const granularity_t &granularity) const {
+        const dim_t rank = static_cast<dim_t>(src_dims_.size());
+        const dim_t axis = granularity.axis;
+        const bool fits
+                = granularity.qtype == qtype_t::per_group
+                          ? granularity.group_shape.size() == src_dims_.size()
+                          : granularity.qtype == qtype_t::per_tensor
+                                    || (axis >= -rank && axis < rank);
+        if (fits) return {};
+        return refuse(op_,
+                text("src has shape ", dims_string(src_dims_),
+                        ", whose rank is not that of the axis or group_shape"),
                 is_linear(op_) ? status_t::invalid_shape
                                : status_t::invalid_arguments);
     }

@@ -39,15 +39,15 @@ struct machine_policy_t {
     bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
     /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
     /// them and src and weights may be rounded to it. More rows are multiplied
-    /// as f32, or in tiles. Nibbles of [N,K] weights have a limit
-    /// of their own if no columns share scales.
+    /// as f32, or in tiles. Nibbles of [N,K] weights have a limit of their own
+    /// if no columns share scales.
     dim_t most_pair_rows, most_pair_rows_of_nk_nibbles;
     /// The bytes of the last cache that a process may count on.
     dim_t most_last_cache_bytes;
 };
 
-/// No limit of rows, or of bytes.
-constexpr dim_t any = std::numeric_limits<dim_t>::max();
+/// There is no limit of rows, or of bytes.
+constexpr dim_t no_limit = std::numeric_limits<dim_t>::max();
 
 /// A description that tells CPUs of the same instruction sets apart.
 struct machine_t {
