@@ -66,10 +66,14 @@ const std::string by_pairs = "jit_matmul_avx512_core_bf16",
                   of_f32, // whatever it is
         by_any = "any";   // of f32 or bf16
 
-// Returns the kernel of blocks, with 9 rows or more.
-std::string by_own_blocks() {
+// The most rows that multiply pairs where they are not wanted for more.
+constexpr dim_t most_pair_rows = 2;
+
+// Returns the kernel of blocks of so many rows.
+std::string by_own_blocks(dim_t rows = 9) {
     if (cpu_has_tiles()) return by_tiles;
-    return pairs_are_wanted() ? by_pairs : by_any;
+    if (pairs_are_wanted()) return by_pairs;
+    return rows > most_pair_rows ? of_f32 : by_any;
 }
 
 // The same with 16 rows or more.
@@ -79,9 +83,10 @@ std::string by_blocks() {
     return is_onednn ? "onednn_matmul_bf16" : by_own_blocks();
 }
 
-// Returns the kernel of few rows, where it multiplies pairs.
-const std::string &by_few_rows(const std::string &kernel) {
-    return pairs_are_wanted() ? kernel : by_any;
+// Returns the kernel of few rows, which multiplies pairs where they are wanted.
+const std::string &by_few_rows(const std::string &kernel, dim_t rows) {
+    if (pairs_are_wanted()) return kernel;
+    return rows > most_pair_rows ? of_f32 : by_any;
 }
 
 bool is_narrow(const std::string &kernel) {
@@ -209,17 +214,19 @@ std::string kernel_of(const matmul_case_t &c) {
     const dim_t rows = c.src[c.src.size() - 2];
     if (c.transpose_b) {
         if (is_nibble && c.group > 0 && c.group % 32 != 0)
-            return by_own_blocks();
+            return by_own_blocks(rows);
         return cpu_has_tiles() && rows >= least_rows_of_amx
                        ? by_tiles
-                       : by_few_rows(by_column);
+                       : by_few_rows(by_column, rows);
     }
     const auto in_whole = [](dim_t size) { return size % tile == 0; };
     const bool has_tiles = is_nibble && in_whole(c.weights[0])
                            && in_whole(c.weights[1])
                            && (c.group <= 0 || in_whole(c.group));
-    if (has_tiles && rows <= most_rows_of_tiles) return by_few_rows(in_tiles);
-    return rows <= most_rows_by_row ? by_few_rows(by_row) : by_own_blocks();
+    if (has_tiles && rows <= most_rows_of_tiles)
+        return by_few_rows(in_tiles, rows);
+    return rows <= most_rows_by_row ? by_few_rows(by_row, rows)
+                                    : by_own_blocks();
 }
 
 TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
@@ -266,7 +273,7 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
     for (const bool transpose_b : {false, true}) {
         c.transpose_b = transpose_b;
         const std::string &kernel
-                = by_few_rows(transpose_b ? by_column : in_tiles);
+                = by_few_rows(transpose_b ? by_column : in_tiles, 3);
         const chain_graph_t g = graph_of(c);
         check_exact(g, of_f32, mode_t::strict);
         check_exact(g, kernel, mode_t::bf16);
@@ -280,9 +287,9 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
 
 TEST(narrow_rows, are_for_weights_that_all_batches_share) {
     matmul_case_t c = bf16_case({2, 4, 128}, {128, 128});
-    check_exact(graph_of(c), by_few_rows(by_row));
+    check_exact(graph_of(c), by_few_rows(by_row, 8));
     c.transpose_a = true;
-    check_exact(graph_of(c), by_few_rows(by_row));
+    check_exact(graph_of(c), by_few_rows(by_row, 8));
 }
 
 TEST(narrow_rows, leave_the_rest_to_others) {

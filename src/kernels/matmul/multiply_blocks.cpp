@@ -17,6 +17,8 @@ public:
         dim_t depth = 0;
         for (const dim_t block : this->blocks().depth_blocks)
             depth = std::max(depth, block);
+        for (const dim_t block : this->blocks().depth_blocks)
+            row_elements_ += packed_depth(*plan_.gemm, block);
         const dim_t pitch = this->blocks().pitch;
         const dim_t rows_of_weights
                 = plan_.gemm->takes_nk() ? round_up(pitch, plan_.gemm->nr())
@@ -25,7 +27,7 @@ public:
                 = round_up(bytes_of(type(), rows_of_weights * plan_.ldb), line);
         gemm_bytes_ = plan_.gemm->scratch_bytes(pitch, depth);
         packed_bytes_ = round_up(
-                bytes_of(type(), this->blocks().rows * all_packed()), line);
+                bytes_of(type(), this->blocks().rows * row_elements_), line);
         std::set<dim_t> seen;
         const auto &rows = this->blocks().row_blocks;
         for (size_t b = 0; b < rows.size(); ++b)
@@ -63,14 +65,6 @@ private:
     static constexpr dim_t line = 64;
 
     data_type_t type() const { return plan_.gemm->type(); }
-    // Returns the elements of a packed row, over all blocks of depth. Each may
-    // end with half a pair.
-    dim_t all_packed() const {
-        dim_t all = 0;
-        for (const dim_t depth : blocks().depth_blocks)
-            all += packed_depth(*plan_.gemm, depth);
-        return all;
-    }
     void pack(const stage_memory_t &memory, dim_t begin, dim_t end) const;
     read_ahead_t weights_after(block_kernels_t::index_t block,
             const product_unit_t &unit, void *const *weights) const noexcept;
@@ -79,6 +73,9 @@ private:
     /// The row blocks to pack. Several batches may have the same rows, which
     /// are packed once.
     std::vector<size_t> blocks_to_pack_;
+    /// Elements of a packed row, over all blocks of depth. Each may end with
+    /// half a pair.
+    dim_t row_elements_ = 0;
     dim_t packed_bytes_ = 0, weights_bytes_ = 0, gemm_bytes_ = 0;
 };
 
@@ -97,7 +94,7 @@ void float_multiplier_t::pack(
         const auto *const src = static_cast<const char *>(
                 plan_.src.find(memory, packed_bytes_, rows.first));
         const dim_t at
-                = rows.first * all_packed()
+                = rows.first * row_elements_
                   + k * packed_depth(*plan_.gemm, blocks().depth_blocks[0])
                             * rows.rows;
         pack_rows(*plan_.gemm, src + bytes_of(type(), before), plan_.src.pitch,
@@ -134,7 +131,7 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
 
     gemm_block_t block;
     const auto *a = static_cast<const char *>(memory.shared)
-                    + bytes_of(type(), rows.first * all_packed());
+                    + bytes_of(type(), rows.first * row_elements_);
     block.b = memory.own;
     block.scratch = static_cast<char *>(memory.own) + weights_bytes_;
     block.ldb = plan_.ldb;
