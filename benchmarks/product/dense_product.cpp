@@ -23,10 +23,6 @@ dnnl::memory made_of_numbers(const dnnl::memory::desc &desc) {
 
 dense_product_t::dense_product_t(const product_case_t &c, long last_cache_bytes)
     : stream_(cpu_engine()) {
-    if (c.in_integers()) {
-        refusal_ = "this is of rows in floats alone";
-        return;
-    }
     try {
         prepare(c, last_cache_bytes);
     } catch (const dnnl::error &e) {
@@ -35,14 +31,17 @@ dense_product_t::dense_product_t(const product_case_t &c, long last_cache_bytes)
 }
 
 void dense_product_t::prepare(const product_case_t &c, long last_cache_bytes) {
-    const auto type = c.src == type_t::bf16  ? memory_t::data_type::bf16
-                      : c.src == type_t::f16 ? memory_t::data_type::f16
-                                             : memory_t::data_type::f32;
+    using type_of_memory_t = memory_t::data_type;
+    const auto floats = c.src == type_t::bf16  ? type_of_memory_t::bf16
+                        : c.src == type_t::f16 ? type_of_memory_t::f16
+                                               : type_of_memory_t::f32;
     const auto rows = memory_t::format_tag::ab;
-    const memory_t::desc src({c.rows, c.depth}, type, rows);
-    const memory_t::desc dst({c.rows, c.columns}, type, rows);
-    const memory_t::desc weights(
-            {c.depth, c.columns}, type, memory_t::format_tag::any);
+    const memory_t::desc src({c.rows, c.depth},
+            c.in_integers() ? type_of_memory_t::u8 : floats, rows);
+    const memory_t::desc dst({c.rows, c.columns}, floats, rows);
+    const memory_t::desc weights({c.depth, c.columns},
+            c.in_integers() ? type_of_memory_t::s8 : floats,
+            memory_t::format_tag::any);
     const dnnl::matmul::primitive_desc desc(cpu_engine(), src, weights, dst);
     kernel_ = desc.impl_info_str();
     matmul_ = dnnl::matmul(desc);

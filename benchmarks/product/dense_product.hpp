@@ -19,7 +19,8 @@ dnnl::memory made_of_numbers(const dnnl::memory::desc &desc);
 
 /// oneDNN's matmul primitive for weights that are floats of src's type already,
 /// in the order that it asks for. This is the cost of a product for a program
-/// that dequantized beforehand and has room for the floats.
+/// that dequantized beforehand and has room for the floats. Rows of u8 are
+/// multiplied by s8, and nothing is scaled.
 class dense_product_t {
 public:
     /// Copies of the weights take turns, so many that no cache holds them.

@@ -132,7 +132,7 @@ std::vector<product_case_t> other_granularities(product_case_t c) {
     add(floats);
     c.group = c.depth;
     c.column_group = 1;
-    add(floats);
+    add({type_t::f32, type_t::u8, type_t::bf16, type_t::f16});
     return all;
 }
 
@@ -207,7 +207,6 @@ std::optional<double> product_case_t::peak_target() const {
 }
 
 std::optional<double> product_case_t::dense_target() const {
-    if (in_integers()) return std::nullopt;
     if (rows == few_rows) return 1.0;
     if (rows == more_rows) return 1.2;
     if (rows == some_rows) return 1.1;

@@ -78,7 +78,7 @@ void products_printer_t::print_legend() const {
             "         which makes 8 bits of f32 rows in its time\n"
             "XNNPACK  fully connected qd8-f32-qb4w against u8: bf16 scales, "
             "no zero points\n"
-            "dense    oneDNN's matmul primitive of weights that are floats, in "
+            "dense    oneDNN's matmul primitive of floats, or of u8 by s8, in "
             "the order it wants;\n"
             "         /dense: ours over it\n"
             "stock    estimated from a part of the columns; gain: the fastest "

@@ -164,12 +164,9 @@ double bytes_needed(const product_case_t &c, long last_cache_bytes) {
     };
     const double packed = static_cast<double>(c.packed_bytes())
                           * cold_copies(c.packed_bytes(), last_cache_bytes);
-    // oneDNN's product of floats has as many copies, too.
-    const double dense
-            = c.in_integers()
-                      ? 0
-                      : bytes(c.depth, c.columns)
-                                + 2 * static_cast<double>(last_cache_bytes);
+    // oneDNN's dense product has as many copies, too.
+    const double dense = bytes(c.depth, c.columns)
+                         + 2 * static_cast<double>(last_cache_bytes);
     return packed + dense + bytes(c.rows, c.depth + c.columns);
 }
 

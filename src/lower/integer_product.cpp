@@ -85,8 +85,9 @@ public:
             return refuse("weights differ from batch to batch");
         if (plan_.depth == 0) return refuse("there is nothing to sum");
         result_t result = init_src(isa);
-        if (result.ok()) result = init_weights(isa);
+        if (result.ok()) result = init_weights();
         if (result.ok()) result = cut_groups();
+        if (result.ok()) choose_format(isa);
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
         if (result.ok() && repacks_)
@@ -154,7 +155,7 @@ private:
         return result;
     }
 
-    result_t init_weights(isa_t isa) {
+    result_t init_weights() {
         integer_format_t &format = plan_.format;
         format.weights = of_weights().operand_type(0);
         if (!is_integer(format.weights)
@@ -181,14 +182,30 @@ private:
             return refuse("groups along the columns of the weights");
         // A single column has no next one, so its stride does not matter.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
+        return {};
+    }
+
+    // Chooses what the weights become: packed, or bytes for tiles or vectors.
+    void choose_format(isa_t isa) {
+        integer_format_t &format = plan_.format;
+        const bool by_column = format.depth_stride == 1;
+        if (!repacks_ && multiplies_integer_tiles(isa, plan_.rows, format)) {
+            constexpr dim_t most_k4_blocks = 16;
+            dim_t deepest = 0;
+            for (const auto &group : plan_.groups)
+                deepest = std::max(deepest, whole_units(format, group.size));
+            format.k4_chunk = std::min(deepest / 4, most_k4_blocks);
+        }
         format.is_packed
                 = repacks_
-                  || (has(isa, isa_avx512_core_vnni)
-                          && plan_.rows <= (format.depth_stride == 1
+                  || (!has_tiles(format) && has(isa, isa_avx512_core_vnni)
+                          && plan_.rows <= (by_column
                                                     ? most_packed_rows_by_column
                                                     : most_packed_rows));
-        plan_.most_part_bytes = most_part_bytes(isa);
-        return {};
+        plan_.block_cols = most_integer_cols(plan_.rows, format);
+        plan_.k_chunk = integer_k_chunk(format);
+        plan_.block_depth = integer_block_depth(plan_.rows, format);
+        plan_.most_part_bytes = most_part_bytes(isa, format);
     }
 
     // [zero points and] scales are all that is left behind the integers.

@@ -178,8 +178,7 @@ result_t lower_matmul(const partition_t &partition,
     lowered.implementation.name = made.product->name();
     lowered.implementation.workload = make_workload(made.product);
     if (!keeps_constants || !made.integers) return {};
-    return add_repacked(
-            composition, target, made.product->multiplier().blocks(), lowered);
+    return add_repacked(composition, target, made, lowered);
 }
 
 } // namespace dnnl_dequant

@@ -32,11 +32,11 @@ result_t make_product(const composition_t &composition,
         const product_target_t &target, lowered_t &lowered,
         made_product_t &made);
 
-/// Adds the product by weights that are repacked once to a product of integers
-/// that is cut into `blocks`. It is added if there are few rows, and if all
-/// that the weights are made of is constant.
+/// Adds the product by weights that are repacked once to the product of
+/// integers that was made of weights as they lie. It is added if there are few
+/// rows, and if all that the weights are made of is constant.
 result_t add_repacked(const composition_t &composition,
-        const product_target_t &target, const product_blocks_t &blocks,
+        const product_target_t &target, const made_product_t &as_they_lie,
         lowered_t &lowered);
 
 } // namespace dnnl_dequant

@@ -120,11 +120,46 @@ inline dim_t few_quantized_rows(isa_t isa, bool by_column) {
 //   [K,N]   8 rows: 2.8, 2.35    16 rows: 3.5, 3.35    32 rows: 5.0, 5.4
 constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 
-// The most bytes that [K,N] weights take when unpacked: part of L2, or of L1 if
-// products come in 16 bits. u8 rows by 4096 x 4096 u4, one thread of a Zen 3
-// with AVX2, ms by 128 KiB and by 32 KiB:
+// From so many rows on, tiles of AMX multiply integers. With fewer, packed
+// nibbles of [N,K] weights or a stream are faster: kernels/matmul/MEASURED.md.
+inline bool multiplies_integer_tiles(
+        isa_t isa, dim_t rows, const integer_format_t &format) {
+    const bool by_column = format.depth_stride == 1;
+    const dim_t least_rows = !by_column                     ? 7
+                             : bits_of(format.weights) == 8 ? 5
+                                                            : 16;
+    return has(isa, isa_amx_int8) && rows >= least_rows;
+}
+inline bool has_tiles(const integer_format_t &format) {
+    return format.k4_chunk > 1;
+}
+
+// The depth of integers that is done together. Src and weights of so much depth
+// are in L1 for tiles of few rows, in L2 for those of many.
+inline dim_t integer_block_depth(dim_t rows, const integer_format_t &format) {
+    const bool by_column = format.depth_stride == 1;
+    if (has_tiles(format))
+        return by_column ? 1024 : rows < many_rows ? 256 : 512;
+    return format.is_packed && !by_column ? 128 : 256;
+}
+
+// Rows of [K,N] weights that are unpacked of one panel before those of the next
+// one. Few rows are read in long stretches, and the L1 TLB has few entries.
+// 4096 x 4096 u4 unpack in 2.1 ms by 128 rows, in 1.4 by 64. With tiles the
+// panels are more, ms of 32 rows of u8 by u4 and by s8, a Xeon with AMX:
+//   8 rows: 2.16, 4.3   16 rows: 1.95, 3.4   32 rows: 2.1, 3.9
+inline dim_t integer_k_chunk(const integer_format_t &format) {
+    return has_tiles(format) ? 16 : 64;
+}
+
+// The most bytes that weights take when unpacked: part of L2, or of L1 if
+// products come in 16 bits. Columns of [N,K] weights are one panel, except for
+// tiles. u8 rows by 4096 x 4096 u4, one thread of a Zen 3 with AVX2, ms by 128
+// KiB and by 32 KiB:
 //   8 rows: 2.47, 2.29   32 rows: 6.2, 5.9
-inline dim_t most_part_bytes(isa_t isa) {
+inline dim_t most_part_bytes(isa_t isa, const integer_format_t &format) {
+    if (has_tiles(format)) return 1024 * 1024;
+    if (format.depth_stride == 1) return 0;
     return (has(isa, isa_avx512_core_vnni) ? 128 : 32) * 1024;
 }
 
@@ -133,7 +168,11 @@ inline dim_t most_part_bytes(isa_t isa) {
 // Lake, ms unpacked and repacked:
 //   16 rows: 3.5, 2.6   32 rows: 4.8, 3.7
 //   48 rows: 8.9, 5.4   64 rows: 8.2, 9.2
-constexpr dim_t most_repacked_rows = 48;
+// Tiles of AMX multiply more rows, and all of [N,K] bytes, as fast.
+inline dim_t most_repacked_rows(isa_t isa, const integer_format_t &format) {
+    if (!has(isa, isa_amx_int8)) return 48;
+    return format.depth_stride == 1 && bits_of(format.weights) == 8 ? 4 : 32;
+}
 // Columns that are done together: their sums fit L1, and they are worth a call.
 inline dim_t most_repacked_cols(dim_t rows) {
     constexpr dim_t most_sums = 4096, least = 4 * integer_panel;
@@ -143,13 +182,19 @@ inline dim_t most_repacked_cols(dim_t rows) {
 }
 
 // Columns of integers that are done together: their sums stay in a core's
-// second cache; rows of weights are read as streams, columns a panel after the
-// other.
-inline dim_t most_integer_cols(dim_t rows, bool by_column) {
-    const dim_t most_sums = (rows <= most_packed_rows ? 48 : 32) * 1024;
+// second cache. Rows of weights are read as streams, columns a panel after the
+// other, or two for many rows.
+inline dim_t most_integer_cols(dim_t rows, const integer_format_t &format) {
+    if (format.depth_stride == 1)
+        return has_tiles(format) && rows >= many_rows ? 2 * integer_panel
+                                                      : integer_panel;
+    const dim_t most_sums = (has_tiles(format)                 ? 128
+                                    : rows <= most_packed_rows ? 48
+                                                               : 32)
+                            * 1024;
     constexpr dim_t most_cols = 4096;
-    return std::clamp(most_sums / std::max<dim_t>(rows, 1), integer_panel,
-            by_column ? integer_panel : most_cols);
+    return std::clamp(
+            most_sums / std::max<dim_t>(rows, 1), integer_panel, most_cols);
 }
 
 } // namespace dnnl_dequant

@@ -7,20 +7,22 @@ namespace dnnl_dequant {
 
 namespace {
 
+constexpr dim_t sums_pad = 16;
+
 std::shared_ptr<const multiplier_t> multiplier_of(const product_cut_t &cut) {
     const integer_plan_t &plan = cut.integers->plan();
     const bool by_column = plan.format.depth_stride == 1;
-    dim_t most = plan.stream && !by_column
-                         ? most_skinny_cols
-                         : most_integer_cols(cut.block_rows, by_column);
+    dim_t most = plan.stream && !by_column ? most_skinny_cols : plan.block_cols;
     if (cut.target.repacks) most = most_repacked_cols(cut.block_rows);
     most = std::min(most, cut.thread_cols(integer_panel));
-    return make_multiplier(
-            cut.cut_cols(most, integer_panel, integer_stream_t::panel,
-                    [&](dim_t size) {
+    product_blocks_t blocks = cut.cut_cols(
+            most, integer_panel, integer_stream_t::panel, [&](dim_t size) {
         return size % integer_panel == 0 && cut.cuts_result_evenly(size);
-    }),
-            cut.integers);
+    });
+    // Rows of sums a power of two apart would meet in the same sets of the
+    // cache.
+    if (has_tiles(plan.format)) blocks.pitch += sums_pad;
+    return make_multiplier(std::move(blocks), cut.integers);
 }
 
 } // namespace

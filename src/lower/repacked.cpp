@@ -27,11 +27,13 @@ bool has_constant_weights(
 } // namespace
 
 result_t add_repacked(const composition_t &composition,
-        const product_target_t &target, const product_blocks_t &blocks,
+        const product_target_t &target, const made_product_t &as_they_lie,
         lowered_t &lowered) {
+    const product_blocks_t &blocks = as_they_lie.product->multiplier().blocks();
+    const integer_format_t &format = as_they_lie.integers->plan().format;
     // Other sums would have other bits.
     if (!has(target.isa, isa_avx512_core_vnni)
-            || blocks.rows > most_repacked_rows
+            || blocks.rows > most_repacked_rows(target.isa, format)
             || !has_constant_weights(lowered, blocks))
         return {};
     lowered_t same_ports;

@@ -23,8 +23,10 @@ bool repacks_here() {
 #endif
 }
 
-bool is_integer_kernel(const std::string &kernel) {
-    return kernel.find("integer_matmul") != std::string::npos;
+// Tiles of AMX are as fast by some weights as they lie.
+bool is_repacked_in_any_case(const std::string &kernel) {
+    return kernel.find("integer_matmul") != std::string::npos
+           && kernel.find("amx") == std::string::npos;
 }
 
 bool is_repacked(const std::string &kernel) {
@@ -47,7 +49,8 @@ void check_bits(const matmul_case_t &c, const quantized_src_t &source) {
     const std::string expected = plain.run();
     const constant_capacity_t on(64);
     constant_product_t kept(c, source);
-    if (repacks_here() && c.src[0] <= 48 && is_integer_kernel(plain.kernel())) {
+    if (repacks_here() && c.src[0] <= 48
+            && is_repacked_in_any_case(plain.kernel())) {
         EXPECT_TRUE(is_repacked(kept.kernel())) << kept.kernel();
     }
     EXPECT_FALSE(is_repacked(plain.kernel()));

@@ -224,7 +224,27 @@ void hash_attention(code_hashes_t &hashes) {
         }
 }
 
+static void hash_integer_tiles(code_hashes_t &hashes) {
+    record_generated(hashes, "integer tiles", [&] {
+        for (const dim_t k4_chunk : {5, 8, 16})
+            for (const bool has_src_zps : {false, true})
+                for (const bool has_short_sums : {false, true}) {
+                    integer_format_t format;
+                    format.weights = t::u4;
+                    format.scales = t::f32;
+                    format.depth_stride = 256;
+                    format.col_stride = 1;
+                    format.k4_chunk = k4_chunk;
+                    format.has_src_zps = has_src_zps;
+                    format.has_short_sums = has_short_sums;
+                    std::shared_ptr<const integer_kernel_t> kernel;
+                    (void)make_jit_integer_kernel(format, isa_amx_int8, kernel);
+                }
+    });
+}
+
 void hash_integer_products(code_hashes_t &hashes) {
+    hash_integer_tiles(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx_vnni, isa_avx512_core_vnni})
         for (const t weights : weight_types)
             for (const t zps : {t::undef, t::u8, t::s8, t::u4, t::s4})

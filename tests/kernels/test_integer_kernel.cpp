@@ -35,7 +35,8 @@ struct case_t {
         out << to_string(format.weights) << ", zps " << to_string(format.zps)
             << (format.has_src_zps ? " and of src" : "")
             << (format.has_short_sums ? ", short sums" : "")
-            << (format.is_packed ? ", packed" : "") << ", strides "
+            << (format.is_packed ? ", packed" : "")
+            << (format.k4_chunk > 1 ? ", tiles" : "") << ", strides "
             << format.depth_stride << ' ' << format.col_stride << ", " << depth
             << " deep, " << cols << " columns, " << rows << " rows";
         return out.str();
@@ -79,25 +80,28 @@ public:
         integer_group_t of_b[groups];
         for (dim_t g = 0; g < groups; ++g)
             of_b[g] = {k4_blocks_.data(), &columns_, g * whole_, whole_ / 4};
-        kernel.unpack({weights_.data(), 0, 0, c_.depth, c_.cols, 0}, of_b[0]);
-        const dim_t place = 0;
-        kernel.load_parameters({scales_.data(), zps_.data(), &place, &place, 0},
-                c_.cols, 1, &columns_);
-        integer_tile_t tile;
-        const dim_t row = whole_ * groups;
-        tile.a_pitch = c_.format.is_packed ? 4 : row;
-        tile.a_k4_pitch = c_.format.is_packed ? 4 * c_.rows : 4;
-        if (c_.format.is_packed) interleave();
-        tile.a = interleaved_.empty() ? a_.data() : interleaved_.data();
-        tile.rows = c_.rows;
-        tile.row_groups = row_groups_.data();
-        tile.row_groups_pitch = groups;
+        integer_tile_t tile = prepare(kernel, of_b[0]);
         tile.groups = of_b;
         tile.group_count = groups;
-        tile.c = dst.data();
-        tile.c_pitch = integer_panel;
         tile.accumulates = accumulates;
         kernel.multiply(tile);
+    }
+
+    // Multiplies the first group, in parts of so many k4 blocks.
+    void run_in_parts(const integer_kernel_t &kernel, dim_t most) {
+        const integer_group_t whole
+                = {k4_blocks_.data(), &columns_, 0, whole_ / 4};
+        integer_tile_t tile = prepare(kernel, whole);
+        tile.group_count = 1;
+        for (dim_t k4 = 0; k4 < whole.k4_count; k4 += most) {
+            const integer_group_t part
+                    = {whole.k4_blocks + k4 * 4 * integer_panel, &columns_,
+                            k4 * 4, std::min(most, whole.k4_count - k4)};
+            tile.groups = &part;
+            tile.continues = tile.accumulates = k4 > 0;
+            tile.ends = k4 + part.k4_count == whole.k4_count;
+            kernel.multiply(tile);
+        }
     }
 
     float expected(dim_t row, dim_t col, bool accumulates) const {
@@ -116,6 +120,27 @@ public:
     bool intact() const { return weights_.intact() && zps_.intact(); }
 
 private:
+    // Unpacks the weights, and describes the rows of src.
+    integer_tile_t prepare(
+            const integer_kernel_t &kernel, const integer_group_t &group) {
+        kernel.unpack({weights_.data(), 0, 0, c_.depth, c_.cols, 0}, group);
+        const dim_t place = 0;
+        kernel.load_parameters({scales_.data(), zps_.data(), &place, &place, 0},
+                c_.cols, 1, &columns_);
+        integer_tile_t tile {};
+        const dim_t row = whole_ * groups;
+        tile.a_pitch = c_.format.is_packed ? 4 : row;
+        tile.a_k4_pitch = c_.format.is_packed ? 4 * c_.rows : 4;
+        if (c_.format.is_packed) interleave();
+        tile.a = interleaved_.empty() ? a_.data() : interleaved_.data();
+        tile.rows = c_.rows;
+        tile.row_groups = row_groups_.data();
+        tile.row_groups_pitch = groups;
+        tile.c = dst.data();
+        tile.c_pitch = integer_panel;
+        return tile;
+    }
+
     dim_t weights_span() const {
         return (c_.depth - 1) * c_.format.depth_stride
                + (c_.cols - 1) * c_.format.col_stride + 1;
@@ -214,10 +239,23 @@ void check(const case_t &c, isa_t isa) {
     EXPECT_TRUE(plain.intact() && fast.intact());
 }
 
+// Gives the format the chunks that a product of so deep groups has, and the
+// case one to three tiles of rows.
+case_t with_tiles(case_t c) {
+    constexpr dim_t most_k4_blocks = 16;
+    c.format.is_packed = false;
+    c.format.k4_chunk
+            = std::min(most_k4_blocks, whole_units(c.format, c.depth) / 4);
+    c.rows += (c.depth + c.cols) % 3 * 20;
+    return c;
+}
+
 void check(case_t c) {
     check(c, isa_avx512_core_vnni);
     // The others keep nothing packed.
     c.format.is_packed = false;
+    const case_t tiles = with_tiles(c);
+    if (tiles.format.k4_chunk > 1) check(tiles, isa_amx_int8);
     check(c, isa_avx_vnni);
     check(c, isa_avx2);
 }
@@ -249,6 +287,41 @@ TEST(integer_kernel, is_exact) {
                             check(c);
                             if (HasFailure()) return;
                         }
+}
+
+// A group in parts has the bits of the whole one.
+TEST(integer_kernel, continues_a_group) {
+    for (const t weights : {t::u4, t::s8})
+        for (const bool has_short_sums : {false, true})
+            for (const dim_t depth : {128, 130, 200})
+                for (const dim_t rows : {1, 16, 17, 50}) {
+                    case_t c;
+                    c.depth = depth;
+                    c.cols = integer_panel;
+                    c.rows = rows;
+                    c.format.has_src_zps = true;
+                    c.format.has_short_sums = has_short_sums && depth == 128;
+                    c.format.weights = c.format.zps = weights;
+                    c.format.scales = t::f32;
+                    c.format.scales_stride = c.format.zps_stride = 1;
+                    c.format.depth_stride = integer_panel;
+                    c.format.col_stride = 1;
+                    c.format.k4_chunk = 16;
+                    SCOPED_TRACE(c.text());
+                    const auto plain = make_ref_integer_kernel(c.format);
+                    run_t whole(c), parts(c);
+                    whole.run_in_parts(*plain, depth);
+                    parts.run_in_parts(*plain, 16);
+                    ASSERT_EQ(parts.dst, whole.dst);
+                    if (!has(isa_of_machine(), isa_amx_int8)) continue;
+                    std::shared_ptr<const integer_kernel_t> kernel;
+                    ASSERT_TRUE(make_jit_integer_kernel(
+                            c.format, isa_amx_int8, kernel)
+                                    .ok());
+                    run_t by_tiles(c);
+                    by_tiles.run_in_parts(*kernel, 16);
+                    ASSERT_EQ(by_tiles.dst, whole.dst);
+                }
 }
 
 // 383 from the integers, to either side, for those of 8 bits.
@@ -388,6 +461,9 @@ TEST(integer_kernel, says_what_it_does_not_take) {
     format.col_stride = 3;
     EXPECT_NE(reason(isa_avx512_core_vnni).find("side by side"),
             std::string::npos);
+    format.k4_chunk = 16;
+    EXPECT_NE(reason(isa_avx512_core_vnni).find("AMX"), std::string::npos);
+    format.k4_chunk = 1;
     format.is_packed = true;
     EXPECT_NE(reason(isa_avx2).find("packed"), std::string::npos);
 #endif

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/convert.hpp"
 
@@ -70,20 +71,35 @@ private:
         return static_cast<uint32_t>(a) * static_cast<uint32_t>(b);
     }
 
+    // The sum is computed modulo 2^32. The terms need not fit; the sum does.
+    static uint32_t sum_of_products(const int8_t *a, dim_t a_k4_pitch,
+            const integer_group_t &b, dim_t n) {
+        uint32_t sum = 0;
+        for (dim_t k = 0; k < b.k4_count * 4; ++k)
+            sum += product(a[k / 4 * a_k4_pitch + k % 4],
+                    b.k4_blocks[place_in_panel(k, n)]);
+        return sum;
+    }
+    static uint32_t bits_of_sum(float sum) {
+        uint32_t bits;
+        std::memcpy(&bits, &sum, sizeof(bits));
+        return bits;
+    }
+
     static void multiply_row(const integer_tile_t &tile, dim_t r, dim_t g) {
         const integer_group_t &b = tile.groups[g];
         const int8_t *a
                 = tile.a + r * tile.a_pitch + b.place / 4 * tile.a_k4_pitch;
         const auto &row = tile.row_groups[r * tile.row_groups_pitch + g];
         float *c = tile.c + r * tile.c_pitch;
-        const bool accumulates = tile.accumulates || g > 0;
+        const bool accumulates = !tile.continues && (tile.accumulates || g > 0);
         for (dim_t n = 0; n < integer_panel; ++n) {
-            // The sum is computed modulo 2^32. The terms need not fit; the sum
-            // does.
-            uint32_t sum = 0;
-            for (dim_t k = 0; k < b.k4_count * 4; ++k)
-                sum += product(a[k / 4 * tile.a_k4_pitch + k % 4],
-                        b.k4_blocks[place_in_panel(k, n)]);
+            uint32_t sum = sum_of_products(a, tile.a_k4_pitch, b, n);
+            if (tile.continues) sum += bits_of_sum(c[n]);
+            if (!tile.ends) {
+                std::memcpy(c + n, &sum, sizeof(sum));
+                continue;
+            }
             sum -= product(row.zp, b.columns->sums[n])
                    + product(b.columns->zps[n], row.sum);
             const float scaled = static_cast<float>(static_cast<int32_t>(sum))
@@ -115,7 +131,7 @@ dim_t integer_unit(const integer_format_t &format) {
 }
 
 dim_t whole_units(const integer_format_t &format, dim_t depth) {
-    const dim_t unit = integer_unit(format);
+    const dim_t unit = std::max(integer_unit(format), 4 * format.k4_chunk);
     return round_up(depth, unit);
 }
 

@@ -19,6 +19,9 @@ struct integer_format_t {
     bool has_src_zps = false; // or src has a bias
     /// True if the sums of src and of the weights fit 16 bits in every group.
     bool has_short_sums = false;
+    /// The k4 blocks that a tile of AMX multiplies at once; groups of src are
+    /// padded with zeros to a multiple of them. 1: there are no tiles.
+    dim_t k4_chunk = 1;
     data_type_t weights = data_type_t::undef;
     dim_t depth_stride = 0, col_stride = 0; // of the weights, in elements
     data_type_t scales = data_type_t::undef, zps = data_type_t::undef;
@@ -101,7 +104,11 @@ struct integer_tile_t {
     dim_t group_count;
     float *c;
     dim_t c_pitch;
-    bool accumulates;            // to c; else c is 0
+    bool accumulates; // to c; else c is 0
+    /// With chunks, a group may be multiplied in parts of its depth. Between
+    /// them c has its integer sums: those of the parts before, or those that
+    /// the next part continues. It is the only group.
+    bool continues = false, ends = true;
     integer_prefetch_t prefetch; // unless unpack() prefetched rows
 };
 
@@ -140,8 +147,9 @@ public:
 };
 
 /// Makes the fastest kernel. Returns unimplemented with a reason if no kernel
-/// takes the format. Besides the plain C++ one there are kernels for AVX-512
-/// with VNNI, and for AVX2, where nothing stays packed.
+/// takes the format. Besides the plain C++ one there are kernels for AMX, if
+/// the format has chunks, for AVX-512 with VNNI, and for AVX2, where nothing
+/// stays packed.
 result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,

@@ -33,28 +33,39 @@ void integer_product_t::place_groups_of_stream() {
     row_end_ = round_up(plan_.depth, unit);
 }
 
+// Otherwise all rows of a panel would be unpacked before those of the next one,
+// a line of each row.
+bool integer_product_t::cuts_group() const {
+    return plan_.format.k4_chunk > 1 && !is_by_column()
+           && plan_.groups.size() == 1 && plan_.depth > plan_.block_depth;
+}
+
 void integer_product_t::place_groups() {
-    const dim_t most_depth = plan_.format.is_packed && !is_by_column()
-                                     ? packed_block_depth
-                                     : block_depth;
-    dim_t depth = 0;
-    for (size_t g = 0; g < plan_.groups.size(); ++g) {
-        const dim_t size = whole_units(plan_.format, plan_.groups[g].size);
-        if (blocks_.empty() || depth + size > most_depth
-                || blocks_.back().count == most_block_groups) {
-            blocks_.push_back({g, 0});
-            depth = 0;
-        }
-        ++blocks_.back().count;
-        depth += size;
-        deepest_ = std::max(deepest_, depth);
+    for (const auto &group : plan_.groups) {
         places_.push_back(row_end_);
-        row_end_ += size;
+        const dim_t most = cuts_group() ? plan_.block_depth : group.size;
+        for (dim_t k = 0; k < group.size; k += most)
+            add_piece({group.begin + k, std::min(most, group.size - k),
+                    row_end_ + k});
+        row_end_ += whole_units(plan_.format, group.size);
     }
-    if (!is_by_column())
-        part_panels_ = std::clamp<dim_t>(
-                plan_.most_part_bytes / (deepest_ * integer_panel), 1,
-                most_block_panels);
+    part_panels_ = std::clamp<dim_t>(
+            plan_.most_part_bytes / (deepest_ * integer_panel), 1,
+            most_block_panels);
+}
+
+void integer_product_t::add_piece(const piece_t &piece) {
+    const dim_t size = whole_units(plan_.format, piece.size);
+    if (blocks_.empty() || block_depth_ + size > plan_.block_depth
+            || blocks_.back().count == most_block_groups) {
+        blocks_.push_back({pieces_.size(), 0});
+        block_depth_ = 0;
+    }
+    pieces_.push_back(piece);
+    ++blocks_.back().count;
+    block_depth_ += size;
+    deepest_ = std::max(deepest_, block_depth_);
+    most_pieces_ = std::max(most_pieces_, blocks_.back().count);
 }
 
 dim_t integer_product_t::row_bytes() const {
@@ -83,40 +94,50 @@ dim_t integer_product_t::shared_bytes() const {
             + plan_.rows * groups * static_cast<dim_t>(sizeof(row_group_t)));
 }
 
-dim_t integer_product_t::panel_bytes() const {
-    const auto groups = is_by_column() ? static_cast<dim_t>(plan_.groups.size())
-                                       : static_cast<dim_t>(most_block_groups);
-    return deepest_ * integer_panel
-           + whole_lines(
-                   groups * static_cast<dim_t>(sizeof(integer_columns_t)));
+dim_t integer_product_t::columns_bytes() const {
+    const size_t groups = is_by_column() ? plan_.groups.size() : most_pieces_;
+    return whole_lines(static_cast<dim_t>(groups * sizeof(integer_columns_t)));
 }
 
+dim_t integer_product_t::panel_bytes() const {
+    return deepest_ * integer_panel;
+}
+
+// Unpacked panels, and behind them what is known of their columns.
 dim_t integer_product_t::own_bytes() const {
     if (plan_.repacked) return 0;
     if (plan_.stream)
         return whole_lines(plan_.stream->own_bytes(
                 plan_.stream_block.rows, plan_.stream_block.cols));
-    return part_panels_ * panel_bytes();
+    const dim_t columns_of = cuts_group()
+                                     ? div_up(plan_.block_cols, integer_panel)
+                                     : part_panels_;
+    return part_panels_ * panel_bytes() + columns_of * columns_bytes();
 }
 
 dim_t integer_product_t::first_weight(
-        const group_block_t &groups, dim_t col) const {
-    return plan_.groups[groups.first].begin * plan_.format.depth_stride
+        const piece_block_t &pieces, dim_t col) const {
+    return pieces_[pieces.first].begin * plan_.format.depth_stride
            + col * plan_.format.col_stride;
 }
 
 void integer_product_t::place_panels(part_t &part, void *own) const {
+    auto *bytes = static_cast<uint8_t *>(own);
+    // Sums of columns add up from piece to piece of a group that is cut.
+    const dim_t first_panel = cuts_group() ? part.col / integer_panel : 0;
     for (dim_t p = 0; p < part.panel_count(); ++p) {
-        auto *k4_blocks = static_cast<uint8_t *>(own) + p * panel_bytes();
+        uint8_t *k4_blocks = bytes + p * panel_bytes();
         auto *columns = reinterpret_cast<integer_columns_t *>(
-                k4_blocks + deepest_ * integer_panel);
-        if (is_by_column()) columns += part.groups.first;
-        for (size_t i = 0; i < part.groups.count; ++i) {
-            const size_t g = part.groups.first + i;
-            const dim_t depth = whole_units(plan_.format, plan_.groups[g].size);
+                bytes + part_panels_ * panel_bytes()
+                + (first_panel + p) * columns_bytes());
+        if (is_by_column()) columns += part.pieces.first;
+        for (size_t i = 0; i < part.pieces.count; ++i) {
+            const piece_t &piece = pieces_[part.pieces.first + i];
+            const dim_t depth = whole_units(plan_.format, piece.size);
             part.panels[static_cast<size_t>(p)][i]
-                    = {k4_blocks, columns + i, places_[g], depth / 4};
-            std::fill_n(columns[i].sums, integer_panel, 0);
+                    = {k4_blocks, columns + i, piece.place, depth / 4};
+            if (!continues(part))
+                std::fill_n(columns[i].sums, integer_panel, 0);
             k4_blocks += depth * integer_panel;
         }
     }
@@ -126,18 +147,18 @@ void integer_product_t::unpack_k_chunks(
         void *const *buffers, const part_t &part) const {
     const integer_format_t &format = plan_.format;
     const bool by_column = is_by_column();
-    for (size_t i = 0; i < part.groups.count; ++i) {
-        const auto &group = plan_.groups[part.groups.first + i];
-        const dim_t rows = by_column ? group.size : k_chunk;
-        for (dim_t k = 0; k < group.size; k += rows) {
-            const dim_t first = (group.begin + k) * format.depth_stride
+    for (size_t i = 0; i < part.pieces.count; ++i) {
+        const piece_t &piece = pieces_[part.pieces.first + i];
+        const dim_t rows = by_column ? piece.size : plan_.k_chunk;
+        for (dim_t k = 0; k < piece.size; k += rows) {
+            const dim_t first = (piece.begin + k) * format.depth_stride
                                 + part.first_col * format.col_stride;
             integer_weights_t weights;
             weights.base = buffers[0];
             weights.begin = k;
-            weights.depth = std::min(rows, group.size - k);
-            const bool is_last = i + 1 == part.groups.count
-                                 && k + weights.depth == group.size;
+            weights.depth = std::min(rows, piece.size - k);
+            const bool is_last = i + 1 == part.pieces.count
+                                 && k + weights.depth == piece.size;
             weights.ahead = is_last ? part.next - first
                                     : weights.depth * format.depth_stride;
             for (dim_t p = 0; p < part.panel_count(); ++p) {
@@ -155,9 +176,9 @@ void integer_product_t::unpack_k_chunks(
 void integer_product_t::load_parameters(
         void *const *buffers, const part_t &part) const {
     const auto &scales = plan_.weights_scales, &zps = plan_.weights_zps;
-    const size_t first = part.groups.first;
-    if (is_by_column() && first > 0) return;
-    const auto count = is_by_column() ? plan_.groups.size() : part.groups.count;
+    const size_t first = part.pieces.first;
+    if (first > 0 && (is_by_column() || cuts_group())) return;
+    const auto count = is_by_column() ? plan_.groups.size() : part.pieces.count;
     for (dim_t p = 0; p < part.panel_count(); ++p) {
         const dim_t col = p * integer_panel;
         plan_.kernel->load_parameters(
@@ -170,7 +191,7 @@ void integer_product_t::load_parameters(
 }
 
 // Prefetches are spread evenly: each panel prefetches its share of the next
-// weights. They are the next panel's columns for [N,K], the next groups' rows
+// weights. They are the next block's columns for [N,K], the next groups' rows
 // for [K,N].
 integer_prefetch_t integer_product_t::prefetch(void *const *buffers,
         const block_t &block, const part_t &part, dim_t panel) const {
@@ -180,17 +201,18 @@ integer_prefetch_t integer_product_t::prefetch(void *const *buffers,
         return {};
     dim_t first, rows, width, pitch, begin, end, whole, from = 0;
     if (is_by_column()) {
-        first = part.first_col + integer_panel;
-        rows = std::min(integer_panel, plan_.cols - first);
+        const dim_t panels = part.panel_count();
+        first = part.first_col + part.cols;
+        rows = std::min(part.cols, plan_.cols - first);
         width = bytes_of(type, plan_.depth);
         pitch = bytes_of(type, plan_.format.col_stride);
-        begin = static_cast<dim_t>(part.block);
+        begin = static_cast<dim_t>(part.block) * panels + panel;
         end = begin + 1;
-        whole = static_cast<dim_t>(blocks_.size());
+        whole = static_cast<dim_t>(blocks_.size()) * panels;
     } else {
-        const auto &last
-                = plan_.groups[blocks_[next].first + blocks_[next].count - 1];
-        first = plan_.groups[blocks_[next].first].begin;
+        const piece_t &last
+                = pieces_[blocks_[next].first + blocks_[next].count - 1];
+        first = pieces_[blocks_[next].first].begin;
         rows = last.begin + last.size - first;
         width = bytes_of(type, block.cols);
         pitch = bytes_of(type, plan_.format.depth_stride);
@@ -231,10 +253,13 @@ integer_tile_t integer_product_t::src_tile(
 
 void integer_product_t::multiply(void *const *buffers, const block_t &block,
         const part_t &part, const void *shared) const {
-    integer_tile_t tile = src_tile(block, part.groups.first, shared);
-    tile.group_count = static_cast<dim_t>(part.groups.count);
+    const size_t first_group = cuts_group() ? 0 : part.pieces.first;
+    integer_tile_t tile = src_tile(block, first_group, shared);
+    tile.group_count = static_cast<dim_t>(part.pieces.count);
     tile.c_pitch = block.c_pitch;
-    tile.accumulates = part.groups.first > 0;
+    tile.continues = continues(part);
+    tile.accumulates = first_group > 0 || tile.continues;
+    tile.ends = !cuts_group() || part.block + 1 == blocks_.size();
     for (dim_t p = 0; p < part.panel_count(); ++p) {
         tile.groups = part.panels[static_cast<size_t>(p)].data();
         tile.c = block.c + part.col + p * integer_panel;
@@ -279,7 +304,7 @@ void integer_product_t::run_parts(void *const *buffers, const block_t &block,
     for (size_t b = 0; b < blocks_.size(); ++b)
         for (dim_t col = 0; col < block.cols; col += part_cols) {
             part.block = b;
-            part.groups = blocks_[b];
+            part.pieces = blocks_[b];
             part.col = col;
             part.cols = std::min(part_cols, block.cols - col);
             part.first_col = block.first_col + col;

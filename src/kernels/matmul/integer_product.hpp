@@ -31,7 +31,13 @@ struct integer_plan_t {
     };
     std::vector<group_t> groups;
     integer_format_t format;
-    /// The part of a core's caches that unpacked [K,N] weights may fill.
+    /// The depth that is computed together, unless a group is deeper.
+    dim_t block_depth = 256;
+    dim_t block_cols = 0; // at most
+    /// Panels of [K,N] weights are unpacked by turns, so many rows of each.
+    dim_t k_chunk = 64;
+    /// The part of a core's caches that unpacked weights may fill. A panel is
+    /// unpacked in any case.
     dim_t most_part_bytes = 0;
     // If false, 128 is subtracted from src and its zero points; streams do not.
     bool is_src_signed = false;
@@ -57,13 +63,10 @@ struct integer_plan_t {
 /// weights is unpacked to bytes, then multiplied by all rows.
 class integer_product_t {
 public:
-    /// The groups that are computed together, unless the first one is deeper.
-    static constexpr dim_t most_block_groups = 16, block_depth = 256,
-                           packed_block_depth = 128;
-    /// The panels that are unpacked together, a chunk of rows of each after the
-    /// other, so that reads are long. A chunk has few rows, because the L1 TLB
-    /// has few entries: 4096 x 4096 u4 unpack in 2.1 ms by 128 rows, 1.4 by 64.
-    static constexpr dim_t most_block_panels = 8, k_chunk = 64;
+    /// The most groups that are computed together.
+    static constexpr size_t most_block_groups = 32;
+    /// The most panels that are unpacked together.
+    static constexpr dim_t most_block_panels = 16;
 
     explicit integer_product_t(integer_plan_t plan);
 
@@ -84,8 +87,8 @@ public:
     void pack_src(void *const *buffers, dim_t begin, dim_t end,
             void *shared) const noexcept;
 
-    /// A block begins with a panel's first column. It is one panel if weights
-    /// are [N,K] and not repacked.
+    /// A block begins with a panel's first column. If weights are [N,K] and not
+    /// repacked, its panels are unpacked together.
     struct block_t {
         dim_t first_row, rows, first_col, cols;
         float *c; // rows of whole panels
@@ -106,22 +109,30 @@ public:
             void *to) const noexcept;
 
 private:
-    struct group_block_t {
+    // A group, or a part of the only group if that is deeper than a block.
+    struct piece_t {
+        dim_t begin, size;
+        dim_t place; // in a row of src
+    };
+    struct piece_block_t {
         size_t first, count;
     };
 
     bool is_by_column() const { return plan_.format.depth_stride == 1; }
+    bool cuts_group() const;
     void place_groups();
+    void add_piece(const piece_t &piece);
     void place_groups_of_stream();
     void init_repacked();
     dim_t row_bytes() const;
     dim_t rows_at() const;
     dim_t interleaved_at() const;
     dim_t groups_at() const;
+    dim_t columns_bytes() const;
     /// Some panels in some groups.
     struct part_t {
         size_t block;
-        group_block_t groups;
+        piece_block_t pieces;
         dim_t col, first_col; // in the block, in the weights
         dim_t cols;
         dim_t next; // the weight that the next part begins with
@@ -135,6 +146,10 @@ private:
         dim_t panel_count() const { return div_up(cols, integer_panel); }
     };
 
+    /// True if another piece of the part's group came before.
+    bool continues(const part_t &part) const {
+        return cuts_group() && part.block > 0;
+    }
     void place_panels(part_t &part, void *own) const;
     void pack_src_group(uint8_t *values, dim_t size) const;
     void interleave(dim_t row, void *shared) const;
@@ -144,7 +159,7 @@ private:
     row_group_t parameters_of(void *const *buffers, dim_t row, size_t group,
             const uint8_t *values) const;
     dim_t panel_bytes() const;
-    dim_t first_weight(const group_block_t &groups, dim_t col) const;
+    dim_t first_weight(const piece_block_t &pieces, dim_t col) const;
     void unpack_k_chunks(void *const *buffers, const part_t &part) const;
     void load_parameters(void *const *buffers, const part_t &part) const;
     integer_prefetch_t prefetch(void *const *buffers, const block_t &block,
@@ -163,8 +178,11 @@ private:
 
     const integer_plan_t plan_;
     std::vector<dim_t> places_; // of groups in rows of src
-    std::vector<group_block_t> blocks_;
+    std::vector<piece_t> pieces_;
+    std::vector<piece_block_t> blocks_;
     dim_t row_end_ = 0, deepest_ = 0; // of rows of src, of blocks
+    dim_t block_depth_ = 0;           // of the last block
+    size_t most_pieces_ = 0;          // of a block
     dim_t part_panels_ = 1;
     integer_repacked_t repacked_;
 };

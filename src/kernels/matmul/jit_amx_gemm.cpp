@@ -23,11 +23,11 @@
 //     r15      scratch memory ([N,K])
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/jit/generator.hpp"
+#include "kernels/jit/tile_config.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_pair_rows.hpp"
 #include "kernels/matmul/jit_transpose_dwords.hpp"
@@ -38,22 +38,9 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr dim_t tile_rows = 16, row_bytes = 64;
+constexpr dim_t tile_rows = tile_config_t::most_rows,
+                row_bytes = tile_config_t::row_bytes;
 constexpr dim_t most_rows = 2 * tile_rows, tile_cols = 2 * tile_rows;
-
-// ldtilecfg reads it: how many rows each tile has, and bytes in a row.
-struct tile_config_t {
-    uint8_t palette = 1, start_row = 0;
-    std::array<uint8_t, 14> reserved = {};
-    std::array<uint16_t, 16> bytes = {};
-    std::array<uint8_t, 16> rows = {};
-
-    void set(int tile, dim_t rows_of_it, dim_t bytes_of_row) {
-        rows[static_cast<size_t>(tile)] = static_cast<uint8_t>(rows_of_it);
-        bytes[static_cast<size_t>(tile)] = static_cast<uint16_t>(bytes_of_row);
-    }
-};
-static_assert(sizeof(tile_config_t) == 64);
 
 // Tiles by their use: [src tile][weights tile] of sums, then src, then weights.
 constexpr int tile_of_sums(int s, int w) {

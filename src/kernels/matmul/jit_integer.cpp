@@ -131,6 +131,7 @@ public:
     }
 
     const char *name() const override {
+        if (format_.k4_chunk > 1) return "jit_integer_matmul_amx_int8";
         if (!has(isa_, isa_avx512_core_vnni))
             return has(isa_, isa_avx_vnni) ? "jit_integer_matmul_avx_vnni"
                                            : "jit_integer_matmul_avx2";
@@ -172,6 +173,7 @@ public:
             k4_blocks += tile.groups[g].k4_count;
         }
         integer_tile_t part = tile;
+        if (multiply_.steps == 0) prefetch_all(part.prefetch);
         const dim_t steps = k4_blocks / multiply_.k4_blocks * multiply_.steps;
         dim_t row = 0;
         for (dim_t p = 0; p < parts; ++p) {
@@ -190,6 +192,19 @@ private:
     dim_t bytes_in_k4_blocks(dim_t integers) const {
         return format_.is_packed ? bytes_of(format_.weights, integers)
                                  : integers;
+    }
+
+    static void prefetch_all(const integer_prefetch_t &weights) {
+        constexpr dim_t line = 64;
+        const uint8_t *at = weights.at, *end = weights.end;
+        for (dim_t i = 0; i < weights.count; ++i) {
+            for (dim_t b = 0; b < integer_prefetch_t::step; b += line)
+                __builtin_prefetch(at + b, 0, 2);
+            at += integer_prefetch_t::step;
+            if (at < end) continue;
+            at += weights.pitch - weights.width;
+            end += weights.pitch;
+        }
     }
 
     // With nothing to prefetch the code prefetches one step of src, which is
@@ -295,6 +310,8 @@ private:
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel) {
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
+    if (format.k4_chunk > 1 && !has(isa, isa_amx_int8))
+        return refuse("chunks are multiplied by AMX only");
     if (format.is_packed && !has(isa, isa_avx512_core_vnni))
         return refuse("packed weights are parted by AVX-512 VNNI only");
     if (format.depth_stride != 1 && format.col_stride != 1)

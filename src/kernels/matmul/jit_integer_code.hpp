@@ -25,6 +25,8 @@ result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply);
+result_t make_jit_integer_amx(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
 
 /// [K,N] weights, four rows at a time: `k4_blocks` times four rows of a whole
 /// panel become bytes with the bias added.

@@ -206,6 +206,7 @@ result_t make(
 
 result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
         jit_integer_multiply_t &multiply) {
+    if (format.k4_chunk > 1) return make_jit_integer_amx(format, multiply);
     if (has(isa, isa_avx512_core_vnni))
         return format.is_packed ? make_jit_integer_packed(format, multiply)
                                 : make<isa_avx512_core_vnni>(format, multiply);
