@@ -87,16 +87,18 @@ public:
         kernel.multiply(tile);
     }
 
-    // Multiplies the first group, in parts of so many k4 blocks.
-    void run_in_parts(const integer_kernel_t &kernel, dim_t most) {
+    // Multiplies the first group, in parts of so many k4 blocks. The kernel
+    // unpacks to this type.
+    void run_in_parts(
+            const integer_kernel_t &kernel, dim_t most, t unpacked = t::u8) {
         const integer_group_t whole
                 = {k4_blocks_.data(), &columns_, 0, whole_ / 4};
+        const dim_t k4_bytes = bytes_of(unpacked, 4 * integer_panel);
         integer_tile_t tile = prepare(kernel, whole);
         tile.group_count = 1;
         for (dim_t k4 = 0; k4 < whole.k4_count; k4 += most) {
-            const integer_group_t part
-                    = {whole.k4_blocks + k4 * 4 * integer_panel, &columns_,
-                            k4 * 4, std::min(most, whole.k4_count - k4)};
+            const integer_group_t part = {whole.k4_blocks + k4 * k4_bytes,
+                    &columns_, k4 * 4, std::min(most, whole.k4_count - k4)};
             tile.groups = &part;
             tile.continues = tile.accumulates = k4 > 0;
             tile.ends = k4 + part.k4_count == whole.k4_count;
@@ -289,38 +291,43 @@ TEST(integer_kernel, is_exact) {
                         }
 }
 
+void check_parts(const case_t &c, isa_t isa) {
+    if (!has(isa_of_machine(), isa)) return;
+    SCOPED_TRACE(c.text());
+    const auto plain = make_ref_integer_kernel(c.format);
+    run_t whole(c), parts(c), generated(c);
+    whole.run_in_parts(*plain, c.depth);
+    parts.run_in_parts(*plain, 16);
+    ASSERT_EQ(parts.dst, whole.dst);
+    std::shared_ptr<const integer_kernel_t> kernel;
+    ASSERT_TRUE(make_jit_integer_kernel(c.format, isa, kernel).ok());
+    generated.run_in_parts(
+            *kernel, 16, c.format.is_packed ? c.format.weights : t::u8);
+    ASSERT_EQ(generated.dst, whole.dst);
+}
+
 // A group in parts has the bits of the whole one.
 TEST(integer_kernel, continues_a_group) {
-    for (const t weights : {t::u4, t::s8})
-        for (const bool has_short_sums : {false, true})
+    for (const t weights : {t::u4, t::s4, t::u8, t::s8})
+        for (const bool has_src_zps : {false, true})
             for (const dim_t depth : {128, 130, 200})
-                for (const dim_t rows : {1, 16, 17, 50}) {
+                for (const dim_t rows : {1, 2, 6, 12, 17, 50}) {
                     case_t c;
                     c.depth = depth;
                     c.cols = integer_panel;
                     c.rows = rows;
-                    c.format.has_src_zps = true;
-                    c.format.has_short_sums = has_short_sums && depth == 128;
+                    c.format.has_src_zps = has_src_zps;
                     c.format.weights = c.format.zps = weights;
                     c.format.scales = t::f32;
                     c.format.scales_stride = c.format.zps_stride = 1;
                     c.format.depth_stride = integer_panel;
                     c.format.col_stride = 1;
-                    c.format.k4_chunk = 16;
-                    SCOPED_TRACE(c.text());
-                    const auto plain = make_ref_integer_kernel(c.format);
-                    run_t whole(c), parts(c);
-                    whole.run_in_parts(*plain, depth);
-                    parts.run_in_parts(*plain, 16);
-                    ASSERT_EQ(parts.dst, whole.dst);
-                    if (!has(isa_of_machine(), isa_amx_int8)) continue;
-                    std::shared_ptr<const integer_kernel_t> kernel;
-                    ASSERT_TRUE(make_jit_integer_kernel(
-                            c.format, isa_amx_int8, kernel)
-                                    .ok());
-                    run_t by_tiles(c);
-                    by_tiles.run_in_parts(*kernel, 16);
-                    ASSERT_EQ(by_tiles.dst, whole.dst);
+                    case_t tiles = c;
+                    tiles.format.k4_chunk = 16;
+                    check_parts(tiles, isa_amx_int8);
+                    c.format.is_packed = true;
+                    if (rows <= 12) check_parts(c, isa_avx512_core_vnni);
+                    if (HasFailure()) return;
                 }
 }
 

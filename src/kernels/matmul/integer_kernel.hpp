@@ -38,6 +38,13 @@ dim_t integer_unit(const integer_format_t &format);
 dim_t whole_units(const integer_format_t &format, dim_t depth);
 dim_t place_in_group(const integer_format_t &format, dim_t k);
 
+/// True if kernels of this format multiply a group in parts. It gains where
+/// reading [K,N] weights bounds the product: with tiles, and with few rows.
+inline bool can_cut_group(const integer_format_t &format) {
+    return format.depth_stride != 1 && !format.has_short_sums
+           && (format.is_packed || format.k4_chunk > 1);
+}
+
 /// The columns that are computed together.
 constexpr dim_t integer_panel = 64;
 
@@ -105,9 +112,10 @@ struct integer_tile_t {
     float *c;
     dim_t c_pitch;
     bool accumulates; // to c; else c is 0
-    /// With chunks, a group may be multiplied in parts of its depth. Between
-    /// them c has its integer sums: those of the parts before, or those that
-    /// the next part continues. It is the only group.
+    /// If can_cut_group(), a group may be multiplied in parts of its depth, if
+    /// it is the only one. Between them c has its integer sums: those of the
+    /// parts before, or those that the next part continues. The columns stay
+    /// the same.
     bool continues = false, ends = true;
     integer_prefetch_t prefetch; // unless unpack() prefetched rows
 };

@@ -36,8 +36,9 @@ void integer_product_t::place_groups_of_stream() {
 // Otherwise all rows of a panel would be unpacked before those of the next one,
 // a line of each row.
 bool integer_product_t::cuts_group() const {
-    return plan_.format.k4_chunk > 1 && !is_by_column()
-           && plan_.groups.size() == 1 && plan_.depth > plan_.block_depth;
+    const integer_format_t &format = plan_.format;
+    return can_cut_group(format) && plan_.groups.size() == 1 && !plan_.repacked
+           && plan_.depth > plan_.block_depth;
 }
 
 void integer_product_t::place_groups() {

@@ -67,7 +67,10 @@ private:
         L(l_nr_block);
         begin_nr_block(rows);
         all_k4_blocks(rows);
-        end_nr_block(rows);
+        if (can_cut_group(format_))
+            choose_by(offsetof(integer_tile_t, ends),
+                    [&] { end_nr_block(rows); }, [&] { keep_sums(rows); });
+        else end_nr_block(rows);
         add(nr_block_, bytes(vectors));
         cmp(nr_block_, k4_bytes);
         jl(l_nr_block, T_NEAR);
@@ -82,12 +85,59 @@ private:
         mov(weights_, nr_block_);
         if (has_two_columns()) shr(weights_, 1);
         add(weights_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
+        if (can_cut_group(format_))
+            choose_by(offsetof(integer_tile_t, continues),
+                    [&] { continue_sums(rows); }, [&] { clear_sums(rows); });
+        else clear_sums(rows);
+        if (is_nibble()) vmovups(mask_, constant(0x0f0f0f0f));
+    }
+
+    void clear_sums(int rows) {
         for (int v = 0; v < vectors; ++v) {
             for (int r = 0; r < rows; ++r)
                 clear(sum(r, v));
             clear(sums_of_weights_[v]);
         }
-        if (is_nibble()) vmovups(mask_, constant(0x0f0f0f0f));
+    }
+
+    // Emits `yes` for a tile that has the flag, or else `no`.
+    template <typename yes_t, typename no_t>
+    void choose_by(size_t flag, const yes_t &yes, const no_t &no) {
+        Label l_no, l_end;
+        cmp(byte[rdi + flag], 0);
+        je(l_no, T_NEAR);
+        yes();
+        jmp(l_end, T_NEAR);
+        L(l_no);
+        no();
+        L(l_end);
+    }
+
+    // Between the parts of a group c has its sums, and the columns have those
+    // of the weights, all in the order in which they are computed.
+    void continue_sums(int rows) {
+        clear(mask_);
+        for_sums(rows, [&](const Zmm &sum, const Address &at) {
+            vmovups(sum, at);
+            vmovups(at, mask_);
+        });
+    }
+    void keep_sums(int rows) {
+        for_sums(rows,
+                [&](const Zmm &sum, const Address &at) { vmovups(at, sum); });
+    }
+    template <typename body_t>
+    void for_sums(int rows, const body_t &body) {
+        lea(c_row_, ptr[c_ + nr_block_]);
+        for (int r = 0; r < rows; ++r) {
+            for (int v = 0; v < vectors; ++v)
+                body(sum(r, v), ptr[c_row_ + bytes(v)]);
+            add(c_row_, c_pitch_);
+        }
+        if (!format_.has_src_zps) return;
+        for (int v = 0; v < vectors; ++v)
+            body(sums_of_weights_[v],
+                    of_columns(offsetof(integer_columns_t, sums), v));
     }
 
     void all_k4_blocks(int rows) {
