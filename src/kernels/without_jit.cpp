@@ -5,15 +5,15 @@
 #include "kernels/attention/softmax_rows.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
+#include "kernels/integer_gemm/integer_repacked.hpp"
+#include "kernels/integer_gemm/integer_stream.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/integer_kernel.hpp"
-#include "kernels/matmul/integer_repacked.hpp"
-#include "kernels/matmul/integer_stream.hpp"
-#include "kernels/matmul/skinny_gemm.hpp"
-#include "kernels/matmul/weighted_sum.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/quantize/ranges.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/weighted_sum.hpp"
 
 namespace dnnl_dequant {
 

@@ -1,7 +1,7 @@
 #ifndef LOWER_INTEGER_PRODUCT_HPP
 #define LOWER_INTEGER_PRODUCT_HPP
 
-#include "kernels/matmul/integer_product.hpp"
+#include "kernels/integer_gemm/integer_product.hpp"
 #include "match/match.hpp"
 
 namespace dnnl_dequant {

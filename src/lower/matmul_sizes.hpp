@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/isa.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/machine.hpp"
-#include "kernels/matmul/integer_kernel.hpp"
 
 // How large the parts of a product are, and up to how many rows what serves.
 namespace dnnl_dequant {
@@ -121,7 +121,8 @@ inline dim_t few_quantized_rows(isa_t isa, bool by_column) {
 constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 
 // From so many rows on, tiles of AMX multiply integers. With fewer, packed
-// nibbles of [N,K] weights or a stream are faster: kernels/matmul/MEASURED.md.
+// nibbles of [N,K] weights or a stream are faster:
+// kernels/integer_gemm/MEASURED.md.
 inline bool multiplies_integer_tiles(
         isa_t isa, dim_t rows, const integer_format_t &format) {
     const bool by_column = format.depth_stride == 1;

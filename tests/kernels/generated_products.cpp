@@ -4,11 +4,11 @@
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
 #include "kernels/generated_code.hpp"
+#include "kernels/integer_gemm/integer_repacked.hpp"
+#include "kernels/integer_gemm/integer_stream.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/integer_repacked.hpp"
-#include "kernels/matmul/integer_stream.hpp"
-#include "kernels/matmul/skinny_gemm.hpp"
-#include "kernels/matmul/weighted_sum.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/weighted_sum.hpp"
 
 namespace dnnl_dequant {
 

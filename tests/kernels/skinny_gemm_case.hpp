@@ -9,7 +9,7 @@
 
 #include "kernels/exact_floats.hpp"
 #include "kernels/kernel_rows.hpp"
-#include "kernels/matmul/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/numbers.hpp"
 #include "support/random.hpp"

@@ -11,7 +11,7 @@
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/kernel_rows.hpp"
-#include "kernels/matmul/weighted_sum.hpp"
+#include "kernels/skinny_gemm/weighted_sum.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/random.hpp"
 

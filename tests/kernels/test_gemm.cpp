@@ -7,6 +7,7 @@
 #include "kernels/exact_floats.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/matmul/gemm.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace dnnl_dequant {
 namespace {

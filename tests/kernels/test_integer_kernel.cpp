@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "base/convert.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/kernel_rows.hpp"
-#include "kernels/matmul/integer_kernel.hpp"
 #include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/numbers.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kernels/integer_gemm/integer_product.hpp"
 #include "kernels/kernel_rows.hpp"
-#include "kernels/matmul/integer_product.hpp"
 #include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/numbers.hpp"

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "base/text.hpp"
-#include "kernels/matmul/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
 
 namespace dnnl_dequant {
 
@@ -131,10 +131,10 @@ std::string table_of_kernels() {
 }
 
 TEST(skinny_kernels, are_the_readmes) {
-    std::ifstream file(DNNL_DEQUANT_MATMUL_README);
+    std::ifstream file(DNNL_DEQUANT_SKINNY_GEMM_README);
     const std::string readme {std::istreambuf_iterator<char>(file), {}};
     EXPECT_NE(readme.find(table_of_kernels()), std::string::npos)
-            << "expected in " << DNNL_DEQUANT_MATMUL_README << ":\n"
+            << "expected in " << DNNL_DEQUANT_SKINNY_GEMM_README << ":\n"
             << table_of_kernels();
 }
 

@@ -10,7 +10,7 @@ import lint
 
 XBYAK = "xbyak/xbyak.h"
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.M)
-FOR_X64 = re.compile(r"/kernels/(jit/|[a-z]+/(jit|avx)_)")
+FOR_X64 = re.compile(r"/kernels/(jit/|[a-z_]+/(jit|avx)_)")
 
 
 def headers_with_xbyak(texts):

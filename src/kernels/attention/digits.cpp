@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/attention/products.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace dnnl_dequant {
 

@@ -7,8 +7,8 @@
 #include "kernels/attention/digits.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/skinny_gemm.hpp"
-#include "kernels/matmul/weighted_sum.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/weighted_sum.hpp"
 
 namespace dnnl_dequant {
 

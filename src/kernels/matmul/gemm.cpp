@@ -1,4 +1,5 @@
 #include "kernels/matmul/gemm.hpp"
+#include "kernels/row_blocks.hpp"
 
 #include <algorithm>
 #include <cstdint>

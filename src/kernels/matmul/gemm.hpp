@@ -61,19 +61,6 @@ public:
     virtual void run(const gemm_block_t &block) const noexcept = 0;
 };
 
-/// Splits rows into as few blocks of up to `most` rows as possible, of nearly
-/// equal size, because each block reads all of b. Calls run(first, rows).
-template <typename run_t>
-void for_row_blocks(dim_t rows, dim_t most, run_t &&run) {
-    const dim_t blocks = div_up(rows, most);
-    dim_t first = 0;
-    for (dim_t s = 0; s < blocks; ++s) {
-        const dim_t count = (rows - first) / (blocks - s);
-        run(first, count);
-        first += count;
-    }
-}
-
 /// Elements of a packed row: bf16 is packed in pairs, the last of which may end
 /// with a zero.
 inline dim_t packed_depth(const gemm_t &gemm, dim_t depth) {

@@ -28,9 +28,10 @@
 
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/tile_config.hpp"
+#include "kernels/jit/transpose_dwords.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/jit_pair_rows.hpp"
-#include "kernels/matmul/jit_transpose_dwords.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace dnnl_dequant {
 

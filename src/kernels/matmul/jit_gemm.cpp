@@ -30,6 +30,7 @@
 // The first vectors are sums. The last ones are b and the broadcast value of a.
 
 #include "kernels/matmul/gemm.hpp"
+#include "kernels/row_blocks.hpp"
 
 #include <algorithm>
 #include <cstddef>

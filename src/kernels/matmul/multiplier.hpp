@@ -3,11 +3,11 @@
 
 #include <array>
 
+#include "kernels/integer_gemm/integer_product.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/integer_product.hpp"
 #include "kernels/matmul/low_precision_gemm.hpp"
-#include "kernels/matmul/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
 #include "kernels/stage.hpp"
 
 namespace dnnl_dequant {

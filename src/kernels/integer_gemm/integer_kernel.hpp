@@ -1,0 +1,170 @@
+#ifndef KERNELS_INTEGER_GEMM_INTEGER_KERNEL_HPP
+#define KERNELS_INTEGER_GEMM_INTEGER_KERNEL_HPP
+
+#include <cstdint>
+#include <memory>
+
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "problem/problem.hpp"
+
+namespace dnnl_dequant {
+
+/// The layout of integers to multiply. src has signed bytes, in groups of
+/// whole units down the depth. The weights have 4 or 8 bits.
+struct integer_format_t {
+    /// Set for few rows: nibbles stay two to a byte, and rows of src are
+    /// interleaved.
+    bool is_packed = false;
+    bool has_src_zps = false; // or src has a bias
+    /// True if the sums of src and of the weights fit 16 bits in every group.
+    bool has_short_sums = false;
+    /// The k4 blocks that a tile of AMX multiplies at once; groups of src are
+    /// padded with zeros to a multiple of them. 1: there are no tiles.
+    dim_t k4_chunk = 1;
+    data_type_t weights = data_type_t::undef;
+    dim_t depth_stride = 0, col_stride = 0; // of the weights, in elements
+    data_type_t scales = data_type_t::undef, zps = data_type_t::undef;
+    dim_t scales_stride = 0, zps_stride = 0; // from column to column
+};
+
+/// The bias makes the weights' integers unsigned bytes. It is added to their
+/// zero points too.
+int integer_bias(const integer_format_t &format);
+
+/// The unit in which src's integers of a group lie. A short last unit is filled
+/// with zeros. In units for [N,K] nibbles the even integers come first.
+dim_t integer_unit(const integer_format_t &format);
+dim_t whole_units(const integer_format_t &format, dim_t depth);
+dim_t place_in_group(const integer_format_t &format, dim_t k);
+
+/// True if kernels of this format multiply a group in parts. It gains where
+/// reading [K,N] weights bounds the product: with tiles, and with few rows.
+inline bool can_cut_group(const integer_format_t &format) {
+    return format.depth_stride != 1 && !format.has_short_sums
+           && (format.is_packed || format.k4_chunk > 1);
+}
+
+/// The columns that are computed together.
+constexpr dim_t integer_panel = 64;
+
+/// One row of src in one group.
+struct row_group_t {
+    int32_t zp;  // of src
+    int32_t sum; // of the row's integers less zp
+    float scale;
+    int16_t short_zp, short_sum; // if they fit 16 bits
+};
+
+row_group_t make_row_group(int32_t zp, int32_t sum, float scale);
+
+/// The parameters of a panel's columns in one group.
+struct integer_columns_t {
+    int32_t sums[integer_panel]; // of the integers; only for zps of src
+    int32_t zps[integer_panel];
+    // Short sums: the negated sum and, in the upper half, the negated zero
+    // point.
+    uint32_t shorts[integer_panel];
+    float scales[integer_panel];
+};
+
+/// Packs one element of `shorts`.
+inline uint32_t integer_short(int32_t zp, int32_t sum) {
+    return (static_cast<uint32_t>(-zp) << 16)
+           | (static_cast<uint32_t>(-sum) & UINT16_MAX);
+}
+
+/// The places of scales and zero points of some groups: those of column 0, one
+/// for each group.
+struct integer_parameters_t {
+    const void *scales, *zps;
+    const dim_t *scale_places, *zp_places;
+    dim_t first_col;
+};
+
+/// A panel of weights in one group, as k4 blocks of depth by columns. A block
+/// is four bytes of one column, in the kernel's order. Every integer and zero
+/// point has the bias added.
+struct integer_group_t {
+    uint8_t *k4_blocks; // room for as many bytes as there are integers
+    integer_columns_t *columns;
+    dim_t place;    // the depth in a row of src that it begins at
+    dim_t k4_count; // in whole units
+};
+
+/// Weights to prefetch while others are multiplied: steps of rows.
+struct integer_prefetch_t {
+    static constexpr dim_t step = 256; // bytes
+
+    const uint8_t *at = nullptr, *end = nullptr; // of the row
+    dim_t pitch = 0, width = 0;                  // of rows, bytes
+    dim_t count = 0;                             // of steps
+};
+
+/// Some rows of src by a panel, in some consecutive groups.
+struct integer_tile_t {
+    const int8_t *a;
+    dim_t a_pitch, a_k4_pitch, rows; // bytes: of rows, of k4 blocks
+    const row_group_t *row_groups;   // of the first group
+    dim_t row_groups_pitch;          // of rows
+    const integer_group_t *groups;
+    dim_t group_count;
+    float *c;
+    dim_t c_pitch;
+    bool accumulates; // to c; else c is 0
+    /// If can_cut_group(), a group may be multiplied in parts of its depth, if
+    /// it is the only one. Between them c has its integer sums: those of the
+    /// parts before, or those that the next part continues. The columns stay
+    /// the same.
+    bool continues = false, ends = true;
+    integer_prefetch_t prefetch; // unless unpack() prefetched rows
+};
+
+/// The place of a panel's weights.
+struct integer_weights_t {
+    const void *base;
+    dim_t first;       // element
+    dim_t begin;       // its depth in the group, whole units
+    dim_t depth, cols; // how many there are
+    dim_t ahead;       // elements to what is prefetched
+};
+
+/// A kernel that multiplies integers. For each row r and column n of a panel,
+/// group by group,
+///     dot = sum over a group of (a - zp of a) * (b - zp of b), exact
+///     c[r][n] = fma(f32(dot) * scale of b, scale of a, c[r][n])
+/// Every kernel computes the same bits.
+class integer_kernel_t {
+public:
+    virtual ~integer_kernel_t() = default;
+    virtual const char *name() const = 0;
+
+    /// Unpacks the panel's integers of a part of the group. If sums are needed,
+    /// parts come in order. Missing depth of the last unit is 0; missing
+    /// columns are unspecified.
+    virtual void unpack(const integer_weights_t &weights,
+            const integer_group_t &group) const noexcept
+            = 0;
+    /// Loads the scales and zero points of `cols` columns, each group's into
+    /// one of `columns`. Missing columns are unspecified.
+    virtual void load_parameters(const integer_parameters_t &from, dim_t cols,
+            dim_t groups, integer_columns_t *columns) const noexcept
+            = 0;
+    /// Runs after unpack() and load_parameters().
+    virtual void multiply(const integer_tile_t &tile) const noexcept = 0;
+};
+
+/// Makes the fastest kernel. Returns unimplemented with a reason if no kernel
+/// takes the format. Besides the plain C++ one there are kernels for AMX, if
+/// the format has chunks, for AVX-512 with VNNI, and for AVX2, where nothing
+/// stays packed.
+result_t make_integer_kernel(const integer_format_t &format, isa_t isa,
+        std::shared_ptr<const integer_kernel_t> &kernel);
+result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
+        std::shared_ptr<const integer_kernel_t> &kernel);
+std::shared_ptr<const integer_kernel_t> make_ref_integer_kernel(
+        const integer_format_t &format);
+
+} // namespace dnnl_dequant
+
+#endif

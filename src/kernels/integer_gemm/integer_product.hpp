@@ -1,0 +1,192 @@
+#ifndef KERNELS_INTEGER_GEMM_INTEGER_PRODUCT_HPP
+#define KERNELS_INTEGER_GEMM_INTEGER_PRODUCT_HPP
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "kernels/integer_gemm/integer_kernel.hpp"
+#include "kernels/integer_gemm/integer_repacked.hpp"
+#include "kernels/integer_gemm/integer_stream.hpp"
+#include "kernels/kernel.hpp"
+
+namespace dnnl_dequant {
+
+/// Scales or zero points of a factor: element `first[i] + group[g]` for row i
+/// of src. The weights leave `first` empty; their format has the column stride.
+struct integer_parameter_t {
+    data_type_t type = data_type_t::undef; // undef: there are none
+    size_t operand = 0;                    // of the factor
+    std::vector<dim_t> first, group;
+};
+
+/// A product of integers: where they are and what scales them.
+struct integer_plan_t {
+    /// A part of the depth that shares all scales and zero points.
+    struct group_t {
+        dim_t begin, size;
+    };
+    struct block_t {
+        dim_t rows, cols;
+    };
+    std::vector<group_t> groups;
+    integer_format_t format;
+    /// The depth that is computed together, unless a group is deeper.
+    dim_t block_depth = 256;
+    dim_t block_cols = 0; // at most
+    /// Panels of [K,N] weights are unpacked by turns, so many rows of each.
+    dim_t k_chunk = 64;
+    /// The part of a core's caches that unpacked weights may fill. A panel is
+    /// unpacked in any case.
+    dim_t most_part_bytes = 0;
+    // If false, 128 is subtracted from src and its zero points; streams do not.
+    bool is_src_signed = false;
+
+    dim_t rows = 0, depth = 0, cols = 0;
+    /// Makes the integers of src, dense. Null if they are operand 0, at
+    /// first[row] + k * depth_stride.
+    std::shared_ptr<const kernel_t> quantize;
+    size_t quantize_operands = 0;
+    std::vector<dim_t> first;
+    dim_t depth_stride = 1;
+    integer_parameter_t src_scales, src_zps, weights_scales, weights_zps;
+    std::shared_ptr<const integer_kernel_t> kernel;
+    /// Replaces the kernel for few rows, unless null.
+    std::shared_ptr<const integer_stream_t> stream;
+    block_t stream_block = {0, 0}; // the largest
+    /// Replaces the kernel if weights are repacked, unless null. The format is
+    /// packed then.
+    std::shared_ptr<const integer_repacked_kernel_t> repacked;
+};
+
+/// Runs a plan in scratch memory of the caller. A block of groups by panels of
+/// weights is unpacked to bytes, then multiplied by all rows.
+class integer_product_t {
+public:
+    /// The most groups that are computed together.
+    static constexpr size_t most_block_groups = 32;
+    /// The most panels that are unpacked together.
+    static constexpr dim_t most_block_panels = 16;
+
+    explicit integer_product_t(integer_plan_t plan);
+
+    const char *name() const {
+        if (plan_.repacked) return plan_.repacked->name();
+        return plan_.stream ? plan_.stream->name() : plan_.kernel->name();
+    }
+    const integer_plan_t &plan() const { return plan_; }
+
+    /// The memory that threads share has the integers of src and the rows of
+    /// its groups. Each thread's own memory has some panels in some groups.
+    dim_t shared_bytes() const;
+    dim_t own_bytes() const;
+
+    /// Returns the buffer that plan().quantize writes to.
+    void *quantized(void *shared) const { return shared; }
+    /// Arranges the rows [begin, end) of src. `buffers` are src's operands.
+    void pack_src(void *const *buffers, dim_t begin, dim_t end,
+            void *shared) const noexcept;
+
+    /// A block begins with a panel's first column. If weights are [N,K] and not
+    /// repacked, its panels are unpacked together.
+    struct block_t {
+        dim_t first_row, rows, first_col, cols;
+        float *c; // rows of whole panels
+        dim_t c_pitch;
+    };
+    /// `buffers` are the weights' operands. With plan().repacked, the first one
+    /// is what repack() made and the others may be missing.
+    void run(void *const *buffers, const block_t &block, const void *shared,
+            void *own) const noexcept;
+
+    /// Repacks the panels [begin, end) of repacked_panels() of the weights,
+    /// whose operands are `buffers`, to their places in repacked_bytes().
+    dim_t repacked_panels() const;
+    dim_t repacked_bytes() const {
+        return repacked_panels() * repacked_.panel_bytes();
+    }
+    void repack(void *const *buffers, dim_t begin, dim_t end,
+            void *to) const noexcept;
+
+private:
+    // A group, or a part of the only group if that is deeper than a block.
+    struct piece_t {
+        dim_t begin, size;
+        dim_t place; // in a row of src
+    };
+    struct piece_block_t {
+        size_t first, count;
+    };
+
+    bool is_by_column() const { return plan_.format.depth_stride == 1; }
+    bool cuts_group() const;
+    void place_groups();
+    void add_piece(const piece_t &piece);
+    void place_groups_of_stream();
+    void init_repacked();
+    dim_t row_bytes() const;
+    dim_t rows_at() const;
+    dim_t interleaved_at() const;
+    dim_t groups_at() const;
+    dim_t columns_bytes() const;
+    /// Some panels in some groups.
+    struct part_t {
+        size_t block;
+        piece_block_t pieces;
+        dim_t col, first_col; // in the block, in the weights
+        dim_t cols;
+        dim_t next; // the weight that the next part begins with
+        std::array<std::array<integer_group_t, most_block_groups>,
+                most_block_panels>
+                panels;
+
+        dim_t panel_cols(dim_t index) const {
+            return std::min(integer_panel, cols - index * integer_panel);
+        }
+        dim_t panel_count() const { return div_up(cols, integer_panel); }
+    };
+
+    /// True if another piece of the part's group came before.
+    bool continues(const part_t &part) const {
+        return cuts_group() && part.block > 0;
+    }
+    void place_panels(part_t &part, void *own) const;
+    void pack_src_group(uint8_t *values, dim_t size) const;
+    void interleave(dim_t row, void *shared) const;
+    void pack_src_row(void *const *buffers, dim_t row, void *shared) const;
+    void pack_src_groups(const uint8_t *from, uint8_t *to) const;
+    void pack_src_for_stream(const uint8_t *from, uint8_t *to) const;
+    row_group_t parameters_of(void *const *buffers, dim_t row, size_t group,
+            const uint8_t *values) const;
+    dim_t panel_bytes() const;
+    dim_t first_weight(const piece_block_t &pieces, dim_t col) const;
+    void unpack_k_chunks(void *const *buffers, const part_t &part) const;
+    void load_parameters(void *const *buffers, const part_t &part) const;
+    integer_prefetch_t prefetch(void *const *buffers, const block_t &block,
+            const part_t &part, dim_t panel) const;
+    integer_tile_t src_tile(
+            const block_t &block, size_t first_group, const void *shared) const;
+    void multiply(void *const *buffers, const block_t &block,
+            const part_t &part, const void *shared) const;
+    void run_stream(void *const *buffers, const block_t &block,
+            const void *shared, void *own) const;
+    void run_parts(void *const *buffers, const block_t &block,
+            const void *shared, void *own) const;
+    void repack_panel(void *const *buffers, dim_t panel, uint8_t *to) const;
+    void run_repacked(void *const *buffers, const block_t &block,
+            const void *shared) const;
+
+    const integer_plan_t plan_;
+    std::vector<dim_t> places_; // of groups in rows of src
+    std::vector<piece_t> pieces_;
+    std::vector<piece_block_t> blocks_;
+    dim_t row_end_ = 0, deepest_ = 0; // of rows of src, of blocks
+    dim_t block_depth_ = 0;           // of the last block
+    size_t most_pieces_ = 0;          // of a block
+    dim_t part_panels_ = 1;
+    integer_repacked_t repacked_;
+};
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,248 @@
+#ifndef KERNELS_INTEGER_GEMM_JIT_INTEGER_CODE_HPP
+#define KERNELS_INTEGER_GEMM_JIT_INTEGER_CODE_HPP
+
+#include <cstddef>
+
+#include "kernels/integer_gemm/integer_kernel.hpp"
+#include "kernels/jit/simd.hpp"
+
+namespace dnnl_dequant {
+
+/// A tile of up to `most_rows` rows by one panel: integer_kernel_t::multiply().
+struct jit_integer_multiply_t {
+    jit_function_t<integer_tile_t> code; // advances tile.prefetch, too
+    dim_t most_rows = 0;
+    /// For every so many k4 blocks of depth it prefetches so many steps of
+    /// weights.
+    dim_t k4_blocks = 1, steps = 0;
+};
+
+/// @param isa AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
+///     only.
+result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
+        jit_integer_multiply_t &multiply);
+result_t make_jit_integer_multiply_avx2(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
+result_t make_jit_integer_packed(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
+result_t make_jit_integer_amx(
+        const integer_format_t &format, jit_integer_multiply_t &multiply);
+
+/// [K,N] weights, four rows at a time: `k4_blocks` times four rows of a whole
+/// panel become bytes with the bias added.
+struct jit_integer_rows_args_t {
+    const void *weights;
+    uint8_t *k4_blocks;
+    int32_t *sums; // are added to
+    dim_t pitch;   // bytes
+    dim_t k4_count;
+    dim_t ahead; // prefetch distance, bytes
+};
+
+/// [N,K] weights: `nr_blocks` times sixteen columns.
+struct jit_integer_columns_args_t {
+    static constexpr dim_t cols = 16;
+
+    const void *weights;
+    uint8_t *k4_blocks;
+    int32_t *sums; // are added to
+    dim_t pitch;   // bytes
+    dim_t bytes;   // of a column; padded with zeros to a whole unit
+    dim_t nr_blocks;
+};
+
+using jit_integer_rows_t = jit_function_t<const jit_integer_rows_args_t>;
+using jit_integer_columns_t = jit_function_t<const jit_integer_columns_args_t>;
+
+/// For AVX-512 VNNI, or for AVX2 where nothing stays packed.
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, isa_t isa, jit_integer_rows_t &code);
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, isa_t isa, jit_integer_columns_t &code);
+
+/// Returns the bits of stored weights that are flipped, which adds the bias: of
+/// a byte, or of both its nibbles.
+uint8_t flipped_bits(const integer_format_t &format);
+
+/// The base of all generators that unpack integers or multiply tiles of them.
+/// Their argument is at rdi.
+class jit_integer_base_t : public jit_simd_t {
+protected:
+    static constexpr uint32_t line = 64, k4_bytes = integer_panel * 4;
+
+    jit_integer_base_t(const char *name, const integer_format_t &format)
+        : jit_simd_t(name)
+        , format_(format) {}
+
+    bool is_nibble() const { return bits_of(format_.weights) == 4; }
+    bool is_by_column() const { return format_.depth_stride == 1; }
+    /// True if both nibbles of a packed byte belong to one column, not to two.
+    bool has_two_depths() const { return is_nibble() && is_by_column(); }
+    bool has_two_columns() const { return is_nibble() && !is_by_column(); }
+    uint32_t flipped_lane() const {
+        return flipped_bits(format_) * 0x01010101u;
+    }
+
+    /// Unpacking sums weights and splits nibbles unless they stay packed.
+    bool sums() const { return format_.has_src_zps && !format_.is_packed; }
+    bool splits() const { return is_nibble() && !format_.is_packed; }
+
+    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    /// Runs the body once for every whole `step` of `left`. Afterwards `left`
+    /// is the rest less `step`.
+    template <typename body_t>
+    void repeat(const Xbyak::Reg64 &left, uint32_t step, bool is_aligned,
+            const body_t &body) {
+        Xbyak::Label l_loop, l_rest;
+        sub(left, step);
+        jl(l_rest, T_NEAR);
+        if (is_aligned) align(32);
+        L(l_loop);
+        body();
+        sub(left, step);
+        jge(l_loop, T_NEAR);
+        L(l_rest);
+    }
+
+    /// Loads indices of vpermt2d: `lanes`, and each of them `apart` lanes
+    /// later.
+    void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
+            lanes_t lanes, uint32_t apart) {
+        vmovups(first, constant(lanes));
+        for (uint32_t &lane : lanes)
+            lane += apart;
+        vmovups(second, constant(lanes));
+    }
+    /// Loads the indices that interleave the dwords of two vectors: first their
+    /// lower halves, then their upper halves.
+    void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second) {
+        lanes_t lanes;
+        for (uint32_t i = 0; i < 16; ++i)
+            lanes[i] = i / 2 + i % 2 * 16;
+        load_indices(first, second, lanes, 8);
+    }
+
+    /// Splits bytes into their nibbles: the lower ones stay in `low`.
+    void split(const Vmm &low, const Vmm &high, const Xbyak::Operand &mask) {
+        vpsrlw(high, low, 4);
+        bit_and(low, low, mask);
+        bit_and(high, high, mask);
+    }
+    /// Does the same and adds the bias. Only AVX-512 has it.
+    void split_and_flip(const Vmm &low, const Vmm &high, const Xbyak::Zmm &mask,
+            const Xbyak::Zmm &flipped) {
+        constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
+        vpsrld(high, low, 4);
+        vpternlogd(low, mask, flipped, masked_and_flipped);
+        vpternlogd(high, mask, flipped, masked_and_flipped);
+    }
+    void flip(const Vmm &x) {
+        if (flipped_lane() != 0) bit_xor(x, x, constant(flipped_lane()));
+    }
+
+    /// The epilogue: corrected sums, which may be in memory, become f32, are
+    /// scaled by those of the columns and of the row, and are added to c.
+    void add_to_c(const Vmm &x, const Xbyak::Operand &sums,
+            const Xbyak::Operand &scales, const Vmm &scale_of_row,
+            const Xbyak::Address &c) {
+        vcvtdq2ps(x, sums);
+        vmulps(x, x, scales);
+        vfmadd213ps(x, scale_of_row, c);
+        vmovups(c, x);
+    }
+
+    const integer_format_t format_;
+};
+
+/// A tile of integers, whether its weights are bytes or packed. The base has
+/// the arguments, and separate code for each number of rows.
+class jit_integer_tile_t : public jit_integer_base_t {
+protected:
+    jit_integer_tile_t(const char *name, const integer_format_t &format,
+            int most_rows, const Xbyak::Reg64 &c_pitch)
+        : jit_integer_base_t(name, format)
+        , most_rows_(most_rows)
+        , c_pitch_(general_.take("pitch of c", c_pitch)) {}
+
+    virtual void load_arguments() = 0;
+    virtual void clear_c(int rows) = 0;
+    virtual void all_groups(int rows) = 0;
+
+    void generate() final;
+    void load_c_pitch() {
+        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(c_pitch_, 2);
+    }
+    /// Clears rows of c; `at` advances from row to row.
+    void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
+    /// Prefetches a step of the next weights into L2.
+    void prefetch_step();
+    void next_group(Xbyak::Label &l_group);
+
+private:
+    const int most_rows_;
+
+protected:
+    const Xbyak::Reg64 c_pitch_,
+            group_ = general_.take("group", r8),
+            groups_ = general_.take("groups to go", r15),
+            parameters_ = general_.take("parameters of rows", r12),
+            parameters_pitch_ = general_.take("pitch of parameters", r13),
+            c_ = general_.take("c", rdx),
+            prefetch_ = general_.take("weights to prefetch", rbp);
+};
+
+/// Up to six rows by weights that are bytes.
+class jit_integer_bytes_t : public jit_integer_tile_t {
+protected:
+    static constexpr int rows_at_once = 6;
+
+    jit_integer_bytes_t(const char *name, const integer_format_t &format)
+        : jit_integer_tile_t(name, format, rows_at_once, r9) {}
+
+    /// Returns the address of a row; rows 3 to 5 are relative to `high`.
+    static Xbyak::RegExp row_of(const Xbyak::Reg64 &low,
+            const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row) {
+        const Xbyak::RegExp base(row < 3 ? low : high);
+        return row % 3 == 0 ? base : base + pitch * (row % 3);
+    }
+    void base_of_high(const Xbyak::Reg64 &high, const Xbyak::Reg64 &low,
+            const Xbyak::Reg64 &pitch) {
+        lea(high, ptr[pitch + pitch * 2]);
+        add(high, low);
+    }
+    Xbyak::RegExp row_of_a(int row) const {
+        return row_of(a_, a_high_, a_pitch_, row);
+    }
+    void load_a() {
+        mov(a_, arg(offsetof(integer_tile_t, a)));
+        add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
+        base_of_high(a_high_, a_, a_pitch_);
+    }
+    void step_k4_blocks(int rows, uint32_t count) {
+        add(b_, count * k4_bytes);
+        add(a_, count * 4);
+        if (rows > 3) add(a_high_, count * 4);
+    }
+    /// Short sums begin with their corrections instead.
+    void correct(int rows) {
+        if (format_.has_short_sums) return;
+        subtract(rows, offsetof(integer_columns_t, zps),
+                offsetof(row_group_t, sum));
+        if (format_.has_src_zps)
+            subtract(rows, offsetof(integer_columns_t, sums),
+                    offsetof(row_group_t, zp));
+    }
+    virtual void subtract(int rows, size_t of_columns, size_t of_row) = 0;
+
+    const Xbyak::Reg64 a_ = general_.take("a of three rows", rax),
+                       a_high_ = general_.take("a of the other rows", rbx),
+                       a_pitch_ = general_.take("pitch of a", rsi),
+                       b_ = general_.take("k4 blocks of b", rcx),
+                       k4_blocks_ = general_.take("k4 blocks to go", r10);
+};
+
+} // namespace dnnl_dequant
+
+#endif

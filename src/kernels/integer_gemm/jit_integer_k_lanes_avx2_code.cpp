@@ -1,0 +1,304 @@
+// The AVX2 counterpart of jit_integer_k_lanes_code. It splits 32 bytes of a
+// column at a time into nibbles without a sign. Two of their products with src
+// fit 16 bits, and so does the sum of four such pairs; adjacent pairs of those
+// then make sums of 32 bits. Bytes are split too: the sums of their upper
+// halves are multiplied by sixteen. AVX-VNNI sums four products of bytes in 32
+// bits, and splits nibbles only.
+//
+// Each group has 4 or 8 lanes of a vector. A tree of additions reduces as many
+// vectors to one. Until then the vectors are on the stack.
+//
+// Registers besides the frame's: rcx the fourth row of a; r15 what is left of a
+// group; rbp the stack. The first four vectors are nibbles of the weights, the
+// next three scratch, the next five sums of a group, the last four constants.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/integer_gemm/jit_integer_k_lanes_avx2.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+class generator_t : public jit_integer_k_lanes_avx2_base_t {
+public:
+    generator_t(
+            const integer_stream_weights_t &weights, int rows, bool has_vnni)
+        : jit_integer_k_lanes_avx2_base_t(weights, rows, has_vnni)
+        , groups_of_leaf_(groups_ > 1 && group_bytes_ < vector_bytes ? 2 : 1) {}
+
+private:
+    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
+
+    static Ymm low(int v) { return Ymm(2 * v); }
+    static Ymm high(int v) { return Ymm(2 * v + 1); }
+    static Ymm scratch(int i) { return Ymm(4 + i); }
+    // Returns a vector of sums: one for each row, and one for the weights if
+    // they are summed.
+    static Ymm sum(int set) { return Ymm(7 + set); }
+
+    Address leaf_sum(int set, int leaf) {
+        return ptr[rsp
+                   + static_cast<uint32_t>(set * simd_w + leaf)
+                             * static_cast<uint32_t>(vector_bytes)];
+    }
+    RegExp row_of_a(int row) const {
+        constexpr int of_base = 3;
+        const RegExp base = row < of_base ? RegExp(rbx) : RegExp(rcx);
+        return row % of_base == 0 ? base : base + r13 * (row % of_base);
+    }
+
+    void begin() override {
+        mov(rbp, rsp);
+        and_(rsp, ~(static_cast<uint32_t>(vector_bytes) - 1));
+        sub(rsp, static_cast<uint32_t>(sets() * simd_w * vector_bytes));
+        load_constants();
+    }
+    void end() override { mov(rsp, rbp); }
+
+    void point_to_rows() override {
+        if (rows_ <= 3) return;
+        lea(rcx, ptr[rbx + r13]);
+        lea(rcx, ptr[rcx + r13 * 2]);
+    }
+
+    void chunk(dim_t bytes) override {
+        const dim_t leaf_bytes
+                = groups_ == 1 ? bytes : groups_of_leaf_ * group_bytes_;
+        const auto leaves = static_cast<int>(div_up(bytes, leaf_bytes));
+        offset_ = 0;
+        for (int i = 0; i < leaves; ++i) {
+            leaf(std::min(leaf_bytes, bytes - i * leaf_bytes));
+            for (int set = 0; set < sets(); ++set)
+                vmovups(leaf_sum(set, i), sum(set));
+        }
+        move_on();
+        scale(leaves);
+    }
+
+    void move_on() {
+        move_on(offset_);
+        offset_ = 0;
+    }
+    void move_on(dim_t bytes) {
+        if (bytes == 0) return;
+        add(rax, static_cast<uint32_t>(bytes));
+        add(rbx, static_cast<uint32_t>(bytes * src_bytes()));
+        if (rows_ > 3) add(rcx, static_cast<uint32_t>(bytes * src_bytes()));
+    }
+
+    // Sums a vector, which has one group or two, or the lines of a longer
+    // group.
+    void leaf(dim_t bytes) {
+        if (bytes <= line) {
+            add_line(bytes, true);
+            offset_ += bytes;
+            return;
+        }
+        move_on();
+        for (int set = 0; set < sets(); ++set)
+            vpxor(sum(set), sum(set), sum(set));
+        Label l_line;
+        mov(r15, static_cast<uint64_t>(bytes / line));
+        align(16);
+        L(l_line);
+        add_line(line, false);
+        move_on(line);
+        dec(r15);
+        jnz(l_line, T_NEAR);
+        if (bytes % line != 0) add_line(bytes % line, false);
+        offset_ = bytes % line;
+    }
+
+    // Adds a line of weights. It is a group's first one if `begins`.
+    void add_line(dim_t bytes, bool begins) {
+        const auto vectors = static_cast<int>(div_up(bytes, vector_bytes));
+        if (offset_ % line == 0)
+            prefetcht0(ptr[rax + static_cast<size_t>(offset_) + bytes_ahead]);
+        for (int v = 0; v < vectors; ++v) {
+            load(v, bytes - v * vector_bytes);
+            if (has_vnni_ && !is_nibble()) continue;
+            if (has_src_zps() && !is_nibble()) add_bytes(v, begins && v == 0);
+            part(low(v), high(v));
+        }
+        if (has_vnni_) {
+            add_dots(vectors, begins);
+            return;
+        }
+        for (int r = 0; r < rows_; ++r)
+            add_row(r, vectors, begins);
+        if (has_src_zps() && is_nibble()) add_nibbles(vectors, begins);
+    }
+
+    // Adds by vpdpbusd. Upper nibbles of a long group have a register of their
+    // own, so that the chain of additions is no longer than the loads.
+    void add_dots(int vectors, bool begins) {
+        const Ymm second = scratch(0);
+        for (int set = 0; set < sets(); ++set) {
+            const Ymm of_high = begins ? sum(set) : second;
+            if (begins || is_nibble()) vpxor(of_high, of_high, of_high);
+            for (int v = 0; v < vectors; ++v) {
+                dot(sum(set), low(v), set, place_of_a(v));
+                if (is_nibble())
+                    dot(of_high, high(v), set, place_of_a(v) + line);
+            }
+            if (!begins && is_nibble()) vpaddd(sum(set), sum(set), second);
+        }
+    }
+
+    // Multiplies weights by a row of src, or by ones. vpdpbusd takes the factor
+    // without a sign first.
+    void dot(const Ymm &sums, const Ymm &weights, int set, size_t place) {
+        if (set < rows_ && w_.is_src_signed) {
+            vpdpbusd(sums, weights, ptr[row_of_a(set) + place], VexEncoding);
+            return;
+        }
+        if (set < rows_) vmovdqu(scratch(1), ptr[row_of_a(set) + place]);
+        const Ymm &src = set < rows_ ? scratch(1) : ones_;
+        if (w_.is_src_signed) vpdpbusd(sums, weights, src, VexEncoding);
+        else vpdpbusd(sums, src, weights, VexEncoding);
+    }
+
+    void load(int v, dim_t bytes) {
+        const RegExp from = rax + static_cast<size_t>(place(v));
+        if (bytes >= vector_bytes) load_weights(low(v), ptr[from]);
+        else load_few_weights(low(v), high(v), scratch(0), from, bytes);
+    }
+
+    dim_t place(int v) const { return offset_ + v * vector_bytes; }
+    // The row holds a line's even nibbles before the odd ones.
+    size_t place_of_a(int v) const {
+        const dim_t at = place(v);
+        return static_cast<size_t>(
+                is_nibble() ? at / line * 2 * line + at % line : at);
+    }
+
+    void add_row(int r, int vectors, bool begins) {
+        const Ymm of_low = scratch(0), of_high = scratch(1), x = scratch(2);
+        for (int v = 0; v < vectors; ++v) {
+            const RegExp a = row_of_a(r) + place_of_a(v);
+            multiply(v == 0 ? of_low : x, low(v), a);
+            if (v > 0) vpaddw(of_low, of_low, x);
+            multiply(v == 0 ? of_high : x, high(v), is_nibble() ? a + line : a);
+            if (v > 0) vpaddw(of_high, of_high, x);
+        }
+        const Ymm first = begins ? sum(r) : x;
+        if (is_nibble()) {
+            vpaddw(of_low, of_low, of_high);
+            vpmaddwd(first, of_low, ones_);
+        } else {
+            vpmaddwd(first, of_low, ones_);
+            vpmaddwd(of_high, of_high, constant(0x00100010u));
+            vpaddd(first, first, of_high);
+        }
+        if (!begins) vpaddd(sum(r), sum(r), x);
+    }
+
+    void multiply(const Ymm &to, const Ymm &weights, const RegExp &a) {
+        if (w_.is_src_signed) {
+            vpmaddubsw(to, weights, ptr[a]);
+            return;
+        }
+        vmovdqu(to, ptr[a]);
+        vpmaddubsw(to, to, weights);
+    }
+
+    void add_bytes(int v, bool begins) {
+        const Ymm x = begins ? sum(rows_) : scratch(0);
+        vpsadbw(x, low(v), zero_);
+        if (!begins) vpaddd(sum(rows_), sum(rows_), x);
+    }
+
+    void add_nibbles(int vectors, bool begins) {
+        const Ymm x = scratch(0), first = begins ? sum(rows_) : x;
+        vpaddb(x, low(0), high(0));
+        for (int v = 1; v < vectors; ++v) {
+            vpaddb(x, x, low(v));
+            vpaddb(x, x, high(v));
+        }
+        vpsadbw(first, x, zero_);
+        if (!begins) vpaddd(sum(rows_), sum(rows_), x);
+    }
+
+    // Reduces groups' sums to one vector in the register `to`. The registers
+    // behind it are scratch.
+    void reduce(int set, int leaves, int to, int first = 0, int count = 0) {
+        const int all = simd_w / groups_of_leaf_;
+        if (count == 0) count = all;
+        const Ymm a(to), b(to + 1), x(to + 2);
+        if (first >= leaves) {
+            vpxor(a, a, a);
+        } else if (count == 1) {
+            vmovups(a, leaf_sum(set, first));
+        } else {
+            reduce(set, leaves, to, first, count / 2);
+            reduce(set, leaves, to + 1, first + count / 2, count / 2);
+            combine(a, b, x, count, set == rows_ && !has_vnni_);
+        }
+        if (count == all && groups_of_leaf_ == 2) {
+            const lanes_t order {0, 4, 1, 5, 2, 6, 3, 7};
+            vmovups(x, constant(order));
+            vpermd(a, x, a);
+        }
+    }
+
+    // Adds neighbouring lanes. With `has_gaps` every other lane is zero at
+    // first, because vpsadbw sums eight bytes.
+    void combine(const Ymm &a, const Ymm &b, const Ymm &x, int count,
+            bool has_gaps) {
+        constexpr uint8_t even = 0x88, odd = 0xdd;
+        if (count == simd_w) {
+            vperm2i128(x, a, b, 0x31);
+            vinserti128(a, a, Xmm(b.getIdx()), 1);
+        } else {
+            if (count > 2 || !has_gaps) vshufps(x, a, b, odd);
+            vshufps(a, a, b, even);
+        }
+        if (count > 2 || !has_gaps) vpaddd(a, a, x);
+    }
+
+    void scale(int leaves) {
+        const Ymm of_row(0), x(1), of_weights(6), zps(7);
+        if (has_src_zps()) reduce(rows_, leaves, of_weights.getIdx());
+        if (has_zps()) load_zps(zps, ptr[r9]);
+        for (int r = 0; r < rows_; ++r) {
+            reduce(r, leaves, of_row.getIdx());
+            scale_row(r, of_row, of_weights, zps, x);
+        }
+    }
+
+    void add_groups(int groups) override {
+        const Ymm c(0), scale(1);
+        for (dim_t col = 0; col < args_t::cols; col += simd_w) {
+            for (int n = 0; n < simd_w; ++n)
+                vmovups(Ymm(n), ptr[rax
+                                        + static_cast<size_t>(
+                                                (col + n) * vector_bytes)]);
+            transpose_eights();
+            const auto at = rcx + static_cast<size_t>(col * 4);
+            vmovups(c, ptr[at]);
+            for (int g = 0; g < groups; ++g) {
+                vbroadcastss(scale,
+                        ptr[rbx + static_cast<size_t>(g) * sizeof(row_group_t)
+                                + offsetof(row_group_t, scale)]);
+                vfmadd231ps(c, Ymm(simd_w + g), scale);
+            }
+            vmovups(ptr[at], c);
+        }
+    }
+
+    const int groups_of_leaf_;
+    dim_t offset_ = 0; // from rax
+};
+
+} // namespace
+
+result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
+        int rows, bool has_vnni, jit_integer_k_lanes_t &code) {
+    return make_jit_as<generator_t>(code, weights, rows, has_vnni);
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,222 @@
+// A skinny GEMM by weights of which columns share scales: a unit of columns has
+// one scale in each row.
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "kernels/skinny_gemm/jit_transpose_nibbles.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/weighted_sum.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// A chunk has so many rows of weights. While one unit of columns is multiplied,
+// the next lines of that unit are prefetched.
+constexpr dim_t k_chunk = 32;
+
+// The base for both orders of weights.
+class column_groups_t : public skinny_gemm_t {
+public:
+    dim_t nr() const final { return unit_; }
+    bool parameters_by_column() const final { return false; }
+    dim_t src_unit() const final { return 1; }
+    void arrange(void *) const noexcept final {}
+    dim_t partial_floats() const final { return 1; }
+    // The weights are scaled, not the sums.
+    bool scales_sums() const final { return false; }
+
+    void run(void *const *buffers, const block_t &block) const noexcept final {
+        for (dim_t r = 0; r < block.rows; ++r)
+            std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
+        add_products(static_cast<const char *>(buffers[0]), block);
+        for (dim_t col = 0; col < block.cols; col += unit_)
+            sum_->put_in_order(block.rows, chunk(block, nullptr, 0, 0, col));
+    }
+
+protected:
+    column_groups_t(const skinny_weights_t &weights, dim_t unit,
+            std::shared_ptr<const weighted_sum_t> sum)
+        : skinny_gemm_t(weights)
+        , unit_(unit)
+        , sum_(std::move(sum)) {}
+
+    virtual void add_products(
+            const char *weights, const block_t &block) const noexcept
+            = 0;
+
+    // Adds `depth` rows of weights, beginning at row k, for one unit of
+    // columns. The rows are in one group, or each is a group of its own.
+    void add(const block_t &block, const char *values, dim_t k, dim_t depth,
+            dim_t col) const noexcept {
+        sum_->run(block.rows, chunk(block, values, k, depth, col));
+    }
+
+    const dim_t unit_;
+
+private:
+    weighted_sum_t::block_t chunk(const block_t &block, const char *values,
+            dim_t k, dim_t depth, dim_t col) const noexcept {
+        const dim_t parameter = k / weights_.group * block.parameters_pitch
+                                + (block.first_col + col) / weights_.col_group;
+        weighted_sum_t::block_t chunk {};
+        chunk.values = values;
+        chunk.weights = static_cast<const float *>(src_at(block, 0, k));
+        chunk.scales = block.scales + parameter;
+        if (weights_.zps.type != data_type_t::undef)
+            chunk.zp = block.zps + parameter;
+        chunk.sums = block.c + col;
+        chunk.weights_pitch = src_pitch_bytes(block);
+        chunk.sums_pitch = block.c_pitch * 4;
+        chunk.parameters_pitch
+                = weights_.group == 1 ? block.parameters_pitch * 4 : 0;
+        chunk.tokens = depth;
+        return chunk;
+    }
+
+    const std::shared_ptr<const weighted_sum_t> sum_;
+};
+
+// [K,N] weights as they are stored: within each chunk of rows, the units of
+// columns are added one after the other.
+class side_by_side_t final : public column_groups_t {
+public:
+    side_by_side_t(const skinny_weights_t &weights, dim_t unit,
+            std::shared_ptr<const weighted_sum_t> sum, const char *name)
+        : column_groups_t(weights, unit, std::move(sum))
+        , name_(name) {}
+
+    const char *name() const override { return name_; }
+
+private:
+    void add_products(
+            const char *weights, const block_t &block) const noexcept override {
+        const skinny_weights_t &w = weights_;
+        dim_t depth = 0;
+        for (dim_t k = 0; k < w.depth; k += depth) {
+            const dim_t group_left
+                    = w.group == 1 ? k_chunk : w.group - k % w.group;
+            depth = std::min({w.depth - k, k_chunk, group_left});
+            for (dim_t col = 0; col < block.cols; col += unit_)
+                add(block,
+                        weights
+                                + bytes_of(w.type,
+                                        k * w.pitch + block.first_col + col),
+                        k, depth, col);
+        }
+    }
+
+    const char *const name_;
+};
+
+// [N,K] nibbles: tiles are transposed in cache. The transposed rows lie in
+// parts.
+class transposed_t final : public column_groups_t {
+public:
+    transposed_t(const skinny_weights_t &weights,
+            std::shared_ptr<const weighted_sum_t> sum,
+            jit_transpose_nibbles_t transpose)
+        : column_groups_t(weights, transposed_tile, std::move(sum))
+        , transpose_(std::move(transpose)) {}
+
+    const char *name() const override {
+        return "jit_matmul_column_groups_transposed_avx512_core";
+    }
+
+    // A quarter of a tile's rows is added at once. The rows are in one group,
+    // or each is a group of its own.
+    static constexpr dim_t rows_together = transposed_tile / 4;
+
+private:
+    void add_products(
+            const char *weights, const block_t &block) const noexcept override {
+        alignas(64) char tile[transposed_bytes];
+        const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+        for (dim_t col = 0; col < block.cols; col += transposed_tile)
+            for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
+                const char *const from = weights
+                                         + (block.first_col + col) * pitch
+                                         + bytes_of(weights_.type, k);
+                jit_transpose_nibbles_args_t args {from, pitch, tile};
+                transpose_(args);
+                // The prefetched weights are the next tile of the same columns.
+                const char *next
+                        = from + bytes_of(weights_.type, transposed_tile);
+                for (dim_t part = 0; part < transposed_tile;
+                        part += rows_together) {
+                    for (dim_t i = 0; i < rows_together; ++i, next += pitch)
+                        __builtin_prefetch(next, 0, 2);
+                    add(block, tile + bytes_of(weights_.type, part), k + part,
+                            rows_together, col);
+                }
+            }
+    }
+
+    const jit_transpose_nibbles_t transpose_;
+};
+
+// The description of the sums that both orders share.
+weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
+    weighted_values_t values;
+    values.type = weights.type;
+    values.cols = unit;
+    values.has_zp = weights.zps.type != data_type_t::undef;
+    values.by_token = true;
+    values.rounded = weights.rounded;
+    values.adds = true;
+    return values;
+}
+
+result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
+        isa_t isa, const char *name,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    // A unit has as many columns as one line has nibbles, or as share a scale.
+    dim_t unit = 128;
+    while (weights.col_group % unit != 0)
+        unit /= 2;
+    weighted_values_t values = values_of(weights, unit);
+    values.pitch = bytes_of(weights.type, weights.pitch);
+    values.ahead = k_chunk * values.pitch;
+    std::shared_ptr<const weighted_sum_t> sum;
+    const result_t result = make_jit_weighted_sum(values, rows, isa, sum);
+    if (result.ok())
+        skinny_gemm = std::make_shared<const side_by_side_t>(
+                weights, unit, std::move(sum), name);
+    return result;
+}
+
+} // namespace
+
+result_t make_column_groups(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    return make_side_by_side(weights, rows, isa_avx512_core,
+            "jit_matmul_column_groups_avx512_core", skinny_gemm);
+}
+
+result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    return make_side_by_side(weights, rows, isa_avx2,
+            "jit_matmul_column_groups_avx2", skinny_gemm);
+}
+
+result_t make_column_groups_transposed(const skinny_weights_t &weights,
+        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    if (weights.group != 1 && weights.group % transposed_t::rows_together != 0)
+        return refuse(text("group ", weights.group,
+                "; expected 1 or a multiple of ", transposed_t::rows_together));
+    weighted_values_t values = values_of(weights, transposed_tile);
+    values.pitch = 64;
+    values.ahead = 0;
+    values.part_pitch = transposed_part_bytes;
+    std::shared_ptr<const weighted_sum_t> sum;
+    result_t result = make_jit_weighted_sum(values, rows, isa_avx512_core, sum);
+    jit_transpose_nibbles_t transpose;
+    if (result.ok()) result = make_jit_transpose_nibbles(transpose);
+    if (result.ok())
+        skinny_gemm = std::make_shared<const transposed_t>(
+                weights, std::move(sum), std::move(transpose));
+    return result;
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,342 @@
+// A skinny GEMM by [N,K] weights of 4 or 8 bits on AVX-512, K lanes.
+//
+//   for each group: load scales and zero points, or make tables of numbers
+//     for each step: for each vector: make weights of columns, times rows of a
+//
+// src is arranged in the order in which lookups leave the weights. The sums,
+// of sixteen partial ones each, stay in registers down the whole depth.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "kernels/row_blocks.hpp"
+#include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+// One generated function multiplies at most so many rows and columns.
+constexpr int most_code_rows = 8, most_cols = 4;
+
+static_assert(most_cols - 1 <= skinny_gemm_t::columns_beyond, "");
+
+// Registers hold the sums of so many columns next to their raw weights, tables
+// and decoded weights.
+constexpr int cols_of(int rows) {
+    return rows <= 4 ? most_cols : rows <= 6 ? 3 : 2;
+}
+
+// The function multiplies some rows by some columns, down the whole depth.
+struct args_t {
+    const void *weights[most_cols]; // of each column
+    const void *a;                  // arranged
+    const float *scales, *zps;      // columns x groups
+    float *sums;                    // rows x columns
+    dim_t a_pitch;                  // bytes
+    dim_t ahead;                    // prefetch distance, bytes
+};
+
+// The step is the longest one that divides a group. A unit of groups is the
+// shortest step. Vectors of 8-bit weights are in order, not interleaved.
+nibble_step_t step_of(const skinny_weights_t &w) {
+    const int shortest = bits_of(w.type) == 4 ? 32 : 16;
+    int step = 4 * shortest;
+    while (w.group < w.depth && step > shortest && w.group % step != 0)
+        step /= 2;
+    const bool is_bf16 = w.multiplied == data_type_t::bf16;
+    const int lanes = is_bf16 && step > shortest ? 32 : 16;
+    return {step / lanes, lanes};
+}
+
+class generator_t : public jit_lookup_t {
+public:
+    generator_t(const skinny_weights_t &weights, int rows)
+        : jit_lookup_t("jit_k_lanes", weights, step_of(weights), rows,
+                  cols_of(rows), 1, false) {}
+
+private:
+    static constexpr int rows_of_base = 3, sum_lanes = 16;
+
+    // Returns the bytes that the elements of so many vectors take.
+    uint32_t bytes(data_type_t type, int vectors) const {
+        return static_cast<uint32_t>(
+                bytes_of(type, dim_t(vectors) * step_.lanes));
+    }
+
+    const Reg64 columns_[most_cols] = {general_.take("column 0", rax),
+            general_.take("column 1", rcx), general_.take("column 2", rdx),
+            general_.take("column 3", rbx)};
+    const Reg64 rows_of_a_[3] = {general_.take("a of rows 0 to 2", rsi),
+            general_.take("a of rows 3 to 5", r9),
+            general_.take("a of rows 6 and 7", r10)};
+    const Reg64 offset_ = general_.take("offset in columns", rbp),
+                steps_ = general_.take("steps to go, or a mask", r14),
+                groups_ = general_.take("groups to go", r15);
+    const Zmm vmm_a_ = a_[0];
+    // 8-bit weights need no raw vectors and no table, so their registers are
+    // free.
+    const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
+    const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
+
+    RegExp row_of_a(int row) const {
+        const RegExp base(rows_of_a_[row / rows_of_base]);
+        const int further = row % rows_of_base;
+        return further == 0 ? base : base + a_pitch_ * further;
+    }
+
+    void load_arguments() override {
+        for (int c = 0; c < cols_; ++c)
+            mov(columns_[c], arg(offsetof(args_t, weights)
+                                     + static_cast<size_t>(c) * 8));
+        mov(rows_of_a_[0], arg(offsetof(args_t, a)));
+        mov(a_pitch_, arg(offsetof(args_t, a_pitch)));
+        mov(scales_, arg(offsetof(args_t, scales)));
+        mov(zps_, arg(offsetof(args_t, zps)));
+        mov(ahead_, arg(offsetof(args_t, ahead)));
+        if (rows_ > rows_of_base) {
+            lea(rows_of_a_[1], ptr[a_pitch_ + a_pitch_ * 2]);
+            lea(rows_of_a_[2], ptr[rows_of_a_[0] + rows_of_a_[1] * 2]);
+            add(rows_of_a_[1], rows_of_a_[0]);
+        }
+        xor_(offset_.cvt32(), offset_.cvt32());
+    }
+
+    void multiply_columns() override {
+        for (int i = 0; i < sums_.count(); ++i)
+            clear(sums_[i]);
+        if (is_nibble()) load_numbers();
+        const dim_t full = w_.depth / w_.group, rest = w_.depth % w_.group;
+        if (full > 0) {
+            Label l_group;
+            mov(groups_, static_cast<uint64_t>(full));
+            L(l_group);
+            group(w_.group);
+            dec(groups_);
+            jnz(l_group, T_NEAR);
+        }
+        if (rest > 0) group(rest);
+        store_sums();
+    }
+
+    void group(dim_t depth) {
+        for (int c = 0; c < cols_; ++c)
+            load_parameters(c, static_cast<size_t>(c * w_.groups() * 4));
+        next_parameters();
+        const dim_t steps = depth / step_.elements();
+        const auto tail = static_cast<int>(depth % step_.elements());
+        Label l_step;
+        if (steps > 1) {
+            mov(steps_, static_cast<uint64_t>(steps));
+            align(32);
+        }
+        L(l_step);
+        if (steps > 0) step(0);
+        if (steps > 1) {
+            dec(steps_);
+            jnz(l_step, T_NEAR);
+        }
+        if (tail != 0) step(tail);
+    }
+
+    void load_parameters(int c, size_t offset) {
+        if (is_nibble()) return make_table(c, offset);
+        vbroadcastss(byte_scales_[c], ptr[scales_ + offset]);
+        if (has_zps()) vbroadcastss(byte_zps_[c], ptr[zps_ + offset]);
+    }
+
+    // Multiplies `tail` elements, or a whole step if that is 0.
+    void step(int tail) {
+        for (int c = 0; c < cols_; ++c) {
+            prefetch_stream(ptr[columns_[c] + ahead_]);
+            if (is_nibble()) load_nibbles(c, tail);
+        }
+        for (int j = 0; j < step_.vectors; ++j) {
+            const int lanes = tail == 0 ? step_.lanes : lanes_of(j, tail);
+            if (lanes == 0) continue;
+            const bool masked = lanes < step_.lanes;
+            if (masked) set_tail_masks(lanes);
+            for (int c = 0; c < cols_; ++c)
+                make_weights(c, j, masked);
+            for (int r = 0; r < rows_; ++r) {
+                load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
+                // A lane of bf16 is a pair, whose masked elements are already
+                // 0.
+                const bool masks_sum = masked && !is_bf16();
+                for (int c = 0; c < cols_; ++c)
+                    multiply_add(
+                            masks_sum ? sum(r, c) | k_tail_ : sized(sum(r, c)),
+                            c, vmm_a_);
+            }
+        }
+        if (tail != 0) return;
+        add(offset_, bytes(w_.type, step_.vectors));
+        add(ahead_, bytes(w_.type, step_.vectors));
+        for (int r = 0; r < rows_; r += rows_of_base)
+            add(rows_of_a_[r / rows_of_base],
+                    bytes(w_.multiplied, step_.vectors));
+    }
+
+    // Returns how many of the first `tail` elements are in vector j.
+    int lanes_of(int j, int tail) const {
+        if (is_nibble()) return div_up(tail - j, step_.vectors);
+        return std::min(std::max(tail - j * step_.lanes, 0), step_.lanes);
+    }
+
+    void set_tail_masks(int lanes) {
+        const Reg32 mask = steps_.cvt32();
+        mov(mask, (1u << lanes) - 1);
+        if (!is_bf16()) return kmovw(k_tail_, mask);
+        kmovd(k_tail_, mask);
+        kshiftrd(k_upper_, k_tail_, 16);
+    }
+
+    void load_a(const Address &at, bool masked) {
+        if (!masked) vmovups(sized(vmm_a_), at);
+        else if (is_bf16()) vmovdqu16(sized(vmm_a_) | k_tail_ | T_z, at);
+        else vmovups(vmm_a_ | k_tail_ | T_z, at);
+    }
+
+    // Each lane gets one nibble for each vector, from its lowest bits on.
+    void load_nibbles(int c, int tail) {
+        const Zmm raw = raws_[c];
+        const Address at = ptr[columns_[c] + offset_];
+        if (tail == 0) return spread_nibbles(raw, at);
+        const int bytes = (tail + 1) / 2;
+        mov(steps_, ~uint64_t(0) >> (64 - bytes));
+        kmovq(k_bytes_, steps_);
+        vmovdqu8(raw | k_bytes_ | T_z, at);
+        if (widening() == 4 || is_half())
+            spread_nibbles(raw, Xmm(raw.getIdx()));
+        else if (widening() == 2) spread_nibbles(raw, Ymm(raw.getIdx()));
+    }
+
+    // Returns how many times wider a lane is than the nibbles loaded into it.
+    int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
+
+    void spread_nibbles(const Zmm &to, const Operand &from) {
+        if (widening() == 1) vmovdqu32(to, from);
+        else if (is_bf16()) vpmovzxbw(sized(to), from);
+        else if (widening() == 2) vpmovzxwd(to, from);
+        else vpmovzxbd(to, from);
+    }
+
+    void make_weights(int c, int j, bool masked) {
+        if (is_nibble())
+            return look_up(c, j, masked && is_bf16() ? &k_tail_ : nullptr);
+        const Zmm w = weights_[c];
+        const RegExp at = columns_[c] + offset_ + bytes(w_.type, j);
+        scale_bytes(w, c, at, masked ? &k_tail_ : nullptr);
+        if (!is_bf16()) return round(w);
+        const Ymm half(w.getIdx());
+        if (is_half())
+            return vcvtneps2bf16(masked ? half | k_tail_ | T_z : half, w);
+        scale_bytes(scratch_, c, at + sum_lanes, masked ? &k_upper_ : nullptr);
+        vcvtne2ps2bf16(masked ? w | k_tail_ | T_z : w, scratch_, w);
+    }
+
+    // Converts sixteen 8-bit weights of a column to f32 and scales them.
+    void scale_bytes(
+            const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
+        load_bytes(w, ptr[at], byte_zps_[c], mask);
+        vmulps(w, w, byte_scales_[c]);
+    }
+
+    void store_sums() {
+        const Reg64 &to = columns_[0];
+        mov(to, arg(offsetof(args_t, sums)));
+        for (int i = 0; i < sums_.count(); ++i) {
+            const int n = sums_[i].getIdx();
+            const Ymm half(n), other(scratch_.getIdx());
+            const Xmm quarter(n), x(scratch_.getIdx());
+            vextractf64x4(other, sums_[i], 1);
+            vaddps(half, half, other);
+            vextractf32x4(x, half, 1);
+            vaddps(quarter, quarter, x);
+            constexpr uint8_t by_pairs = 0x4e, by_one = 0xb1;
+            for (const uint8_t swapped : {by_pairs, by_one}) {
+                vpermilps(x, quarter, swapped);
+                vaddps(quarter, quarter, x);
+            }
+            vmovss(ptr[to + static_cast<size_t>(i) * 4], quarter);
+        }
+    }
+};
+
+class k_lanes_kernel_t : public k_lanes_lookup_t {
+public:
+    explicit k_lanes_kernel_t(const skinny_weights_t &weights)
+        : k_lanes_lookup_t(weights, step_of(weights)) {}
+
+    const char *name() const override {
+        return is_bf16() ? "jit_matmul_k_lanes_avx512_core_bf16"
+                         : "jit_matmul_k_lanes_avx512_core";
+    }
+    dim_t nr() const override { return 1; }
+    bool parameters_by_column() const override { return true; }
+    dim_t partial_floats() const override { return 0; }
+
+    result_t make(dim_t /*rows*/) {
+        result_t made;
+        for (int rows = 1; rows <= most_code_rows && made.ok(); ++rows)
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(rows)], weights_, rows);
+        return made;
+    }
+
+    void run(void *const *buffers,
+            const block_t &block) const noexcept override {
+        for_row_blocks(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
+            run_rows(static_cast<const char *>(buffers[0]), block, row,
+                    static_cast<int>(rows));
+        });
+    }
+
+private:
+    void run_rows(const char *weights, const block_t &block, dim_t row,
+            int rows) const noexcept;
+
+    std::array<jit_function_t<const args_t>, most_code_rows + 1> code_;
+};
+
+void k_lanes_kernel_t::run_rows(const char *weights, const block_t &block,
+        dim_t row, int rows) const noexcept {
+    const dim_t cols = cols_of(rows), groups = weights_.groups();
+    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    float sums[most_code_rows * most_cols];
+    args_t args;
+    args.a = src_at(block, row);
+    args.a_pitch = src_pitch_bytes(block);
+    args.ahead = cols * pitch;
+    args.sums = sums;
+    for (dim_t next = 0; next < block.cols; next += cols) {
+        // A short last block recomputes columns before it. If there are none
+        // before it, it recomputes its last column.
+        const dim_t n = std::max<dim_t>(std::min(next, block.cols - cols), 0);
+        const dim_t here = std::min(cols, block.cols - n);
+        for (dim_t c = 0; c < cols; ++c)
+            args.weights[c]
+                    = weights
+                      + (block.first_col + n + std::min(c, here - 1)) * pitch;
+        args.scales = block.scales + n * groups;
+        args.zps = block.zps + n * groups;
+        code_[static_cast<size_t>(rows)](args);
+        float *const c = block.c + row * block.c_pitch + n;
+        for (dim_t r = 0; r < rows; ++r)
+            if (here == most_cols) // so that the compiler does not call memcpy
+                std::copy_n(sums + r * cols, most_cols, c + r * block.c_pitch);
+            else std::copy_n(sums + r * cols, here, c + r * block.c_pitch);
+    }
+}
+
+} // namespace
+
+result_t make_k_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    return make_skinny_kernel_as<k_lanes_kernel_t>(weights, rows, skinny_gemm);
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,318 @@
+#ifndef KERNELS_SKINNY_GEMM_JIT_K_LANES_AVX2_CODE_HPP
+#define KERNELS_SKINNY_GEMM_JIT_K_LANES_AVX2_CODE_HPP
+
+#include <algorithm>
+
+#include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
+
+namespace dnnl_dequant {
+
+constexpr int most_k_lanes_avx2_rows = 4, most_k_lanes_avx2_cols = 2;
+
+/// The order in which AVX2 goes over weights. Their depth is cut into chunks of
+/// one scale and zero point each: groups, or parts of the only group.
+struct jit_k_lanes_avx2_shape_t {
+    explicit jit_k_lanes_avx2_shape_t(const skinny_weights_t &weights) {
+        // A chunk of the only group is short enough for its src, or transposed
+        // weights, to stay in L1. Its partial sums are then added to those in
+        // memory.
+        const dim_t longest_part = weights.by_column ? 1024 : 256;
+        const bool is_nibble = bits_of(weights.type) == 4;
+        step = is_nibble ? 32 : 16;
+        k_chunk = weights.group >= weights.depth ? longest_part : weights.group;
+        chunks = weights.depth / k_chunk;
+        rest = weights.depth % k_chunk;
+        scales_sums = weights.rounded == data_type_t::f32;
+        planes = is_nibble && weights.rounded == data_type_t::f16 ? 4 : 2;
+    }
+
+    dim_t step;            // elements
+    dim_t k_chunk, chunks; // elements of a whole chunk, and how many there are
+    dim_t rest;            // elements behind the last whole chunk
+    bool scales_sums;      // a chunk's sums are scaled, not the weights
+    int planes;            // bytes of a weight's f32 that are not always zero
+
+    /// Returns the elements at the end that are not a whole step.
+    dim_t tail() const { return rest % step; }
+    /// Return the most rows of one generated function, and its columns for a
+    /// number of rows.
+    int most_rows() const { return planes > 2 ? 2 : 4; }
+    int cols(int rows) const { return planes > 2 || rows > 2 ? 1 : 2; }
+};
+
+/// The base of a generator for AVX2: it decodes weights and multiplies them.
+///
+/// A nibble that the graph rounds is looked up byte by byte in a table of the
+/// 16 numbers it may stand for. The highest byte and the next one, side by
+/// side, are the upper half of an f32. The lower half is zero where weights are
+/// rounded to bf16; otherwise it has two tables of its own. A vector of weights
+/// costs two shuffles, and one or two more operations.
+///
+/// A nibble that is not rounded is put into the significand of a power of two,
+/// as in the AVX2 kernel with N lanes. Then a chunk's sums are scaled.
+class jit_k_lanes_avx2_weights_t : public jit_k_lanes_t<isa_avx2> {
+protected:
+    using Xmm = Xbyak::Xmm;
+    using Ymm = Xbyak::Ymm;
+    using Reg64 = Xbyak::Reg64;
+    using Address = Xbyak::Address;
+    using Operand = Xbyak::Operand;
+    static constexpr int simd_w = jit_isa_t<isa_avx2>::simd_w;
+    /// Vectors of a step alternate between so many sums.
+    static constexpr int sums_each = 2;
+
+    jit_k_lanes_avx2_weights_t(const skinny_weights_t &weights, int rows)
+        : jit_k_lanes_t("jit_k_lanes_avx2", weights, rows,
+                  jit_k_lanes_avx2_shape_t(weights).cols(rows))
+        , shape_(weights)
+        , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
+
+    bool looks_up() const { return is_nibble() && !shape_.scales_sums; }
+    uint32_t parameter_bytes(int cols) const {
+        const dim_t stride = w_.by_column ? w_.groups() : 1;
+        return static_cast<uint32_t>(cols * stride * 4);
+    }
+    Address of_column(const Reg64 &parameters, int col) {
+        return ptr[parameters + parameter_bytes(col)];
+    }
+    uint32_t step_bytes() const {
+        return static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
+    }
+    Ymm sum(int row, int col, int i) const {
+        return sums_[(row * cols_ + col) * sums_each + i];
+    }
+
+    /// Nibbles without lookups have free registers for constants.
+    void keep_constants() {
+        for (const lanes_t &lanes : {nibble_shifts(), mask(0), mask(1),
+                     upper_halves(0), upper_halves(1)})
+            if (vectors_.free_count() > 0)
+                kept_.hold(lanes, vectors_.take("a constant"));
+        kept_.load();
+    }
+
+    /// Makes a table of column c, or loads its scale and zero point.
+    void load_parameters(int c) {
+        if (looks_up()) return make_table(c);
+        if (is_nibble()) return load_zps(c);
+        if (has_zps()) vbroadcastss(zp(c), of_column(zps_, c));
+        if (!shape_.scales_sums) vbroadcastss(scale(c), of_column(scales_, c));
+    }
+
+    /// Multiplies the next step of column c: `tail` elements, or all if that is
+    /// 0.
+    void step(int c, int tail) {
+        if (is_nibble() && !looks_up()) return decode_nibbles(c);
+        if (looks_up()) look_up(c, tail);
+        for (int v = 0; v < vectors(); ++v) {
+            if (is_nibble()) join_halves(v);
+            else decode_bytes(c, v, tail);
+            multiply(weight_, c, v);
+        }
+    }
+
+    const jit_k_lanes_avx2_shape_t shape_;
+    int unrolled_ = 0; // the step's index in an unrolled loop
+
+    const Reg64 columns_[most_k_lanes_avx2_cols]
+            = {general_.take("column 0", rax), general_.take("column 1", rcx)};
+    const Reg64 rows_of_a_[most_k_lanes_avx2_rows]
+            = {general_.take("row 0", rsi), general_.take("row 1", r9),
+                    general_.take("row 2", r10), general_.take("row 3", rbx)};
+    const vmms_t sums_ = vectors_.take("sums", sum_count());
+    const Ymm scratch_ = vectors_.take_at("scratch", 14, 1)[0];
+
+private:
+    bool has_lower_halves() const { return shape_.planes > 2; }
+    int sum_count() const { return rows_ * cols_ * sums_each; }
+    int table_count() const { return cols_ * shape_.planes; }
+    int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
+
+    // The registers of a column depend on the weights. With lookups they are
+    // tables of the bytes 2, 3, 0 and 1 of numbers. Nibbles without lookups
+    // have zero points at bits 0 and 8. Bytes have a zero point and a scale.
+    const vmms_t tables_ = vectors_.take_at("tables", 8, table_count());
+    const Ymm index_ = vectors_.take_at("index", 12, 1)[0],
+              weight_ = vectors_.take_at("weight", 13, 1)[0];
+    const vmms_t first_upper_
+            = vectors_.take_at("upper halves", 15, looks_up() ? 1 : 0),
+            halves_ = vectors_.take_at("halves", 4, has_lower_halves() ? 4 : 0);
+    jit_lanes_t<isa_avx2> lanes_;
+    jit_constants_t<isa_avx2> &kept_ = lanes_.constants();
+
+    Ymm table(int col, int i) const { return tables_[2 * col + i]; }
+    Ymm zp(int col) const { return table(col, 0); }
+    Ymm scale(int col) const { return table(col, 1); }
+    // Each has a half of the numbers of sixteen nibbles.
+    Ymm upper(int i) const {
+        if (has_lower_halves()) return halves_[i];
+        return i == 0 ? first_upper_[0] : scratch_;
+    }
+    Ymm lower(int i) const { return halves_[2 + i]; }
+
+    Address next_weights(int c, int bytes = 0) {
+        return ptr[columns_[c] + step_bytes() * static_cast<uint32_t>(unrolled_)
+                   + static_cast<uint32_t>(bytes)];
+    }
+    void multiply(const Ymm &number, int c, int v) {
+        const auto at
+                = static_cast<uint32_t>((unrolled_ * vectors() + v) * simd_w);
+        for (int r = 0; r < rows_; ++r)
+            vfmadd231ps(sum(r, c, v % sums_each), number,
+                    ptr[rows_of_a_[r] + at * 4]);
+    }
+
+    // Nibbles without lookups are cut out at bit 0 and at bit 8 of a word, in
+    // the significands of 2^23 and 2^15.
+    static lanes_t mask(int i) { return same_lanes(0x000f000fu << (8 * i)); }
+    static uint32_t upper_half(int i) { return i == 0 ? 0x4b00 : 0x4700; }
+    static lanes_t upper_halves(int i) {
+        return same_lanes(upper_half(i) * 0x00010001u);
+    }
+
+    // Both lanes have a step's 16 bytes of nibbles. The lower lane takes the
+    // lower halves; the upper lane shifts the upper halves down.
+    static lanes_t nibble_shifts() {
+        lanes_t lanes;
+        for (uint32_t i = 0; i < lanes.size(); ++i)
+            lanes[i] = i % 8 / 4 * 4;
+        return lanes;
+    }
+
+    // Puts byte i of four f32 side by side, for each i.
+    static lanes_t bytes_apart() {
+        lanes_t lanes;
+        for (uint32_t i = 0; i < lanes.size(); ++i)
+            lanes[i] = 0x0c080400u + i % 4 * 0x01010101u;
+        return lanes;
+    }
+
+    // The numbers 0 to 3 and 8 to 11, or 4 to 7 and 12 to 15: unpacking the two
+    // puts them in order.
+    static lanes_t unpacked_numbers(data_type_t type, size_t half) {
+        const auto all = nibble_numbers(type);
+        lanes_t some {};
+        for (size_t n = 0; n < 8; ++n)
+            some[n] = all[n % 4 + n / 4 * 8 + half * 4];
+        return some;
+    }
+
+    // Indices beyond a step's first `tail` get their highest bit set, which
+    // gives zeros.
+    static lanes_t indices_beyond(int tail) {
+        lanes_t lanes {};
+        for (int i = 0; i < 32; ++i) {
+            const int element = i % 16 * 2 + i / 16;
+            if (element >= tail)
+                lanes[static_cast<size_t>(i / 4)] |= 0x80u << (i % 4 * 8);
+        }
+        return lanes;
+    }
+
+    // Zero points carry the same bias as the numbers: 2^23 or 2^15, and the 8
+    // that flipping a sign adds.
+    void load_zps(int c) {
+        const uint32_t sign = is_signed() ? 8 : 0;
+        for (int i = 0; i < 2; ++i)
+            vmovups(table(c, i),
+                    constant(upper_half(i) << 16 | sign << (8 * i)));
+        if (!has_zps()) return;
+        vbroadcastss(scratch_, of_column(zps_, c));
+        for (int i = 0; i < 2; ++i)
+            vaddps(table(c, i), table(c, i), scratch_);
+    }
+
+    // A table has the same byte of sixteen numbers, in both lanes.
+    void make_table(int c) {
+        for (const Ymm &v : {index_, weight_}) {
+            vmovups(v, constant(unpacked_numbers(w_.type, v == weight_)));
+            if (has_zps()) {
+                vbroadcastss(scratch_, of_column(zps_, c));
+                vsubps(v, v, scratch_);
+            }
+            vbroadcastss(scratch_, of_column(scales_, c));
+            scale_and_round(v, scratch_);
+            vpshufb(v, v, constant(bytes_apart()));
+        }
+        constexpr uint8_t even = 0x88, odd = 0xdd;
+        for (int i = 0; i < shape_.planes; i += 2) {
+            if (i == 0) vpunpckhdq(scratch_, index_, weight_);
+            else vpunpckldq(scratch_, index_, weight_);
+            vpermq(table(c, i), scratch_, even);
+            vpermq(table(c, i + 1), scratch_, odd);
+        }
+    }
+
+    void scale_and_round(const Ymm &v, const Ymm &scale) {
+        vmulps(v, v, scale);
+        lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
+    }
+
+    // Elements beyond a tail are multiplied by zeros of src.
+    void decode_nibbles(int c) {
+        vbroadcasti128(index_, next_weights(c));
+        if (is_signed()) vpxor(index_, index_, constant(0x88888888u));
+        kept_.with(nibble_shifts(),
+                [&](const Operand &by) { vpsrlvd(index_, index_, by); });
+        for (int i = 0; i < 2; ++i) {
+            kept_.with(mask(i), [&](const Operand &bits) {
+                vpand(scratch_, index_, bits);
+            });
+            kept_.with(upper_halves(i), [&](const Operand &half) {
+                vpunpcklwd(weight_, scratch_, half);
+                vpunpckhwd(scratch_, scratch_, half);
+            });
+            vsubps(weight_, weight_, table(c, i));
+            multiply(weight_, c, i);
+            vsubps(scratch_, scratch_, table(c, i));
+            multiply(scratch_, c, 2 + i);
+        }
+    }
+
+    void look_up(int c, int tail) {
+        vbroadcasti128(index_, next_weights(c));
+        vpsrlvd(index_, index_, constant(nibble_shifts()));
+        vpand(index_, index_, constant(0x0f0f0f0fu));
+        if (tail != 0) vpor(index_, index_, constant(indices_beyond(tail)));
+        unpack(table(c, 0), table(c, 1), upper(0), upper(1));
+        if (has_lower_halves())
+            unpack(table(c, 2), table(c, 3), lower(0), lower(1));
+    }
+
+    void unpack(const Ymm &low_bytes, const Ymm &high_bytes, const Ymm &first,
+            const Ymm &second) {
+        vpshufb(weight_, low_bytes, index_);
+        vpshufb(scratch_, high_bytes, index_);
+        vpunpcklbw(first, weight_, scratch_);
+        vpunpckhbw(second, weight_, scratch_);
+    }
+
+    // Makes f32 of the lower or the upper halves of lanes.
+    void join_halves(int v) {
+        constexpr uint8_t even = 0x55, odd = 0xaa;
+        if (v % 2 == 0) {
+            vpslld(weight_, upper(v / 2), 16);
+            if (has_lower_halves())
+                vpblendw(weight_, weight_, lower(v / 2), even);
+        } else if (has_lower_halves()) {
+            vpsrld(weight_, lower(v / 2), 16);
+            vpblendw(weight_, weight_, upper(v / 2), odd);
+        } else {
+            vpand(weight_, upper(v / 2), constant(0xffff0000u));
+        }
+    }
+
+    void decode_bytes(int c, int v, int tail) {
+        load_bytes(weight_, next_weights(c, v * simd_w), zp(c));
+        if (!shape_.scales_sums) scale_and_round(weight_, scale(c));
+        if (tail == 0) return;
+        lanes_t within {};
+        for (int i = 0; i < std::min(tail - v * simd_w, simd_w); ++i)
+            within[static_cast<size_t>(i)] = ~0u;
+        vandps(weight_, weight_, constant(within));
+    }
+};
+
+} // namespace dnnl_dequant
+
+#endif

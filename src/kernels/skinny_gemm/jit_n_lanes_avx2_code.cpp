@@ -1,0 +1,164 @@
+// A skinny GEMM by [K,N] weights of 4 or 8 bits on AVX2, N lanes. Each panel of
+// columns goes down some rows of one group. The sums stay in registers and are
+// scaled once, when the group ends.
+//
+// An integer n in the significand of 2^23 makes the number 2^23 + n. Zero
+// points carry the same bias, so one subtraction removes both. The sign bit of
+// a signed integer is flipped, which adds half its range.
+//
+// A word has four nibbles. One vpand cuts the same nibble out of sixteen words.
+// One unpack puts the upper half of 2^23 next to eight of them. A nibble at bit
+// 8 takes the upper half of 2^15, to which bit 8 has the value 1. So a vector
+// has the j-th nibble of each word. Scales, zero points and sums have that
+// order too; make_jit_deinterleave_words() makes it.
+//
+// Weights that the graph rounds are scaled and rounded one by one, for one row
+// only.
+//
+// Registers: see jit_n_lanes_frame_t. The first eight vectors are sums, or the
+// first twelve if there are three rows. With eight sums the next ones keep
+// masks and upper halves.
+
+#include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
+
+#include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
+#include "kernels/skinny_gemm/weights_rounding.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+constexpr int most_sums = 12, words_nibbles = 4;
+
+class generator_t : public jit_n_lanes_frame_t<isa_avx2> {
+public:
+    generator_t(const skinny_weights_t &weights,
+            const jit_n_lanes_panel_t &panel, int rows)
+        : jit_n_lanes_frame_t(
+                  "jit_n_lanes_avx2", weights, panel, rows, first_rounding) {}
+
+private:
+    bool is_nibble() const { return bits_of(w_.type) == 4; }
+    bool is_signed() const {
+        return family_of(w_.type) == type_family_t::signed_int;
+    }
+    // Rounding keeps its constants in the last vectors and leaves room for
+    // the sums of one row.
+    static constexpr int first_rounding = 13, sums_of_one_row = 8;
+    int behind_sums() const { return rounds_ ? sums_of_one_row : most_sums; }
+    Ymm weight(int v) const { return Ymm(behind_sums() + v % 2); }
+    Ymm raw() const { return Ymm(behind_sums() + 2); }
+    Ymm vmm_a() const { return Ymm(behind_sums() + 3); }
+    Ymm scratch() const { return Ymm(behind_sums() + 4); }
+
+    // Returns the mask of the nibbles at bit 0 or at bit 8 of a word.
+    static uint32_t mask(int bit) { return 0x000f000fu << bit; }
+    static uint32_t upper_half(int bit) {
+        constexpr uint32_t of_2_to_23 = 0x4b00, of_2_to_15 = 0x4700;
+        return (bit == 0 ? of_2_to_23 : of_2_to_15) * 0x00010001u;
+    }
+    bool has_room() const {
+        return !rounds_ && rows_ * vectors_ <= sums_of_one_row;
+    }
+    Ymm kept_mask(int bit) const { return Ymm(sums_of_one_row + bit / 8); }
+    Ymm kept_half(int bit) const { return Ymm(sums_of_one_row + 2 + bit / 8); }
+
+    void load_constants() override {
+        for (int bit = 0; bit <= 8 && is_nibble() && has_room(); bit += 8) {
+            vmovups(kept_mask(bit), constant(mask(bit)));
+            vmovups(kept_half(bit), constant(upper_half(bit)));
+        }
+    }
+
+    void row_of_weights() override {
+        prefetcht0(ptr[rcx + r9]);
+        if (rows_ == 1) vbroadcastss(vmm_a(), ptr[rax]);
+        if (is_nibble()) return all_nibbles();
+        for (int v = 0; v < vectors_; ++v) {
+            constexpr uint32_t bits_of_2_to_23 = 0x4b000000;
+            vpmovzxbd(weight(v), ptr[rcx + weights_bytes(v)]);
+            vpxor(weight(v), weight(v),
+                    constant(bits_of_2_to_23 | (is_signed() ? 128u : 0u)));
+            multiply(weight(v), v);
+        }
+    }
+
+    void all_nibbles() {
+        // With half as many words, the first four go to one lane, the others to
+        // the other.
+        constexpr uint8_t to_lanes = 0x10;
+        if (vectors_ == words_nibbles) {
+            vmovdqu(Xmm(raw().getIdx()), ptr[rcx]);
+            vpermq(raw(), raw(), to_lanes);
+        } else {
+            vmovdqu(raw(), ptr[rcx]);
+        }
+        if (is_signed()) vpxor(raw(), raw(), constant(0x88888888u));
+        for (int j = 0; j < words_nibbles; j += 2)
+            nibbles_at(4 * j, j);
+        vpsrlw(raw(), raw(), 4);
+        for (int j = 1; j < words_nibbles; j += 2)
+            nibbles_at(4 * (j - 1), j);
+    }
+
+    // Multiplies the nibbles at a bit: those of the words' lower halves are
+    // vector j, those of the upper halves vector j + 4.
+    void nibbles_at(int bit, int j) {
+        const Ymm low = weight(0), high = weight(1);
+        const Address mask_at = constant(mask(bit));
+        const Address half_at = constant(upper_half(bit));
+        const Ymm mask_in = kept_mask(bit), half_in = kept_half(bit);
+        const auto kept_or = [&](const Ymm &kept, const Address &at) -> auto & {
+            return has_room() ? static_cast<const Operand &>(kept) : at;
+        };
+        vpand(high, raw(), kept_or(mask_in, mask_at));
+        vpunpcklwd(low, high, kept_or(half_in, half_at));
+        if (vectors_ > words_nibbles)
+            vpunpckhwd(high, high, kept_or(half_in, half_at));
+        multiply(low, j);
+        if (vectors_ > words_nibbles) multiply(high, j + words_nibbles);
+    }
+
+    void multiply(const Ymm &number, int v) {
+        vsubps(number, number, ptr[r11 + bytes(v)]);
+        if (rounds_) {
+            vmulps(number, number, ptr[r13 + bytes(v)]);
+            lanes_.round(number, w_.rounded, weights_rounding(w_), scratch());
+        }
+        for (int r = 0; r < rows_; ++r) {
+            if (rows_ > 1) vbroadcastss(vmm_a(), ptr[row_of_a(r)]);
+            vfmadd231ps(sum(r, v), number, vmm_a());
+        }
+    }
+
+    Ymm free_vmm() const override { return weight(0); }
+};
+
+} // namespace
+
+jit_n_lanes_panel_t n_lanes_panel_of_avx2(
+        const skinny_weights_t &weights, dim_t rows) {
+    constexpr int simd_w = generator_t::simd_w;
+    for (int vectors = 8; vectors >= 4; vectors /= 2)
+        if (rows * vectors <= most_sums
+                && weights.cols % (vectors * simd_w) == 0)
+            return {vectors, bits_of(weights.type) == 4, simd_w};
+    return {};
+}
+
+float n_lanes_zp_bias_avx2(const skinny_weights_t &weights, int vector) {
+    const bool is_nibble = bits_of(weights.type) == 4;
+    const bool is_signed = family_of(weights.type) == type_family_t::signed_int;
+    const int half = !is_signed ? 0 : is_nibble ? 8 : 128;
+    const bool is_upper = is_nibble && vector % words_nibbles >= 2;
+    return static_cast<float>((1 << (is_upper ? 15 : 23)) + half);
+}
+
+result_t make_jit_n_lanes_avx2_code(const skinny_weights_t &weights,
+        const jit_n_lanes_panel_t &panel, int rows, jit_n_lanes_code_t &code) {
+    return make_jit_as<generator_t>(code, weights, panel, rows);
+}
+
+} // namespace dnnl_dequant

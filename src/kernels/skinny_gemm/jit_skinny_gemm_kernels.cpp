@@ -1,0 +1,99 @@
+// Chooses the generated code for a skinny GEMM: the first row of kernels.def
+// that takes the weights.
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+constexpr auto kn = weights_order_t::kn, nk = weights_order_t::nk;
+constexpr auto f32 = data_type_t::f32, bf16 = data_type_t::bf16;
+constexpr unsigned exact = skinny_kernel_t::exact,
+                   to_bf16 = skinny_kernel_t::to_bf16,
+                   to_f16 = skinny_kernel_t::to_f16;
+
+unsigned rounding_of(const skinny_weights_t &weights) {
+    switch (weights.rounded) {
+    case data_type_t::bf16: return to_bf16;
+    case data_type_t::f16: return to_f16;
+    default: return exact;
+    }
+}
+
+// Says why a row of the table does not take the weights; empty if it does.
+std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
+        dim_t rows, isa_t isa) {
+    const auto in_units = [](const char *of, dim_t found, dim_t unit) {
+        return found % unit == 0 ? std::string()
+                                 : text(of, " ", found,
+                                           "; expected a multiple of ", unit);
+    };
+    const dim_t bits = bits_of(weights.type);
+    if (!has(isa, row.isa)) return "its instructions are not available";
+    if (row.order != (weights.by_column ? nk : kn))
+        return text("weights are ", weights.by_column ? "[N,K]" : "[K,N]");
+    if ((row.bits & bits) == 0) return text("weights have ", bits, " bits");
+    if ((row.rounded & rounding_of(weights)) == 0)
+        return weights.rounded == f32 ? std::string("weights are not rounded")
+                                      : text("weights are rounded to ",
+                                                to_string(weights.rounded));
+    if (row.multiplied == bf16 && weights.multiplied != bf16)
+        return "src and weights may not be rounded to bf16";
+    const dim_t most
+            = row.multiplied == f32 && weights.multiplied == bf16
+                      ? std::min(row.rows, skinny_gemm_t::most_f32_rows_of_bf16)
+                      : row.rows;
+    if (rows > most)
+        return text("found ", rows, " rows; expected ", most, " at most");
+    if (row.col_group == 1 && weights.col_group > 1)
+        return "columns share scales";
+    if (row.col_group > 1 && weights.col_group == 1)
+        return "columns have scales of their own";
+    std::string why = in_units("columns", weights.cols, row.cols);
+    if (why.empty()) why = in_units("depth", weights.depth, row.depth);
+    if (why.empty() && row.group_bytes > 0 && weights.group < weights.depth)
+        why = in_units("group", weights.group, row.group_bytes * 8 / bits);
+    if (why.empty())
+        why = in_units(
+                "columns with one scale", weights.col_group, row.col_group);
+    return why;
+}
+
+} // namespace
+
+const skinny_kernels_t &skinny_kernels() {
+    static constexpr skinny_kernels_t kernels {{
+#define X(name, isa, order, bits, rounded, multiplied, rows, cols, depth,    \
+        group, col_group, factory)                                           \
+    {#name, isa, order, bits, rounded, multiplied, rows, cols, depth, group, \
+            col_group, factory},
+#include "kernels/skinny_gemm/kernels.def"
+#undef X
+    }};
+    return kernels;
+}
+
+result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
+        isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
+        const skinny_refusal_t &refused) {
+    const data_type_t zps = weights.zps.type;
+    if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))
+        return refuse("zero points are no integers of 16 bits");
+    if (weights.pitch * bits_of(weights.type) % 8 != 0)
+        return refuse("a row or column begins within a byte");
+    for (const skinny_kernel_t &kernel : skinny_kernels()) {
+        skinny_weights_t taken = weights;
+        taken.multiplied = kernel.multiplied;
+        result_t made = refuse(misfit(kernel, weights, rows, isa));
+        if (made.reason.empty()) made = kernel.make(taken, rows, skinny_gemm);
+        if (made.is_final()) return made;
+        if (refused) refused(kernel.name, made.reason);
+    }
+    return refuse("");
+}
+
+} // namespace dnnl_dequant

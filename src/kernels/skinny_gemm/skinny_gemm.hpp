@@ -1,0 +1,193 @@
+#ifndef KERNELS_SKINNY_GEMM_SKINNY_GEMM_HPP
+#define KERNELS_SKINNY_GEMM_SKINNY_GEMM_HPP
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "problem/problem.hpp"
+
+namespace dnnl_dequant {
+
+/// The layout of parameters (scales, zero points) for weights of depth x
+/// columns.
+struct skinny_parameters_t {
+    data_type_t type = data_type_t::undef; // undef: there are none
+    size_t operand = 0;                    // of the problem
+    /// Strides in elements: from group to group, and from column to column, or
+    /// from one group of columns to the next.
+    dim_t group_stride = 0, column_stride = 0;
+};
+
+/// Weights of 4 or 8 bits, [K,N] or [N,K]:
+///   (weight - zp) * scale      the difference exact, in f32
+struct skinny_weights_t {
+    data_type_t type = data_type_t::undef;
+    bool by_column = false; // [N,K]; else [K,N]
+    dim_t pitch = 0;        // elements from a row of [K,N] or [N,K] to the next
+    dim_t depth = 0, cols = 0; // of all
+    dim_t group = 0;           // rows that share a scale and a zero point
+    dim_t col_group = 1;       // columns that share them
+    skinny_parameters_t scales, zps;
+    data_type_t rounded = data_type_t::f32; // what they are rounded to
+    // The type that weights and src may be rounded to for the multiplication:
+    // bf16 if the graph or its fpmath mode allows it and the CPU multiplies
+    // pairs of bf16. Otherwise it is f32. A kernel that does so says it by
+    // skinny_gemm_t::src_type().
+    data_type_t multiplied = data_type_t::f32;
+
+    dim_t groups() const { return div_up(depth, group); }
+};
+
+/// Describes the weights of a problem. Returns unimplemented with a reason for
+/// weights that no kernel could take. The problem's dst has gaps between its
+/// rows.
+result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
+        skinny_weights_t &weights);
+
+/// A skinny GEMM. The weights are read once and become numbers in registers
+/// only.
+class skinny_gemm_t {
+public:
+    static constexpr dim_t most_rows = 24;
+    /// If rows may be bf16, more of them than this are faster in blocks of bf16
+    /// than in f32 (MEASURED.md).
+    static constexpr dim_t most_f32_rows_of_bf16 = 8;
+    /// A kernel may read scales and zero points of so many columns behind a
+    /// block's, whatever they hold. It reads none behind a block whose number
+    /// of columns is a multiple of `columns_beyond` + 1.
+    static constexpr dim_t columns_beyond = 3;
+
+    struct block_t {
+        const void *a;  // rows x depth of src_type(), arranged
+        float *c;       // rows x cols, c_pitch elements apart
+        float *partial; // scratch, partial_floats() for each of c's
+        dim_t a_pitch, c_pitch, rows;
+        dim_t first_col, cols; // in panels
+        // The order is what parameters_by_column() says. Parameters of a
+        // block's columns are in scratch memory. If columns share parameters,
+        // those of all columns are here. Parameters that are not contiguous are
+        // `parameters_pitch` apart.
+        float *scales, *zps;
+        dim_t parameters_pitch;
+    };
+
+    explicit skinny_gemm_t(const skinny_weights_t &weights)
+        : weights_(weights) {}
+    virtual ~skinny_gemm_t() = default;
+    virtual const char *name() const = 0;
+    /// Returns the columns that are computed together; blocks are whole panels.
+    virtual dim_t nr() const = 0;
+
+    /// Scales and zero points are f32. If true, each column or group of columns
+    /// has groups() of them. If false, each group has one for each column, and
+    /// groups are c_pitch apart.
+    virtual bool parameters_by_column() const = 0;
+    /// Returns the type of src: f32, or what weights are multiplied in.
+    virtual data_type_t src_type() const { return data_type_t::f32; }
+    /// Rows of src are padded to a multiple of this unit. If it is more than 1,
+    /// arrange() puts the elements of a row into the kernel's order.
+    virtual dim_t src_unit() const = 0;
+    virtual void arrange(void *row) const noexcept = 0;
+
+    /// Returns the floats of scratch memory that each sum needs.
+    virtual dim_t partial_floats() const = 0;
+
+    /// @param buffers The buffers of the weights' problem.
+    virtual void run(void *const *buffers, const block_t &block) const noexcept
+            = 0;
+
+    /// If true, a group is summed before it is scaled. Then its sum may be
+    /// infinite where the product is not: activations of 1e37 by scales of
+    /// 1e-4.
+    virtual bool scales_sums() const = 0;
+    /// After run(), recomputes sums that are not finite by weights that are
+    /// scaled first. This is slow, but rare.
+    /// @param places The place of each element of src's rows; null if they are
+    ///     in order.
+    void redo_overflow(void *const *buffers, const block_t &block,
+            const dim_t *places) const noexcept;
+    /// Returns where arrange() puts the elements of an f32 row; empty if in
+    /// order.
+    std::vector<dim_t> places_of_src() const;
+
+protected:
+    /// Returns where a row of a block's src begins, or an element of it.
+    const void *src_at(
+            const block_t &block, dim_t row, dim_t k = 0) const noexcept {
+        return static_cast<const char *>(block.a)
+               + bytes_of(src_type(), row * block.a_pitch + k);
+    }
+    dim_t src_pitch_bytes(const block_t &block) const noexcept {
+        return bytes_of(src_type(), block.a_pitch);
+    }
+
+    const skinny_weights_t weights_;
+
+private:
+    float sum_of_scaled(void *const *buffers, const float *src,
+            const dim_t *places, dim_t column) const noexcept;
+};
+
+/// The order of weights: [K,N] or [N,K].
+enum class weights_order_t { kn, nk };
+
+/// A row of kernels.def, which explains the fields.
+struct skinny_kernel_t {
+    enum : unsigned { exact = 1, to_bf16 = 2, to_f16 = 4 };
+
+    const char *name;
+    isa_t isa;
+    weights_order_t order;
+    unsigned bits, rounded; // sets
+    data_type_t multiplied;
+    dim_t rows, cols, depth, group_bytes, col_group;
+    result_t (*make)(const skinny_weights_t &weights, dim_t rows,
+            std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+};
+constexpr size_t skinny_kernel_count = 0
+#define X(...) +1
+#include "kernels/skinny_gemm/kernels.def"
+#undef X
+        ;
+using skinny_kernels_t = std::array<skinny_kernel_t, skinny_kernel_count>;
+const skinny_kernels_t &skinny_kernels();
+
+/// Is told which kernel does not take the weights, and why.
+using skinny_refusal_t
+        = std::function<void(const char *name, const std::string &reason)>;
+
+/// Makes the first of skinny_kernels() that takes the weights, for up to `rows`
+/// rows at a time. Returns unimplemented if none does, with a reason if none
+/// could.
+result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
+        isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
+        const skinny_refusal_t &refused = nullptr);
+
+result_t make_n_lanes_avx512(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_n_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_k_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_transposed(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_k_lanes_column_groups(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_k_lanes_column_groups_avx2(const skinny_weights_t &weights,
+        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_column_groups(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_column_groups_transposed(const skinny_weights_t &weights,
+        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,83 @@
+// A group's f32 sum may overflow before it is scaled, though the product of
+// scaled weights is finite. This file recomputes such sums.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/convert.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// The compiler vectorizes this loop.
+bool are_finite(const float *values, dim_t count) {
+    float greatest = 0;
+    bool has_nan = false;
+    for (dim_t i = 0; i < count; ++i) {
+        greatest = std::max(greatest, std::fabs(values[i]));
+        has_nan |= values[i] != values[i];
+    }
+    return !has_nan && greatest <= std::numeric_limits<float>::max();
+}
+
+} // namespace
+
+float skinny_gemm_t::sum_of_scaled(void *const *buffers, const float *src,
+        const dim_t *places, dim_t column) const noexcept {
+    const skinny_weights_t &w = weights_;
+    const auto parameter = [&](const skinny_parameters_t &p, dim_t group) {
+        return load_f32(p.type, buffers[p.operand],
+                group * p.group_stride
+                        + column / w.col_group * p.column_stride);
+    };
+    float sum = 0, scale = 0, zp = 0;
+    for (dim_t k = 0; k < w.depth; ++k) {
+        if (k % w.group == 0) {
+            scale = parameter(w.scales, k / w.group);
+            if (w.zps.type != data_type_t::undef)
+                zp = parameter(w.zps, k / w.group);
+        }
+        const dim_t element
+                = w.by_column ? column * w.pitch + k : k * w.pitch + column;
+        const float weight
+                = (load_f32(w.type, buffers[0], element) - zp) * scale;
+        sum = std::fma(weight, src[places ? places[k] : k], sum);
+    }
+    return sum;
+}
+
+void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
+        const dim_t *places) const noexcept {
+    if (!scales_sums()) return;
+    for (dim_t r = 0; r < block.rows; ++r) {
+        float *const c = block.c + r * block.c_pitch;
+        if (are_finite(c, block.cols)) continue;
+        // If src is not finite, neither is its sum, in whatever way it is
+        // computed.
+        const auto *src = static_cast<const float *>(src_at(block, r));
+        if (!are_finite(src, weights_.depth)) continue;
+        for (dim_t n = 0; n < block.cols; ++n)
+            if (!std::isfinite(c[n]))
+                c[n] = sum_of_scaled(buffers, src, places, block.first_col + n);
+    }
+}
+
+std::vector<dim_t> skinny_gemm_t::places_of_src() const {
+    const dim_t unit = src_unit(), depth = weights_.depth;
+    if (unit == 1 || src_type() != data_type_t::f32) return {};
+    // Elements are numbered from 1, because zeros fill the last unit.
+    std::vector<float> row(static_cast<size_t>(round_up(depth, unit)));
+    for (dim_t k = 0; k < depth; ++k)
+        row[static_cast<size_t>(k)] = static_cast<float>(k + 1);
+    arrange(row.data());
+    std::vector<dim_t> places(static_cast<size_t>(depth));
+    for (size_t at = 0; at < row.size(); ++at)
+        if (row[at] > 0)
+            places[static_cast<size_t>(row[at]) - 1] = static_cast<dim_t>(at);
+    return places;
+}
+
+} // namespace dnnl_dequant

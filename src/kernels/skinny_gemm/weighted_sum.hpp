@@ -1,0 +1,63 @@
+#ifndef KERNELS_SKINNY_GEMM_WEIGHTED_SUM_HPP
+#define KERNELS_SKINNY_GEMM_WEIGHTED_SUM_HPP
+
+#include <memory>
+
+#include "base/data_type.hpp"
+#include "base/isa.hpp"
+#include "base/status.hpp"
+#include "base/types.hpp"
+
+namespace dnnl_dequant {
+
+/// Integer values: the numbers of a token are contiguous. Weights [K,N] are
+/// such values too; a row of K is a token.
+struct weighted_values_t {
+    data_type_t type = data_type_t::undef; // s8 u8 s4 u4
+    dim_t pitch = 0;                       // bytes from token to token
+    dim_t cols = 0;                        // numbers of a token that are summed
+    bool has_zp = false;
+    dim_t ahead = 16 * 1024; // prefetch distance, bytes; 0: none
+    /// If true, each token has a scale and a zero point:
+    ///     value = (number - zero point) * scale, rounded to `rounded`
+    /// Otherwise all tokens share a zero point and nothing is scaled.
+    bool by_token = false;
+    data_type_t rounded = data_type_t::f32;
+    bool adds = false; // to the sums that are there
+    /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
+    /// a token's numbers are contiguous.
+    dim_t part_pitch = 0;
+};
+
+/// Computes sums = sum over tokens of weight * value, a few rows of weights at
+/// a time. The values are read once, as a stream.
+class weighted_sum_t {
+public:
+    struct block_t {
+        const void *values;   // of the first token
+        const float *weights; // rows, weights_pitch bytes apart
+        const float *zp;      // of the first token
+        float *sums;          // rows x cols, sums_pitch bytes apart
+        dim_t weights_pitch, sums_pitch;
+        dim_t tokens;           // more than 0
+        const float *scales;    // of the first token
+        dim_t parameters_pitch; // bytes from a token's to the next one's
+    };
+    static constexpr dim_t most_rows = 12;
+
+    virtual ~weighted_sum_t() = default;
+    virtual const char *name() const = 0;
+    /// Sums of 4-bit values have an order of their own until put_in_order().
+    virtual void run(dim_t rows, const block_t &block) const noexcept = 0;
+    virtual void put_in_order(dim_t rows, const block_t &block) const noexcept
+            = 0;
+};
+
+/// Makes a kernel for up to `rows` rows. Returns unimplemented without AVX2, or
+/// for numbers of columns that it does not take.
+result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
+        isa_t isa, std::shared_ptr<const weighted_sum_t> &sum);
+
+} // namespace dnnl_dequant
+
+#endif
