@@ -37,6 +37,12 @@ struct machine_policy_t {
     /// Weights, which are read once, and lines of transposed sources, of which
     /// tiles are made, are prefetched into L2 and no further.
     bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
+    /// Integer weights that are [N,K] and read once are prefetched so many
+    /// bytes ahead, into L2; 0: 2 KiB ahead, into L1.
+    uint32_t nk_integers_ahead;
+    /// The most rows of [K,N] integer weights that are read by turns, if the
+    /// weights are read once and rows are shorter than a page: 16 to 32.
+    uint32_t kn_integers_rows;
     /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
     /// them and src and weights may be rounded to it. More rows are multiplied
     /// as f32, or in tiles. Nibbles of [N,K] weights have a limit of their own

@@ -4,13 +4,14 @@
 // stack, and the epilogue adds them to c.
 //
 // Tiles are multiplied by a unit of their own, and the epilogue is work of the
-// vector units. So a few rows of a step's epilogue follow each multiplication
-// of the next step:
+// vector units. So a few rows of an earlier step's epilogue follow each
+// multiplication. It is not the last step's, because vectors can load what
+// tiles have stored only a while later:
 //
 //   for each group: for each step of the panel's columns:
 //       for each chunk of depth: for each tile of sums:
 //           multiply
-//           add a few rows of the last step's sums to c
+//           add a few rows of the sums of the step before the last one to c
 //       add its other rows to c
 //       store the step's sums on the stack
 
@@ -59,12 +60,14 @@ public:
         : jit_integer_base_t("jit_integer_amx", format) {}
 
 private:
-    // Sums on the stack have the pitch of weights. Behind them is the group's
-    // place in the parameters of rows, and what is left of the groups.
-    static constexpr uint32_t sums_bytes
-            = most_rows * k4_bytes,
-            parameters_at = sums_bytes, groups_at = sums_bytes + 8,
-            old_rsp_at = sums_bytes + 16, stack_bytes = sums_bytes + tile_bytes;
+    // Sums on the stack have the pitch of weights. Up to sixteen rows have two
+    // buffers, which take turns. Behind them are the group's place in the
+    // parameters of rows, what is left of the groups, and the last buffer.
+    static constexpr uint32_t buffer_bytes
+            = tile_rows * k4_bytes,
+            sums_bytes = 2 * buffer_bytes, parameters_at = sums_bytes,
+            groups_at = sums_bytes + 8, old_rsp_at = sums_bytes + 16,
+            buffer_at = sums_bytes + 24, stack_bytes = sums_bytes + tile_bytes;
 
     const Reg64 a_ = general_.take("a of sixteen rows", rax),
                 a_high_ = general_.take("a of the other rows", rbx),
@@ -187,17 +190,29 @@ private:
         for (const step_t &step : steps)
             clear_c(step);
         L(l_adds);
+        mov(dword[rsp + buffer_at], 0);
         L(l_group);
-        for (const step_t &step : steps) {
-            multiply(step);
-            add_all_rows(step);
-            store_sums(step);
+        for (size_t i = 0; i < count; ++i) {
+            Label l_first;
+            multiply(steps[i]);
+            add_all_rows(steps[i]);
+            if (i == 0) {
+                cmp(group_, arg(offsetof(integer_tile_t, groups)));
+                je(l_first, T_NEAR);
+                begin_rows(steps[count - 1], 1);
+                L(l_first);
+            } else {
+                begin_rows(steps[i - 1], 0);
+            }
+            store_sums(steps[i]);
         }
         add(group_, sizeof(integer_group_t));
         add(qword[rsp + parameters_at], sizeof(row_group_t));
         dec(qword[rsp + groups_at]);
         jnz(l_group, T_NEAR);
-        add_all_rows(steps.back());
+        add_all_rows(steps[count - 1]);
+        begin_rows(steps[count - 1], 1);
+        add_all_rows(steps[count - 1]);
     }
 
     void multiply(const step_t &step) {
@@ -254,7 +269,6 @@ private:
         Label l_zeros, l_end;
         test_flag(offsetof(integer_tile_t, continues));
         je(l_zeros, T_NEAR);
-        add_all_rows(step);
         for_sums(step, [&](const Tmm &sums, int s, uint32_t at) {
             point_at_c(s);
             tileloadd(sums, ptr[c_ + c_pitch_ + at]);
@@ -287,28 +301,44 @@ private:
         xor_(rows_, rows_);
         jmp(l_end, T_NEAR);
         L(l_ends);
+        const Reg64 &buffer = chunk_;
+        if (step.src == 1) {
+            mov(buffer.cvt32(), dword[rsp + buffer_at]);
+            xor_(buffer.cvt32(), buffer_bytes);
+            mov(dword[rsp + buffer_at], buffer.cvt32());
+            add(buffer, rsp);
+        }
         for_sums(step, [&](const Tmm &sums, int s, uint32_t at) {
-            tilestored(ptr[rsp + b_pitch_
-                               + static_cast<uint32_t>(s * tile_rows) * k4_bytes
-                               + at],
+            tilestored(ptr[(step.src == 1 ? buffer : rsp) + b_pitch_
+                               + static_cast<uint32_t>(s) * buffer_bytes + at],
                     sums);
         });
-        begin_rows(step);
         L(l_end);
     }
 
-    // The rows of the step's sums are to go from here on.
-    void begin_rows(const step_t &step) {
-        load_columns(step);
+    // The rows of the step's sums are to go from here on, unless they stay in
+    // c. The step is of the group `before` groups ago.
+    void begin_rows(const step_t &step, size_t before) {
+        Label l_end;
+        test_flag(offsetof(integer_tile_t, ends));
+        je(l_end, T_NEAR);
+        load_columns(step, before);
         mov(row_, ptr[rsp + parameters_at]);
+        if (before > 0)
+            sub(row_, static_cast<uint32_t>(before * sizeof(row_group_t)));
         mov(c_, arg(offsetof(integer_tile_t, c)));
         if (step.first > 0) add(c_, step.byte_of(0));
         lea(sums_at_, ptr[rsp + step.byte_of(0)]);
+        if (step.src == 1) {
+            mov(rows_.cvt32(), dword[rsp + buffer_at]);
+            add(sums_at_, rows_);
+        }
         mov(rows_, arg(offsetof(integer_tile_t, rows)));
+        L(l_end);
     }
 
     // All steps have the same number of tiles of weights, so that the code for
-    // the rows of one serves those of the one before.
+    // the rows of one serves those of an earlier one.
     void add_some_rows(const step_t &step) {
         Label l_end;
         cmp(rows_, step.rows_at_once());
@@ -332,21 +362,24 @@ private:
 
     void add_row(const step_t &step) {
         vbroadcastss(row_scale_, ptr[row_ + offsetof(row_group_t, scale)]);
+        if (format_.has_short_sums)
+            vpbroadcastd(
+                    products_[0], ptr[row_ + offsetof(row_group_t, short_zp)]);
         for (int w = 0; w < step.weights; ++w) {
             const uint32_t at = static_cast<uint32_t>(w) * tile_bytes;
             load(sums_[w], ptr[sums_at_ + at]);
             correct(w);
             add_to_c(sums_[w], sums_[w], scales_[w], row_scale_, ptr[c_ + at]);
-            prefetcht0(ptr[c_ + c_pitch_ * 8 + at]);
         }
         add(sums_at_, k4_bytes);
         add(row_, row_pitch_);
         add(c_, c_pitch_);
     }
 
-    void load_columns(const step_t &step) {
+    void load_columns(const step_t &step, size_t before) {
         const Reg64 &columns = b_;
-        mov(columns, ptr[group_ + offsetof(integer_group_t, columns)]);
+        mov(columns, ptr[group_ + offsetof(integer_group_t, columns)
+                             - before * sizeof(integer_group_t)]);
         const auto load_all = [&](const zmms_t &to, size_t offset) {
             for (int w = 0; w < step.weights; ++w)
                 vmovups(to[w],
@@ -363,8 +396,7 @@ private:
 
     void correct(int w) {
         if (format_.has_short_sums) {
-            vpdpwssd(sums_[w], zps_[w],
-                    ptr_b[row_ + offsetof(row_group_t, short_zp)]);
+            vpdpwssd(sums_[w], zps_[w], products_[0]);
             return;
         }
         subtract(w, zps_[w], offsetof(row_group_t, sum));

@@ -14,6 +14,7 @@
 
 #include "kernels/integer_gemm/jit_integer_k_lanes_frame.hpp"
 #include "kernels/jit/transpose_dwords.hpp"
+#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -147,6 +148,12 @@ private:
         }
     }
 
+    void prefetch_weights(const RegExp &at) {
+        const size_t ahead = this_machine().policy.nk_integers_ahead;
+        if (ahead > 0) prefetcht1(ptr[at + ahead]);
+        else prefetcht0(ptr[at + bytes_ahead]);
+    }
+
     void add_line(const sums_t &of_low, const sums_t &of_high, bool is_part) {
         const Zmm low = take(), high = take(), a = take();
         const auto at = static_cast<size_t>(offset_);
@@ -156,7 +163,7 @@ private:
         } else {
             vmovdqu32(low, ptr[rax + at]);
         }
-        prefetcht0(ptr[rax + at + bytes_ahead]);
+        prefetch_weights(rax + at);
         vnni_.make_bytes(low, high);
         for (int r = 0; r < rows_; ++r) {
             const auto of_a = (r == 0 ? RegExp(rbx) : rbx + r13 * r)

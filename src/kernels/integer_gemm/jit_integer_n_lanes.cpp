@@ -9,6 +9,7 @@
 
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/integer_gemm/jit_integer_stream_code.hpp"
+#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -30,7 +31,9 @@ constexpr dim_t least_k_chunk = 16, most_k_chunk = 32,
 dim_t k_chunk_of(dim_t pitch, isa_t isa) {
     if (!has(isa, isa_avx512_core_vnni)) return least_k_chunk;
     const dim_t rows = k_chunk_bytes / pitch / rows_of_k4 * rows_of_k4;
-    return std::clamp(rows, least_k_chunk, most_k_chunk);
+    const dim_t most_rows = std::min<dim_t>(
+            this_machine().policy.kn_integers_rows, most_k_chunk);
+    return std::clamp(rows, least_k_chunk, most_rows);
 }
 // Returns the prefetch distance in each row. A Zen 3 took 0.76 ms with 256
 // bytes, 0.81 with 512 and 0.87 with 1024.
