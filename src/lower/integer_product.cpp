@@ -98,7 +98,7 @@ public:
 
     // Makes the stream, for groups of one size (the last may be shorter) with
     // parameters one stride apart.
-    result_t make_stream(isa_t isa, const integer_plan_t::block_t &block) {
+    result_t make_stream(isa_t isa, dim_t rows) {
         integer_stream_weights_t weights;
         weights.format = plan_.format;
         weights.format.has_src_zps = plan_.src_zps.type != t::undef;
@@ -112,7 +112,7 @@ public:
                 || !is_linear(
                         plan_.weights_zps.group, weights.zps_group_stride))
             return refuse("groups of src cut those of the weights");
-        plan_.stream_block = {block.rows, std::min(plan_.cols, block.cols)};
+        plan_.stream_rows = rows;
         result_t result = make_integer_stream(weights, isa, plan_.stream);
         if (result.ok()) plan_.format.is_packed = false;
         return result;
@@ -202,7 +202,6 @@ private:
                           && plan_.rows <= (by_column
                                                     ? most_packed_rows_by_column
                                                     : most_packed_rows));
-        plan_.block_cols = most_integer_cols(plan_.rows, format);
         plan_.k_chunk = integer_k_chunk(format);
         plan_.block_depth = integer_block_depth(plan_.rows, format);
         plan_.most_part_bytes = most_part_bytes(isa, format);
@@ -320,7 +319,7 @@ bool is_quantized(const composition_t &src) {
 } // namespace
 
 result_t make_integers(const composition_t &src, const composition_t &weights,
-        isa_t isa, const integer_plan_t::block_t &block,
+        isa_t isa, dim_t rows,
         std::shared_ptr<const integer_product_t> &product) {
     if (!is_quantized(src)) return {};
     integer_plan_t plan;
@@ -329,8 +328,8 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     // Its integers are multiplied as f32 then.
     if (!result.ok()) return or_another("integer_matmul", result);
     const bool by_column = plan.format.depth_stride == 1;
-    if (block.rows <= few_quantized_rows(isa, by_column))
-        result = or_another("integer_stream", planner.make_stream(isa, block));
+    if (rows <= few_quantized_rows(isa, by_column))
+        result = or_another("integer_stream", planner.make_stream(isa, rows));
     if (result.ok())
         product = std::make_shared<const integer_product_t>(std::move(plan));
     return result;

@@ -10,11 +10,11 @@ namespace dnnl_dequant {
 /// bits, which it dequantizes. It is null, and the log says why, if the graph
 /// has no such src, if the product would not be exact, or if no kernel takes
 /// the weights.
-/// @param block The most that is done together. If those are few rows, the
-///     weights are read as a stream if they can be.
+/// @param rows The most that are done together. If they are few, the weights
+///     are read as a stream if they can be.
 /// @returns out_of_memory, or success with `product` or without.
 result_t make_integers(const composition_t &src, const composition_t &weights,
-        isa_t isa, const integer_plan_t::block_t &block,
+        isa_t isa, dim_t rows,
         std::shared_ptr<const integer_product_t> &product);
 
 /// Makes the product for weights that are repacked once, in few rows, and

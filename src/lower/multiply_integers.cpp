@@ -12,7 +12,9 @@ constexpr dim_t sums_pad = 16;
 std::shared_ptr<const multiplier_t> multiplier_of(const product_cut_t &cut) {
     const integer_plan_t &plan = cut.integers->plan();
     const bool by_column = plan.format.depth_stride == 1;
-    dim_t most = plan.stream && !by_column ? most_skinny_cols : plan.block_cols;
+    dim_t most = plan.stream && !by_column
+                         ? most_skinny_cols
+                         : most_integer_cols(cut.block_rows, plan.format);
     if (cut.target.repacks) most = most_repacked_cols(cut.block_rows);
     most = std::min(most, cut.thread_cols(integer_panel));
     product_blocks_t blocks = cut.cut_cols(
@@ -39,7 +41,7 @@ result_t make_repacked(
 result_t make_preferred_integers(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
     const result_t result = make_integers(cut.product.src, cut.product.weights,
-            cut.target.isa, {cut.block_rows, most_skinny_cols}, cut.integers);
+            cut.target.isa, cut.block_rows, cut.integers);
     if (!result.ok()) return result;
     if (!cut.integers) return refuse("");
     const integer_plan_t &plan = cut.integers->plan();

@@ -1,5 +1,6 @@
 // Products of integers by repacked weights have the bits of those by weights as
-// they lie: random cases, what is repacked and c at inaccessible pages.
+// they lie. So have products that are cut otherwise. Cases are random; scratch
+// memory, repacked weights and c end at inaccessible pages.
 
 #include <gtest/gtest.h>
 
@@ -102,17 +103,17 @@ struct factor_t {
     std::array<void *, 3> buffers;
 };
 
+// @param block Columns that are multiplied by one call.
 std::string run(const integer_product_t &product, void *const *src,
-        void *const *weights) {
+        void *const *weights, dim_t block) {
     const integer_plan_t &plan = product.plan();
     const guarded_buffer_t shared(static_cast<size_t>(product.shared_bytes())),
-            own(static_cast<size_t>(product.own_bytes()));
+            own(static_cast<size_t>(
+                    product.own_bytes(std::min(block, plan.cols))));
     product.pack_src(src, 0, plan.rows, shared.data());
     const dim_t pitch = round_up(plan.cols, integer_panel);
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());
-    const dim_t block
-            = plan.format.depth_stride == 1 ? integer_panel : plan.cols;
     for (dim_t n = 0; n < plan.cols; n += block)
         product.run(weights,
                 {0, plan.rows, n, std::min(block, plan.cols - n), floats + n,
@@ -126,29 +127,41 @@ std::string run(const integer_product_t &product, void *const *src,
     return result;
 }
 
+struct factors_t {
+    factors_t(const integer_plan_t &plan, random_t &random)
+        : src(t::u8, plan.rows * plan.depth, t::f32, plan.src_zps.type,
+                  plan.rows, random)
+        , weights(plan.format.weights,
+                  (plan.depth - 1) * plan.format.depth_stride
+                          + (plan.cols - 1) * plan.format.col_stride + 1,
+                  plan.format.scales, plan.format.zps,
+                  static_cast<dim_t>(plan.groups.size()) * plan.cols, random) {}
+
+    factor_t src, weights;
+};
+
+dim_t usual_block(const integer_plan_t &plan) {
+    return plan.format.depth_stride == 1 ? integer_panel : plan.cols;
+}
+
 void check(integer_plan_t plan, random_t &random) {
-    const auto groups = static_cast<dim_t>(plan.groups.size());
-    const integer_format_t &format = plan.format;
-    const factor_t src(t::u8, plan.rows * plan.depth, t::f32, plan.src_zps.type,
-            plan.rows, random);
-    const factor_t weights(format.weights,
-            (plan.depth - 1) * format.depth_stride
-                    + (plan.cols - 1) * format.col_stride + 1,
-            format.scales, format.zps, groups * plan.cols, random);
+    const factors_t factors(plan, random);
+    void *const *const src = factors.src.buffers.data();
+    void *const *const weights = factors.weights.buffers.data();
     const isa_t isa = isa_of_machine();
-    ASSERT_TRUE(make_integer_kernel(format, isa, plan.kernel).ok());
-    const std::string expected = run(integer_product_t(plan),
-            src.buffers.data(), weights.buffers.data());
+    ASSERT_TRUE(make_integer_kernel(plan.format, isa, plan.kernel).ok());
+    const std::string expected
+            = run(integer_product_t(plan), src, weights, usual_block(plan));
     ASSERT_TRUE(
-            make_integer_repacked(format, plan.rows, isa, plan.repacked).ok());
+            make_integer_repacked(plan.format, plan.rows, isa, plan.repacked)
+                    .ok());
     const integer_product_t product(plan);
     const guarded_buffer_t packed(
             static_cast<size_t>(product.repacked_bytes()));
-    product.repack(weights.buffers.data(), 0, product.repacked_panels(),
-            packed.data());
+    product.repack(weights, 0, product.repacked_panels(), packed.data());
     EXPECT_TRUE(packed.intact());
     void *const only = packed.data();
-    EXPECT_EQ(run(product, src.buffers.data(), &only) == expected, true);
+    EXPECT_EQ(run(product, src, &only, usual_block(plan)) == expected, true);
 }
 
 TEST(integer_repacked, has_the_bits_of_weights_as_they_lie) {
@@ -162,6 +175,60 @@ TEST(integer_repacked, has_the_bits_of_weights_as_they_lie) {
         const integer_plan_t plan = random_plan(random);
         SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
         check(plan, random);
+        if (HasFailure()) return;
+    }
+}
+
+// One group or several, in blocks of any size, by the plain kernel whole and by
+// the machine's in pieces.
+void check_cuts(integer_plan_t plan, random_t &random) {
+    integer_format_t &format = plan.format;
+    format.is_packed = false;
+    const factors_t factors(plan, random);
+    void *const *const src = factors.src.buffers.data();
+    void *const *const weights = factors.weights.buffers.data();
+    plan.block_depth = plan.depth;
+    plan.kernel = make_ref_integer_kernel(format);
+    const std::string expected
+            = run(integer_product_t(plan), src, weights, usual_block(plan));
+    const isa_t isa = isa_of_machine();
+    const bool has_tiles = has(isa, isa_amx_int8) && random.one_in(2);
+    if (has_tiles) format.k4_chunk = random.pick(std::vector<dim_t> {8, 16});
+    // Weights of more rows are not packed if they are cut.
+    constexpr dim_t most_packed_rows = 12;
+    format.is_packed = !has_tiles && has(isa, isa_avx512_core_vnni)
+                       && plan.rows <= most_packed_rows && random.one_in(2);
+    plan.block_depth = random.pick(std::vector<dim_t> {64, 128, 1024});
+    plan.k_chunk = random.pick(std::vector<dim_t> {16, 64});
+    plan.most_part_bytes = random.pick(std::vector<dim_t> {0, 32768, 1 << 20});
+    ASSERT_TRUE(make_integer_kernel(format, isa, plan.kernel).ok());
+    const dim_t block = integer_panel * random.between(1, 5);
+    EXPECT_EQ(
+            run(integer_product_t(plan), src, weights, block) == expected, true)
+            << plan.kernel->name() << ", blocks " << plan.block_depth << " x "
+            << block << ", parts of " << plan.most_part_bytes << " bytes";
+}
+
+void make_one_group(integer_plan_t &plan) {
+    plan.groups = {{0, plan.depth}};
+    plan.format.has_short_sums = plan.depth <= 128;
+    for (auto *of : {&plan.src_scales, &plan.src_zps, &plan.weights_scales,
+                 &plan.weights_zps})
+        of->group.resize(1);
+}
+
+TEST(integer_product, has_the_same_bits_however_it_is_cut) {
+    if (!has(isa_of_machine(), isa_avx2))
+        GTEST_SKIP() << "this machine lacks AVX2";
+    for (dim_t n = 0; n < 900; ++n) {
+        if (support::only_case() >= 0 ? support::only_case() != n
+                                      : n % support::every())
+            continue;
+        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+        integer_plan_t plan = random_plan(random);
+        if (random.one_in(2)) make_one_group(plan);
+        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        check_cuts(plan, random);
         if (HasFailure()) return;
     }
 }

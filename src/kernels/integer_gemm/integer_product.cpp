@@ -105,15 +105,14 @@ dim_t integer_product_t::panel_bytes() const {
 }
 
 // Unpacked panels, and behind them what is known of their columns.
-dim_t integer_product_t::own_bytes() const {
+dim_t integer_product_t::own_bytes(dim_t block_cols) const {
     if (plan_.repacked) return 0;
     if (plan_.stream)
-        return whole_lines(plan_.stream->own_bytes(
-                plan_.stream_block.rows, plan_.stream_block.cols));
-    const dim_t columns_of = cuts_group()
-                                     ? div_up(plan_.block_cols, integer_panel)
-                                     : part_panels_;
-    return part_panels_ * panel_bytes() + columns_of * columns_bytes();
+        return whole_lines(
+                plan_.stream->own_bytes(plan_.stream_rows, block_cols));
+    const dim_t block_panels = div_up(block_cols, integer_panel);
+    return part_panels_ * panel_bytes()
+           + (keeps_columns() ? block_panels : part_panels_) * columns_bytes();
 }
 
 dim_t integer_product_t::first_weight(
@@ -124,8 +123,7 @@ dim_t integer_product_t::first_weight(
 
 void integer_product_t::place_panels(part_t &part, void *own) const {
     auto *bytes = static_cast<uint8_t *>(own);
-    // Sums of columns add up from piece to piece of a group that is cut.
-    const dim_t first_panel = cuts_group() ? part.col / integer_panel : 0;
+    const dim_t first_panel = keeps_columns() ? part.col / integer_panel : 0;
     for (dim_t p = 0; p < part.panel_count(); ++p) {
         uint8_t *k4_blocks = bytes + p * panel_bytes();
         auto *columns = reinterpret_cast<integer_columns_t *>(
@@ -178,7 +176,7 @@ void integer_product_t::load_parameters(
         void *const *buffers, const part_t &part) const {
     const auto &scales = plan_.weights_scales, &zps = plan_.weights_zps;
     const size_t first = part.pieces.first;
-    if (first > 0 && (is_by_column() || cuts_group())) return;
+    if (first > 0 && keeps_columns()) return;
     const auto count = is_by_column() ? plan_.groups.size() : part.pieces.count;
     for (dim_t p = 0; p < part.panel_count(); ++p) {
         const dim_t col = p * integer_panel;

@@ -26,14 +26,10 @@ struct integer_plan_t {
     struct group_t {
         dim_t begin, size;
     };
-    struct block_t {
-        dim_t rows, cols;
-    };
     std::vector<group_t> groups;
     integer_format_t format;
     /// The depth that is computed together, unless a group is deeper.
     dim_t block_depth = 256;
-    dim_t block_cols = 0; // at most
     /// Panels of [K,N] weights are unpacked by turns, so many rows of each.
     dim_t k_chunk = 64;
     /// The part of a core's caches that unpacked weights may fill. A panel is
@@ -53,7 +49,7 @@ struct integer_plan_t {
     std::shared_ptr<const integer_kernel_t> kernel;
     /// Replaces the kernel for few rows, unless null.
     std::shared_ptr<const integer_stream_t> stream;
-    block_t stream_block = {0, 0}; // the largest
+    dim_t stream_rows = 0; // of a block, at most
     /// Replaces the kernel if weights are repacked, unless null. The format is
     /// packed then.
     std::shared_ptr<const integer_repacked_kernel_t> repacked;
@@ -79,7 +75,8 @@ public:
     /// The memory that threads share has the integers of src and the rows of
     /// its groups. Each thread's own memory has some panels in some groups.
     dim_t shared_bytes() const;
-    dim_t own_bytes() const;
+    /// @param block_cols The most columns of a block.
+    dim_t own_bytes(dim_t block_cols) const;
 
     /// Returns the buffer that plan().quantize writes to.
     void *quantized(void *shared) const { return shared; }
@@ -120,6 +117,10 @@ private:
 
     bool is_by_column() const { return plan_.format.depth_stride == 1; }
     bool cuts_group() const;
+    /// True if what is known of columns is kept from a block's first piece to
+    /// its last one. Parameters of [N,K] weights are read for all groups at
+    /// once, and sums add up from piece to piece of a group.
+    bool keeps_columns() const { return is_by_column() || cuts_group(); }
     void place_groups();
     void add_piece(const piece_t &piece);
     void place_groups_of_stream();

@@ -20,7 +20,9 @@ public:
         return product_->plan().stream != nullptr;
     }
     scratch_size_t scratch() const override {
-        return {product_->shared_bytes(), product_->own_bytes()};
+        const auto &sizes = blocks().col_blocks;
+        return {product_->shared_bytes(),
+                product_->own_bytes(sizes.empty() ? 0 : sizes[0])};
     }
 
     // The stage makes the integers of src, and what its groups need.
