@@ -102,6 +102,8 @@ public:
         integer_stream_weights_t weights;
         weights.format = plan_.format;
         weights.format.has_src_zps = plan_.src_zps.type != t::undef;
+        weights.format.is_packed = false;
+        weights.format.k4_chunk = 1;
         weights.is_src_signed = plan_.is_src_signed;
         weights.depth = plan_.depth;
         weights.group = plan_.groups[0].size;
@@ -114,7 +116,10 @@ public:
             return refuse("groups of src cut those of the weights");
         plan_.stream_rows = rows;
         result_t result = make_integer_stream(weights, isa, plan_.stream);
-        if (result.ok()) plan_.format.is_packed = false;
+        if (result.ok()) {
+            plan_.format.is_packed = false;
+            plan_.format.k4_chunk = 1;
+        }
         return result;
     }
 
