@@ -100,10 +100,11 @@ public:
     // parameters one stride apart.
     result_t make_stream(isa_t isa, dim_t rows) {
         integer_stream_weights_t weights;
-        weights.format = plan_.format;
+        integer_format_t format = plan_.format;
+        format.is_packed = false;
+        format.k4_chunk = 1;
+        weights.format = format;
         weights.format.has_src_zps = plan_.src_zps.type != t::undef;
-        weights.format.is_packed = false;
-        weights.format.k4_chunk = 1;
         weights.is_src_signed = plan_.is_src_signed;
         weights.depth = plan_.depth;
         weights.group = plan_.groups[0].size;
@@ -116,10 +117,7 @@ public:
             return refuse("groups of src cut those of the weights");
         plan_.stream_rows = rows;
         result_t result = make_integer_stream(weights, isa, plan_.stream);
-        if (result.ok()) {
-            plan_.format.is_packed = false;
-            plan_.format.k4_chunk = 1;
-        }
+        if (result.ok()) plan_.format = format;
         return result;
     }
 
