@@ -165,8 +165,10 @@ double bytes_needed(const product_case_t &c, long last_cache_bytes) {
     const double packed = static_cast<double>(c.packed_bytes())
                           * cold_copies(c.packed_bytes(), last_cache_bytes);
     // oneDNN's dense product has as many copies, too.
-    const double dense = bytes(c.depth, c.columns)
-                         + 2 * static_cast<double>(last_cache_bytes);
+    const type_t dense_type = c.in_integers() ? type_t::s8 : c.floats();
+    const double dense
+            = static_cast<double>(bytes_of(dense_type, c.depth * c.columns))
+              + 2 * static_cast<double>(last_cache_bytes);
     return packed + dense + bytes(c.rows, c.depth + c.columns);
 }
 

@@ -21,8 +21,8 @@ enum isa_t : unsigned {
     // Permutations of bytes. oneDNN has no level for them. The CPU has them,
     // and oneDNN allows VNNI.
     isa_avx512_core_vbmi = isa_avx512_core_vnni | 1u << 7,
-    // Tiles of pairs of bf16, by code of our own. The CPU has them, and oneDNN
-    // has asked Linux for them.
+    // The same, by code of our own: the CPU itself has them, not only oneDNN's
+    // level, and oneDNN has asked Linux for them.
     isa_amx_bf16 = isa_amx_int8 | 1u << 8,
 };
 

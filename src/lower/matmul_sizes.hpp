@@ -129,7 +129,7 @@ inline bool multiplies_integer_tiles(
     const dim_t least_rows = !by_column                     ? 7
                              : bits_of(format.weights) == 8 ? 5
                                                             : 16;
-    return has(isa, isa_amx_int8) && rows >= least_rows;
+    return has(isa, isa_amx_bf16) && rows >= least_rows;
 }
 inline bool has_tiles(const integer_format_t &format) {
     return format.k4_chunk > 1;
@@ -171,7 +171,7 @@ inline dim_t most_part_bytes(isa_t isa, const integer_format_t &format) {
 //   48 rows: 8.9, 5.4   64 rows: 8.2, 9.2
 // Tiles of AMX multiply more rows, and all of [N,K] bytes, as fast.
 inline dim_t most_repacked_rows(isa_t isa, const integer_format_t &format) {
-    if (!has(isa, isa_amx_int8)) return 48;
+    if (!has(isa, isa_amx_bf16)) return 48;
     return format.depth_stride == 1 && bits_of(format.weights) == 8 ? 4 : 32;
 }
 // Columns that are done together: their sums fit L1, and they are worth a call.

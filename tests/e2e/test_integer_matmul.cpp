@@ -9,6 +9,8 @@
 
 #include "e2e/integer_graph.hpp"
 #include "e2e/plugin.hpp"
+#include "oneapi/dnnl/dnnl.h"
+#include "support/cpu.hpp"
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
@@ -180,6 +182,37 @@ TEST(integer_matmul, few_rows_have_the_bits_of_many) {
                                 {src, qtype_t::per_tensor, 0, has_zps, false});
                         if (HasFailure()) return;
                     }
+}
+
+// One group that is deeper than a block, and several.
+TEST(integer_matmul, of_many_rows_is_by_tiles) {
+    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+    constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
+    if ((isa & amx) != amx || !support::has_amx_bf16())
+        GTEST_SKIP() << "this machine lacks AMX, or its use is capped";
+    const quantized_src_t source {t::u8, qtype_t::per_channel, 0, true, true};
+    for (const t quantized : {t::u4, t::s8})
+        for (const dim_t rows : {16, 100})
+            for (const dim_t group : {-1, 32})
+                for (const bool transposed : {false, true}) {
+                    matmul_case_t c;
+                    c.src = {rows, 640};
+                    c.weights = {640, 130};
+                    c.quantized = quantized;
+                    c.zps = quantized;
+                    c.group = group;
+                    c.transpose_b = transposed;
+                    SCOPED_TRACE(to_string(c));
+                    check(c, source, true);
+                    const chain_graph_t g = graph_of(c, source);
+                    const auto parts
+                            = partitions_of(g, partition::policy::fusion);
+                    const auto values = initial_values(
+                            g, support::values_t::ordinary, c.seed);
+                    EXPECT_EQ(run(g, parts[0], values),
+                            "jit_integer_matmul_amx_int8");
+                    if (HasFailure()) return;
+                }
 }
 
 TEST(integer_matmul, of_no_rows_columns_or_depth_is_not_planned) {

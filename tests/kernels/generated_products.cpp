@@ -238,7 +238,7 @@ static void hash_integer_tiles(code_hashes_t &hashes) {
                     format.has_src_zps = has_src_zps;
                     format.has_short_sums = has_short_sums;
                     std::shared_ptr<const integer_kernel_t> kernel;
-                    (void)make_jit_integer_kernel(format, isa_amx_int8, kernel);
+                    (void)make_jit_integer_kernel(format, isa_amx_bf16, kernel);
                 }
     });
 }

@@ -10,6 +10,7 @@
 #include "base/convert.hpp"
 #include "kernels/integer_gemm/integer_stream.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "kernels/on_machine.hpp"
 #include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/numbers.hpp"
@@ -258,7 +259,13 @@ void check_cases(isa_t isa) {
 TEST(integer_stream, is_exact) {
     if (!has(isa_of_machine(), isa_avx512_core_vnni))
         GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
-    check_cases(isa_avx512_core_vnni);
+    // Chunks and prefetch distances are those of a policy.
+    for (const auto &policy : machine_policies()) {
+        SCOPED_TRACE(policy.name);
+        const on_machine_t machine({policy, 32 << 20, 1 << 20});
+        check_cases(isa_avx512_core_vnni);
+        if (HasFailure()) return;
+    }
 }
 
 TEST(integer_stream, is_exact_on_avx2) {

@@ -310,7 +310,7 @@ private:
 result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel) {
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
-    if (format.k4_chunk > 1 && !has(isa, isa_amx_int8))
+    if (format.k4_chunk > 1 && !has(isa, isa_amx_bf16))
         return refuse("chunks are multiplied by AMX only");
     if (format.is_packed && !has(isa, isa_avx512_core_vnni))
         return refuse("packed weights are parted by AVX-512 VNNI only");

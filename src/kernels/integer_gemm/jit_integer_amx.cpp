@@ -5,8 +5,8 @@
 //
 // Tiles are multiplied by a unit of their own, and the epilogue is work of the
 // vector units. So a few rows of an earlier step's epilogue follow each
-// multiplication. It is not the last step's, because vectors can load what
-// tiles have stored only a while later:
+// multiplication. The last step's own epilogue would be slower there, perhaps
+// because its sums have just been stored (MEASURED.md):
 //
 //   for each group: for each step of the panel's columns:
 //       for each chunk of depth: for each tile of sums:

@@ -9,10 +9,11 @@ namespace {
 // clang 14's __builtin_cpu_supports() has no name for it.
 bool has_amx_bf16() {
     constexpr unsigned int amx_bf16 = 1u << 22, amx_tile = 1u << 24,
-                           both = amx_bf16 | amx_tile;
+                           amx_int8 = 1u << 25,
+                           all = amx_bf16 | amx_tile | amx_int8;
     unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0
-           && (edx & both) == both;
+           && (edx & all) == all;
 }
 
 cpu_t read_cpu() {
