@@ -179,8 +179,10 @@ constexpr builder_t::reg_t builder_t::r0, builder_t::r1, builder_t::r2,
         builder_t::r3;
 
 float scaled(float x, float exponent) {
-    return std::isnan(exponent) ? exponent
-                                : std::ldexp(x, static_cast<int>(exponent));
+    if (std::isnan(exponent)) return exponent;
+    return exponent > vanishing_exponent
+                   ? std::ldexp(x, static_cast<int>(exponent))
+                   : 0.f;
 }
 
 float result_of(const instruction_t &instruction, float d, float a, float b) {

@@ -22,10 +22,16 @@ enum class operation_t {
     absolute,      // d = |a|
     less_absolute, // d = -|a|
     nearest,       // d = a to the nearest integer, even at ties
-    scale,         // d = d * 2^a, a being an integer; `b` is lost
+    scale,         // d = a > vanishing_exponent ? d * 2^a : 0; a is an integer,
+                   // and `b` is lost
     if_negative,   // d = b's sign bit is set ? a : d
     root,          // d = sqrt(a)
 };
+
+/// Numbers below 2 are scaled to 0, or to less than the smallest denormal
+/// number, by 2 to this power or a smaller one. Many CPUs take some hundred
+/// cycles for a product that underflows, so none is computed.
+constexpr float vanishing_exponent = -150.f;
 
 struct instruction_t {
     operation_t operation;

@@ -13,6 +13,7 @@ class emitter_t {
 public:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr bool is_avx512 = isa == isa_avx512_core;
+    const Opmask k_lanes {5};
 
     emitter_t(jit_generator_t &host, jit_constants_t<isa> &constants)
         : h_(host)
@@ -59,9 +60,18 @@ private:
     // Without scalef it multiplies by two powers of 2, and only the second
     // product rounds. A NaN's exponent does not matter, since d is NaN as well.
     void scale(const vmm_t &d, const vmm_t &a, const vmm_t &scratch) {
+        constexpr uint8_t not_less_equal = 0x16; // true of a NaN
+        const uint32_t vanishing = bits_of_f32(vanishing_exponent);
         if constexpr (is_avx512) {
-            h_.vscalefps(d, d, a);
+            with(vanishing, [&](const Operand &x) {
+                h_.vcmpps(k_lanes, a, x, not_less_equal);
+            });
+            h_.vscalefps(d | k_lanes | util::T_z, d, a);
         } else {
+            with(vanishing, [&](const Operand &x) {
+                h_.vcmpps(scratch, a, x, not_less_equal);
+            });
+            h_.vandps(d, d, scratch);
             h_.vcvtps2dq(a, a);
             h_.vpsrad(scratch, a, 1);
             h_.vpsubd(a, a, scratch);
@@ -78,9 +88,8 @@ private:
 
     void if_negative(const vmm_t &d, const vmm_t &a, const vmm_t &b) {
         if constexpr (is_avx512) {
-            const Opmask k_negative(5);
-            h_.vpmovd2m(k_negative, b);
-            h_.vmovaps(d | k_negative, a);
+            h_.vpmovd2m(k_lanes, b);
+            h_.vmovaps(d | k_lanes, a);
         } else {
             h_.vblendvps(d, d, a, b);
         }
