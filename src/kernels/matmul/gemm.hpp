@@ -30,6 +30,9 @@ struct gemm_block_t {
     read_ahead_t ahead = {};
     /// Room for gemm_t::scratch_bytes(), aligned to cache lines.
     void *scratch = nullptr;
+    /// Not 0: arrange_b() has run for the same b and scratch memory, with this
+    /// depth, of which `depth` is the first part.
+    dim_t arranged_depth = 0;
 };
 
 /// Multiplies blocks. Each element of c is summed over depth in order. f32 has
@@ -58,6 +61,10 @@ public:
     virtual dim_t scratch_bytes(dim_t /*cols*/, dim_t /*depth*/) const {
         return 0;
     }
+    /// Arranges b in scratch memory in the order in which it is multiplied, if
+    /// the kernel needs that. run() does so unless `arranged_depth` says that
+    /// it has run.
+    virtual void arrange_b(const gemm_block_t & /*block*/) const noexcept {}
     virtual void run(const gemm_block_t &block) const noexcept = 0;
 };
 

@@ -251,15 +251,29 @@ public:
                    : pairs_of(depth) * round_up(cols, nr()) * pair_bytes;
     }
 
+    void arrange_b(const gemm_block_t &block) const noexcept override {
+        if (nk_) return;
+        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
+                block.depth / 2, block.depth % 2};
+        for (dim_t n = 0; n < block.cols; n += nr()) {
+            args.rows = static_cast<const uint16_t *>(block.b) + n;
+            pair_rows_(args);
+            args.pairs = static_cast<char *>(args.pairs)
+                         + pairs_of(block.depth) * panel_pitch;
+        }
+    }
+
     void run(const gemm_block_t &block) const noexcept override {
         prefetch(block.ahead);
+        if (block.arranged_depth == 0) arrange_b(block);
         arguments_t args {};
         args.c_pitch = block.ldc * 4;
         args.panels = div_up(block.cols, tile_cols);
         args.scratch = block.scratch;
-        args.weights = nk_ ? rows_of_weights(block) : pair_rows(block);
+        args.weights = nk_ ? rows_of_weights(block) : pairs_of_rows(block);
+        const dim_t arranged = std::max(block.depth, block.arranged_depth);
         args.weights_panel = nk_ ? tile_cols * args.weights.pitch
-                                 : pairs_of(block.depth) * args.weights.pitch;
+                                 : pairs_of(arranged) * args.weights.pitch;
         for_row_blocks(block.rows, most_rows, [&](dim_t first, dim_t rows) {
             run_rows(block, first, rows, args);
         });
@@ -267,6 +281,8 @@ public:
 
 private:
     static constexpr dim_t pair_bytes = 4;
+    // From one row of a panel's pairs to the next one.
+    static constexpr dim_t panel_pitch = tile_cols * pair_bytes;
 
     // A multiplication by tiles is too short for lines to arrive one by one.
     static void prefetch(const read_ahead_t &ahead) noexcept {
@@ -283,18 +299,9 @@ private:
                 row_bytes};
     }
 
-    tiles_t pair_rows(const gemm_block_t &block) const noexcept {
-        const dim_t pitch = tile_cols * pair_bytes;
-        const dim_t panel = pairs_of(block.depth) * pitch;
-        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
-                block.depth / 2, block.depth % 2};
-        for (dim_t n = 0; n < block.cols; n += nr()) {
-            args.rows = static_cast<const uint16_t *>(block.b) + n;
-            pair_rows_(args);
-            args.pairs = static_cast<char *>(args.pairs) + panel;
-        }
-        return {static_cast<const char *>(block.scratch), pitch, row_bytes,
-                tile_rows * pitch};
+    static tiles_t pairs_of_rows(const gemm_block_t &block) {
+        return {static_cast<const char *>(block.scratch), panel_pitch,
+                row_bytes, tile_rows * panel_pitch};
     }
 
     // All whole chunks, then the depth that is left.

@@ -324,12 +324,25 @@ public:
         return div_up(depth, dim_t(2)) * round_up(cols, nr()) * 4;
     }
 
+    void arrange_b(const gemm_block_t &block) const noexcept override {
+        if (!code_t::is_bf16) return;
+        const values_t pairs = pairs_of_rows(block);
+        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
+                block.depth / 2, block.depth % 2};
+        for (dim_t n = 0; n < block.cols; n += nr()) {
+            args.rows = static_cast<const uint16_t *>(block.b) + n;
+            pair_rows_(args);
+            args.pairs = static_cast<char *>(args.pairs) + pairs.tile_bytes;
+        }
+    }
+
     // A block of mr rows of a stays in L1 while it meets all columns of b.
     void run(const gemm_block_t &block) const noexcept override {
+        if (block.arranged_depth == 0) arrange_b(block);
         prefetcher_t prefetcher(block, mr(), nr());
         values_t values {static_cast<const char *>(block.b), block.ldb * 4,
                 nr() * 4, block.depth};
-        if (code_t::is_bf16) values = pair_rows(block);
+        if (code_t::is_bf16) values = pairs_of_rows(block);
         for_row_blocks(block.rows, mr(), [&](dim_t first, dim_t rows) {
             run_rows(block, values, first, rows, prefetcher);
         });
@@ -343,18 +356,12 @@ private:
         dim_t depth;
     };
 
-    values_t pair_rows(const gemm_block_t &block) const noexcept {
-        const dim_t pairs = div_up(block.depth, dim_t(2));
-        const dim_t row_bytes = nr() * 4;
-        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
-                block.depth / 2, block.depth % 2};
-        for (dim_t n = 0; n < block.cols; n += nr()) {
-            args.rows = static_cast<const uint16_t *>(block.b) + n;
-            pair_rows_(args);
-            args.pairs = static_cast<char *>(args.pairs) + pairs * row_bytes;
-        }
+    static values_t pairs_of_rows(const gemm_block_t &block) {
+        const dim_t arranged = std::max(block.depth, block.arranged_depth);
+        const dim_t row_bytes = code_t::tile_cols * 4;
         return {static_cast<const char *>(block.scratch), row_bytes,
-                pairs * row_bytes, pairs};
+                div_up(arranged, dim_t(2)) * row_bytes,
+                div_up(block.depth, dim_t(2))};
     }
 
     void run_rows(const gemm_block_t &block, const values_t &values, dim_t row,
