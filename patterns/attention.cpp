@@ -190,6 +190,8 @@ private:
         part().sources = {source_t()};
     }
 
+    // Scores stay f32, whichever type the graph gives them between two ops:
+    // that is closer to the formula's value.
     result_t compose_parts() {
         begin_part();
         result_t result = finish_op(scope_, *scores_, part());
@@ -198,6 +200,8 @@ private:
             result = compose_link(link);
         }
         part().chain.set_type(data_type_t::f32);
+        for (score_part_t &each : attention_->parts)
+            each.steps.chain.drop_roundings();
         return result;
     }
 
@@ -282,11 +286,6 @@ private:
         part().chain.set_type(data_type_t::f32);
         part().ops.push_back(&op);
         begin_part();
-        // Scores and fill that have the type already are not rounded again.
-        const data_type_t type = type_of(op.outputs[0]);
-        if (type_of(scope_.known(op.inputs[link.value])) != type
-                || type_of(fill) != type)
-            part().chain.set_type(type);
         return {};
     }
 

@@ -211,7 +211,7 @@ def attention(q, k, k_scale, v, v_scale, *, k_zero_point=None,
     Parameters
     ----------
     q : array of shape [batch, heads, rows, numbers]
-        float32, float16 or bfloat16; scores are rounded to this type.
+        float32, float16 or bfloat16; the result has this type.
     k, v : arrays of shape [batch, kv_heads, tokens, numbers]
         uint8, int8, or int4 and uint4 of ml_dtypes. kv_heads divides heads:
         as many heads of q as that gives share one of the cache. v may have

@@ -56,6 +56,16 @@ void chain_t::set_type(data_type_t type) {
     type_ = type;
 }
 
+void chain_t::drop_roundings() {
+    steps_.erase(std::remove_if(steps_.begin(), steps_.end(),
+                         [](const step_t &step) {
+        return step.kind == step_kind_t::round
+               && (step.type == data_type_t::bf16
+                       || step.type == data_type_t::f16);
+    }),
+            steps_.end());
+}
+
 void chain_t::quantize(data_type_t type) {
     steps_.push_back({step_kind_t::round, -1, type});
     type_ = type;

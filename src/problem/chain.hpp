@@ -42,6 +42,10 @@ public:
     /// Makes the value one of a floating type, rounded to it.
     void set_type(data_type_t type);
 
+    /// Leaves out all steps that round to a type of 16 bits: the value stays
+    /// f32 from operand to operand.
+    void drop_roundings();
+
     /// Makes the value one of a quantized type, rounded to it.
     void quantize(data_type_t type);
 

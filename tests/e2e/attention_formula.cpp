@@ -64,13 +64,13 @@ public:
             const chain_node_t &node = g_.ops.nodes[id];
             const size_t output = node.outputs[0];
             of_[output] = compute(id);
-            // SoftMax and what follows it.
-            if (id >= g_.weights) continue;
             const t type = g_.ops.tensors[output].type;
             if (!is_floating(type)) continue;
-            for (double &number : of_[output])
-                number = rounded(type, number);
-            if (id >= g_.scores) note(of_[output], answer_.largest_score);
+            // Scores and what follows them are not rounded.
+            if (id < g_.scores)
+                for (double &number : of_[output])
+                    number = rounded(type, number);
+            else if (id < g_.weights) note(of_[output], answer_.largest_score);
         }
         const chain_node_t &product = g_.ops.nodes[g_.product];
         note(input(product, 1), answer_.largest_value);
