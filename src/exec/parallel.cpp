@@ -139,16 +139,24 @@ bool split_over(int threads, dim_t amount, share_t &&share) {
     return true;
 }
 
-// The same, one unit after the other as threads become free: units that take
+// Turns that each thread should have at least, so that those who become free
+// early find work.
+constexpr dim_t turns_a_thread = 4;
+
+// The same, some units after the other as threads become free: units that take
 // long, and cores that are not as fast or have others to serve.
 template <typename share_t>
-bool take_units(int threads, dim_t amount, const share_t &share) {
+bool take_units(
+        int threads, dim_t amount, dim_t at_once, const share_t &share) {
     if (threads <= 1) return split_over(threads, amount, share);
+    const dim_t step = std::max<dim_t>(
+            std::min(at_once, amount / (threads * turns_a_thread)), 1);
     std::atomic<dim_t> next {0};
     return split_over(threads, threads, [&](int index, dim_t, dim_t) {
         dim_t unit;
-        while ((unit = next.fetch_add(1, std::memory_order_relaxed)) < amount)
-            share(index, unit, unit + 1);
+        while ((unit = next.fetch_add(step, std::memory_order_relaxed))
+                < amount)
+            share(index, unit, std::min(unit + step, amount));
     });
 }
 
@@ -169,9 +177,10 @@ status_t run_stage(
         if (status != status_t::success) failed = status;
     };
     const int threads = useful_threads(stage);
-    const bool all_ran = stage.takes_turns
-                                 ? take_units(threads, stage.amount, share)
-                                 : split_over(threads, stage.amount, share);
+    const bool all_ran
+            = stage.takes_turns
+                      ? take_units(threads, stage.amount, stage.at_once, share)
+                      : split_over(threads, stage.amount, share);
     return all_ran ? failed.load() : status_t::runtime_error;
 }
 

@@ -35,6 +35,9 @@ struct stage_t {
     bool takes_turns = false;
     /// Runs the units [begin, end); throws nothing and allocates nothing.
     run_t run;
+    /// Units that cost less next to each other: a thread that takes turns takes
+    /// up to so many at once, as long as there are enough for all.
+    dim_t at_once = 1;
 };
 
 /// All that an execution does.

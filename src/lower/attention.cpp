@@ -24,22 +24,22 @@ using axis_t = block_kernels_t::axis_t;
 
 // Tokens of a block. Zen 4, one thread, ms:
 //   one query, eight heads of 128 by 4096 tokens in s8    128: 1.05  512: 0.69
-//   512 rows by 512 tokens                                128: 13.8  512: 12.4
+// Xeon with AMX, 512 rows by 512 tokens:
+//   f32                           128: 7.5   256: 7.3   512: 7.2
+//   bf16                          128: 2.0   256: 2.0   512: 1.8
+//   under a causal mask, f32      128: 4.6   256: 4.5   512: 4.5
+//   under a causal mask, bf16     128: 1.5   256: 1.4   512: 1.35
 constexpr dim_t most_tokens = 512;
-// Tokens of a block for many rows under a causal mask, which skips tiles that
-// it covers. Zen 4, one thread, ms:
-//   512 rows by 512 tokens     512: 12.6  128: 8.7
-//   2048 rows by 2048 tokens   512: 124   128: 109
-//   without the mask           512: 12.5  128: 197
-constexpr dim_t causal_tokens = 128, causal_rows = 96;
-// Rows of a block. Their scores, query and sums stay in L2, next to the keys
-// and values of a block of tokens. For bf16 every block of rows has its own
-// copy of keys and values packed by oneDNN. Zen 4, one thread, 512 by 512, ms:
-//   f32                        48: 12.5  96: 12.0
-//   bf16                       96: 7.3   176: 6.7
-//   bf16 under a causal mask   96: 5.6   128: 4.8  176: 5.4
-constexpr dim_t most_rows = 96, most_narrow_rows = 176,
-                most_causal_narrow_rows = 128;
+// Rows of a block, whose scores stay in L2 next to the keys and values of a
+// block of tokens. The same CPU, ms:
+//   f32                           32: 7.7    64: 7.2    128: 7.1
+//   under a causal mask, f32      32: 4.5    64: 4.5    128: 4.8
+//   under a causal mask, bf16     32: 1.34   64: 1.36   128: 1.39
+constexpr dim_t most_rows = 64;
+// Rows that a thread does together, which keys and values are loaded for once:
+//   f32                           64: 7.7    512: 7.1
+//   bf16                          64: 2.8    512: 2.3
+constexpr dim_t most_rows_together = 512;
 // With fewer blocks of rows than this the tokens are split, in blocks of at
 // least so many. Neither depends on the threads, nor do results.
 constexpr dim_t enough_blocks = 16, tokens_a_split = 512;
@@ -150,21 +150,11 @@ private:
     const chain_t &keys() const { return attention_.keys.chain; }
     const chain_t &values() const { return product_.weights.chain; }
 
-    bool is_causal() const {
-        return std::any_of(plan_.parts.begin(), plan_.parts.end(),
-                [](const attention_part_t &part) {
-            return part.mask.kind == attention_mask_t::kind_t::causal;
-        });
-    }
-
     void cut_tokens() {
         const dim_t all = shape_.back();
         const size_t in_keys = keys().shape().size() - 1;
         const size_t in_values = values().shape().size() - 2;
-        const dim_t most = is_causal() && shape_[rank_ - 2] >= causal_rows
-                                   ? causal_tokens
-                                   : most_tokens;
-        tokens_ = pick_size(all, most, panel, [&](dim_t size) {
+        tokens_ = pick_size(all, most_tokens, panel, [&](dim_t size) {
             return keys().cuts_evenly(in_keys, size)
                    && values().cuts_evenly(in_values, size)
                    && cuts_parts_evenly(attention_, rank_ - 1, size);
@@ -176,11 +166,9 @@ private:
     }
 
     void cut_rows() {
-        dim_t most = most_rows;
-        if (compute_type_of(attention_.keys) != data_type_t::f32)
-            most = is_causal() ? most_causal_narrow_rows : most_narrow_rows;
-        rows_ = cut_attention_rows(attention_, values(), stored_, most);
+        rows_ = cut_attention_rows(attention_, values(), stored_, most_rows);
         plan_.row_blocks = rows_.blocks;
+        plan_.most_rows_together = most_rows_together;
         const auto blocks = static_cast<dim_t>(plan_.row_blocks.size());
         if (blocks < enough_blocks)
             plan_.blocks_a_split = static_cast<size_t>(

@@ -67,7 +67,7 @@ public:
     }
 
     result_t make_blocks(attention_blocks_t &plan) const {
-        plan.pitch = cut_.pitch;
+        plan.ldb = cut_.pitch;
         plan.kernels = places();
         plan.depth = chain_.shape()[rank_ - 2];
         plan.cols = chain_.shape()[rank_ - 1];
@@ -83,7 +83,7 @@ public:
 
     // One factor's rows are `depth` long, and as many f32 `pitch` apart.
     result_t make_narrow(const std::set<dim_t> &depths, dim_t cols, dim_t pitch,
-            attention_narrow_t &plan) const {
+            attention_blocks_t &plan) const {
         if (cut_.compute_type != data_type_t::bf16)
             return refuse("query and numbers may not be rounded to bf16");
         if (cut_.rows < least_narrow_rows)
@@ -292,7 +292,7 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     if (result.ok()) product = make_keys_product(std::move(stream));
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
-    attention_narrow_t narrow;
+    attention_blocks_t narrow;
     result = factor.make_narrow({head}, cut.tokens, head, narrow);
     if (result.ok()) product = make_keys_product(std::move(narrow));
     if (result.is_final()) return result;
@@ -333,7 +333,7 @@ result_t make_attention_values(const chain_t &values,
     if (result.is_final()) return result;
     log_not_taken(stream_name, result.reason);
     const factor_t in_blocks(values, rank - 2, cut);
-    attention_narrow_t narrow;
+    attention_blocks_t narrow;
     result = in_blocks.make_narrow(
             in_blocks.token_counts(), cols, cut.scores_pitch, narrow);
     if (result.ok()) product = make_values_product(std::move(narrow));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <tuple>
 
 #include "e2e/attention_graph.hpp"
 #include "support/cross_product.hpp"
@@ -143,11 +144,15 @@ TEST(attention_masks, causal_of_any_lengths) {
         for (const auto select : {select_t::causal, select_t::not_causal,
                      select_t::bottom_right})
             for (const double fill : {-infinity, -2., -1e4})
-                for (const auto &[rows, tokens] :
-                        std::vector<std::pair<dim_t, dim_t>> {{1, 1100},
-                                {65, 33}, {65, 1}, {300, 300}, {130, 1100}}) {
+                for (const auto &[rows, tokens, type] :
+                        std::vector<std::tuple<dim_t, dim_t, t>> {
+                                {1, 1100, t::f32}, {65, 33, t::f32},
+                                {65, 1, t::bf16}, {300, 300, t::f32},
+                                {130, 1100, t::f32}, {300, 320, t::bf16},
+                                {130, 1100, t::bf16}}) {
                     if (!sample.takes_next()) continue;
                     attention_case_t c = plain_attention();
+                    c.type = type;
                     c.mode = mode;
                     c.select = select;
                     c.fill = fill;
@@ -263,9 +268,12 @@ TEST(attention_threads, are_as_many_afterwards) {
 TEST(attention_threads, change_no_bit) {
     const auto set_threads = openmp<void (*)(int)>("omp_set_num_threads");
     const int before = openmp<int (*)()>("omp_get_max_threads")();
-    for (const auto &[rows, tokens] : std::vector<std::pair<dim_t, dim_t>> {
-                 {1, 5000}, {33, 1100}, {130, 300}}) {
+    for (const auto &[rows, tokens, type] :
+            std::vector<std::tuple<dim_t, dim_t, t>> {{1, 5000, t::f32},
+                    {33, 1100, t::f32}, {130, 300, t::f32}, {600, 1100, t::f32},
+                    {600, 1088, t::bf16}}) {
         attention_case_t c = plain_attention();
+        c.type = type;
         c.rows = rows;
         c.tokens = tokens;
         c.addend = extent_t::tokens;
@@ -281,7 +289,7 @@ TEST(attention_threads, change_no_bit) {
         };
         const auto first = run_by(1);
         for (const int threads : {2, 3, 7, 16, 2})
-            EXPECT_EQ(support::difference(t::f32, first[g.dst()].data(),
+            EXPECT_EQ(support::difference(type, first[g.dst()].data(),
                               run_by(threads)[g.dst()].data(),
                               g.ops.tensors[g.dst()].span()),
                     "")

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/convert.hpp"
 #include "kernels/attention/softmax_rows.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "support/dequantize_case.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/random.hpp"
 
@@ -90,7 +92,42 @@ void compare(const softmax_rows_t &generated, dim_t rows, dim_t tokens,
                 {plain.row(r), plain.row(r) + tokens}, "weights");
 }
 
+void compare_packed(const softmax_rows_t &generated, dim_t rows, dim_t tokens,
+        dim_t gap, bool is_odd) {
+    support::random_t random(static_cast<uint64_t>(tokens * 10 + rows));
+    const rows_t scores(rows, tokens, gap);
+    fill(scores, random, is_odd);
+    const auto reference = make_ref_softmax_rows();
+    const auto count = static_cast<size_t>(rows);
+    std::vector<float> shifts(count), sums(count), expected(count);
+    generated.find_largest(scores.block(), shifts.data());
+    for (float &shift : shifts)
+        shift = shift == -INFINITY ? 0.f : -shift;
+    const auto bytes = static_cast<size_t>(rows * tokens) * 2;
+    const guarded_buffer_t ours(bytes), plain(bytes);
+    generated.weigh_packed(
+            scores.block(), shifts.data(), sums.data(), ours.data());
+    reference->weigh_packed(
+            scores.block(), shifts.data(), expected.data(), plain.data());
+    expect_same(sums, expected, "sum");
+    EXPECT_EQ(support::difference(data_type_t::bf16, ours.data(), plain.data(),
+                      rows * tokens),
+            "");
+}
+
 #if defined(__x86_64__)
+TEST(softmax_rows, are_packed_as_plain_ones_are) {
+    if (!has(isa_of_machine(), isa_avx512_core_bf16))
+        GTEST_SKIP() << "no AVX512_BF16";
+    std::shared_ptr<const softmax_rows_t> generated;
+    ASSERT_TRUE(make_jit_softmax_rows(isa_avx512_core_bf16, generated).ok());
+    ASSERT_TRUE(generated->packs());
+    for (const dim_t tokens : {32, 64, 96, 512})
+        for (const dim_t rows : {1, 2, 5, 32})
+            for (const bool is_odd : {false, true})
+                compare_packed(*generated, rows, tokens, rows * 3, is_odd);
+}
+
 TEST(softmax_rows, are_the_same_by_every_instruction_set) {
     for (const isa_t isa : {isa_avx2, isa_avx512_core}) {
         if (!has(isa_of_machine(), isa)) continue;
@@ -131,6 +168,34 @@ TEST(softmax_rows, give_what_f64_does) {
             sum += weight;
         }
         EXPECT_NEAR(sums[1], sum, 1e-6 * sum);
+    }
+}
+
+TEST(softmax_rows, that_are_packed_give_what_f64_does) {
+    support::random_t random(8);
+    const auto softmax = make_ref_softmax_rows();
+    constexpr dim_t tokens = 64, row_count = 3;
+    const rows_t rows(row_count, tokens, 16);
+    fill(rows, random, false);
+    std::array<float, row_count> largest, sums, shifts;
+    softmax->find_largest(rows.block(), largest.data());
+    for (size_t r = 0; r < largest.size(); ++r)
+        shifts[r] = -largest[r];
+    std::vector<uint16_t> packed(static_cast<size_t>(row_count * tokens));
+    softmax->weigh_packed(
+            rows.block(), shifts.data(), sums.data(), packed.data());
+    constexpr dim_t chunk = softmax_rows_t::chunk;
+    for (dim_t r = 0; r < row_count; ++r) {
+        double sum = 0;
+        for (dim_t t = 0; t < tokens; ++t) {
+            const double weight = std::exp(
+                    double(rows.row(r)[t]) + shifts[static_cast<size_t>(r)]);
+            const dim_t place = (t / chunk * row_count + r) * chunk + t % chunk;
+            const uint16_t bits = packed[static_cast<size_t>(place)];
+            EXPECT_NEAR(bf16_to_f32(bits), weight, weight * 0x1.02p-8);
+            sum += weight;
+        }
+        EXPECT_NEAR(sums[static_cast<size_t>(r)], sum, 1e-5 * sum);
     }
 }
 

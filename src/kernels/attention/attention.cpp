@@ -30,44 +30,100 @@ float correction(float before, float after) {
 
 } // namespace
 
+// A block of rows and the sums of the tokens that it has met so far.
+struct attention_kernel_t::state_t {
+    size_t row_block = 0;
+    float *query = nullptr; // arranged
+    float *sums = nullptr;
+    // One a row: the largest score, and the sum of e^(score - maximum).
+    float *maxima = nullptr, *totals = nullptr;
+    bool has_sums = false;
+
+    void place_sums(float *at, dim_t rows, dim_t pitch) {
+        sums = at;
+        maxima = sums + rows * pitch;
+        totals = maxima + rows;
+    }
+};
+
+// Blocks of rows that meet a block of tokens one after the other.
+struct attention_kernel_t::together_t {
+    std::array<state_t, most_together> states;
+    size_t count = 0;
+};
+
+// A thread's memory.
 struct attention_kernel_t::memory_t {
-    float *query, *keys, *values, *tile, *sums;
-    // One a row: the largest score so far, the sum of e^(score - maximum), what
-    // is added to its scores, and what a block of tokens gives.
-    float *maxima, *totals, *shifts, *of_block;
+    const stage_memory_t &all;
+    // A block of rows as the query has them, scratch memory of the products, a
+    // block of scores.
+    float *query, *keys, *values, *tile;
+    // One a row: what is added to its scores, and what a block of tokens gives.
+    float *shifts, *of_block;
 };
 
 attention_kernel_t::attention_kernel_t(attention_plan_t plan)
     : plan_(std::move(plan))
     , name_(std::string("attention_")
-              + (plan_.keys ? plan_.keys->name() : "of_nothing")) {
+              + (plan_.keys ? plan_.keys->name() : "of_nothing"))
+    , shares_(make_shares()) {
     for (const auto &block : plan_.row_blocks)
         most_rows_ = std::max(most_rows_, block.rows);
+    if (plan_.keys)
+        arranged_floats_ = round_up(
+                plan_.keys->arranged_floats(most_rows_), floats_a_line);
     dim_t tokens = 0;
     for (const dim_t block : plan_.token_blocks) {
         first_tokens_.push_back(tokens);
         tokens += block;
     }
+    places_ = make_places();
+}
+
+std::vector<attention_kernel_t::share_t>
+attention_kernel_t::make_shares() const {
+    std::vector<share_t> shares;
+    dim_t rows = 0; // of the last share
+    for (size_t b = 0; b < plan_.row_blocks.size(); ++b) {
+        const auto &block = plan_.row_blocks[b];
+        const bool joins = b > 0 && block.keys == plan_.row_blocks[b - 1].keys
+                           && block.values == plan_.row_blocks[b - 1].values
+                           && rows + block.rows <= plan_.most_rows_together
+                           && shares.back().count < most_together;
+        if (!joins) {
+            shares.push_back({b, 0, static_cast<dim_t>(b) * splits()});
+            rows = 0;
+        }
+        ++shares.back().count;
+        rows += block.rows;
+    }
+    return shares;
+}
+
+attention_kernel_t::places_t attention_kernel_t::make_places() const {
+    places_t places {};
     dim_t at = 0;
     const auto take = [&at](dim_t floats) {
         const dim_t place = at;
         at += round_up(floats, floats_a_line);
         return place;
     };
-    places_.query = take(most_rows_ * plan_.head);
+    places.query = take(most_rows_ * plan_.head);
     // There is no product with keys if heads have no numbers, and none with
     // values if those have no columns.
-    places_.keys
-            = take(plan_.keys ? plan_.keys->scratch_floats(most_rows_) : 0);
-    places_.values
+    places.keys = take(plan_.keys ? plan_.keys->scratch_floats(most_rows_) : 0);
+    places.values
             = take(plan_.values ? plan_.values->scratch_floats(most_rows_) : 0);
-    places_.tile = take(most_rows_ * plan_.tile_pitch);
-    places_.sums = take(most_rows_ * plan_.cols_pitch);
-    places_.maxima = take(most_rows_);
-    places_.totals = take(most_rows_);
-    places_.shifts = take(most_rows_);
-    places_.of_block = take(most_rows_);
-    places_.end = at;
+    places.tile = take(most_rows_ * plan_.tile_pitch);
+    places.shifts = take(most_rows_);
+    places.of_block = take(most_rows_);
+    size_t most = 0;
+    for (const share_t &share : shares_)
+        most = std::max(most, share.count);
+    places.states = take(
+            static_cast<dim_t>(most) * (arranged_floats_ + partial_floats()));
+    places.end = at;
+    return places;
 }
 
 dim_t attention_kernel_t::splits() const {
@@ -81,94 +137,137 @@ dim_t attention_kernel_t::partial_floats() const {
     return round_up(most_rows_ * (plan_.cols_pitch + 2), floats_a_line);
 }
 
-// A unit is a split of a block of rows.
-status_t attention_kernel_t::run_unit(const stage_memory_t &memory, dim_t unit,
-        bool is_first) const noexcept {
-    const auto row_block = static_cast<size_t>(unit / splits());
-    const auto split = static_cast<size_t>(unit % splits());
+float *attention_kernel_t::partial_of(
+        const stage_memory_t &memory, size_t row_block, size_t split) const {
+    const dim_t before = static_cast<dim_t>(row_block) * splits();
+    return static_cast<float *>(memory.shared)
+           + (before + static_cast<dim_t>(split)) * partial_floats();
+}
+
+const attention_plan_t::row_block_t &attention_kernel_t::rows_of(
+        const state_t &state) const {
+    return plan_.row_blocks[state.row_block];
+}
+
+// A unit is a split of a block of rows. A share's units come split by split.
+void attention_kernel_t::run_units(
+        const stage_memory_t &memory, dim_t begin, dim_t end) const noexcept {
     auto *const base = static_cast<float *>(memory.own);
-    memory_t own {base + places_.query, base + places_.keys,
-            base + places_.values, base + places_.tile, base + places_.sums,
-            base + places_.maxima, base + places_.totals, base + places_.shifts,
+    const memory_t own {memory, base + places_.query, base + places_.keys,
+            base + places_.values, base + places_.tile, base + places_.shifts,
             base + places_.of_block};
-    if (splits() > 1) {
-        own.sums
-                = static_cast<float *>(memory.shared) + unit * partial_floats();
-        own.maxima = own.sums + most_rows_ * plan_.cols_pitch;
-        own.totals = own.maxima + most_rows_;
+    const auto is_before = [](dim_t unit, const share_t &share) {
+        return unit < share.first_unit;
+    };
+    together_t together;
+    size_t loaded = 0; // of the states, those whose query is arranged
+    while (begin < end) {
+        const share_t &share = *std::prev(std::upper_bound(
+                shares_.begin(), shares_.end(), begin, is_before));
+        const auto unit = static_cast<size_t>(begin - share.first_unit);
+        const size_t split = unit / share.count, skipped = unit % share.count;
+        const size_t first = share.first + skipped;
+        // All splits of a block of rows have the same query.
+        if (loaded > 0 && together.states[0].row_block != first) loaded = 0;
+        together.count = std::min(
+                share.count - skipped, static_cast<size_t>(end - begin));
+        for (size_t i = 0; i < together.count; ++i) {
+            state_t &state = together.states[i];
+            state.row_block = first + i;
+            state.query = base + places_.states
+                          + static_cast<dim_t>(i)
+                                    * (arranged_floats_ + partial_floats());
+            state.place_sums(splits() == 1
+                                     ? state.query + arranged_floats_
+                                     : partial_of(memory, first + i, split),
+                    most_rows_, plan_.cols_pitch);
+            if (i >= loaded) load_query(own, state);
+        }
+        loaded = std::max(loaded, together.count);
+        attend(own, together, split);
+        for (size_t i = 0; i < together.count && splits() == 1; ++i)
+            store(memory, together.states[i]);
+        begin += static_cast<dim_t>(together.count);
     }
-    // All splits of a block of rows have the same query.
-    if (split == 0 || is_first) load_query(memory, row_block, own);
+}
+
+void attention_kernel_t::attend(const memory_t &own, together_t &together,
+        size_t split) const noexcept {
+    const auto first = together.states.begin();
+    const auto last = first + static_cast<std::ptrdiff_t>(together.count);
+    std::for_each(first, last, [this](state_t &state) {
+        std::fill_n(state.maxima, rows_of(state).rows, -infinity);
+        std::fill_n(state.totals, rows_of(state).rows, 0.f);
+        state.has_sums = false;
+    });
+    const auto &rows = rows_of(*first);
     const size_t all = plan_.token_blocks.size();
     const size_t many = splits() > 1 ? plan_.blocks_a_split : all;
-    const status_t status = attend(memory, row_block, split * many,
-            std::min(split * many + many, all), own);
-    if (status == status_t::success && splits() == 1)
-        store(memory, row_block, own);
-    return status;
-}
-
-status_t attention_kernel_t::attend(const stage_memory_t &memory,
-        size_t row_block, size_t begin, size_t end,
-        const memory_t &own) const noexcept {
-    const dim_t rows = plan_.row_blocks[row_block].rows;
-    std::fill_n(own.maxima, rows, -infinity);
-    std::fill_n(own.totals, rows, 0.f);
-    bool is_first = true;
-    for (size_t block = begin; block < end; ++block) {
-        if (counts_for_nothing(memory, row_block, block, own)) continue;
-        status_t status = compute_scores(memory, row_block, block, own);
-        if (status == status_t::success)
-            status = weigh(memory, row_block, block, is_first, own);
-        if (status != status_t::success) return status;
-        is_first = false;
+    const size_t end = std::min(split * many + many, all);
+    for (size_t block = split * many; block < end; ++block) {
+        const dim_t count = plan_.token_blocks[block];
+        const attention_tokens_t keys {
+                own.all.buffers + plan_.keys_operands.first, rows.keys, block,
+                count};
+        const attention_tokens_t values {
+                own.all.buffers + plan_.values_operands.first, rows.values,
+                block, count};
+        bool is_loaded = false;
+        for (auto state = first; state != last; ++state) {
+            const dim_t tokens = counted_tokens(own, *state, block);
+            if (tokens == 0) continue;
+            if (!is_loaded && plan_.keys) plan_.keys->load(keys, own.keys);
+            if (!is_loaded && plan_.values)
+                plan_.values->load(values, own.values);
+            is_loaded = true;
+            attention_tile_t tile {
+                    own.tile, plan_.tile_pitch, rows_of(*state).rows, tokens};
+            compute_scores(own, *state, keys, tile);
+            if (tokens < count && !fill_vanishes(own, *state, true)) {
+                tile.tokens = count;
+                compute_scores(own, *state, keys, tile);
+            }
+            weigh(own, *state, values, tile);
+        }
     }
-    if (is_first) std::fill_n(own.sums, rows * plan_.cols_pitch, 0.f);
-    return status_t::success;
+    std::for_each(first, last, [this](state_t &state) {
+        if (state.has_sums) return;
+        std::fill_n(state.sums, rows_of(state).rows * plan_.cols_pitch, 0.f);
+    });
 }
 
-attention_tile_t attention_kernel_t::tile_of(size_t row_block,
-        size_t token_block, size_t outer, const memory_t &own) const noexcept {
-    return {outer, token_block, plan_.row_blocks[row_block].rows,
-            plan_.token_blocks[token_block], own.tile, plan_.tile_pitch};
-}
-
-void attention_kernel_t::load_query(const stage_memory_t &memory,
-        size_t row_block, const memory_t &own) const noexcept {
+void attention_kernel_t::load_query(
+        const memory_t &own, const state_t &state) const noexcept {
     if (plan_.head == 0) return;
     std::array<void *, max_operands> at {};
-    std::copy_n(memory.buffers + plan_.query_operands.first,
+    std::copy_n(own.all.buffers + plan_.query_operands.first,
             plan_.query_operands.count, at.begin());
     at[plan_.query_operands.count] = own.query;
-    plan_.query.run({row_block, 0, 0}, at.data());
-    plan_.keys->begin(own.query, plan_.row_blocks[row_block].rows, own.keys);
+    plan_.query.run({state.row_block, 0, 0}, at.data());
+    plan_.keys->arrange(own.query, rows_of(state).rows, state.query, own.keys);
 }
 
-status_t attention_kernel_t::compute_scores(const stage_memory_t &memory,
-        size_t row_block, size_t token_block,
-        const memory_t &own) const noexcept {
-    const auto &rows = plan_.row_blocks[row_block];
+// Computes the scores of a tile, and the largest one of each row.
+void attention_kernel_t::compute_scores(const memory_t &own,
+        const state_t &state, const attention_tokens_t &keys,
+        const attention_tile_t &tile) const noexcept {
     if (plan_.head == 0)
-        std::fill_n(own.tile, rows.rows * plan_.tile_pitch, 0.f);
-    else if (const status_t status
-             = plan_.keys->run(memory.buffers + plan_.keys_operands.first,
-                     tile_of(row_block, token_block, rows.keys, own), own.query,
-                     own.keys);
-            status != status_t::success)
-        return status;
+        std::fill_n(tile.scores, tile.rows * plan_.tile_pitch, 0.f);
+    else plan_.keys->run(keys, tile, state.query, own.keys);
     std::array<void *, max_operands> at {};
     for (const attention_part_t &part : plan_.parts) {
         if (part.steps.operand_count() > 0) {
-            at[0] = own.tile;
-            std::copy_n(memory.buffers + part.operands.first,
+            at[0] = tile.scores;
+            std::copy_n(own.all.buffers + part.operands.first,
                     part.operands.count, at.begin() + 1);
-            at[part.operands.count + 1] = own.tile;
-            part.steps.run({row_block, token_block, 0}, at.data());
+            at[part.operands.count + 1] = tile.scores;
+            part.steps.run({state.row_block, keys.block, 0}, at.data());
         }
         if (part.mask.kind != attention_mask_t::kind_t::none)
-            apply_mask(memory, part.mask, row_block, token_block, own.tile);
+            apply_mask(own.all, part.mask, state, keys.block, tile);
     }
-    return status_t::success;
+    plan_.softmax->find_largest(
+            {tile.scores, tile.pitch, tile.rows, tile.tokens}, own.of_block);
 }
 
 // The last token that counts for a row, by a causal mask.
@@ -184,17 +283,16 @@ dim_t attention_kernel_t::last_token(const stage_memory_t &memory,
 }
 
 void attention_kernel_t::apply_mask(const stage_memory_t &memory,
-        const attention_mask_t &mask, size_t row_block, size_t token_block,
-        float *tile) const noexcept {
-    const auto &rows = plan_.row_blocks[row_block];
+        const attention_mask_t &mask, const state_t &state, size_t token_block,
+        const attention_tile_t &tile) const noexcept {
     const dim_t begin = first_tokens_[token_block];
-    const dim_t count = plan_.token_blocks[token_block];
+    const dim_t count = tile.tokens;
     const float fill = load_f32(mask.fill_type, memory.buffers[mask.fill], 0);
     const auto *const condition
             = static_cast<const uint8_t *>(memory.buffers[mask.condition]);
-    for (dim_t r = 0; r < rows.rows; ++r) {
-        const dim_t row = rows.first + r;
-        float *const scores = tile + r * plan_.tile_pitch;
+    for (dim_t r = 0; r < tile.rows; ++r) {
+        const dim_t row = rows_of(state).first + r;
+        float *const scores = tile.scores + r * tile.pitch;
         if (mask.kind == attention_mask_t::kind_t::causal) {
             // Up to there the condition is true.
             const dim_t kept = std::clamp<dim_t>(
@@ -217,63 +315,85 @@ void attention_kernel_t::apply_mask(const stage_memory_t &memory,
     }
 }
 
-// A tile that a causal mask, the last of the parts, fills whole, with what
-// weighs 0 next to the scores that were met already. The bits are those of
-// computing it, unless a value is infinite or NaN.
-bool attention_kernel_t::counts_for_nothing(const stage_memory_t &memory,
-        size_t row_block, size_t token_block,
-        const memory_t &own) const noexcept {
+// A causal mask that is the last of the parts, or null: what it fills may weigh
+// nothing.
+const attention_mask_t *attention_kernel_t::last_mask() const {
     if (plan_.parts.size() < 2 || plan_.parts.back().steps.operand_count() > 0)
-        return false;
+        return nullptr;
     const attention_mask_t &mask = plan_.parts[plan_.parts.size() - 2].mask;
-    if (mask.kind != attention_mask_t::kind_t::causal || !mask.keeps_where_true)
-        return false;
-    const float fill = load_f32(mask.fill_type, memory.buffers[mask.fill], 0);
-    const auto &rows = plan_.row_blocks[row_block];
-    for (dim_t r = 0; r < rows.rows; ++r) {
-        if (last_token(memory, mask, rows.first + r)
-                >= first_tokens_[token_block])
-            return false;
-        if (fill != -infinity && !(own.maxima[r] - fill > vanishes_from))
-            return false;
+    const bool is_causal = mask.kind == attention_mask_t::kind_t::causal
+                           && mask.keeps_where_true;
+    return is_causal ? &mask : nullptr;
+}
+
+// True if what last_mask() fills weighs 0 next to the largest scores that were
+// met before, and in the tile that was computed last.
+bool attention_kernel_t::fill_vanishes(const memory_t &own,
+        const state_t &state, bool with_tile) const noexcept {
+    const attention_mask_t &mask = *last_mask();
+    const float fill = load_f32(mask.fill_type, own.all.buffers[mask.fill], 0);
+    if (fill == -infinity) return true;
+    for (dim_t r = 0; r < rows_of(state).rows; ++r) {
+        const float largest
+                = with_tile ? std::max(state.maxima[r], own.of_block[r])
+                            : state.maxima[r];
+        if (!(largest - fill > vanishes_from)) return false;
     }
     return true;
 }
 
-// Adds a block of tokens: scores become e^(score - maximum), and multiply the
-// values.
-status_t attention_kernel_t::weigh(const stage_memory_t &memory,
-        size_t row_block, size_t token_block, bool is_first,
-        const memory_t &own) const noexcept {
-    const dim_t rows = plan_.row_blocks[row_block].rows;
-    const dim_t tokens = plan_.token_blocks[token_block];
-    const softmax_rows_t::block_t block {
-            own.tile, plan_.tile_pitch, rows, tokens};
-    plan_.softmax->find_largest(block, own.of_block);
-    for (dim_t r = 0; r < rows; ++r) {
-        const float before = own.maxima[r];
-        const float after = std::max(before, own.of_block[r]);
-        const float by = correction(before, after);
-        own.maxima[r] = after;
-        // A row of -infinity alone has weights of 0: exp(-infinity - 0).
-        own.shifts[r] = after == -infinity ? 0.f : -after;
-        own.totals[r] *= by;
-        if (!is_first && by != 1.f)
-            scale(own.sums + r * plan_.cols_pitch, plan_.cols, by);
-    }
-    plan_.softmax->weigh(block, own.shifts, own.of_block);
-    for (dim_t r = 0; r < rows; ++r)
-        own.totals[r] += own.of_block[r];
-    if (!plan_.values) return status_t::success;
-    return plan_.values->run(memory.buffers + plan_.values_operands.first,
-            tile_of(row_block, token_block, plan_.row_blocks[row_block].values,
-                    own),
-            own.sums, plan_.cols_pitch, !is_first, own.values);
+// How many tokens of a block have weights other than 0, as far as last_mask()
+// tells and the products can make use of it. The bits are those of computing
+// all, unless a value is infinite or NaN.
+dim_t attention_kernel_t::counted_tokens(const memory_t &own,
+        const state_t &state, size_t token_block) const noexcept {
+    const dim_t all = plan_.token_blocks[token_block];
+    const attention_mask_t *const mask = last_mask();
+    if (mask == nullptr) return all;
+    const auto &rows = rows_of(state);
+    dim_t last = -1;
+    for (dim_t r = 0; r < rows.rows; ++r)
+        last = std::max(last, last_token(own.all, *mask, rows.first + r));
+    const dim_t count = last + 1 - first_tokens_[token_block];
+    if (count <= 0) return fill_vanishes(own, state, false) ? 0 : all;
+    const bool takes_fewer = plan_.values && plan_.values->takes_fewer_tokens();
+    return takes_fewer ? std::min(round_up(count, softmax_rows_t::chunk), all)
+                       : all;
 }
 
-void attention_kernel_t::store_stats(const stage_memory_t &memory,
-        size_t row_block, const memory_t &own) const noexcept {
-    const auto &rows = plan_.row_blocks[row_block];
+// Adds a block of tokens: scores become e^(score - maximum), and multiply the
+// values.
+void attention_kernel_t::weigh(const memory_t &own, state_t &state,
+        const attention_tokens_t &values,
+        const attention_tile_t &tile) const noexcept {
+    for (dim_t r = 0; r < tile.rows; ++r) {
+        const float before = state.maxima[r];
+        const float after = std::max(before, own.of_block[r]);
+        const float by = correction(before, after);
+        state.maxima[r] = after;
+        // A row of -infinity alone has weights of 0: exp(-infinity - 0).
+        own.shifts[r] = after == -infinity ? 0.f : -after;
+        state.totals[r] *= by;
+        if (state.has_sums && by != 1.f)
+            scale(state.sums + r * plan_.cols_pitch, plan_.cols, by);
+    }
+    if (plan_.values)
+        plan_.values->weigh(values, tile, *plan_.softmax, own.shifts,
+                own.of_block, own.values);
+    else
+        plan_.softmax->weigh({tile.scores, tile.pitch, tile.rows, tile.tokens},
+                own.shifts, own.of_block);
+    for (dim_t r = 0; r < tile.rows; ++r)
+        state.totals[r] += own.of_block[r];
+    if (plan_.values)
+        plan_.values->run(values, tile, state.sums, plan_.cols_pitch,
+                state.has_sums, own.values);
+    state.has_sums = true;
+}
+
+void attention_kernel_t::store_stats(
+        const stage_memory_t &memory, const state_t &state) const noexcept {
+    const auto &rows = rows_of(state);
     auto *const stats = static_cast<float *>(memory.buffers[plan_.stats]);
     for (dim_t r = 0; r < rows.rows; ++r) {
         dim_t rest = rows.first + r, place = 0;
@@ -281,65 +401,60 @@ void attention_kernel_t::store_stats(const stage_memory_t &memory,
             place += rest % plan_.scores[d] * plan_.stats_strides[d];
             rest /= plan_.scores[d];
         }
-        const float sum = std::log(own.totals[r]);
-        stats[place] = own.maxima[r] == -infinity && !std::isnan(sum)
+        const float sum = std::log(state.totals[r]);
+        stats[place] = state.maxima[r] == -infinity && !std::isnan(sum)
                                ? -infinity
-                               : own.maxima[r] + sum;
+                               : state.maxima[r] + sum;
     }
 }
 
 // The sums, over what all weights add up to, to dst.
-void attention_kernel_t::store(const stage_memory_t &memory, size_t row_block,
-        const memory_t &own) const noexcept {
-    const dim_t rows = plan_.row_blocks[row_block].rows;
-    if (plan_.stats != 0) store_stats(memory, row_block, own);
+void attention_kernel_t::store(
+        const stage_memory_t &memory, const state_t &state) const noexcept {
+    const dim_t rows = rows_of(state).rows;
+    if (plan_.stats != 0) store_stats(memory, state);
     for (dim_t r = 0; r < rows; ++r) {
-        float *const sums = own.sums + r * plan_.cols_pitch;
+        float *const sums = state.sums + r * plan_.cols_pitch;
         const bool is_masked
-                = own.maxima[r] == -infinity && !std::isnan(own.totals[r]);
+                = state.maxima[r] == -infinity && !std::isnan(state.totals[r]);
         if (plan_.token_blocks.empty()
                 || (is_masked && plan_.masked_rows_are_zero)) {
             std::fill_n(sums, plan_.cols, 0.f);
             continue;
         }
-        // 0 / 0 where all are masked.
-        for (dim_t c = 0; c < plan_.cols; ++c)
-            sums[c] /= own.totals[r];
+        // 0 * infinity, which is NaN, where all are masked.
+        scale(sums, plan_.cols, 1 / state.totals[r]);
     }
-    std::array<void *, max_operands> at {own.sums};
+    std::array<void *, max_operands> at {state.sums};
     std::copy_n(memory.buffers + plan_.result_operands.first,
             plan_.result_operands.count, at.begin() + 1);
-    plan_.result.run({row_block, 0, 0}, at.data());
+    plan_.result.run({state.row_block, 0, 0}, at.data());
 }
 
 // In the order of the splits, whoever computed them.
 void attention_kernel_t::join_splits(
-        const stage_memory_t &memory, dim_t block) const noexcept {
-    const auto row_block = static_cast<size_t>(block);
-    const dim_t rows = plan_.row_blocks[row_block].rows;
-    float *const first = static_cast<float *>(memory.shared)
-                         + block * splits() * partial_floats();
-    memory_t all {};
-    all.sums = first;
-    all.maxima = first + most_rows_ * plan_.cols_pitch;
-    all.totals = all.maxima + most_rows_;
-    for (dim_t s = 1; s < splits(); ++s) {
-        const float *const sums = first + s * partial_floats();
-        const float *const maxima = sums + most_rows_ * plan_.cols_pitch;
-        const float *const totals = maxima + most_rows_;
-        for (dim_t r = 0; r < rows; ++r) {
-            const float after = std::max(all.maxima[r], maxima[r]);
+        const stage_memory_t &memory, size_t row_block) const noexcept {
+    state_t all;
+    all.row_block = row_block;
+    all.place_sums(
+            partial_of(memory, row_block, 0), most_rows_, plan_.cols_pitch);
+    for (size_t s = 1; s < static_cast<size_t>(splits()); ++s) {
+        state_t split;
+        split.place_sums(
+                partial_of(memory, row_block, s), most_rows_, plan_.cols_pitch);
+        for (dim_t r = 0; r < rows_of(all).rows; ++r) {
+            const float after = std::max(all.maxima[r], split.maxima[r]);
             const float of_all = correction(all.maxima[r], after);
-            const float of_split = correction(maxima[r], after);
+            const float of_split = correction(split.maxima[r], after);
             all.maxima[r] = after;
-            all.totals[r] = all.totals[r] * of_all + totals[r] * of_split;
+            all.totals[r] = all.totals[r] * of_all + split.totals[r] * of_split;
             float *const to = all.sums + r * plan_.cols_pitch;
-            const float *const from = sums + r * plan_.cols_pitch;
+            const float *const from = split.sums + r * plan_.cols_pitch;
             for (dim_t c = 0; c < plan_.cols; ++c)
                 to[c] = to[c] * of_all + from[c] * of_split;
         }
     }
-    store(memory, row_block, all);
+    store(memory, all);
 }
 
 workload_t make_workload(
@@ -353,20 +468,20 @@ workload_t make_workload(
     const dim_t threads = std::min(blocks * splits, work / products_per_thread);
     workload_t workload;
     workload.scratch.own = 4 * attention->places_.end;
+    size_t together = 1;
+    for (const auto &share : attention->shares_)
+        together = std::max(together, share.count);
     workload.stages.push_back({blocks * splits, threads, true,
             [attention](const stage_memory_t &memory, dim_t begin, dim_t end) {
-        status_t status = status_t::success;
-        for (dim_t unit = begin; unit < end && status == status_t::success;
-                ++unit)
-            status = attention->run_unit(memory, unit, unit == begin);
-        return status;
-    }});
+        attention->run_units(memory, begin, end);
+        return status_t::success;
+    }, static_cast<dim_t>(together)});
     if (splits == 1) return workload;
     workload.scratch.shared = 4 * blocks * splits * attention->partial_floats();
     workload.stages.push_back({blocks, std::min(threads, blocks), false,
             [attention](const stage_memory_t &memory, dim_t begin, dim_t end) {
         for (dim_t block = begin; block < end; ++block)
-            attention->join_splits(memory, block);
+            attention->join_splits(memory, static_cast<size_t>(block));
         return status_t::success;
     }});
     return workload;

@@ -56,6 +56,9 @@ struct attention_plan_t {
     /// So many blocks of tokens each are done by themselves, and then joined:
     /// where there are too few blocks of rows to give every thread some.
     size_t blocks_a_split = 0;
+    /// A thread does blocks of rows that share keys and values together, up to
+    /// so many rows. The results are the same for any number.
+    dim_t most_rows_together = 0;
     /// Floats from row to row of scores, and of the result.
     dim_t tile_pitch = 0, cols_pitch = 0;
     bool masked_rows_are_zero = false;
@@ -93,46 +96,65 @@ public:
             const std::shared_ptr<const attention_kernel_t> &attention);
 
 private:
-    // Floats of a thread's own memory, one behind the other.
+    // Adjacent blocks of rows that share keys and values, so that a thread may
+    // do several of them together.
+    struct share_t {
+        size_t first, count; // blocks of rows
+        dim_t first_unit;
+    };
+    // Floats of a thread's own memory; states lie one behind the other.
     struct places_t {
-        dim_t query, keys, values, tile, sums, maxima, totals, shifts, of_block,
-                end;
+        dim_t query, keys, values, tile, shifts, of_block, states, end;
     };
     struct memory_t;
+    struct state_t;
+    struct together_t;
+
+    static constexpr size_t most_together = 32;
 
     dim_t splits() const;
     dim_t partial_floats() const;
-    /// @param is_first of those that a thread runs, one behind the other
-    status_t run_unit(const stage_memory_t &memory, dim_t unit,
-            bool is_first) const noexcept;
-    void join_splits(const stage_memory_t &memory, dim_t block) const noexcept;
-    attention_tile_t tile_of(size_t row_block, size_t token_block, size_t outer,
-            const memory_t &own) const noexcept;
-    status_t attend(const stage_memory_t &memory, size_t row_block,
-            size_t begin, size_t end, const memory_t &own) const noexcept;
-    void load_query(const stage_memory_t &memory, size_t row_block,
-            const memory_t &own) const noexcept;
-    status_t compute_scores(const stage_memory_t &memory, size_t row_block,
-            size_t token_block, const memory_t &own) const noexcept;
+    float *partial_of(
+            const stage_memory_t &memory, size_t row_block, size_t split) const;
+    std::vector<share_t> make_shares() const;
+    places_t make_places() const;
+
+    void run_units(const stage_memory_t &memory, dim_t begin,
+            dim_t end) const noexcept;
+    void join_splits(
+            const stage_memory_t &memory, size_t row_block) const noexcept;
+    void attend(const memory_t &own, together_t &together,
+            size_t split) const noexcept;
+    void load_query(const memory_t &own, const state_t &state) const noexcept;
+    void compute_scores(const memory_t &own, const state_t &state,
+            const attention_tokens_t &keys,
+            const attention_tile_t &tile) const noexcept;
     void apply_mask(const stage_memory_t &memory, const attention_mask_t &mask,
-            size_t row_block, size_t token_block, float *tile) const noexcept;
-    status_t weigh(const stage_memory_t &memory, size_t row_block,
-            size_t token_block, bool is_first,
-            const memory_t &own) const noexcept;
-    bool counts_for_nothing(const stage_memory_t &memory, size_t row_block,
-            size_t token_block, const memory_t &own) const noexcept;
-    void store_stats(const stage_memory_t &memory, size_t row_block,
-            const memory_t &own) const noexcept;
-    void store(const stage_memory_t &memory, size_t row_block,
-            const memory_t &own) const noexcept;
+            const state_t &state, size_t token_block,
+            const attention_tile_t &tile) const noexcept;
+    const attention_mask_t *last_mask() const;
+    bool fill_vanishes(const memory_t &own, const state_t &state,
+            bool with_tile) const noexcept;
+    dim_t counted_tokens(const memory_t &own, const state_t &state,
+            size_t token_block) const noexcept;
+    void weigh(const memory_t &own, state_t &state,
+            const attention_tokens_t &values,
+            const attention_tile_t &tile) const noexcept;
+    void store_stats(
+            const stage_memory_t &memory, const state_t &state) const noexcept;
+    void store(
+            const stage_memory_t &memory, const state_t &state) const noexcept;
     dim_t last_token(const stage_memory_t &memory, const attention_mask_t &mask,
             dim_t row) const noexcept;
+    const attention_plan_t::row_block_t &rows_of(const state_t &state) const;
 
     const attention_plan_t plan_;
     const std::string name_;
-    places_t places_;
     dim_t most_rows_ = 0;
+    dim_t arranged_floats_ = 0;       // a block of rows
     std::vector<dim_t> first_tokens_; // of each block
+    std::vector<share_t> shares_;
+    places_t places_;
 };
 
 } // namespace dnnl_dequant

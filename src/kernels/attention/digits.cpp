@@ -106,42 +106,48 @@ public:
         : plan_(std::move(plan)) {}
 
     const char *name() const override { return plan_.kernel->name(); }
-    // Scales and zero points, digits and constants of rows, sums, a short
-    // block's keys and scores.
+    // Digits and constants of rows.
+    dim_t arranged_floats(dim_t rows) const override {
+        return rows * row_floats();
+    }
+    // Scales and zero points, sums, a short block's keys and scores.
     dim_t scratch_floats(dim_t rows) const override {
-        return 2 * plan_.parameter_floats() + rows * row_floats()
-               + sum_floats(rows) + short_floats()
+        return 2 * plan_.parameter_floats() + sum_floats(rows) + short_floats()
                + rows * digits_kernel_t::tokens_at_once;
     }
 
-    void begin(
-            float *query, dim_t rows, float *scratch) const noexcept override {
-        const places_t places = places_in(scratch, rows);
+    void arrange(const float *query, dim_t rows, float *arranged,
+            float * /*scratch*/) const noexcept override {
+        auto *const digits = reinterpret_cast<int8_t *>(arranged);
+        auto *const made = reinterpret_cast<digits_row_t *>(
+                arranged + digits_floats(rows));
         for (dim_t r = 0; r < rows; ++r)
             make_digits(plan_.format, query + r * plan_.head,
-                    places.digits + r * plan_.format.row_bytes(),
-                    places.rows[r]);
+                    digits + r * plan_.format.row_bytes(), made[r]);
     }
 
-    status_t run(void *const *buffers, const attention_tile_t &tile,
-            const float * /*query*/, float *scratch) const noexcept override {
-        const places_t places = places_in(scratch, tile.rows);
-        plan_.load(plan_.scales, buffers, tile, places.scales);
-        plan_.load(plan_.zps, buffers, tile, places.zps);
-        const auto *const keys
-                = static_cast<const char *>(plan_.numbers_of(buffers, tile));
+    void load(const attention_tokens_t &keys,
+            float *scratch) const noexcept override {
+        plan_.load(plan_.scales, keys, scratch);
+        plan_.load(plan_.zps, keys, scratch + plan_.parameter_floats());
+    }
+
+    void run(const attention_tokens_t &keys, const attention_tile_t &tile,
+            const float *arranged, float *scratch) const noexcept override {
+        const auto *const numbers
+                = static_cast<const char *>(plan_.numbers_of(keys));
+        const places_t places = places_in(scratch, arranged, tile.rows);
         for_row_blocks(tile.rows, digits_kernel_t::most_rows,
                 [&](dim_t row, dim_t rows) {
-            if (tile.tokens < at_once)
-                return run_short(keys, tile, places, row, rows);
-            const dim_t groups = tile.tokens / at_once;
-            run_tokens(keys, tile, places, row, rows, 0, groups);
+            if (keys.count < at_once)
+                return run_short(numbers, keys.count, tile, places, row, rows);
+            const dim_t groups = keys.count / at_once;
+            run_tokens(numbers, tile, places, row, rows, 0, groups);
             // The last sixteen tokens overlap those before.
-            if (tile.tokens % at_once != 0)
-                run_tokens(keys, tile, places, row, rows, tile.tokens - at_once,
-                        1);
+            if (keys.count % at_once != 0)
+                run_tokens(numbers, tile, places, row, rows,
+                        keys.count - at_once, 1);
         });
-        return status_t::success;
     }
 
 private:
@@ -149,11 +155,11 @@ private:
 
     struct places_t {
         float *scales, *zps;
-        int8_t *digits;
-        digits_row_t *rows;
         float *sums;
         char *keys;
         float *scores;
+        const int8_t *digits;
+        const digits_row_t *rows;
     };
 
     dim_t row_floats() const {
@@ -169,18 +175,23 @@ private:
         return round_up(at_once * plan_.format.pitch, dim_t(64)) / 4;
     }
 
-    places_t places_in(float *scratch, dim_t rows) const {
+    // Constants of rows are behind all digits.
+    dim_t digits_floats(dim_t rows) const {
+        return rows * plan_.format.row_bytes() / 4;
+    }
+
+    places_t places_in(
+            float *scratch, const float *arranged, dim_t rows) const {
         places_t places {};
         places.scales = scratch;
         places.zps = places.scales + plan_.parameter_floats();
-        float *const digits = places.zps + plan_.parameter_floats();
-        places.digits = reinterpret_cast<int8_t *>(digits);
-        places.sums = digits + rows * plan_.format.row_bytes() / 4;
+        places.sums = places.zps + plan_.parameter_floats();
         float *const keys = places.sums + sum_floats(rows);
         places.keys = reinterpret_cast<char *>(keys);
         places.scores = keys + short_floats();
-        places.rows = reinterpret_cast<digits_row_t *>(
-                places.scores + rows * at_once);
+        places.digits = reinterpret_cast<const int8_t *>(arranged);
+        places.rows = reinterpret_cast<const digits_row_t *>(
+                arranged + digits_floats(rows));
         return places;
     }
 
@@ -201,10 +212,10 @@ private:
     }
 
     // A block of fewer tokens than sixteen, behind which there may be nothing.
-    void run_short(const char *keys, const attention_tile_t &tile,
+    void run_short(const char *keys, dim_t tokens, const attention_tile_t &tile,
             const places_t &places, dim_t row, dim_t rows) const noexcept {
         const dim_t pitch = plan_.format.pitch;
-        for (dim_t t = 0; t < tile.tokens; ++t)
+        for (dim_t t = 0; t < tokens; ++t)
             std::memcpy(places.keys + t * pitch, keys + t * pitch,
                     static_cast<size_t>(plan_.format.key_bytes()));
         attention_tile_t alone = tile;
@@ -212,7 +223,7 @@ private:
         alone.pitch = at_once;
         run_tokens(places.keys, alone, places, row, rows, 0, 1);
         for (dim_t r = row; r < row + rows; ++r)
-            std::copy_n(places.scores + r * at_once, tile.tokens,
+            std::copy_n(places.scores + r * at_once, tokens,
                     tile.scores + r * tile.pitch);
     }
 

@@ -16,9 +16,11 @@ namespace {
 
 constexpr int lanes = softmax_rows_t::lanes;
 constexpr size_t group_bytes = lanes * sizeof(float);
+constexpr int chunk_bytes = softmax_rows_t::chunk * 2; // of bf16
 constexpr uint32_t minus_infinity = 0xff800000u;
 
-enum class pass_t { find_largest, weigh };
+// weigh_packed writes weights as bf16, a chunk of two groups at a time.
+enum class pass_t { find_largest, weigh, weigh_packed };
 
 struct args_t {
     float *scores;
@@ -28,6 +30,10 @@ struct args_t {
     float *results;      // one a row
     // Bits of the lanes that count in the group behind those; null: none.
     const uint32_t *last;
+    // The place of the first row's packed weights, and the bytes from one chunk
+    // of a row to the next one.
+    void *packed = nullptr;
+    dim_t chunk_pitch = 0;
 };
 
 template <isa_t isa>
@@ -36,7 +42,8 @@ public:
     explicit generator_t(pass_t pass)
         : jit_simd_t("jit_softmax_rows")
         , pass_(pass)
-        , constants_(*this, work_.count() + sums_.count() + shift_.count()) {}
+        , constants_(*this, work_.count() + sums_.count() + shift_.count()
+                                    + first_.count()) {}
 
 private:
     using traits_t = jit_isa_t<isa>;
@@ -52,11 +59,15 @@ private:
                 results_ = general_.take("results", r8),
                 last_ = general_.take("lanes of the last group", r9),
                 rows_ = general_.take("rows to go", r10),
-                groups_ = general_.take("groups to go", r11);
+                groups_ = general_.take("groups to go", r11),
+                packed_ = general_.take("a row's packed weights", r12),
+                chunk_ = general_.take("a chunk of them", r13),
+                chunk_pitch_ = general_.take("pitch of chunks", r14);
     vector_registers_t<isa> registers_;
     const range_t work_ = registers_.take("scores", program_registers),
                   sums_ = registers_.take("sums", vectors),
-                  shift_ = registers_.take("shift", 1);
+                  shift_ = registers_.take("shift", 1),
+                  first_ = registers_.take("first half of a chunk", 1);
     // In the registers behind those.
     jit_constants_t<isa> constants_;
 
@@ -70,6 +81,8 @@ private:
         mov(results_, arg(offsetof(args_t, results)));
         mov(last_, arg(offsetof(args_t, last)));
         mov(rows_, arg(offsetof(args_t, rows)));
+        mov(packed_, arg(offsetof(args_t, packed)));
+        mov(chunk_pitch_, arg(offsetof(args_t, chunk_pitch)));
         Label l_load, l_row;
         jmp(l_load, T_NEAR);
         align(32);
@@ -78,6 +91,7 @@ private:
         add(row_, pitch_);
         add(shifts_, sizeof(float));
         add(results_, sizeof(float));
+        add(packed_, chunk_bytes);
         dec(rows_);
         jnz(l_row, T_NEAR);
         postamble();
@@ -89,21 +103,27 @@ private:
     void run_row() {
         Label l_group, l_last, l_join;
         for (int v = 0; v < vectors; ++v)
-            if (pass_ == pass_t::weigh) clear(sums_[v]);
+            if (weighs()) clear(sums_[v]);
             else
                 constants_.with(minus_infinity,
                         [&](const Operand &x) { vmovups(sums_[v], x); });
-        if (pass_ == pass_t::weigh) vbroadcastss(shift_[0], ptr[shifts_]);
+        if (weighs()) vbroadcastss(shift_[0], ptr[shifts_]);
         mov(at_, row_);
+        mov(chunk_, packed_);
         mov(groups_, arg(offsetof(args_t, groups)));
         test(groups_, groups_);
         jz(l_last, T_NEAR);
         align(32);
         L(l_group);
-        for (int v = 0; v < vectors; ++v)
-            run_vector(v, false);
-        add(at_, group_bytes);
-        dec(groups_);
+        if (pass_ == pass_t::weigh_packed) {
+            pack_chunk();
+            sub(groups_, 2);
+        } else {
+            for (int v = 0; v < vectors; ++v)
+                run_vector(v, false);
+            add(at_, group_bytes);
+            dec(groups_);
+        }
         jnz(l_group, T_NEAR);
         L(l_last);
         test(last_, last_);
@@ -112,6 +132,31 @@ private:
             run_vector(v, true);
         L(l_join);
         vmovss(ptr[results_], joined());
+    }
+
+    bool weighs() const { return pass_ != pass_t::find_largest; }
+
+    // Two groups become 32 weights of bf16.
+    void pack_chunk() {
+        const vmm_t first = first_[0], second = work_[0];
+        for (const vmm_t &half : {first, second}) {
+            vmovups(second, ptr[at_]);
+            weigh(second);
+            if (half == first) vmovups(first, second);
+            join(sums_[0], second);
+            add(at_, group_bytes);
+        }
+        vcvtne2ps2bf16(first, second, first);
+        vmovups(ptr[chunk_], first);
+        add(chunk_, chunk_pitch_);
+    }
+
+    // To e^(x + shift).
+    void weigh(const vmm_t &x) {
+        vaddps(x, x, shift_[0]);
+        emit_function<isa>(*this, constants_,
+                pass_ == pass_t::weigh_packed ? make_coarse_exp() : make_exp(),
+                {work_[0], work_[1], work_[2], work_[3]});
     }
 
     size_t place_of(int v) const {
@@ -123,10 +168,8 @@ private:
         const Address at = ptr[at_ + place_of(v)];
         const Address counts = ptr[last_ + place_of(v)];
         vmovups(x, at);
-        if (pass_ == pass_t::weigh) {
-            vaddps(x, x, shift_[0]);
-            emit_function<isa>(*this, constants_, make_exp(),
-                    {work_[0], work_[1], work_[2], work_[3]});
+        if (weighs()) {
+            weigh(x);
             vmovups(at, x);
             if (is_last) vandps(x, x, counts);
         } else if (is_last) {
@@ -142,7 +185,7 @@ private:
 
     // vmaxps gives its second operand if one is NaN, or if both are zeros.
     void join(const Xmm &sum, const Xmm &x) {
-        if (pass_ == pass_t::weigh) vaddps(sum, sum, x);
+        if (weighs()) vaddps(sum, sum, x);
         else vmaxps(sum, x, sum);
     }
 
@@ -180,17 +223,30 @@ public:
     result_t make(isa_t isa) {
         result_t result = make(isa, pass_t::find_largest, find_largest_);
         if (result.ok()) result = make(isa, pass_t::weigh, weigh_);
+        if (result.ok() && has(isa, isa_avx512_core_bf16))
+            result = make(isa, pass_t::weigh_packed, weigh_packed_);
         return result;
     }
 
     void find_largest(
             const block_t &block, float *largest) const noexcept override {
-        run(find_largest_, block, nullptr, largest);
+        args_t args = arguments_of(block, nullptr, largest);
+        find_largest_(args);
     }
 
     void weigh(const block_t &block, const float *shifts,
             float *sums) const noexcept override {
-        run(weigh_, block, shifts, sums);
+        args_t args = arguments_of(block, shifts, sums);
+        weigh_(args);
+    }
+
+    bool packs() const override { return static_cast<bool>(weigh_packed_); }
+    void weigh_packed(const block_t &block, const float *shifts, float *sums,
+            void *packed) const noexcept override {
+        args_t args = arguments_of(block, shifts, sums);
+        args.packed = packed;
+        args.chunk_pitch = block.rows * chunk_bytes;
+        weigh_packed_(args);
     }
 
 private:
@@ -202,16 +258,16 @@ private:
         return make_jit_as<generator_t<isa_avx2>>(code, pass);
     }
 
-    static void run(const code_t &code, const block_t &block,
-            const float *shifts, float *results) noexcept {
+    static args_t arguments_of(
+            const block_t &block, const float *shifts, float *results) {
         const dim_t rest = block.tokens % lanes;
-        args_t args {block.scores, block.pitch * dim_t(sizeof(float)),
-                block.rows, block.tokens / lanes, shifts, results,
+        return {block.scores, block.pitch * dim_t(sizeof(float)), block.rows,
+                block.tokens / lanes, shifts, results,
                 rest == 0 ? nullptr : first_lanes(rest)};
-        code(args);
     }
 
     code_t find_largest_, weigh_;
+    code_t weigh_packed_; // none without AVX512_BF16
 };
 
 } // namespace

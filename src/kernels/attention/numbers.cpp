@@ -10,16 +10,15 @@ dim_t attention_numbers_t::parameter_floats() const {
 }
 
 void *attention_numbers_t::numbers_of(
-        void *const *buffers, const attention_tile_t &tile) const noexcept {
-    return places.address_of({tile.outer, tile.block, 0}, 0, buffers);
+        const attention_tokens_t &block) const noexcept {
+    return places.address_of({block.outer, block.block, 0}, 0, block.buffers);
 }
 
 void attention_numbers_t::load(const parameters_t &parameters,
-        void *const *buffers, const attention_tile_t &tile,
-        float *to) const noexcept {
+        const attention_tokens_t &block, float *to) const noexcept {
     if (parameters.operand == 0) return;
     char *const from = places.address_of(
-            {tile.outer, tile.block, 0}, parameters.operand, buffers);
+            {block.outer, block.block, 0}, parameters.operand, block.buffers);
     // Prefetch the next block's parameters: they are too few for the CPU to see
     // a stream.
     const dim_t bytes
@@ -27,7 +26,7 @@ void attention_numbers_t::load(const parameters_t &parameters,
     for (dim_t next = bytes; next < 2 * bytes; next += 64)
         __builtin_prefetch(from + next);
     void *const at[] = {from, to};
-    const kernel_t &kernel = *parameters.kernels[shape_of(tile)];
+    const kernel_t &kernel = *parameters.kernels[shape_of(block)];
     kernel.run(at, 0, kernel.work_amount());
 }
 

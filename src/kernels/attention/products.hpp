@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/attention/digits.hpp"
+#include "kernels/attention/softmax_rows.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
@@ -12,32 +13,45 @@
 
 namespace dnnl_dequant {
 
-/// Rows of the query, or of weights, with a block of tokens.
+/// A block of tokens of keys or values.
+struct attention_tokens_t {
+    void *const *buffers; // of the keys or values
+    size_t outer, block;  // the place: batch, block of tokens
+    dim_t count;
+};
+
+/// The scores, or weights, of a block of rows with the first tokens of a block.
 struct attention_tile_t {
-    /// The place of the block's keys and values: batch, block of tokens.
-    size_t outer, block;
-    dim_t rows, tokens;
     float *scores; // rows by tokens
     dim_t pitch;   // floats from row to row
+    dim_t rows, tokens;
 };
 
 /// One way to multiply the query by keys. Runs on any number of threads at
-/// once, each with scratch memory of its own.
+/// once, each with scratch memory of its own. A thread loads a block of tokens
+/// and multiplies blocks of rows by it, one after the other.
 class keys_product_t {
 public:
     virtual ~keys_product_t() = default;
     virtual const char *name() const = 0;
 
-    /// Floats of scratch memory for so many rows.
+    /// Returns the floats that arrange() writes for so many rows.
+    virtual dim_t arranged_floats(dim_t rows) const = 0;
+    /// Returns the floats of scratch memory for so many rows.
     virtual dim_t scratch_floats(dim_t rows) const = 0;
-    /// Arranges rows of the query, f32 and dense, which it may overwrite.
-    virtual void begin(float *query, dim_t rows, float *scratch) const noexcept
+    /// Arranges rows of the query, f32 and dense.
+    virtual void arrange(const float *query, dim_t rows, float *arranged,
+            float *scratch) const noexcept
             = 0;
-    /// Computes tile.scores = query * keys. Writes whole panels of columns.
-    /// @param buffers of the keys
-    /// @returns oneDNN's status if it multiplies.
-    virtual status_t run(void *const *buffers, const attention_tile_t &tile,
-            const float *query, float *scratch) const noexcept
+    /// Brings a block of keys, or what scales it, into scratch memory.
+    virtual void load(
+            const attention_tokens_t &keys, float *scratch) const noexcept
+            = 0;
+    /// Computes tile.scores = query * keys. These were loaded last. Writes
+    /// whole panels of columns, and may write all tokens of the block.
+    virtual void run(const attention_tokens_t &keys,
+            const attention_tile_t &tile, const float *arranged,
+            float *scratch) const noexcept
             = 0;
 };
 
@@ -46,34 +60,36 @@ class values_product_t {
 public:
     virtual ~values_product_t() = default;
 
+    /// Returns the floats of scratch memory for so many rows.
     virtual dim_t scratch_floats(dim_t rows) const = 0;
-    /// Computes sums = tile.scores * values, or adds that to them; rows have
-    /// `sums_pitch` floats.
-    /// @param buffers of the values
-    /// @returns oneDNN's status if it multiplies.
-    virtual status_t run(void *const *buffers, const attention_tile_t &tile,
-            float *sums, dim_t sums_pitch, bool accumulates,
-            float *scratch) const noexcept
+    /// Brings a block of values, or what scales it, into scratch memory.
+    virtual void load(
+            const attention_tokens_t &values, float *scratch) const noexcept
+            = 0;
+    /// Returns true if a tile may have fewer tokens than the block. Their
+    /// number is a multiple of softmax_rows_t::chunk.
+    virtual bool takes_fewer_tokens() const { return false; }
+    /// Makes weights of a tile's scores, as softmax_rows_t::weigh() does, where
+    /// run() reads them: in the tile, or in scratch memory.
+    virtual void weigh(const attention_tokens_t & /*values*/,
+            const attention_tile_t &tile, const softmax_rows_t &softmax,
+            const float *shifts, float *sums,
+            float * /*scratch*/) const noexcept {
+        softmax.weigh({tile.scores, tile.pitch, tile.rows, tile.tokens}, shifts,
+                sums);
+    }
+    /// Computes sums = weights * values, or adds that to them; rows have
+    /// `sums_pitch` floats. The values were loaded last.
+    virtual void run(const attention_tokens_t &values,
+            const attention_tile_t &tile, float *sums, dim_t sums_pitch,
+            bool accumulates, float *scratch) const noexcept
             = 0;
 };
 
-/// A block of keys or values becomes f32 in scratch memory, [depth, columns],
-/// rows `pitch` floats apart.
+/// Blocks of keys or values become gemm->type() in scratch memory.
 struct attention_blocks_t {
-    std::shared_ptr<const gemm_t> gemm;
-    block_kernels_t kernels; // outer, block of tokens; dst is the block's own
-    dim_t pitch = 0;
-    dim_t depth = 0, cols = 0; // of the largest block
-};
-std::shared_ptr<const keys_product_t> make_keys_product(
-        attention_blocks_t plan);
-std::shared_ptr<const values_product_t> make_values_product(
-        attention_blocks_t plan);
-
-/// The same in bf16.
-struct attention_narrow_t {
-    /// Rows of the query or of weights become 16 bits: for every number of rows
-    /// and columns that there is.
+    /// Rows of the query or of weights become bf16: for every number of rows
+    /// and columns that there is. None if gemm->type() is f32.
     struct rounding_t {
         dim_t rows, cols;
         std::shared_ptr<const kernel_t> kernel;
@@ -87,9 +103,9 @@ struct attention_narrow_t {
     dim_t depth = 0, cols = 0; // of the largest block
 };
 std::shared_ptr<const keys_product_t> make_keys_product(
-        attention_narrow_t plan);
+        attention_blocks_t plan);
 std::shared_ptr<const values_product_t> make_values_product(
-        attention_narrow_t plan);
+        attention_blocks_t plan);
 
 /// Blocks of integer keys or values as they lie, a token's numbers side by
 /// side. Each token has a scale and a zero point for every group of its
@@ -110,16 +126,15 @@ struct attention_numbers_t {
     dim_t tokens = 0;          // of a block, all but the last
 
     dim_t groups() const { return div_up(head, group); }
-    size_t shape_of(const attention_tile_t &tile) const {
-        return tile.tokens == tokens ? 0 : 1;
+    size_t shape_of(const attention_tokens_t &block) const {
+        return block.count == tokens ? 0 : 1;
     }
     /// Floats of scales or zero points, with some tokens more that are read.
     dim_t parameter_floats() const;
-    void *numbers_of(
-            void *const *buffers, const attention_tile_t &tile) const noexcept;
+    void *numbers_of(const attention_tokens_t &block) const noexcept;
     /// Makes f32 of them, unless there are none.
-    void load(const parameters_t &parameters, void *const *buffers,
-            const attention_tile_t &tile, float *to) const noexcept;
+    void load(const parameters_t &parameters, const attention_tokens_t &block,
+            float *to) const noexcept;
 };
 
 /// For a few rows keys and values are numbers in registers only.

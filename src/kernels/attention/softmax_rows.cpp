@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/convert.hpp"
 #include "kernels/elementwise/function.hpp"
 
 namespace dnnl_dequant {
@@ -28,7 +29,8 @@ float larger(float known, float x) {
 class ref_softmax_rows_t : public softmax_rows_t {
 public:
     ref_softmax_rows_t()
-        : exp_(make_exp()) {}
+        : exp_(make_exp())
+        , coarse_exp_(make_coarse_exp()) {}
 
     const char *name() const override { return "ref_softmax_rows"; }
 
@@ -48,20 +50,42 @@ public:
 
     void weigh(const block_t &block, const float *shifts,
             float *sums) const noexcept override {
+        weigh(block, exp_, shifts, sums, [&](dim_t r, dim_t t, float weight) {
+            block.scores[r * block.pitch + t] = weight;
+        });
+    }
+
+    bool packs() const override { return true; }
+    void weigh_packed(const block_t &block, const float *shifts, float *sums,
+            void *packed) const noexcept override {
+        auto *const to = static_cast<uint16_t *>(packed);
+        weigh(block, coarse_exp_, shifts, sums,
+                [&](dim_t r, dim_t t, float weight) {
+            const bool is_denormal = weight < std::numeric_limits<float>::min();
+            to[(t / chunk * block.rows + r) * chunk + t % chunk]
+                    = f32_to_bf16(is_denormal ? 0 : weight);
+        });
+    }
+
+private:
+    // Calls store(row, token, weight).
+    template <typename store_t>
+    static void weigh(const block_t &block, const program_t &exp,
+            const float *shifts, float *sums, store_t &&store) noexcept {
         for (dim_t r = 0; r < block.rows; ++r) {
-            float *const scores = block.scores + r * block.pitch;
             lanes_t parts {};
             for (dim_t t = 0; t < block.tokens; ++t) {
-                scores[t] = evaluate(exp_, scores[t] + shifts[r]);
-                parts[static_cast<size_t>(t % lanes)] += scores[t];
+                const float score = block.scores[r * block.pitch + t];
+                const float weight = evaluate(exp, score + shifts[r]);
+                parts[static_cast<size_t>(t % lanes)] += weight;
+                store(r, t, weight);
             }
             sums[r] = join_halves(
                     parts, [](float x, float y) { return x + y; });
         }
     }
 
-private:
-    const program_t exp_;
+    const program_t exp_, coarse_exp_;
 };
 
 } // namespace

@@ -16,6 +16,8 @@ public:
     /// Numbers that are added up side by side: number i of a row belongs to
     /// sum i % lanes, and the sums are added up by halves.
     static constexpr dim_t lanes = 16;
+    /// Weights of a row that weigh_packed() leaves next to each other.
+    static constexpr dim_t chunk = 32;
 
     /// `rows` by `tokens` scores, more than 0, `pitch` floats from row to row.
     /// Behind each row there is memory up to a multiple of `lanes`, whose
@@ -37,6 +39,17 @@ public:
     virtual void weigh(const block_t &block, const float *shifts,
             float *sums) const noexcept
             = 0;
+
+    /// Returns true if weigh_packed() may be called.
+    virtual bool packs() const { return false; }
+    /// The same of make_coarse_exp(), rounded to bf16 and packed: the first
+    /// chunk of each row, the second chunk of each row, and so on. Denormal
+    /// weights become zeros. Scores stay as they are.
+    /// @param block `tokens` is a multiple of `chunk`. No score is larger than
+    ///     what shifts[r] subtracts.
+    virtual void weigh_packed(const block_t & /*block*/,
+            const float * /*shifts*/, float * /*sums*/,
+            void * /*packed*/) const noexcept {}
 };
 
 std::shared_ptr<const softmax_rows_t> make_ref_softmax_rows();

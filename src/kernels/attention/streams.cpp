@@ -17,16 +17,18 @@ public:
         : plan_(std::move(plan)) {}
 
     const char *name() const override { return plan_.skinny_gemm[0]->name(); }
-    // Scales and zero points, what sums need, rows in the skinny GEMM's order.
+    // Rows in the skinny GEMM's order.
+    dim_t arranged_floats(dim_t rows) const override {
+        return rows * row_floats();
+    }
+    // Scales and zero points, and what sums need.
     dim_t scratch_floats(dim_t rows) const override {
-        return 2 * plan_.parameter_floats() + partial_floats(rows)
-               + rows * row_floats();
+        return 2 * plan_.parameter_floats() + partial_floats(rows);
     }
 
-    void begin(
-            float *query, dim_t rows, float *scratch) const noexcept override {
+    void arrange(const float *query, dim_t rows, float *arranged,
+            float * /*scratch*/) const noexcept override {
         const skinny_gemm_t &skinny_gemm = *plan_.skinny_gemm[0];
-        float *const arranged = arranged_rows(scratch, rows);
         std::fill_n(arranged, rows * row_floats(), 0.f);
         for (dim_t r = 0; r < rows; ++r) {
             const float *const from = query + r * plan_.head;
@@ -39,24 +41,27 @@ public:
         }
     }
 
-    status_t run(void *const *buffers, const attention_tile_t &tile,
-            const float * /*query*/, float *scratch) const noexcept override {
+    void load(const attention_tokens_t &keys,
+            float *scratch) const noexcept override {
+        plan_.load(plan_.scales, keys, scratch);
+        plan_.load(plan_.zps, keys, scratch + plan_.parameter_floats());
+    }
+
+    void run(const attention_tokens_t &keys, const attention_tile_t &tile,
+            const float *arranged, float *scratch) const noexcept override {
         skinny_gemm_t::block_t block {};
         block.scales = scratch;
         block.zps = scratch + plan_.parameter_floats();
-        plan_.load(plan_.scales, buffers, tile, block.scales);
-        plan_.load(plan_.zps, buffers, tile, block.zps);
         block.partial = scratch + 2 * plan_.parameter_floats();
-        block.a = arranged_rows(scratch, tile.rows);
+        block.a = arranged;
         block.a_pitch = bytes_of(data_type_t::f32, row_floats()) * 8
                         / bits_of(plan_.skinny_gemm[0]->src_type());
         block.c = tile.scores;
         block.c_pitch = tile.pitch;
         block.rows = tile.rows;
-        block.cols = tile.tokens;
-        void *const at[] = {plan_.numbers_of(buffers, tile)};
-        plan_.skinny_gemm[plan_.shape_of(tile)]->run(at, block);
-        return status_t::success;
+        block.cols = keys.count;
+        void *const at[] = {plan_.numbers_of(keys)};
+        plan_.skinny_gemm[plan_.shape_of(keys)]->run(at, block);
     }
 
 private:
@@ -67,9 +72,6 @@ private:
         return round_up(rows * round_up(plan_.tokens, dim_t(64))
                                 * plan_.skinny_gemm[0]->partial_floats(),
                 dim_t(16));
-    }
-    float *arranged_rows(float *scratch, dim_t rows) const {
-        return scratch + 2 * plan_.parameter_floats() + partial_floats(rows);
     }
 
     const attention_stream_t plan_;

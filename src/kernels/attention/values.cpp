@@ -27,7 +27,13 @@ public:
                + rows * (row_floats() + cols_floats()) + more_floats(rows);
     }
 
-    status_t run(void *const *buffers, const attention_tile_t &tile,
+    void load(const attention_tokens_t &values,
+            float *scratch) const noexcept final {
+        numbers_.load(numbers_.scales, values, scratch);
+        numbers_.load(
+                numbers_.zps, values, scratch + numbers_.parameter_floats());
+    }
+    void run(const attention_tokens_t &values, const attention_tile_t &tile,
             float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept final;
 
@@ -47,8 +53,8 @@ protected:
     virtual dim_t more_floats(dim_t rows) const = 0;
     // Puts a row of weights in order.
     virtual void arrange(float *weights) const noexcept = 0;
-    virtual void sum(
-            const attention_tile_t &tile, const group_t &group) const noexcept
+    virtual void sum(const attention_tokens_t &values, dim_t rows,
+            const group_t &group) const noexcept
             = 0;
 
     dim_t row_floats() const {
@@ -64,11 +70,11 @@ protected:
 
 private:
     // weights * scale, and what their zero points add up to, less the first.
-    float weigh(const float *weights, const float *scales, const float *zps,
-            dim_t tokens, float *scaled) const noexcept;
+    float scale_weights(const float *weights, const float *scales,
+            const float *zps, dim_t tokens, float *scaled) const noexcept;
 };
 
-float scaled_values_t::weigh(const float *weights, const float *scales,
+float scaled_values_t::scale_weights(const float *weights, const float *scales,
         const float *zps, dim_t tokens, float *scaled) const noexcept {
     for (dim_t t = 0; t < tokens; ++t)
         scaled[t] = weights[t] * scales[t];
@@ -87,32 +93,31 @@ float scaled_values_t::weigh(const float *weights, const float *scales,
     return sums[0];
 }
 
-status_t scaled_values_t::run(void *const *buffers,
+void scaled_values_t::run(const attention_tokens_t &values,
         const attention_tile_t &tile, float *sums, dim_t sums_pitch,
         bool accumulates, float *scratch) const noexcept {
-    float *const scales = scratch;
-    float *const zps = scales + numbers_.parameter_floats();
-    float *const weights = zps + numbers_.parameter_floats();
-    numbers_.load(numbers_.scales, buffers, tile, scales);
-    numbers_.load(numbers_.zps, buffers, tile, zps);
+    const dim_t tokens = values.count;
+    const float *const scales = scratch;
+    const float *const zps = scales + numbers_.parameter_floats();
+    float *const weights = scratch + 2 * numbers_.parameter_floats();
     group_t group {};
-    group.values = numbers_.numbers_of(buffers, tile);
+    group.values = numbers_.numbers_of(values);
     group.weights = weights;
     group.sums = weights + tile.rows * row_floats();
     group.more = group.sums + tile.rows * cols_floats();
     for (dim_t g = 0; g < numbers_.groups(); ++g) {
         group.first_col = g * numbers_.group;
         group.cols = std::min(numbers_.group, numbers_.head - group.first_col);
-        group.zp = zps + g * tile.tokens;
+        group.zp = zps + g * tokens;
         std::array<float, skinny_gemm_t::most_rows> of_zps {};
         std::fill_n(weights, tile.rows * row_floats(), 0.f);
         for (dim_t r = 0; r < tile.rows; ++r) {
-            of_zps[static_cast<size_t>(r)] = weigh(tile.scores + r * tile.pitch,
-                    scales + g * tile.tokens, group.zp, tile.tokens,
-                    weights + r * row_floats());
+            of_zps[static_cast<size_t>(r)] = scale_weights(
+                    tile.scores + r * tile.pitch, scales + g * tokens, group.zp,
+                    tokens, weights + r * row_floats());
             arrange(weights + r * row_floats());
         }
-        sum(tile, group);
+        sum(values, tile.rows, group);
         for (dim_t r = 0; r < tile.rows; ++r) {
             float *const to = sums + r * sums_pitch + group.first_col;
             const float *const from = group.sums + r * cols_floats();
@@ -122,7 +127,6 @@ status_t scaled_values_t::run(void *const *buffers,
                 to[c] += from[c] - less;
         }
     }
-    return status_t::success;
 }
 
 class stream_values_t final : public scaled_values_t {
@@ -152,14 +156,14 @@ private:
     void arrange(float *weights) const noexcept override {
         if (skinny_gemm_[0]->src_unit() > 1) skinny_gemm_[0]->arrange(weights);
     }
-    void sum(const attention_tile_t &tile,
+    void sum(const attention_tokens_t &values, dim_t rows,
             const group_t &group) const noexcept override {
         skinny_gemm_t::block_t block {};
         block.a = group.weights;
         block.a_pitch = row_floats();
         block.c = group.sums;
         block.c_pitch = cols_floats();
-        block.rows = tile.rows;
+        block.rows = rows;
         block.first_col = group.first_col;
         block.cols = group.cols;
         block.scales = group.more;
@@ -168,7 +172,7 @@ private:
         std::fill_n(block.scales, cols_floats(), 1.f);
         std::fill_n(block.zps, cols_floats(), has_zps() ? *group.zp : 0.f);
         void *const at[] = {const_cast<void *>(group.values)};
-        skinny_gemm_[numbers_.shape_of(tile)]->run(at, block);
+        skinny_gemm_[numbers_.shape_of(values)]->run(at, block);
     }
 
     const std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm_;
@@ -185,7 +189,7 @@ private:
     dim_t row_unit() const override { return 1; }
     dim_t more_floats(dim_t /*rows*/) const override { return 0; }
     void arrange(float * /*weights*/) const noexcept override {}
-    void sum(const attention_tile_t &tile,
+    void sum(const attention_tokens_t &values, dim_t rows,
             const group_t &group) const noexcept override {
         weighted_sum_t::block_t block {};
         block.values = static_cast<const char *>(group.values)
@@ -195,9 +199,9 @@ private:
         block.zp = group.zp;
         block.sums = group.sums;
         block.sums_pitch = cols_floats() * 4;
-        block.tokens = tile.tokens;
-        sum_->run(tile.rows, block);
-        sum_->put_in_order(tile.rows, block);
+        block.tokens = values.count;
+        sum_->run(rows, block);
+        sum_->put_in_order(rows, block);
     }
 
     const data_type_t type_;

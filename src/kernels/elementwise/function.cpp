@@ -57,6 +57,20 @@ public:
         load(x, p);
     }
 
+    // The same of x <= 0 by 2^n * 2^r. The polynomial is the best one of its
+    // degree whose value at 0 is 1, within 3e-6. If x is -infinity, r
+    // is no number, but n is so small that the value is 0.
+    void coarse_exp(reg_t x, reg_t n, reg_t p) {
+        with(o::multiply, x, x, 1.44269504f);
+        with(o::nearest, n, x, x);
+        with(o::subtract, x, x, n);
+        polynomial(p, x,
+                {9.58285294e-3f, 5.59064262e-2f, 0.240240991f, 0.693124175f,
+                        1.f});
+        with(o::scale, p, n, x);
+        load(x, p);
+    }
+
     // 1 / (1 + e^-y) of what has r0's sign and lies in r1, to r3.
     void sigmoid_of_r1() {
         with(o::less_absolute, r1, r1, r1);
@@ -240,6 +254,12 @@ program_t make_function(const step_t &step) {
 program_t make_exp() {
     builder_t builder;
     builder.exp(builder_t::r0, builder_t::r1, builder_t::r2);
+    return builder.take();
+}
+
+program_t make_coarse_exp() {
+    builder_t builder;
+    builder.coarse_exp(builder_t::r0, builder_t::r1, builder_t::r2);
     return builder.take();
 }
 
