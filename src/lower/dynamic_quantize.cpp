@@ -51,6 +51,7 @@ public:
             slabs = div_up(dims_[at], size);
             dims_t part = dims_;
             part[at] = size;
+            parts_ = slabs;
             result_t result = make_part(part, whole);
             part[at] = dims_[at] % size;
             if (result.ok() && part[at] != 0) result = make_part(part, rest);
@@ -129,6 +130,7 @@ private:
         if (result_t result = make_ranges(dims, part); !result.ok())
             return result;
         if (result_t result = make_quantize(dims); !result.ok()) return result;
+        problem_.parts = parts_;
         return choose_kernel(problem_, isa_, part.quantize);
     }
 
@@ -237,6 +239,7 @@ private:
     granularity_t granularity_;
     dims_t dims_, groups_;
     range_parameters_t parameters_;
+    dim_t parts_ = 1; // slabs of x
     problem_t problem_;
     std::vector<source_t> sources_;
 };

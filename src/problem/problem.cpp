@@ -179,6 +179,7 @@ std::string to_string(const problem_t &problem) {
     }
     for (const auto &step : problem.steps)
         text += ';' + to_string(problem, step);
+    if (problem.parts > 1) text += ";parts:" + std::to_string(problem.parts);
     return text;
 }
 

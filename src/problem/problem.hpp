@@ -144,13 +144,16 @@ struct problem_t {
     std::vector<loop_t> loops;
     std::vector<operand_t> operands;
     std::vector<step_t> steps;
+    /// So many problems of this size are computed one behind the other. Kernels
+    /// choose by the memory that all of them move. Results do not depend on it.
+    dim_t parts = 1;
 
     const operand_t &src() const { return operands.front(); }
     const operand_t &dst() const { return operands.back(); }
 
     bool operator==(const problem_t &other) const {
         return loops == other.loops && operands == other.operands
-               && steps == other.steps;
+               && steps == other.steps && parts == other.parts;
     }
 };
 
@@ -171,6 +174,7 @@ bool may_overwrite(const problem_t &problem, size_t operand);
 /// steps: "2x100x32~4@1;src:u4:3172:32:1;arg1:f32:100:1:0;dst:f32:3172:32:1;
 /// mul:arg1" is a nest whose third loop runs 4 times, not 32, in the last
 /// iteration of loop 1. An operand's element offset follows its type: "u4+3".
+/// Parts come last, if there are several: ";parts:16".
 std::string to_string(const problem_t &problem);
 
 } // namespace dnnl_dequant

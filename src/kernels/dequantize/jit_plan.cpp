@@ -274,12 +274,13 @@ private:
     // A quantized dst is small next to its source, which pushes it out.
     bool leaves_caches() const {
         const dim_t threshold = streaming_threshold(plan_.is_packed());
-        if (!plan_.params.divides) return dst_total() > threshold;
+        const dim_t parts = problem_.parts;
+        if (!plan_.params.divides) return dst_total() * parts > threshold;
         const auto &policy = this_machine().policy;
         return policy.long_rows == far_stores_t::at_once
                && plan_.path == jit_src_path_t::direct
                && bits_of(problem_.dst().type) >= 8
-               && (src_total() + dst_total()) / 2 > threshold;
+               && (src_total() + dst_total()) / 2 * parts > threshold;
     }
 
     // Two nibbles of a byte are of one group, whose rows share what varies. (A

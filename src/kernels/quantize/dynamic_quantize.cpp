@@ -9,9 +9,12 @@ namespace {
 
 constexpr size_t max_buffers = 4;
 
+// Parameters of this many groups are made at once, in vectors.
+constexpr dim_t groups_at_once = 32;
+
 struct parameters_t {
-    float scale;
-    int zp;
+    float scales[groups_at_once];
+    int zps[groups_at_once];
 };
 
 float clip(float value, float lower, float upper) {
@@ -25,16 +28,30 @@ int nearest_small_int(float value) {
     return static_cast<int>((value + ulp_is_one) - ulp_is_one);
 }
 
-parameters_t parameters_of(const range_t &range, bool is_u8, bool has_zps) {
-    if (!has_zps) {
-        const float most = std::max(range.above, range.below);
-        return {most == 0.f ? 1.f : most / 127.f, 0};
+// Loops without branches, of which compilers make vectors.
+void make_symmetric(
+        const range_t *ranges, dim_t count, parameters_t &made) noexcept {
+    for (dim_t i = 0; i < count; ++i) {
+        const float above = ranges[i].above, below = ranges[i].below;
+        const float most = above < below ? below : above;
+        made.scales[i] = (most == 0.f ? 127.f : most) / 127.f;
+        made.zps[i] = 0;
     }
+}
+
+void make_with_zps(const range_t *ranges, dim_t count, bool is_u8,
+        parameters_t &made) noexcept {
     const float lowest = is_u8 ? 0.f : -127.f, highest = is_u8 ? 255.f : 127.f;
-    const float width = range.above + range.below;
-    const float scale = width == 0.f ? 1.f : width / (highest - lowest);
-    const float zp = lowest + range.below / scale;
-    return {scale, zp != zp ? 0 : nearest_small_int(clip(zp, lowest, highest))};
+    const float steps = highest - lowest;
+    for (dim_t i = 0; i < count; ++i) {
+        const float below = ranges[i].below;
+        const float width = ranges[i].above + below;
+        const float scale = (width == 0.f ? steps : width) / steps;
+        const float zp = lowest + below / scale;
+        const float kept = zp != zp ? 0.f : zp;
+        made.scales[i] = scale;
+        made.zps[i] = nearest_small_int(clip(kept, lowest, highest));
+    }
 }
 
 } // namespace
@@ -60,35 +77,55 @@ void range_parameters_t::finish(
         const range_t *ranges, float *scales, void *zps) const {
     const bool is_u8 = type == data_type_t::u8;
     auto *const bytes = static_cast<unsigned char *>(zps);
-    const size_t last = grid.size() - (grid.empty() ? 0 : 1);
-    const dim_t row = grid.empty() ? 1 : grid[last];
-    const dim_t groups = count();
-    const auto stride = [last](const dims_t &strides) {
-        return strides.empty() ? 0 : strides[last];
-    };
-    const dim_t scale_step = stride(scale_strides);
-    const dim_t zp_step = has_zps ? stride(zps_strides) : 0;
-    dims_t index(grid.size(), 0);
+    const row_t row = innermost_row();
+    dims_t index(row.dimension, 0);
     dim_t scale_at = 0, zp_at = 0;
     const auto step = [&](size_t d, dim_t iterations) {
         index[d] += iterations;
         scale_at += iterations * scale_strides[d];
         if (has_zps) zp_at += iterations * zps_strides[d];
     };
-    for (dim_t g = 0; g < groups; g += row) {
-        for (dim_t i = 0; i < row; ++i) {
-            const auto made = parameters_of(ranges[g + i], is_u8, has_zps);
-            scales[scale_at + i * scale_step] = made.scale;
-            if (has_zps)
-                bytes[zp_at + i * zp_step]
-                        = static_cast<unsigned char>(made.zp);
+    const dim_t groups = count();
+    for (dim_t g = 0; g < groups; g += row.count) {
+        for (dim_t first = 0; first < row.count; first += groups_at_once) {
+            const dim_t together = std::min(row.count - first, groups_at_once);
+            const range_t *const from = ranges + g + first;
+            parameters_t made;
+            if (has_zps) make_with_zps(from, together, is_u8, made);
+            else make_symmetric(from, together, made);
+            float *const to = scales + scale_at + first * row.scale_step;
+            for (dim_t i = 0; i < together; ++i)
+                to[i * row.scale_step] = made.scales[i];
+            if (!has_zps) continue;
+            unsigned char *const zp_to = bytes + zp_at + first * row.zp_step;
+            for (dim_t i = 0; i < together; ++i)
+                zp_to[i * row.zp_step]
+                        = static_cast<unsigned char>(made.zps[i]);
         }
-        for (size_t d = last; d-- > 0;) {
+        for (size_t d = row.dimension; d-- > 0;) {
             step(d, 1);
             if (index[d] < grid[d]) break;
             step(d, -index[d]);
         }
     }
+}
+
+range_parameters_t::row_t range_parameters_t::innermost_row() const {
+    row_t row;
+    row.dimension = grid.size();
+    for (size_t d = grid.size(); d-- > 0; row.dimension = d) {
+        if (grid[d] == 1) continue;
+        const dim_t zp_step = has_zps ? zps_strides[d] : 0;
+        if (row.count == 1) {
+            row.scale_step = scale_strides[d];
+            row.zp_step = zp_step;
+        } else if (scale_strides[d] != row.scale_step * row.count
+                   || zp_step != row.zp_step * row.count) {
+            break;
+        }
+        row.count *= grid[d];
+    }
+    return row;
 }
 
 dynamic_quantize_t::dynamic_quantize_t(

@@ -27,6 +27,14 @@ struct range_parameters_t {
     /// ranges  count() of them, row-major over the grid
     /// zps     null where there are none
     void finish(const range_t *ranges, float *scales, void *zps) const;
+
+private:
+    /// The innermost dimensions whose parameters are evenly apart, as one.
+    struct row_t {
+        size_t dimension = 0; // the first of them
+        dim_t count = 1, scale_step = 0, zp_step = 0;
+    };
+    row_t innermost_row() const;
 };
 
 /// The name of a dynamic quantize, from the kernel of its second pass:

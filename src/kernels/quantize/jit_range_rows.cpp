@@ -42,6 +42,7 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
     static constexpr int unroll = 4;
+    static constexpr uint32_t line = 64, ahead = 2048; // bytes
     static constexpr uint32_t step_width = io_t::simd_w;
     static constexpr uint32_t vmm_bytes = step_width * 4;
 
@@ -139,6 +140,7 @@ private:
         jl(l_end, T_NEAR);
         align(16);
         L(l_steps);
+        prefetch(elements);
         for (int u = 0; u < count; ++u)
             widen_by(u, static_cast<uint32_t>(u) * step_width);
         add(reg_src, io_.src_bytes(elements));
@@ -146,6 +148,11 @@ private:
         cmp(reg_count, elements);
         jge(l_steps, T_NEAR);
         L(l_end);
+    }
+
+    void prefetch(uint32_t elements) {
+        for (uint32_t at = 0; at < io_.src_bytes(elements); at += line)
+            prefetcht0(ptr[reg_src + at + ahead]);
     }
 
     // --- one a column: columns outside
