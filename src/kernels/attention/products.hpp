@@ -132,7 +132,14 @@ struct attention_numbers_t {
     /// Floats of scales or zero points, with some tokens more that are read.
     dim_t parameter_floats() const;
     void *numbers_of(const attention_tokens_t &block) const noexcept;
-    /// Makes f32 of them, unless there are none.
+    /// Makes f32 of the scales, and behind them of the zero points. Each has
+    /// parameter_floats().
+    void load(const attention_tokens_t &block, float *to) const noexcept {
+        load(scales, block, to);
+        load(zps, block, to + parameter_floats());
+    }
+
+private:
     void load(const parameters_t &parameters, const attention_tokens_t &block,
             float *to) const noexcept;
 };

@@ -43,8 +43,7 @@ public:
 
     void load(const attention_tokens_t &keys,
             float *scratch) const noexcept override {
-        plan_.load(plan_.scales, keys, scratch);
-        plan_.load(plan_.zps, keys, scratch + plan_.parameter_floats());
+        plan_.load(keys, scratch);
     }
 
     void run(const attention_tokens_t &keys, const attention_tile_t &tile,

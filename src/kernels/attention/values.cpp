@@ -29,9 +29,7 @@ public:
 
     void load(const attention_tokens_t &values,
             float *scratch) const noexcept final {
-        numbers_.load(numbers_.scales, values, scratch);
-        numbers_.load(
-                numbers_.zps, values, scratch + numbers_.parameter_floats());
+        numbers_.load(values, scratch);
     }
     void run(const attention_tokens_t &values, const attention_tile_t &tile,
             float *sums, dim_t sums_pitch, bool accumulates,
