@@ -85,6 +85,10 @@ void check_sizes(const gemm_t &gemm) {
         for (const dim_t depth : {1, 2, 3, 4, 5, 23, 64, 70, 97})
             if (!gemm.takes_nk() || depth % 2 == 0)
                 check_gemm(gemm, rows, 3 * gemm.nr(), depth);
+    for (dim_t rows = 1; rows <= 13; ++rows)
+        for (dim_t cols = gemm.col_unit(); cols < 2 * gemm.nr();
+                cols += gemm.col_unit())
+            check_gemm(gemm, rows, cols, 22);
 }
 
 TEST(gemm, is_the_product) {

@@ -83,8 +83,9 @@ struct attention_plan_t {
 /// values. For each block of tokens the kernel keeps the scores, their maxima
 /// and sums, and the weighted values so far. It never keeps all scores.
 ///
-/// Scores and sums are f32. The weights are not rounded to the types that the
-/// graph gives them in between, which is closer to the formula's value.
+/// Scores, weights and sums are f32 whatever types the graph gives them in
+/// between, which is closer to the formula's value. Only a product of bf16
+/// rounds weights.
 class attention_kernel_t {
 public:
     explicit attention_kernel_t(attention_plan_t plan);

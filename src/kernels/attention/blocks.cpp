@@ -55,7 +55,7 @@ protected:
     // Multiplies packed rows by the block that was loaded last.
     void multiply(const float *packed, gemm_block_t block) const noexcept {
         block.a = packed;
-        block.cols = round_up(block.cols, plan_.gemm->nr());
+        block.cols = round_up(block.cols, plan_.gemm->col_unit());
         plan_.gemm->run(block);
     }
 

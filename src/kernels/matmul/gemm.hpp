@@ -19,7 +19,8 @@ struct read_ahead_t {
 /// One block of a product: c = a * b, or c += a * b. a and b have
 /// gemm_t::type(), c is f32. pack_rows() makes a; c is row-major. b is [K,N],
 /// or [N,K] with an even depth if gemm_t::takes_nk(). Strides are in elements.
-/// The columns of b and c are read and written in whole panels.
+/// The columns of b and c are read and written in whole panels, or in multiples
+/// of gemm_t::col_unit().
 struct gemm_block_t {
     const void *a, *b;
     float *c;
@@ -55,6 +56,8 @@ public:
     virtual dim_t packed_bytes() const { return 4; }
     /// Returns the columns that are computed together (nr).
     virtual dim_t nr() const = 0;
+    /// Returns the columns that a last, narrower panel may have.
+    virtual dim_t col_unit() const { return nr(); }
     /// Returns the most rows that are computed together (mr).
     virtual dim_t mr() const = 0;
     /// Returns the scratch memory of one multiplication, in bytes.

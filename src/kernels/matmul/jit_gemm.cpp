@@ -62,6 +62,7 @@ struct arguments_t {
     // The number of adjacent tiles on AVX2; ahead and next_c belong to the last
     // one.
     dim_t tiles;
+    dim_t is_half; // the left half of a tile (AVX-512, f32)
 };
 
 template <isa_t isa>
@@ -76,6 +77,7 @@ public:
     static constexpr int most_rows = 6, vectors = is_avx512 ? 4 : 2;
     static constexpr dim_t tile_cols = vectors * dim_t(simd_w);
     static constexpr bool takes_tiles = !is_avx512; // more than one in a call
+    static constexpr bool takes_halves = is_avx512 && !is_bf16;
 
     jit_gemm_t()
         : jit_generator_t("jit_gemm") {}
@@ -100,6 +102,8 @@ private:
     static constexpr int unroll = 4;
     static constexpr int last = isa_traits_t::vmm_count - 1;
 
+    int vectors_ = vectors; // of the tile that code is generated for
+
     vmm_t sum(int i) const { return vmm_t(i); }
     vmm_t vmm_b(int v) const { return vmm_t(last - v); }
     // Two registers alternate if there is room for them.
@@ -119,7 +123,23 @@ private:
         mov(r13, arg(offsetof(arguments_t, ahead_pitch)));
         lea(rbx, ptr[r8 + r8 * 2]);
         if (is_avx512) lea(rsi, ptr[rcx + r8 * 8]);
-        Label l_end;
+        Label l_half, l_end;
+        if (takes_halves) {
+            cmp(arg(offsetof(arguments_t, is_half)), 0);
+            jne(l_half, T_NEAR);
+        }
+        all_rows(l_end);
+        if (takes_halves) {
+            L(l_half);
+            vectors_ = vectors / 2;
+            all_rows(l_end);
+        }
+        L(l_end);
+        postamble();
+    }
+
+    // Code for each number of rows.
+    void all_rows(const Label &l_end) {
         for (int rows = most_rows; rows > 0; --rows) {
             Label l_next;
             cmp(arg(offsetof(arguments_t, rows)), static_cast<uint32_t>(rows));
@@ -129,8 +149,6 @@ private:
             jmp(l_end, T_NEAR);
             L(l_next);
         }
-        L(l_end);
-        postamble();
     }
 
     void tiles(int rows) {
@@ -141,9 +159,9 @@ private:
         L(l_tile);
         tile(rows);
         mov(rax, arg(offsetof(arguments_t, a)));
-        add(r15, static_cast<uint32_t>(bytes(vectors)));
+        add(r15, static_cast<uint32_t>(bytes(vectors_)));
         mov(rcx, r15);
-        add(rdx, static_cast<uint32_t>(bytes(vectors)));
+        add(rdx, static_cast<uint32_t>(bytes(vectors_)));
         dec(r14);
         jnz(l_tile, T_NEAR);
     }
@@ -155,7 +173,7 @@ private:
         move_sums(rows, true);
         jmp(l_begin, T_NEAR);
         L(l_zero);
-        for (int i = 0; i < rows * vectors; ++i)
+        for (int i = 0; i < rows * vectors_; ++i)
             vxorps(sum(i), sum(i), sum(i));
         L(l_begin);
         // Each step prefetches one line. Lines in one burst would wait for each
@@ -169,7 +187,7 @@ private:
                 [&] { multiply(rows, unroll); });
         init_next_c();
         repeat(offsetof(arguments_t, c_steps), [&] {
-            for (size_t at = 0; at < bytes(vectors); at += line)
+            for (size_t at = 0; at < bytes(vectors_); at += line)
                 prefetcht0(ptr[r12 + at]);
             add(r12, r9);
             multiply(rows, unroll);
@@ -181,7 +199,7 @@ private:
     void init_next_c() {
         const Address last_ones = arg(offsetof(arguments_t, next_c));
         if (takes_tiles) {
-            lea(r12, ptr[rdx + bytes(vectors)]);
+            lea(r12, ptr[rdx + bytes(vectors_)]);
             cmp(r14, 1);
             cmove(r12, last_ones);
         } else mov(r12, last_ones);
@@ -204,7 +222,7 @@ private:
     void multiply(int rows, int depth) {
         const auto a_step = static_cast<size_t>(rows) * 4;
         for (int k = 0; k < depth; ++k) {
-            for (int v = 0; v < vectors; ++v) {
+            for (int v = 0; v < vectors_; ++v) {
                 // The rows of b are not contiguous, so prefetch them. A Zen 3
                 // detects the stride by itself.
                 if (is_avx512 && bytes(v) % line == 0)
@@ -216,8 +234,8 @@ private:
             for (int r = 0; r < rows; ++r) {
                 vbroadcastss(
                         vmm_a(r), ptr[rax + at + static_cast<size_t>(r) * 4]);
-                for (int v = 0; v < vectors; ++v) {
-                    const vmm_t to = sum(r * vectors + v);
+                for (int v = 0; v < vectors_; ++v) {
+                    const vmm_t to = sum(r * vectors_ + v);
                     if constexpr (is_bf16) vdpbf16ps(to, vmm_a(r), vmm_b(v));
                     else vfmadd231ps(to, vmm_a(r), vmm_b(v));
                 }
@@ -243,10 +261,10 @@ private:
     void move_sums(int rows, bool loads) {
         mov(r11, rdx);
         for (int r = 0; r < rows; ++r) {
-            for (int v = 0; v < vectors; ++v) {
+            for (int v = 0; v < vectors_; ++v) {
                 const Address at = ptr[r11 + bytes(v)];
-                if (loads) vmovups(sum(r * vectors + v), at);
-                else vmovups(at, sum(r * vectors + v));
+                if (loads) vmovups(sum(r * vectors_ + v), at);
+                else vmovups(at, sum(r * vectors_ + v));
             }
             if (r + 1 < rows) add(r11, r9);
         }
@@ -318,6 +336,9 @@ public:
         return code_t::is_bf16 ? data_type_t::bf16 : data_type_t::f32;
     }
     dim_t nr() const override { return code_t::tile_cols; }
+    dim_t col_unit() const override {
+        return code_t::takes_halves ? nr() / 2 : nr();
+    }
     dim_t mr() const override { return code_t::most_rows; }
     dim_t scratch_bytes(dim_t cols, dim_t depth) const override {
         if (!code_t::is_bf16) return 0;
@@ -372,7 +393,7 @@ private:
         args.c_pitch = block.ldc * 4;
         args.rows = rows;
         args.accumulates = block.accumulates;
-        const dim_t all = block.cols / nr();
+        const dim_t all = div_up(block.cols, nr());
         const bool together = code_t::takes_tiles && prefetcher.skip(all);
         args.tiles = together ? all : 1;
         const dim_t step = args.tiles * nr();
@@ -380,6 +401,7 @@ private:
             args.a = static_cast<const float *>(block.a) + row * values.depth;
             args.b = values.b + n / nr() * values.tile_bytes;
             args.c = block.c + row * block.ldc + n;
+            args.is_half = n + nr() > block.cols;
             args.next_c = n + step < block.cols
                                   ? args.c + step
                                   : block.c + next_row * block.ldc;
