@@ -143,6 +143,36 @@ void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
             tile[r * pitch + c] = src[c * stride + r];
 }
 
+inline void interleave(__m128i (&to)[block], const __m128i (&from)[block]) {
+    DNNL_DEQUANT_UNROLL
+    for (int i = 0; i < block / 2; ++i) {
+        to[2 * i] = _mm_unpacklo_epi8(from[i], from[i + block / 2]);
+        to[2 * i + 1] = _mm_unpackhi_epi8(from[i], from[i + block / 2]);
+    }
+}
+
+// Fewer rows than a vector has, such as those of a short group.
+[[gnu::noinline]] void transpose_few_rows(uint8_t *tile, dim_t pitch, const uint8_t *src,
+        dim_t stride, dim_t rows, dim_t whole_cols) {
+    const dim_t whole_rows = rows - rows % block;
+    for (dim_t c = 0; c < whole_cols; c += block)
+        for (dim_t r = 0; r < whole_rows; r += block) {
+            __m128i a[block], b[block];
+            DNNL_DEQUANT_UNROLL
+            for (int i = 0; i < block; ++i)
+                a[i] = load(src + (c + i) * stride + r);
+            interleave(b, a);
+            interleave(a, b);
+            interleave(b, a);
+            interleave(a, b);
+            DNNL_DEQUANT_UNROLL
+            for (int i = 0; i < block; ++i)
+                store(tile + (r + i) * pitch + c, a[i]);
+        }
+    transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
+            rows - whole_rows, whole_cols);
+}
+
 // Packs columns of a source in the caches, up to the last whole vector. Returns
 // their number.
 dim_t pack_vectors(uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
@@ -189,8 +219,9 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &from,
             transpose(tile + r * pitch + c, pitch, src + c * stride + r, stride,
                     ahead);
     // The rows left over, then the columns.
-    transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
-            rows - whole_rows, whole_cols);
+    if (whole_rows < rows)
+        transpose_few_rows(tile + whole_rows * pitch, pitch, src + whole_rows,
+                stride, rows - whole_rows, whole_cols);
     transpose_scalar(tile + whole_cols, pitch, src + whole_cols * stride,
             stride, rows, cols - whole_cols);
 }
