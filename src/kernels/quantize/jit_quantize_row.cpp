@@ -72,6 +72,7 @@ private:
     static constexpr uint32_t f32_bytes = 4;
     static constexpr uint32_t step_width = io_t::simd_w;
     static constexpr uint32_t most_vectors = 4;
+    static constexpr uint32_t line_bytes = 64;
 
     bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
     bool stays_float() const { return is_result_type(desc_.dst); }
@@ -93,6 +94,7 @@ private:
         mov(reg_dst_row, arg(offsetof(jit_row_args_t, dst)));
         mov(reg_rows, arg(offsetof(jit_row_args_t, rows)));
         load_params_row();
+        if (takes_pairs()) pairs_loop();
         rows_loop();
         postamble();
     }
@@ -113,6 +115,50 @@ private:
         mov(reg_reciprocals(), arg(offsetof(jit_row_args_t, zps_high)));
     }
 
+    // Two rows that are stored as one group of vectors.
+    bool takes_pairs() const {
+        return is_unrolled() && !varies() && !stays_float()
+               && 2 * desc_.cols == narrow_.group() * dim_t(step_width);
+    }
+
+    // Runs while two rows lie next to each other in dst and, for stores past
+    // the caches, begin with a line.
+    void pairs_loop() {
+        const auto cols = static_cast<uint32_t>(desc_.cols);
+        const uint32_t in_row = cols / step_width;
+        Label l_pairs, l_left, l_end;
+        cmp(reg_dst_pitch, dst_bytes(cols));
+        jne(l_end, T_NEAR);
+        if (desc_.streaming) {
+            test(reg_dst_row, line_bytes - 1);
+            jnz(l_end, T_NEAR);
+        }
+        sub(reg_rows, 2);
+        align(16);
+        L(l_pairs);
+        jl(l_left, T_NEAR);
+        vmm_t values[most_vectors];
+        mov(reg_dst, reg_dst_row);
+        for (uint32_t v = 0; v < 2 * in_row; ++v) {
+            const uint32_t at = v % in_row * step_width;
+            if (v == in_row) next_row();
+            if (at == 0) {
+                mov(reg_src, reg_src_row);
+                load_parameters();
+                prefetch_src(cols);
+            }
+            values[v] = loaded_and_quantized(v, at);
+        }
+        store_group(RegExp(reg_dst), values);
+        prefetch_dst(2 * cols);
+        next_row();
+        sub(reg_rows, 2);
+        jmp(l_pairs, T_NEAR);
+        L(l_left);
+        add(reg_rows, 2);
+        L(l_end);
+    }
+
     void rows_loop() {
         Label l_rows, l_end;
         test(reg_rows, reg_rows);
@@ -122,6 +168,16 @@ private:
         mov(reg_src, reg_src_row);
         mov(reg_dst, reg_dst_row);
         if (!is_unrolled()) mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
+        load_parameters();
+        columns();
+        next_row();
+        dec(reg_rows);
+        jnz(l_rows, T_NEAR);
+        L(l_end);
+    }
+
+    // Loads the parameters that a row's columns share.
+    void load_parameters() {
         if (!desc_.scales_vary) {
             vbroadcastss(vmm_t(vmm_scale_at), ptr[reg_scales]);
             if (!desc_.true_division)
@@ -129,11 +185,6 @@ private:
         }
         if (desc_.has_zps() && !desc_.zps_vary)
             vbroadcastss(vmm_t(vmm_zp_at), ptr[reg_zps]);
-        columns();
-        next_row();
-        dec(reg_rows);
-        jnz(l_rows, T_NEAR);
-        L(l_end);
     }
 
     bool is_unrolled() const {
@@ -194,24 +245,27 @@ private:
     // where they are a group.
     void vectors(uint32_t count, uint32_t offset) {
         vmm_t values[most_vectors];
-        for (uint32_t v = 0; v < count; ++v) {
-            values[v] = vmm_t(static_cast<int>(v));
-            const uint32_t at = offset + v * step_width;
-            load_.load_raw(values[v], reg_src + src_bytes(at), false);
-            quantize(values[v], at);
-        }
+        for (uint32_t v = 0; v < count; ++v)
+            values[v] = loaded_and_quantized(v, offset + v * step_width);
         const RegExp to = reg_dst + dst_bytes(offset);
-        if (desc_.packs) store_packed(to, values, count);
-        else if (stays_float()) store_float(to, values[0], extent_t::full);
+        if (stays_float()) store_float(to, values[0], extent_t::full);
         else if (static_cast<int>(count) == narrow_.group())
-            narrow_.store_group(to, values, desc_.streaming);
+            store_group(to, values);
+        else if (desc_.packs) narrow_.store_nibbles(to, values[0]);
         else narrow_.store(to, values[0], false, load_.k_dst_tail());
     }
 
-    void store_packed(const RegExp &to, const vmm_t *values, uint32_t count) {
-        if (static_cast<int>(count) == narrow_.group())
-            narrow_.store_nibble_group(to, values);
-        else narrow_.store_nibbles(to, values[0]);
+    void store_group(const RegExp &to, const vmm_t *values) {
+        if (desc_.packs) narrow_.store_nibble_group(to, values);
+        else narrow_.store_group(to, values, desc_.streaming);
+    }
+
+    // Vector v, which begins `at` elements from the cursors on.
+    vmm_t loaded_and_quantized(uint32_t v, uint32_t at) {
+        const vmm_t value(static_cast<int>(v));
+        load_.load_raw(value, reg_src + src_bytes(at), false);
+        quantize(value, at);
+        return value;
     }
 
     void store_float(const RegExp &to, const vmm_t &value, extent_t extent) {
@@ -279,12 +333,17 @@ private:
     }
 
     void prefetch(uint32_t elements) {
-        constexpr uint32_t line = 64;
-        if (!desc_.prefetching && !desc_.streaming) return;
-        const uint32_t of_dst = desc_.streaming ? 0 : dst_bytes(elements);
-        for (uint32_t at = 0; at < of_dst; at += line)
+        prefetch_dst(elements);
+        prefetch_src(elements);
+    }
+    void prefetch_dst(uint32_t elements) {
+        if (!desc_.prefetching || desc_.streaming) return;
+        for (uint32_t at = 0; at < dst_bytes(elements); at += line_bytes)
             prefetchw(ptr[reg_dst + reg_dst_ahead_ + at]);
-        for (uint32_t at = 0; at < src_bytes(elements); at += line)
+    }
+    void prefetch_src(uint32_t elements) {
+        if (!desc_.prefetching && !desc_.streaming) return;
+        for (uint32_t at = 0; at < src_bytes(elements); at += line_bytes)
             prefetcht0(ptr[reg_src + reg_src_ahead() + at]);
     }
 
