@@ -130,24 +130,15 @@ result_t make_low_precision_gemm(data_type_t type,
     std::set<std::pair<dim_t, bool>> depths;
     for (size_t k = 0; k < blocks.depth_blocks.size(); ++k)
         depths.insert({blocks.depth_blocks[k], k > 0});
-    std::vector<matmul_desc_t> shapes;
+    auto made = std::make_shared<onednn_gemm_t>(type);
     for (const dim_t r : rows)
         for (const dim_t c : cols)
-            for (const auto &[depth, accumulates] : depths)
-                shapes.push_back({type, r, depth, c, src_pitch, blocks.pitch,
-                        blocks.pitch, accumulates});
-    return make_low_precision_gemm(shapes, gemm);
-}
-
-result_t make_low_precision_gemm(const std::vector<matmul_desc_t> &shapes,
-        std::shared_ptr<const low_precision_gemm_t> &gemm) {
-    const t type = shapes.front().type;
-    auto made = std::make_shared<onednn_gemm_t>(type);
-    for (matmul_desc_t shape : shapes) {
-        shape.cols = multiplied_cols(shape.cols);
-        const result_t added = made->add(shape);
-        if (!added.ok()) return refuse(type, added.reason, added.status);
-    }
+            for (const auto &[depth, accumulates] : depths) {
+                const result_t added = made->add({type, r, depth, c, src_pitch,
+                        blocks.pitch, blocks.pitch, accumulates});
+                if (!added.ok())
+                    return refuse(type, added.reason, added.status);
+            }
     gemm = std::move(made);
     return {};
 }

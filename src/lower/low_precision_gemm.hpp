@@ -36,10 +36,6 @@ result_t make_low_precision_gemm(data_type_t type,
         const product_blocks_t &blocks, dim_t src_pitch,
         std::shared_ptr<const low_precision_gemm_t> &gemm);
 
-/// The same for shapes that are given, all of one type.
-result_t make_low_precision_gemm(const std::vector<matmul_desc_t> &shapes,
-        std::shared_ptr<const low_precision_gemm_t> &gemm);
-
 } // namespace dnnl_dequant
 
 #endif

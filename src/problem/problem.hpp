@@ -145,7 +145,8 @@ struct problem_t {
     std::vector<operand_t> operands;
     std::vector<step_t> steps;
     /// So many problems of this size are computed one behind the other. Kernels
-    /// choose by the memory that all of them move. Results do not depend on it.
+    /// may choose by the memory that all of them move. Results do not depend on
+    /// it.
     dim_t parts = 1;
 
     const operand_t &src() const { return operands.front(); }

@@ -254,6 +254,10 @@ void attention_kernel_t::compute_scores(const memory_t &own,
     if (plan_.head == 0)
         std::fill_n(tile.scores, tile.rows * plan_.tile_pitch, 0.f);
     else plan_.keys->run(keys, tile, state.query, own.keys);
+    // The steps take all tokens of the block.
+    for (dim_t r = 0; r < tile.rows && tile.tokens < keys.count; ++r)
+        std::fill(tile.scores + r * tile.pitch + tile.tokens,
+                tile.scores + r * tile.pitch + keys.count, 0.f);
     std::array<void *, max_operands> at {};
     for (const attention_part_t &part : plan_.parts) {
         if (part.steps.operand_count() > 0) {
@@ -343,8 +347,8 @@ bool attention_kernel_t::fill_vanishes(const memory_t &own,
 }
 
 // How many tokens of a block have weights other than 0, as far as last_mask()
-// tells and the products can make use of it. The bits are those of computing
-// all, unless a value is infinite or NaN.
+// tells and the products can make use of it. Computing all would add nothing,
+// unless a value is infinite or NaN.
 dim_t attention_kernel_t::counted_tokens(const memory_t &own,
         const state_t &state, size_t token_block) const noexcept {
     const dim_t all = plan_.token_blocks[token_block];

@@ -152,8 +152,8 @@ inline void interleave(__m128i (&to)[block], const __m128i (&from)[block]) {
 }
 
 // Fewer rows than a vector has, such as those of a short group.
-[[gnu::noinline]] void transpose_few_rows(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t whole_cols) {
+[[gnu::noinline]] void transpose_few_rows(uint8_t *tile, dim_t pitch,
+        const uint8_t *src, dim_t stride, dim_t rows, dim_t whole_cols) {
     const dim_t whole_rows = rows - rows % block;
     for (dim_t c = 0; c < whole_cols; c += block)
         for (dim_t r = 0; r < whole_rows; r += block) {

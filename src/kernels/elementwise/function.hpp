@@ -51,7 +51,7 @@ program_t make_function(const step_t &step);
 
 /// e^x
 program_t make_exp();
-/// e^x of x <= 0, within 5e-6 of it as a ratio: for what is rounded to 16 bits.
+/// e^x of x <= 0, within 1e-5 of it as a ratio: for what is rounded to 16 bits.
 program_t make_coarse_exp();
 
 /// Runs the program in plain C++.

@@ -32,7 +32,7 @@ struct gemm_block_t {
     /// Room for gemm_t::scratch_bytes(), aligned to cache lines.
     void *scratch = nullptr;
     /// Not 0: arrange_b() has run for the same b and scratch memory, with this
-    /// depth, of which `depth` is the first part.
+    /// depth. `depth` is the same, or an even number that is less.
     dim_t arranged_depth = 0;
 };
 

@@ -115,24 +115,20 @@ private:
         mov(reg_reciprocals(), arg(offsetof(jit_row_args_t, zps_high)));
     }
 
-    // Two rows that are stored as one group of vectors.
+    // Two rows that are stored as one group of vectors. Rows that are less than
+    // a line are not stored past the caches.
     bool takes_pairs() const {
-        return is_unrolled() && !varies() && !stays_float()
+        return is_unrolled() && !varies() && !stays_float() && !desc_.streaming
                && 2 * desc_.cols == narrow_.group() * dim_t(step_width);
     }
 
-    // Runs while two rows lie next to each other in dst and, for stores past
-    // the caches, begin with a line.
+    // Runs while two rows lie next to each other in dst.
     void pairs_loop() {
         const auto cols = static_cast<uint32_t>(desc_.cols);
         const uint32_t in_row = cols / step_width;
         Label l_pairs, l_left, l_end;
         cmp(reg_dst_pitch, dst_bytes(cols));
         jne(l_end, T_NEAR);
-        if (desc_.streaming) {
-            test(reg_dst_row, line_bytes - 1);
-            jnz(l_end, T_NEAR);
-        }
         sub(reg_rows, 2);
         align(16);
         L(l_pairs);
