@@ -101,7 +101,7 @@ TEST(dynamic_quantize_large, is_the_same_whatever_the_size_and_the_threads) {
 }
 
 // More than some policies leave in the caches: slabs are stored past them.
-TEST(dynamic_quantize_large, is_stored_past_the_caches) {
+TEST(dynamic_quantize_large, is_right_where_it_leaves_the_caches) {
     for (const dim_t group : {1031, 128})
         expect_right(make_case({2600, 1031}, {1, group}, data_type_t::f32,
                 data_type_t::u8, false));

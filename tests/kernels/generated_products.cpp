@@ -194,7 +194,7 @@ void hash_products(code_hashes_t &hashes) {
 }
 
 void hash_attention(code_hashes_t &hashes) {
-    for (const isa_t isa : {isa_avx2, isa_avx512_core})
+    for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         record_generated(hashes, text("softmax rows ", name_of(isa)), [&] {
             std::shared_ptr<const softmax_rows_t> softmax;
             (void)make_jit_softmax_rows(isa, softmax);

@@ -9,7 +9,9 @@
 
 #include "kernels/chain_case.hpp"
 #include "kernels/dequantize/dequantize.hpp"
+#include "kernels/dequantize/jit_plan.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "problem/make_problem.hpp"
 #include "support/numbers.hpp"
 
 namespace dnnl_dequant {
@@ -194,6 +196,22 @@ TEST(dequantize_in_memory, transposes_every_width) {
     for (const t src : {t::u16, t::s32, t::bf16, t::f8_e4m3})
         expect_as_ref({src, t::undef, t::f32, wide, {1, 64}});
     expect_as_ref({t::u16, t::u16, t::f32, odd, odd});
+}
+
+// A small problem is stored past the caches if it is one of so many parts that
+// all of them together leave these.
+TEST(dequantize_plan, goes_by_the_memory_of_all_parts) {
+    problem_t problem = make_problem({64, 1024}, {1, 1},
+            {{data_type_t::u8, {1024, 1}, false},
+                    {data_type_t::f32, {1024, 1}, false}},
+            {}, 0);
+    jit_plan_t plan;
+    ASSERT_TRUE(make_jit_plan(problem, {}, plan).ok());
+    EXPECT_FALSE(plan.streaming);
+    problem.parts = 100000;
+    ASSERT_TRUE(make_jit_plan(problem, {}, plan).ok());
+    EXPECT_TRUE(plan.streaming);
+    EXPECT_NE(to_string(problem).find(";parts:100000"), std::string::npos);
 }
 
 } // namespace

@@ -126,6 +126,20 @@ uint32_t bits_of(float x) {
     return std::isnan(x) ? 0x7fc00000u : bits;
 }
 
+TEST(function, coarse_exp_is_near_what_doubles_give) {
+    const program_t exp = make_coarse_exp();
+    EXPECT_EQ(evaluate(exp, 0.f), 1.f);
+    for (float x = 0; x > -87.f; x -= 0.0007f) {
+        const double want = std::exp(double(x));
+        ASSERT_NEAR(evaluate(exp, x), want, 1e-5 * want) << x;
+    }
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (const float x : {-104.f, -1e4f, -1e30f, -infinity})
+        EXPECT_EQ(evaluate(exp, x), 0.f) << x;
+    EXPECT_TRUE(
+            std::isnan(evaluate(exp, std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(function, gives_the_same_bits_on_every_kernel) {
     std::vector<float> numbers;
     for_each_number([&](float x) { numbers.push_back(x); });

@@ -126,10 +126,12 @@ private:
         }
         jnz(l_group, T_NEAR);
         L(l_last);
-        test(last_, last_);
-        jz(l_join, T_NEAR);
-        for (int v = 0; v < vectors; ++v)
-            run_vector(v, true);
+        if (pass_ != pass_t::weigh_packed) { // whose rows are whole chunks
+            test(last_, last_);
+            jz(l_join, T_NEAR);
+            for (int v = 0; v < vectors; ++v)
+                run_vector(v, true);
+        }
         L(l_join);
         vmovss(ptr[results_], joined());
     }

@@ -41,15 +41,15 @@ public:
             = 0;
 
     /// Returns true if weigh_packed() may be called.
-    virtual bool packs() const { return false; }
+    virtual bool packs() const = 0;
     /// The same of make_coarse_exp(), rounded to bf16 and packed: the first
     /// chunk of each row, the second chunk of each row, and so on. Denormal
     /// weights become zeros. Scores stay as they are.
     /// @param block `tokens` is a multiple of `chunk`. No score is larger than
     ///     what shifts[r] subtracts.
-    virtual void weigh_packed(const block_t & /*block*/,
-            const float * /*shifts*/, float * /*sums*/,
-            void * /*packed*/) const noexcept {}
+    virtual void weigh_packed(const block_t &block, const float *shifts,
+            float *sums, void *packed) const noexcept
+            = 0;
 };
 
 std::shared_ptr<const softmax_rows_t> make_ref_softmax_rows();

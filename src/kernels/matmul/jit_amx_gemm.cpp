@@ -248,19 +248,11 @@ public:
     dim_t mr() const override { return most_rows; }
     dim_t scratch_bytes(dim_t cols, dim_t depth) const override {
         return nk_ ? tile_rows * row_bytes
-                   : pairs_of(depth) * round_up(cols, nr()) * pair_bytes;
+                   : paired_bytes(round_up(cols, nr()), depth);
     }
 
     void arrange_b(const gemm_block_t &block) const noexcept override {
-        if (nk_) return;
-        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
-                block.depth / 2, block.depth % 2};
-        for (dim_t n = 0; n < block.cols; n += nr()) {
-            args.rows = static_cast<const uint16_t *>(block.b) + n;
-            pair_rows_(args);
-            args.pairs = static_cast<char *>(args.pairs)
-                         + pairs_of(block.depth) * panel_pitch;
-        }
+        if (!nk_) pair_panels(pair_rows_, nr(), block);
     }
 
     void run(const gemm_block_t &block) const noexcept override {
@@ -273,7 +265,7 @@ public:
         args.weights = nk_ ? rows_of_weights(block) : pairs_of_rows(block);
         const dim_t arranged = std::max(block.depth, block.arranged_depth);
         args.weights_panel = nk_ ? tile_cols * args.weights.pitch
-                                 : pairs_of(arranged) * args.weights.pitch;
+                                 : paired_bytes(nr(), arranged);
         for_row_blocks(block.rows, most_rows, [&](dim_t first, dim_t rows) {
             run_rows(block, first, rows, args);
         });
@@ -281,8 +273,7 @@ public:
 
 private:
     static constexpr dim_t pair_bytes = 4;
-    // From one row of a panel's pairs to the next one.
-    static constexpr dim_t panel_pitch = tile_cols * pair_bytes;
+    static constexpr dim_t panel_pitch = paired_row_bytes(tile_cols);
 
     // A multiplication by tiles is too short for lines to arrive one by one.
     static void prefetch(const read_ahead_t &ahead) noexcept {

@@ -341,20 +341,11 @@ public:
     }
     dim_t mr() const override { return code_t::most_rows; }
     dim_t scratch_bytes(dim_t cols, dim_t depth) const override {
-        if (!code_t::is_bf16) return 0;
-        return div_up(depth, dim_t(2)) * round_up(cols, nr()) * 4;
+        return code_t::is_bf16 ? paired_bytes(round_up(cols, nr()), depth) : 0;
     }
 
     void arrange_b(const gemm_block_t &block) const noexcept override {
-        if (!code_t::is_bf16) return;
-        const values_t pairs = pairs_of_rows(block);
-        jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
-                block.depth / 2, block.depth % 2};
-        for (dim_t n = 0; n < block.cols; n += nr()) {
-            args.rows = static_cast<const uint16_t *>(block.b) + n;
-            pair_rows_(args);
-            args.pairs = static_cast<char *>(args.pairs) + pairs.tile_bytes;
-        }
+        if (code_t::is_bf16) pair_panels(pair_rows_, nr(), block);
     }
 
     // A block of mr rows of a stays in L1 while it meets all columns of b.
@@ -379,9 +370,9 @@ private:
 
     static values_t pairs_of_rows(const gemm_block_t &block) {
         const dim_t arranged = std::max(block.depth, block.arranged_depth);
-        const dim_t row_bytes = code_t::tile_cols * 4;
-        return {static_cast<const char *>(block.scratch), row_bytes,
-                div_up(arranged, dim_t(2)) * row_bytes,
+        constexpr dim_t cols = code_t::tile_cols;
+        return {static_cast<const char *>(block.scratch),
+                paired_row_bytes(cols), paired_bytes(cols, arranged),
                 div_up(block.depth, dim_t(2))};
     }
 

@@ -85,4 +85,16 @@ result_t make_jit_pair_rows(dim_t cols, jit_pair_rows_t &pair_rows) {
     return make_jit_as<generator_t>(pair_rows, cols);
 }
 
+void pair_panels(const jit_pair_rows_t &pair_rows, dim_t cols,
+        const gemm_block_t &block) noexcept {
+    jit_pair_rows_args_t args {block.b, block.scratch, block.ldb * 2,
+            block.depth / 2, block.depth % 2};
+    for (dim_t n = 0; n < block.cols; n += cols) {
+        args.rows = static_cast<const uint16_t *>(block.b) + n;
+        pair_rows(args);
+        args.pairs = static_cast<char *>(args.pairs)
+                     + paired_bytes(cols, block.depth);
+    }
+}
+
 } // namespace dnnl_dequant
