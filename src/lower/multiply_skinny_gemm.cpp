@@ -32,9 +32,9 @@ result_t describe_skinny_gemm(
     const isa_t isa = cut.target.isa;
     const dim_t least
             = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
-    if (has(isa, isa_amx_bf16) && cut.block_rows >= least)
-        return refuse(text("tiles of bf16 multiply blocks of ", least,
-                " rows or more, and these have ", cut.block_rows));
+    if (has(isa, isa_amx_bf16))
+        weights.tiles = cut.block_rows >= least ? skinny_tiles_t::only
+                                                : skinny_tiles_t::allowed;
     if (multiplies_pairs(isa, cut.block_rows,
                 weights.by_column && weights.col_group == 1
                         && bits_of(weights.type) == 4))
@@ -44,7 +44,8 @@ result_t describe_skinny_gemm(
 
 product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
         const skinny_weights_t &weights, const skinny_gemm_t &skinny_gemm) {
-    const dim_t most_sums = skinny_gemm.partial_floats() > 1
+    const dim_t most_sums = skinny_gemm.packs_src() ? most_tile_sums
+                            : skinny_gemm.partial_floats() > 1
                                     ? most_transposed_sums
                                     : most_skinny_sums;
     const dim_t most
@@ -52,8 +53,13 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                       ? most_k_lanes_cols
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);
-    return cut.cut_cols(std::min(most, cut.thread_cols(skinny_gemm.nr())),
-            panel, panel, [&](dim_t size) {
+    const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());
+    // Blocks of one thread are as wide as those of another one.
+    const dim_t even = round_up(
+            div_up(thread_cols, div_up(thread_cols, most)), skinny_gemm.nr());
+    return cut.cut_cols(
+            skinny_gemm.packs_src() ? even : std::min(most, thread_cols), panel,
+            panel, [&](dim_t size) {
         return size % skinny_gemm.nr() == 0 && cut.cuts_cols_evenly(size);
     });
 }

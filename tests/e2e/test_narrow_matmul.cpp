@@ -206,14 +206,34 @@ TEST(narrow_matmul_large, has_blocks_of_its_own_for_fewer_rows) {
     check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), by_own_blocks());
 }
 
+// Nibbles in whole tiles of AMX are looked up for them, up to 32 rows. Returns
+// the kernel, or nothing.
+std::string by_looked_up_tiles(const matmul_case_t &c) {
+    constexpr dim_t most_rows = 32, depth = 128, columns = 16, group = 32;
+    const dim_t rows = c.src[c.src.size() - 2];
+    const dim_t cols = c.transpose_b ? columns : depth;
+    const bool in_groups = c.group <= 0 || c.group >= c.weights[0]
+                           || c.group % depth == 0
+                           || (depth % c.group == 0 && c.group % group == 0);
+    if (!cpu_has_tiles() || bits_of(c.quantized) != 4 || rows > most_rows
+            || c.weights[0] % depth != 0 || c.weights[1] % cols != 0
+            || !in_groups)
+        return "";
+    return c.transpose_b ? "jit_matmul_k_lanes_amx_bf16"
+                         : "jit_matmul_transposed_amx_bf16";
+}
+
 // Up to four rows by nibbles by row are multiplied in whole tiles.
 std::string kernel_of(const matmul_case_t &c) {
+    const std::string looked_up = by_looked_up_tiles(c);
+    if (!looked_up.empty()) return looked_up;
     constexpr dim_t tile = 128, most_rows_of_tiles = 4, most_rows_by_row = 8,
-                    least_rows_of_amx = 8;
+                    most_rows_by_column = 24, least_rows_of_amx = 8;
     const bool is_nibble = bits_of(c.quantized) == 4;
     const dim_t rows = c.src[c.src.size() - 2];
     if (c.transpose_b) {
-        if (is_nibble && c.group > 0 && c.group % 32 != 0)
+        const bool in_vectors = !is_nibble || c.group <= 0 || c.group % 32 == 0;
+        if (!in_vectors || rows > most_rows_by_column)
             return by_own_blocks(rows);
         return cpu_has_tiles() && rows >= least_rows_of_amx
                        ? by_tiles
@@ -253,7 +273,8 @@ TEST(narrow_rows, are_the_formula_where_sums_are_exact) {
             check_exact(graph_of(c), kernel_of(c));
         }
     };
-    for (const dim_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 23, 24})
+    for (const dim_t rows :
+            {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 23, 24, 32, 33})
         for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
             for (const auto &shape : shapes)
                 for (const dim_t group : shape.groups) {
@@ -272,8 +293,7 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
     c.weights = {128, 128};
     for (const bool transpose_b : {false, true}) {
         c.transpose_b = transpose_b;
-        const std::string &kernel
-                = by_few_rows(transpose_b ? by_column : in_tiles, 3);
+        const std::string kernel = kernel_of(c);
         const chain_graph_t g = graph_of(c);
         check_exact(g, of_f32, mode_t::strict);
         check_exact(g, kernel, mode_t::bf16);
@@ -287,9 +307,12 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
 
 TEST(narrow_rows, are_for_weights_that_all_batches_share) {
     matmul_case_t c = bf16_case({2, 4, 128}, {128, 128});
-    check_exact(graph_of(c), by_few_rows(by_row, 8));
+    const std::string looked_up = by_looked_up_tiles(c);
+    const std::string kernel
+            = looked_up.empty() ? by_few_rows(by_row, 8) : looked_up;
+    check_exact(graph_of(c), kernel);
     c.transpose_a = true;
-    check_exact(graph_of(c), by_few_rows(by_row, 8));
+    check_exact(graph_of(c), kernel);
 }
 
 TEST(narrow_rows, leave_the_rest_to_others) {

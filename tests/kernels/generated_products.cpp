@@ -105,6 +105,33 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
+// Weights that tiles of AMX multiply.
+void hash_skinny_gemm_tiles(code_hashes_t &hashes) {
+    for (const t type : {t::u4, t::s4})
+        for (const bool by_column : {false, true})
+            for (const t zps : {t::undef, t::u8})
+                record_generated(hashes,
+                        text("skinny_gemm amx ", to_string(type), " ",
+                                order_of(by_column), " zps ", to_string(zps)),
+                        [&] {
+                    skinny_weights_t weights;
+                    weights.type = type;
+                    weights.by_column = by_column;
+                    weights.zps.type = zps;
+                    weights.rounded = weights.multiplied = t::bf16;
+                    weights.tiles = skinny_tiles_t::only;
+                    weights.depth = weights.cols = weights.pitch = 256;
+                    weights.scales.type = t::f32;
+                    for (const dim_t group : {32, 64, 128, 256}) {
+                        weights.group = group;
+                        std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+                        (void)make_skinny_kernel(weights,
+                                skinny_gemm_t::most_rows, isa_amx_bf16,
+                                skinny_gemm);
+                    }
+                });
+}
+
 // Calls body with the flags that a format may have besides its types.
 template <typename body_t>
 void for_formats(integer_format_t format, bool by_column, body_t &&body) {
@@ -189,6 +216,7 @@ void hash_products(code_hashes_t &hashes) {
     });
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_skinny_gemm(isa, hashes);
+    hash_skinny_gemm_tiles(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_column_groups(isa, hashes);
 }

@@ -19,6 +19,7 @@ namespace dnnl_dequant {
 struct skinny_gemm_case_t {
     skinny_weights_t weights;
     dim_t rows = 1;
+    dim_t most_rows = 0; // that the kernel was made for, if these are more
     isa_t isa = isa_of_machine();
 };
 
@@ -31,6 +32,7 @@ public:
     explicit skinny_gemm_case_run_t(const skinny_gemm_case_t &c)
         : w_(c.weights)
         , rows_(c.rows)
+        , most_rows_(c.most_rows)
         , stored_(static_cast<size_t>(bytes_of(w_.type,
                   (w_.by_column ? w_.cols - 1 : w_.depth - 1) * w_.pitch
                           + (w_.by_column ? w_.depth : w_.cols)))) {
@@ -96,7 +98,9 @@ private:
     std::vector<float> run(const skinny_gemm_t &skinny_gemm) {
         const dim_t pitch = (w_.depth + 255) / 128 * 128;
         // The last row, where it is not arranged, ends at a guard page.
-        const dim_t last = skinny_gemm.src_unit() != 1 ? pitch : w_.depth;
+        const bool is_arranged
+                = skinny_gemm.src_unit() != 1 && !skinny_gemm.packs_src();
+        const dim_t last = is_arranged ? pitch : w_.depth;
         const t src = skinny_gemm.src_type();
         const support::guarded_buffer_t a(
                 at(bytes_of(src, (rows_ - 1) * pitch + last)));
@@ -109,11 +113,13 @@ private:
                         support::round_to(support::format_of(src),
                                 static_cast<double>(
                                         src_[at(r * w_.depth + k)])));
-            if (skinny_gemm.src_unit() != 1) skinny_gemm.arrange(row);
+            if (is_arranged) skinny_gemm.arrange(row);
         }
+        const support::guarded_buffer_t packed = pack(skinny_gemm, a, pitch);
         const dim_t c_pitch = w_.cols + 64;
         std::vector<float> c(at(rows_ * c_pitch));
-        std::vector<float> partial(c.size() * at(skinny_gemm.partial_floats()));
+        std::vector<float> partial(at(std::max(rows_, most_rows_) * c_pitch
+                                      * skinny_gemm.partial_floats()));
         // They end at guard pages, too.
         const bool by_column = skinny_gemm.parameters_by_column();
         const bool are_shared = w_.col_group > 1;
@@ -131,13 +137,33 @@ private:
         place(skinny_gemm, pitch_of_groups, scales.data(), zps.data());
         void *const buffers[] = {stored_.data()};
         skinny_gemm.run(buffers,
-                {a.data(), c.data(), partial.data(), pitch, c_pitch, rows_, 0,
-                        w_.cols, scales.data(), zps.data(), pitch_of_groups});
+                {packed.size() > 0 ? packed.data() : a.data(), c.data(),
+                        partial.data(), pitch, c_pitch, rows_, 0, w_.cols,
+                        scales.data(), zps.data(), pitch_of_groups});
         std::vector<float> dense;
         for (dim_t r = 0; r < rows_; ++r)
             dense.insert(dense.end(), c.begin() + r * c_pitch,
                     c.begin() + r * c_pitch + w_.cols);
         return dense;
+    }
+
+    // Returns the packed rows, which end at a guard page; nothing if the kernel
+    // takes rows as they are.
+    support::guarded_buffer_t pack(const skinny_gemm_t &skinny_gemm,
+            const support::guarded_buffer_t &a, dim_t pitch) const {
+        const t src = skinny_gemm.src_type();
+        support::guarded_buffer_t packed(
+                skinny_gemm.packs_src() ? at(bytes_of(src, rows_ * w_.depth))
+                                        : 0);
+        if (!skinny_gemm.packs_src()) return packed;
+        // In two parts, the last one first.
+        const dim_t units = div_up(w_.depth, skinny_gemm.src_unit());
+        const dim_t pitch_bytes = bytes_of(src, pitch);
+        skinny_gemm.pack(
+                a.data(), pitch_bytes, rows_, units / 2, units, packed.data());
+        skinny_gemm.pack(
+                a.data(), pitch_bytes, rows_, 0, units / 2, packed.data());
+        return packed;
     }
 
     static size_t at(dim_t i) { return static_cast<size_t>(i); }
@@ -199,7 +225,7 @@ private:
     }
 
     const skinny_weights_t w_;
-    const dim_t rows_;
+    const dim_t rows_, most_rows_;
     t rounded_ = t::f32; // weights, before they are multiplied
     support::random_t random_ {7};
     support::guarded_buffer_t stored_;

@@ -59,7 +59,7 @@ protected:
     static dim_t most_rows(bool by_column, dim_t col_group) {
         if (multiplied() == t::f32) return 12;
         if (!by_column) return skinny_gemm_t::most_f32_rows_of_bf16;
-        return col_group == 1 ? skinny_gemm_t::most_rows : 12;
+        return col_group == 1 ? 24 : 12;
     }
     // Checks every number of rows, with and without zero points and rounding.
     void check(bool by_column, dim_t depth, dim_t cols, dim_t group,

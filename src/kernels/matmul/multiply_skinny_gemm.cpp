@@ -41,7 +41,8 @@ public:
             add_stage(p, stages);
         if (plan_.src.copied_pitch == 0)
             plan_.src.add_stage(blocks(), 0, stages);
-        if (plan_.src.kernel && plan_.skinny_gemm->src_unit() != 1)
+        if (plan_.skinny_gemm->packs_src()) add_pack_stage(stages);
+        else if (plan_.src.kernel && plan_.skinny_gemm->src_unit() != 1)
             stages.push_back(
                     make_serial_stage([self = shared_from_this(), this](
                                               const stage_memory_t &memory) {
@@ -56,8 +57,9 @@ public:
         const auto &rows = blocks().row_blocks[unit.row_block];
         void *const *const weights = blocks().weights_of(memory.buffers);
         auto *const own = static_cast<float *>(memory.own);
-        skinny_gemm_t::block_t block {plan_.src.find(memory, 0, rows.first),
-                sums, own, plan_.src.pitch, blocks().pitch, rows.rows,
+        skinny_gemm_t::block_t block {
+                plan_.src.find(memory, packed_place(), rows.first), sums, own,
+                plan_.src.pitch, blocks().pitch, rows.rows,
                 static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
                 blocks().col_blocks[unit.begin], nullptr, nullptr,
                 plan_.skinny_gemm->parameters_by_column() ? plan_.groups
@@ -107,11 +109,49 @@ private:
         }
     }
 
+    void add_pack_stage(std::vector<stage_t> &stages) const {
+        const dim_t units
+                = div_up(blocks().depth, plan_.skinny_gemm->src_unit());
+        const dim_t most_threads
+                = div_up(plan_.src.bytes(blocks().rows), bytes_per_thread);
+        const auto self = std::static_pointer_cast<const skinny_multiplier_t>(
+                shared_from_this());
+        stages.push_back({units, std::min(units, most_threads), false,
+                [self](const stage_memory_t &memory, dim_t begin, dim_t end) {
+            self->pack(memory, begin, end);
+            return status_t::success;
+        }});
+    }
+
+    // Packs a part of the depth of all rows, each block's together. Rows that
+    // need no conversion are read from the user's memory.
+    void pack(const stage_memory_t &memory, dim_t begin,
+            dim_t end) const noexcept {
+        const src_rows_t &src = plan_.src;
+        auto *const shared = static_cast<char *>(memory.shared);
+        const char *from = shared;
+        dim_t pitch = src.bytes(1);
+        if (src.copied_pitch != 0) {
+            from = static_cast<const char *>(memory.buffers[0]);
+            pitch = bytes_of(src.type, src.copied_pitch);
+        }
+        char *const packed = shared + packed_place();
+        for (const auto &block : blocks().row_blocks)
+            plan_.skinny_gemm->pack(from + block.first * pitch, pitch,
+                    block.rows, begin, end, packed + src.bytes(block.first));
+    }
+    // Packed rows lie behind those that are converted first.
+    dim_t packed_place() const {
+        if (!plan_.skinny_gemm->packs_src() || plan_.src.copied_pitch != 0)
+            return 0;
+        return round_up(plan_.src.bytes(blocks().rows), dim_t(64));
+    }
+
     // Returns the bytes of shared memory before parameter p. The rows of src
     // come first.
     dim_t shared_place(dim_t p) const {
         const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
-        return round_up(src, dim_t(64)) + p * shared_bytes();
+        return round_up(packed_place() + src, dim_t(64)) + p * shared_bytes();
     }
     dim_t shared_bytes() const {
         return round_up(4 * plan_.groups * plan_.col_groups, dim_t(64));

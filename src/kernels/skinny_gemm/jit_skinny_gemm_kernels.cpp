@@ -41,7 +41,12 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
         return weights.rounded == f32 ? std::string("weights are not rounded")
                                       : text("weights are rounded to ",
                                                 to_string(weights.rounded));
-    if (row.multiplied == bf16 && weights.multiplied != bf16)
+    const bool has_tiles = has(row.isa, isa_amx_bf16);
+    if (has_tiles && weights.tiles == skinny_tiles_t::none)
+        return "src is not packed for tiles, or may not be rounded to bf16";
+    if (!has_tiles && weights.tiles == skinny_tiles_t::only)
+        return text(rows, " rows are faster in blocks by tiles");
+    if (!has_tiles && row.multiplied == bf16 && weights.multiplied != bf16)
         return "src and weights may not be rounded to bf16";
     const dim_t most
             = row.multiplied == f32 && weights.multiplied == bf16

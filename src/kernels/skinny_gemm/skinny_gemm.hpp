@@ -22,6 +22,13 @@ struct skinny_parameters_t {
     dim_t group_stride = 0, column_stride = 0;
 };
 
+/// Whether weights may be looked up for tiles of AMX.
+enum class skinny_tiles_t {
+    none,
+    allowed,
+    only, // other ways are faster than skinny GEMMs without tiles
+};
+
 /// Weights of 4 or 8 bits, [K,N] or [N,K]:
 ///   (weight - zp) * scale      the difference exact, in f32
 struct skinny_weights_t {
@@ -38,6 +45,9 @@ struct skinny_weights_t {
     // pairs of bf16. Otherwise it is f32. A kernel that does so says it by
     // skinny_gemm_t::src_type().
     data_type_t multiplied = data_type_t::f32;
+    // Tiles multiply bf16, whatever `multiplied` says, and src is packed for
+    // them: skinny_gemm_t::packs_src().
+    skinny_tiles_t tiles = skinny_tiles_t::none;
 
     dim_t groups() const { return div_up(depth, group); }
 };
@@ -49,10 +59,10 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
         skinny_weights_t &weights);
 
 /// A skinny GEMM. The weights are read once and become numbers in registers
-/// only.
+/// only, or in tiles in L1.
 class skinny_gemm_t {
 public:
-    static constexpr dim_t most_rows = 24;
+    static constexpr dim_t most_rows = 32;
     /// If rows may be bf16, more of them than this are faster in blocks of bf16
     /// than in f32 (MEASURED.md).
     static constexpr dim_t most_f32_rows_of_bf16 = 8;
@@ -62,7 +72,7 @@ public:
     static constexpr dim_t columns_beyond = 3;
 
     struct block_t {
-        const void *a;  // rows x depth of src_type(), arranged
+        const void *a;  // rows x depth of src_type(), arranged or packed
         float *c;       // rows x cols, c_pitch elements apart
         float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
@@ -89,11 +99,21 @@ public:
     /// Returns the type of src: f32, or what weights are multiplied in.
     virtual data_type_t src_type() const { return data_type_t::f32; }
     /// Rows of src are padded to a multiple of this unit. If it is more than 1,
-    /// arrange() puts the elements of a row into the kernel's order.
+    /// arrange() puts the elements of a row into the kernel's order, or pack()
+    /// those of all rows.
     virtual dim_t src_unit() const = 0;
     virtual void arrange(void *row) const noexcept = 0;
+    /// True if pack() makes src instead of arrange(): some elements of each row
+    /// of a block, then the next ones of each row.
+    virtual bool packs_src() const { return false; }
+    /// Packs the units [begin, end) of src_unit() elements of a block's rows.
+    /// @param from Rows of src_type(), `pitch` bytes apart.
+    /// @param packed Room for all units: rows x depth.
+    virtual void pack(const void * /*from*/, dim_t /*pitch*/, dim_t /*rows*/,
+            dim_t /*begin*/, dim_t /*end*/, void * /*packed*/) const noexcept {}
 
-    /// Returns the floats of scratch memory that each sum needs.
+    /// Returns the floats of scratch memory that each sum needs, of as many
+    /// rows as the kernel was made for.
     virtual dim_t partial_floats() const = 0;
 
     /// @param buffers The buffers of the weights' problem.
@@ -174,6 +194,10 @@ result_t make_n_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
 result_t make_k_lanes(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_amx_k_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_amx_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);

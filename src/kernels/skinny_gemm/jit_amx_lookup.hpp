@@ -1,0 +1,84 @@
+#ifndef KERNELS_SKINNY_GEMM_JIT_AMX_LOOKUP_HPP
+#define KERNELS_SKINNY_GEMM_JIT_AMX_LOOKUP_HPP
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.hpp"
+#include "kernels/jit/tile_config.hpp"
+#include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
+
+namespace dnnl_dequant {
+
+/// A tile of weights that were looked up has a column in each row: 32 elements
+/// of bf16. Src has a column of such a product for each of its rows, so that
+/// up to two tiles take all of them.
+constexpr dim_t amx_tile_rows = tile_config_t::most_rows,
+                amx_row_bytes = tile_config_t::row_bytes,
+                amx_most_rows = 2 * amx_tile_rows;
+
+/// The depth of weights that kernels take at once.
+constexpr dim_t amx_depth = 128;
+/// A tile of weights, in bytes.
+constexpr dim_t amx_tile_bytes = amx_tile_rows * amx_row_bytes;
+
+/// Returns the bytes that a row of src's tile `s` has: a pair of bf16 of each
+/// row of src, or the sums of a column.
+inline dim_t amx_src_bytes(dim_t rows, int s) {
+    return 4 * std::min(rows - s * amx_tile_rows, amx_tile_rows);
+}
+
+/// Returns a row of bf16, so many bytes behind the first one.
+inline const uint16_t *amx_row(const void *first, dim_t bytes) {
+    return reinterpret_cast<const uint16_t *>(
+            static_cast<const char *>(first) + bytes);
+}
+
+/// Stores sums of columns x rows to rows of c.
+inline void amx_store_sums(const float *sums, dim_t cols, dim_t rows, float *c,
+        dim_t c_pitch) noexcept {
+    for (dim_t r = 0; r < rows; ++r)
+        for (dim_t n = 0; n < cols; ++n)
+            c[r * c_pitch + n] = sums[n * rows + r];
+}
+
+/// The base of skinny GEMMs that look 4-bit weights up and multiply them by the
+/// tiles of AMX. Sums are as tdpbf16ps makes them: denormal numbers are zeros.
+template <typename args_t>
+class amx_lookup_t : public skinny_gemm_t {
+public:
+    using skinny_gemm_t::skinny_gemm_t;
+
+    data_type_t src_type() const final { return data_type_t::bf16; }
+    dim_t src_unit() const final { return amx_depth; }
+    void arrange(void * /*row*/) const noexcept final {}
+    bool packs_src() const final { return true; }
+    bool scales_sums() const final { return false; }
+
+protected:
+    /// Generates the code for up to `rows` rows.
+    template <typename generator_t>
+    result_t make_code(dim_t rows) {
+        const dim_t group = weights_.group;
+        if (group < weights_.depth && group % amx_depth != 0
+                && amx_depth % group != 0)
+            return refuse(text("groups of ", group,
+                    "; expected 32, 64 or a multiple of ", amx_depth));
+        result_t made;
+        for (int tiles = 1; tiles <= div_up(rows, amx_tile_rows) && made.ok();
+                ++tiles)
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(tiles - 1)], weights_, tiles);
+        return made;
+    }
+    const jit_function_t<args_t> &code_of(dim_t rows) const {
+        return code_[rows > amx_tile_rows ? 1 : 0];
+    }
+
+private:
+    std::array<jit_function_t<args_t>, 2> code_; // by tiles of src
+};
+
+} // namespace dnnl_dequant
+
+#endif

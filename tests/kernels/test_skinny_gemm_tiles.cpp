@@ -1,0 +1,167 @@
+// kernels/skinny_gemm: nibbles that are looked up and multiplied by the tiles
+// of AMX.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kernels/skinny_gemm_case.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using t = data_type_t;
+
+skinny_gemm_case_t case_of(t type, bool by_column, dim_t rows) {
+    skinny_gemm_case_t c;
+    c.rows = rows;
+    skinny_weights_t &w = c.weights;
+    w.type = type;
+    w.by_column = by_column;
+    w.scales.type = rows % 2 ? t::f32 : t::bf16;
+    const t zps[] = {t::u8, t::undef, t::s16, t::s8};
+    w.zps.type = zps[rows % 4];
+    const t rounded[] = {t::bf16, t::f32, t::f16};
+    w.rounded = rounded[rows % 3];
+    w.multiplied = t::bf16;
+    w.tiles = skinny_tiles_t::only;
+    return c;
+}
+
+void set_shape(skinny_weights_t &w, dim_t depth, dim_t cols, dim_t group,
+        dim_t pad = 0) {
+    w.depth = depth;
+    w.cols = cols;
+    w.pitch = (w.by_column ? depth : cols) + pad;
+    w.group = std::min(group, depth);
+}
+
+class skinny_gemm_of_tiles
+    : public testing::TestWithParam<std::tuple<t, bool>> {
+protected:
+    void SetUp() override {
+        if (!has(isa_of_machine(), isa_amx_bf16))
+            GTEST_SKIP() << "this machine lacks the instructions";
+    }
+    static skinny_gemm_case_t case_of_rows(dim_t rows) {
+        return case_of(std::get<0>(GetParam()), std::get<1>(GetParam()), rows);
+    }
+    static std::shared_ptr<const skinny_gemm_t> make(
+            const skinny_gemm_case_t &c) {
+        std::shared_ptr<const skinny_gemm_t> made;
+        const result_t result
+                = make_skinny_kernel(c.weights, c.rows, isa_amx_bf16, made);
+        EXPECT_TRUE(result.ok()) << result.reason;
+        return made;
+    }
+};
+
+TEST_P(skinny_gemm_of_tiles, multiplies_every_shape) {
+    for (const dim_t rows : {1, 3, 8, 16, 17, 32})
+        for (const dim_t depth : {128, 384, 512})
+            for (const dim_t units : {1, 3})
+                for (const dim_t group : {32, 64, 128, 256, 1000}) {
+                    skinny_gemm_case_t c = case_of_rows(rows);
+                    const dim_t unit = c.weights.by_column ? 16 : 128;
+                    set_shape(c.weights, depth, units * unit, group,
+                            2 * (rows % 3));
+                    const auto made = make(c);
+                    ASSERT_NE(made, nullptr);
+                    SCOPED_TRACE(testing::Message()
+                                 << made->name() << ", " << rows << " rows, "
+                                 << depth << " x " << units * unit
+                                 << ", groups of " << group);
+                    skinny_gemm_case_run_t(c).check(*made);
+                    if (HasFatalFailure()) return;
+                }
+}
+
+// The rows of many columns are cut out of longer ones.
+TEST_P(skinny_gemm_of_tiles, multiplies_wide_weights) {
+    for (const dim_t rows : {1, 20}) {
+        skinny_gemm_case_t c = case_of_rows(rows);
+        set_shape(c.weights, 512, 2176, 64, 4096);
+        const auto made = make(c);
+        ASSERT_NE(made, nullptr);
+        skinny_gemm_case_run_t(c).check(*made);
+    }
+}
+
+TEST_P(skinny_gemm_of_tiles, multiplies_fewer_rows_than_it_was_made_for) {
+    skinny_gemm_case_t c = case_of_rows(skinny_gemm_t::most_rows);
+    set_shape(c.weights, 256, 256, 64);
+    const auto made = make(c);
+    ASSERT_NE(made, nullptr);
+    c.most_rows = c.rows;
+    for (const dim_t rows : {1, 5, 16, 17, 31}) {
+        c.rows = rows;
+        skinny_gemm_case_run_t(c).check(*made);
+    }
+}
+
+TEST_P(skinny_gemm_of_tiles, errs_no_more_than_sums_in_order) {
+    for (const dim_t rows : {1, 2, 19}) {
+        skinny_gemm_case_t c = case_of_rows(rows);
+        set_shape(c.weights, 2048, 128, 128);
+        const auto made = make(c);
+        ASSERT_NE(made, nullptr);
+        skinny_gemm_case_run_t(c).check_errors(*made);
+    }
+}
+
+TEST_P(skinny_gemm_of_tiles, keeps_nan) {
+    for (const dim_t rows : {1, 2}) {
+        skinny_gemm_case_t c = case_of_rows(rows);
+        set_shape(c.weights, 128, 128, 32);
+        const auto made = make(c);
+        ASSERT_NE(made, nullptr);
+        skinny_gemm_case_run_t(c).check_nan(*made);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::u4, t::s4), testing::Bool()),
+        [](const testing::TestParamInfo<skinny_gemm_of_tiles::ParamType> &of) {
+            return std::string(to_string(std::get<0>(of.param)))
+                   + (std::get<1>(of.param) ? "_nk" : "_kn");
+        });
+
+#if defined(__x86_64__)
+// Whether or not the machine could run it.
+TEST(skinny_gemm_tiles, are_for_whole_units_alone) {
+    const auto name_of = [](const skinny_gemm_case_t &c) -> std::string {
+        std::shared_ptr<const skinny_gemm_t> made;
+        const result_t result
+                = make_skinny_kernel(c.weights, c.rows, isa_amx_bf16, made);
+        return result.ok() ? made->name() : "";
+    };
+    for (const bool by_column : {false, true}) {
+        const std::string expected = by_column
+                                             ? "jit_matmul_k_lanes_amx_bf16"
+                                             : "jit_matmul_transposed_amx_bf16";
+        skinny_gemm_case_t c = case_of(t::u4, by_column, 32);
+        set_shape(c.weights, 256, 256, 64);
+        EXPECT_EQ(name_of(c), expected);
+        for (const auto &[depth, cols, group] :
+                {std::array<dim_t, 3> {192, 256, 64}, {256, 200, 64},
+                        {256, 256, 96}, {256, 256, 16}}) {
+            set_shape(c.weights, depth, cols, group);
+            EXPECT_EQ(name_of(c), "") << depth << ", " << cols << ", " << group;
+        }
+        set_shape(c.weights, 256, 256, 64);
+        c.weights.type = t::u8;
+        EXPECT_EQ(name_of(c), "");
+        // Without tiles there is another kernel, for fewer rows.
+        c = case_of(t::u4, by_column, 2);
+        set_shape(c.weights, 256, 256, 64);
+        c.weights.tiles = skinny_tiles_t::allowed;
+        EXPECT_EQ(name_of(c), expected);
+        c.weights.tiles = skinny_tiles_t::none;
+        EXPECT_NE(name_of(c), expected);
+        EXPECT_NE(name_of(c), "");
+    }
+}
+#endif
+
+} // namespace
+} // namespace dnnl_dequant
