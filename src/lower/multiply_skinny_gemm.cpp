@@ -54,7 +54,9 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());
-    // Blocks of one thread are as wide as those of another one.
+    // Blocks of one width, so that no thread has a wide one and another the
+    // rest (kernels/skinny_gemm/MEASURED.md). Other kernels keep their widths,
+    // which were measured.
     const dim_t even = round_up(
             div_up(thread_cols, div_up(thread_cols, most)), skinny_gemm.nr());
     return cut.cut_cols(

@@ -70,15 +70,14 @@ struct tiles_t {
     }
 };
 
-class generator_t : public jit_k_lanes_t<isa_avx512_core> {
+class generator_t : public jit_amx_lookup_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles)
-        : jit_k_lanes_t("jit_amx_k_lanes", weights, 0, 0)
-        , uses_ {src_tiles}
+        : jit_amx_lookup_t("jit_amx_k_lanes", weights, src_tiles)
         , tables_count_(tables_of(weights)) {}
 
 private:
-    const tiles_t uses_;
+    const tiles_t uses_ {src_tiles_};
     const int tables_count_;
 
     const Reg64 weights_at_ = general_.take("weights", rsi),
@@ -86,9 +85,6 @@ private:
                 part_ = general_.take("from tile to tile of a", rbx),
                 tiles_ = general_.take("tiles of this step", rcx),
                 last_tiles_ = general_.take("tiles of the step before", rdx),
-                line_ = general_.take("bytes of a line", rbp),
-                sums_ = general_.take("sums", r9),
-                row_pitch_ = general_.take("pitch of sums and of a", r10),
                 steps_ = general_.take("steps to go", r14),
                 group_ = general_.take("steps of the group to go", r15);
 
@@ -98,8 +94,6 @@ private:
     const Zmm numbers_ = vectors_.take("numbers"),
               low_ = vectors_.take("the bits of a nibble"),
               choice_ = vectors_.take("the bits that choose a table");
-
-    static size_t bytes(dim_t count) { return static_cast<size_t>(count); }
 
     void generate() override {
         preamble();
@@ -195,10 +189,9 @@ private:
     // twice: an index has a fifth bit.
     void make_tables(int col) {
         for (int g = 0; g < tables_count_; ++g) {
-            const Zmm table = tables_[g];
             const size_t at = bytes((col * w_.groups() + g) * 4);
-            if (has_zps()) vsubps(table, numbers_, ptr_b[zps_ + at]);
-            vmulps(table, has_zps() ? table : numbers_, ptr_b[scales_ + at]);
+            make_numbers(tables_[g], numbers_, ptr_b[scales_ + at],
+                    ptr_b[zps_ + at]);
         }
         for (int g = 0; g < tables_count_; g += 2) {
             const int other = std::min(g + 1, tables_count_ - 1);
@@ -224,7 +217,7 @@ private:
         const Tmm weights(tiles_t::weights(part));
         tileloadd(weights,
                 ptr[last_tiles_ + line_ + bytes(part * amx_tile_bytes)]);
-        for (int s = 0; s < uses_.src_tiles; ++s) {
+        for (int s = 0; s < src_tiles_; ++s) {
             const Tmm a(uses_.a(s, part));
             tileloadd(a, ptr[a_ + row_pitch_ + bytes(s * amx_row_bytes)]);
             tdpbf16ps(Tmm(uses_.sums(s, part)), weights, a);
@@ -235,7 +228,7 @@ private:
     // Stores the sums of the parts one behind the other, or the sums of two
     // tiles of src side by side.
     void store_sums() {
-        const bool are_parts = uses_.src_tiles == 1;
+        const bool are_parts = src_tiles_ == 1;
         for (int i = 0; i < uses_.sums_count(); ++i) {
             const size_t at = are_parts ? 0 : bytes(i * amx_row_bytes);
             tilestored(ptr[sums_ + row_pitch_ + at], Tmm(i));

@@ -42,6 +42,35 @@ inline void amx_store_sums(const float *sums, dim_t cols, dim_t rows, float *c,
             c[r * c_pitch + n] = sums[n * rows + r];
 }
 
+/// The base of their generators. Code names the tiles of src that it is made
+/// for, one or two, and the registers that all of it needs.
+class jit_amx_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
+protected:
+    using Zmm = Xbyak::Zmm;
+
+    jit_amx_lookup_t(
+            const char *name, const skinny_weights_t &weights, int src_tiles)
+        : jit_k_lanes_t(name, weights, 0, 0)
+        , src_tiles_(src_tiles) {}
+
+    static size_t bytes(dim_t count) { return static_cast<size_t>(count); }
+
+    /// Makes the f32 numbers that a group's nibbles stand for.
+    /// @param numbers nibble_numbers() of the weights.
+    /// @param scale, zp Of the group, for all lanes.
+    void make_numbers(const Zmm &to, const Zmm &numbers,
+            const Xbyak::Address &scale, const Xbyak::Address &zp) {
+        if (has_zps()) vsubps(to, numbers, zp);
+        vmulps(to, has_zps() ? to : numbers, scale);
+    }
+
+    const int src_tiles_;
+    const Xbyak::Reg64 line_ = general_.take("bytes of a line", rbp),
+                       sums_ = general_.take("sums", r9),
+                       row_pitch_
+                       = general_.take("pitch of sums and of a", r10);
+};
+
 /// The base of skinny GEMMs that look 4-bit weights up and multiply them by the
 /// tiles of AMX. Sums are as tdpbf16ps makes them: denormal numbers are zeros.
 template <typename args_t>

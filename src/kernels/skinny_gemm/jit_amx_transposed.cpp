@@ -93,27 +93,21 @@ tile_config_t config_of(dim_t rows) {
     return config;
 }
 
-class generator_t : public jit_k_lanes_t<isa_avx512_core> {
+class generator_t : public jit_amx_lookup_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles)
-        : jit_k_lanes_t("jit_amx_transposed", weights, 0, 0)
-        , src_tiles_(src_tiles) {}
+        : jit_amx_lookup_t("jit_amx_transposed", weights, src_tiles) {}
 
 private:
     static constexpr int words = 8; // of 32 columns
     static constexpr int nibbles = 4;
     static constexpr int lanes = 4; // of 128 bits
 
-    const int src_tiles_;
-
     const Reg64 copy_ = general_.take("weights of the step's columns", rsi),
                 from_ = general_.take("the next row's line", rax),
                 lines_ = general_.take("its lines to go", rbx),
                 work_ = general_.take("tiles and tables", rcx),
                 to_ = general_.take("its copy", rdx),
-                line_ = general_.take("bytes of a line", rbp),
-                sums_ = general_.take("sums", r9),
-                row_pitch_ = general_.take("pitch of sums and of a", r10),
                 across_ = general_.take("columns to go, in 32", r14),
                 scratch_ = general_.take("scratch", r15), a_ = a_pitch_;
 
@@ -122,8 +116,6 @@ private:
                  looked_up_ = vectors_.take("weights", nibbles);
     const Zmm numbers_ = vectors_.take("numbers"),
               copied_ = vectors_.take("copy");
-
-    static size_t bytes(dim_t count) { return static_cast<size_t>(count); }
 
     void generate() override {
         Label l_across, l_end, l_return;
@@ -222,13 +214,9 @@ private:
         };
         for (int c = 0; c < step_cols; c += 2) {
             const Zmm both = turned_[c % words], other = turned_[c % words + 1];
-            for (int i = 0; i < 2; ++i) {
-                const Zmm numbers = i == 0 ? both : other;
-                if (has_zps())
-                    vsubps(numbers, numbers_, parameter(zps_, c + i));
-                vmulps(numbers, has_zps() ? numbers : numbers_,
-                        parameter(scales_, c + i));
-            }
+            for (int i = 0; i < 2; ++i)
+                make_numbers(i == 0 ? both : other, numbers_,
+                        parameter(scales_, c + i), parameter(zps_, c + i));
             vcvtne2ps2bf16(both, other, both);
             for (const dim_t half : {dim_t(0), table_bytes}) {
                 vmovups(ptr[table_of(c) + bytes(half)], Ymm(both.getIdx()));
