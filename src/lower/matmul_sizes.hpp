@@ -55,6 +55,18 @@ inline block_sizes_t most_bf16_block_sizes(dim_t rows, bool nk, isa_t isa) {
 // From so many rows on, blocks by tiles of AMX are faster than skinny GEMMs
 // that have no tiles.
 constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
+// From so many rows of f32 on, tiles that multiply three terms of bf16 are
+// faster than multiply-adds. 4096 x 4096 u4, one thread of a Xeon with AMX, ms
+// by multiply-adds and by tiles:
+//   [N,K]   by 128: 4 rows 1.06, 1.07  5 rows 1.22, 1.08
+//           by 32:  6 rows 1.58, 1.53  7 rows 2.24, 1.55
+//   [K,N]   by 128: 3 rows 1.18, 1.23  4 rows 1.46, 1.21
+//           by 32:  5 rows 1.86, 1.94  6 rows 2.07, 1.95
+inline dim_t least_terms_rows(bool by_column, dim_t group) {
+    return (by_column ? 5 : 4) + (group < 128 ? 2 : 0);
+}
+// Up to so many rows the terms stay in L2.
+constexpr dim_t few_terms_rows = 32;
 // True if pairs of bf16 are multiplied, where src and weights may be rounded.
 inline bool multiplies_pairs(isa_t isa, dim_t rows, bool nk_nibbles) {
     const machine_policy_t &policy = this_machine().policy;
@@ -98,8 +110,13 @@ constexpr dim_t most_transposed_sums = 4096;
 //   one row, 4096 x 11008    blocks of 3712 columns: 4.3, 3.5   5504: 4.6, 3.3
 //                            whole rows: 4.4, 2.6
 constexpr dim_t most_tile_sums = 131072;
-// Columns whose scales and zero points stay in a core's first cache.
-constexpr dim_t most_k_lanes_cols = 64;
+// Columns whose scales and zero points stay in a core's first cache. Terms of
+// f32 rows are read from L2 for each block of columns, and those of many rows
+// from memory.
+inline dim_t most_k_lanes_cols(dim_t rows, bool are_terms) {
+    if (!are_terms) return 64;
+    return rows <= few_terms_rows ? 128 : 256;
+}
 
 // Up to so many rows, kernels that read weights as streams are faster than
 // those that multiply integers in blocks. u8 rows by 4096 x 4096 u4, one

@@ -14,9 +14,6 @@ result_t describe_skinny_gemm(
         const product_cut_t &cut, skinny_weights_t &weights) {
     const dims_t &shape = cut.weights().shape();
     if (cut.batched) return refuse("weights differ from batch to batch");
-    if (cut.block_rows > skinny_gemm_t::most_rows)
-        return refuse(text("blocks have ", cut.block_rows, " rows; expected ",
-                skinny_gemm_t::most_rows, " at most"));
     if (cut.blocks.depth == 0) return refuse("there is nothing to sum");
     dims_t strides(shape.size(), 0);
     strides[shape.size() - 2] = shape.back() + panel;
@@ -26,15 +23,19 @@ result_t describe_skinny_gemm(
     if (result.ok())
         result = describe_weights(
                 problem, cut.blocks.depth, shape.back(), weights);
-    // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
-    if (narrow_type(cut.product, cut.target.mode) != data_type_t::bf16)
-        return result;
     const isa_t isa = cut.target.isa;
+    const data_type_t narrow = narrow_type(cut.product, cut.target.mode);
+    if (narrow == data_type_t::f32 && has(isa, isa_amx_bf16)
+            && cut.block_rows
+                       >= least_terms_rows(weights.by_column, weights.group))
+        weights.tiles = skinny_tiles_t::exact;
+    // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
+    if (narrow != data_type_t::bf16) return result;
     const dim_t least
             = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
     if (has(isa, isa_amx_bf16))
         weights.tiles = cut.block_rows >= least ? skinny_tiles_t::only
-                                                : skinny_tiles_t::allowed;
+                                                : skinny_tiles_t::rounded;
     if (multiplies_pairs(isa, cut.block_rows,
                 weights.by_column && weights.col_group == 1
                         && bits_of(weights.type) == 4))
@@ -50,7 +51,8 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                                     : most_skinny_sums;
     const dim_t most
             = weights.by_column
-                      ? most_k_lanes_cols
+                      ? most_k_lanes_cols(cut.block_rows,
+                                weights.tiles == skinny_tiles_t::exact)
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());

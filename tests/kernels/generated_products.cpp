@@ -105,31 +105,37 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
-// Weights that tiles of AMX multiply.
+// Weights that tiles of AMX multiply, by rows of two tiles.
+void generate_skinny_gemm_tiles(t type, bool by_column, t zps, t src) {
+    skinny_weights_t weights;
+    weights.type = type;
+    weights.by_column = by_column;
+    weights.zps.type = zps;
+    weights.rounded = weights.multiplied = src;
+    weights.tiles
+            = src == t::f32 ? skinny_tiles_t::exact : skinny_tiles_t::only;
+    weights.depth = weights.cols = weights.pitch = 256;
+    weights.scales.type = t::f32;
+    for (const dim_t group : {32, 64, 128, 256}) {
+        weights.group = group;
+        std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+        (void)make_skinny_kernel(weights, 32, isa_amx_bf16, skinny_gemm);
+    }
+}
+
 void hash_skinny_gemm_tiles(code_hashes_t &hashes) {
-    for (const t type : {t::u4, t::s4})
-        for (const bool by_column : {false, true})
-            for (const t zps : {t::undef, t::u8})
-                record_generated(hashes,
-                        text("skinny_gemm amx ", to_string(type), " ",
-                                order_of(by_column), " zps ", to_string(zps)),
-                        [&] {
-                    skinny_weights_t weights;
-                    weights.type = type;
-                    weights.by_column = by_column;
-                    weights.zps.type = zps;
-                    weights.rounded = weights.multiplied = t::bf16;
-                    weights.tiles = skinny_tiles_t::only;
-                    weights.depth = weights.cols = weights.pitch = 256;
-                    weights.scales.type = t::f32;
-                    for (const dim_t group : {32, 64, 128, 256}) {
-                        weights.group = group;
-                        std::shared_ptr<const skinny_gemm_t> skinny_gemm;
-                        (void)make_skinny_kernel(weights,
-                                skinny_gemm_t::most_rows, isa_amx_bf16,
-                                skinny_gemm);
-                    }
-                });
+    for (const t src : {t::bf16, t::f32})
+        for (const t type : {t::u4, t::s4})
+            for (const bool by_column : {false, true})
+                for (const t zps : {t::undef, src == t::f32 ? t::u4 : t::u8})
+                    record_generated(hashes,
+                            text("skinny_gemm amx ",
+                                    src == t::f32 ? "terms " : "",
+                                    to_string(type), " ", order_of(by_column),
+                                    " zps ", to_string(zps)),
+                            [&] {
+                        generate_skinny_gemm_tiles(type, by_column, zps, src);
+                    });
 }
 
 // Calls body with the flags that a format may have besides its types.

@@ -152,9 +152,9 @@ private:
     support::guarded_buffer_t pack(const skinny_gemm_t &skinny_gemm,
             const support::guarded_buffer_t &a, dim_t pitch) const {
         const t src = skinny_gemm.src_type();
-        support::guarded_buffer_t packed(
-                skinny_gemm.packs_src() ? at(bytes_of(src, rows_ * w_.depth))
-                                        : 0);
+        support::guarded_buffer_t packed(at(skinny_gemm.packed_bytes(rows_)));
+        // Where nothing is packed may be anything.
+        std::memset(packed.data(), 0xff, packed.size());
         if (!skinny_gemm.packs_src()) return packed;
         // In two parts, the last one first.
         const dim_t units = div_up(w_.depth, skinny_gemm.src_unit());

@@ -12,19 +12,22 @@ namespace {
 
 using t = data_type_t;
 
-skinny_gemm_case_t case_of(t type, bool by_column, dim_t rows) {
+// @param src bf16, or f32 that is not rounded.
+skinny_gemm_case_t case_of(t src, t type, bool by_column, dim_t rows) {
     skinny_gemm_case_t c;
     c.rows = rows;
     skinny_weights_t &w = c.weights;
     w.type = type;
     w.by_column = by_column;
     w.scales.type = rows % 2 ? t::f32 : t::bf16;
-    const t zps[] = {t::u8, t::undef, t::s16, t::s8};
+    const bool is_exact = src == t::f32;
+    const t zps[] = {is_exact && type == t::s4 ? t::s4 : t::u8, t::undef,
+            is_exact ? t::u4 : t::s16, t::s8};
     w.zps.type = zps[rows % 4];
     const t rounded[] = {t::bf16, t::f32, t::f16};
-    w.rounded = rounded[rows % 3];
-    w.multiplied = t::bf16;
-    w.tiles = skinny_tiles_t::only;
+    w.rounded = src == t::bf16 ? rounded[rows % 3] : t::f32;
+    w.multiplied = src;
+    w.tiles = src == t::bf16 ? skinny_tiles_t::only : skinny_tiles_t::exact;
     return c;
 }
 
@@ -37,14 +40,15 @@ void set_shape(skinny_weights_t &w, dim_t depth, dim_t cols, dim_t group,
 }
 
 class skinny_gemm_of_tiles
-    : public testing::TestWithParam<std::tuple<t, bool>> {
+    : public testing::TestWithParam<std::tuple<t, t, bool>> {
 protected:
     void SetUp() override {
         if (!has(isa_of_machine(), isa_amx_bf16))
             GTEST_SKIP() << "this machine lacks the instructions";
     }
     static skinny_gemm_case_t case_of_rows(dim_t rows) {
-        return case_of(std::get<0>(GetParam()), std::get<1>(GetParam()), rows);
+        const auto &[src, type, by_column] = GetParam();
+        return case_of(src, type, by_column, rows);
     }
     static std::shared_ptr<const skinny_gemm_t> make(
             const skinny_gemm_case_t &c) {
@@ -88,7 +92,7 @@ TEST_P(skinny_gemm_of_tiles, multiplies_wide_weights) {
 }
 
 TEST_P(skinny_gemm_of_tiles, multiplies_fewer_rows_than_it_was_made_for) {
-    skinny_gemm_case_t c = case_of_rows(skinny_gemm_t::most_rows);
+    skinny_gemm_case_t c = case_of_rows(32);
     set_shape(c.weights, 256, 256, 64);
     const auto made = make(c);
     ASSERT_NE(made, nullptr);
@@ -119,12 +123,16 @@ TEST_P(skinny_gemm_of_tiles, keeps_nan) {
     }
 }
 
+std::string name_of_case(
+        const testing::TestParamInfo<skinny_gemm_of_tiles::ParamType> &of) {
+    const auto &[src, type, by_column] = of.param;
+    return std::string(to_string(src)) + "_" + to_string(type)
+           + (by_column ? "_nk" : "_kn");
+}
 INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_tiles,
-        testing::Combine(testing::Values(t::u4, t::s4), testing::Bool()),
-        [](const testing::TestParamInfo<skinny_gemm_of_tiles::ParamType> &of) {
-            return std::string(to_string(std::get<0>(of.param)))
-                   + (std::get<1>(of.param) ? "_nk" : "_kn");
-        });
+        testing::Combine(testing::Values(t::bf16, t::f32),
+                testing::Values(t::u4, t::s4), testing::Bool()),
+        name_of_case);
 
 #if defined(__x86_64__)
 // Whether or not the machine could run it.
@@ -139,7 +147,7 @@ TEST(skinny_gemm_tiles, are_for_whole_units_alone) {
         const std::string expected = by_column
                                              ? "jit_matmul_k_lanes_amx_bf16"
                                              : "jit_matmul_transposed_amx_bf16";
-        skinny_gemm_case_t c = case_of(t::u4, by_column, 32);
+        skinny_gemm_case_t c = case_of(t::bf16, t::u4, by_column, 32);
         set_shape(c.weights, 256, 256, 64);
         EXPECT_EQ(name_of(c), expected);
         for (const auto &[depth, cols, group] :
@@ -152,9 +160,9 @@ TEST(skinny_gemm_tiles, are_for_whole_units_alone) {
         c.weights.type = t::u8;
         EXPECT_EQ(name_of(c), "");
         // Without tiles there is another kernel, for fewer rows.
-        c = case_of(t::u4, by_column, 2);
+        c = case_of(t::bf16, t::u4, by_column, 2);
         set_shape(c.weights, 256, 256, 64);
-        c.weights.tiles = skinny_tiles_t::allowed;
+        c.weights.tiles = skinny_tiles_t::rounded;
         EXPECT_EQ(name_of(c), expected);
         c.weights.tiles = skinny_tiles_t::none;
         EXPECT_NE(name_of(c), expected);

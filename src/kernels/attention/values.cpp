@@ -107,7 +107,7 @@ void scaled_values_t::run(const attention_tokens_t &values,
         group.first_col = g * numbers_.group;
         group.cols = std::min(numbers_.group, numbers_.head - group.first_col);
         group.zp = zps + g * tokens;
-        std::array<float, skinny_gemm_t::most_rows> of_zps {};
+        std::array<float, weighted_sum_t::most_rows> of_zps {};
         std::fill_n(weights, tile.rows * row_floats(), 0.f);
         for (dim_t r = 0; r < tile.rows; ++r) {
             of_zps[static_cast<size_t>(r)] = scale_weights(

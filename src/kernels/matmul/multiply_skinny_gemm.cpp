@@ -57,9 +57,8 @@ public:
         const auto &rows = blocks().row_blocks[unit.row_block];
         void *const *const weights = blocks().weights_of(memory.buffers);
         auto *const own = static_cast<float *>(memory.own);
-        skinny_gemm_t::block_t block {
-                plan_.src.find(memory, packed_place(), rows.first), sums, own,
-                plan_.src.pitch, blocks().pitch, rows.rows,
+        skinny_gemm_t::block_t block {find_src(memory, unit.row_block), sums,
+                own, plan_.src.pitch, blocks().pitch, rows.rows,
                 static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
                 blocks().col_blocks[unit.begin], nullptr, nullptr,
                 plan_.skinny_gemm->parameters_by_column() ? plan_.groups
@@ -135,10 +134,27 @@ private:
             from = static_cast<const char *>(memory.buffers[0]);
             pitch = bytes_of(src.type, src.copied_pitch);
         }
-        char *const packed = shared + packed_place();
-        for (const auto &block : blocks().row_blocks)
+        char *packed = shared + packed_place();
+        for (const auto &block : blocks().row_blocks) {
             plan_.skinny_gemm->pack(from + block.first * pitch, pitch,
-                    block.rows, begin, end, packed + src.bytes(block.first));
+                    block.rows, begin, end, packed);
+            packed += packed_bytes();
+        }
+    }
+    // The bytes of a block of rows.
+    dim_t packed_bytes() const {
+        dim_t most = 0;
+        for (const auto &block : blocks().row_blocks)
+            most = std::max(most, block.rows);
+        return plan_.skinny_gemm->packed_bytes(most);
+    }
+    const void *find_src(
+            const stage_memory_t &memory, size_t row_block) const noexcept {
+        if (!plan_.skinny_gemm->packs_src())
+            return plan_.src.find(
+                    memory, 0, blocks().row_blocks[row_block].first);
+        return static_cast<char *>(memory.shared) + packed_place()
+               + static_cast<dim_t>(row_block) * packed_bytes();
     }
     // Packed rows lie behind those that are converted first.
     dim_t packed_place() const {
@@ -150,7 +166,11 @@ private:
     // Returns the bytes of shared memory before parameter p. The rows of src
     // come first.
     dim_t shared_place(dim_t p) const {
-        const dim_t src = plan_.src.kernel ? plan_.src.bytes(blocks().rows) : 0;
+        const auto row_blocks = static_cast<dim_t>(blocks().row_blocks.size());
+        const dim_t src = plan_.skinny_gemm->packs_src()
+                                  ? row_blocks * packed_bytes()
+                          : plan_.src.kernel ? plan_.src.bytes(blocks().rows)
+                                             : 0;
         return round_up(packed_place() + src, dim_t(64)) + p * shared_bytes();
     }
     dim_t shared_bytes() const {

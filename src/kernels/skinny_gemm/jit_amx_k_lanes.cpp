@@ -237,7 +237,7 @@ private:
     }
 };
 
-class jit_amx_k_lanes_t : public amx_lookup_t<args_t> {
+class jit_amx_k_lanes_t : public amx_lookup_t {
 public:
     using amx_lookup_t::amx_lookup_t;
 
@@ -248,10 +248,15 @@ public:
             void *packed) const noexcept override;
     dim_t partial_floats() const override { return 0; }
 
-    result_t make(dim_t rows) { return make_code<generator_t>(rows); }
+    result_t make(dim_t rows) {
+        return code_.make<generator_t>(weights_, rows);
+    }
 
     void run(
             void *const *buffers, const block_t &block) const noexcept override;
+
+private:
+    amx_code_t<args_t> code_;
 };
 
 void jit_amx_k_lanes_t::pack(const void *from, dim_t pitch, dim_t rows,
@@ -286,11 +291,12 @@ void jit_amx_k_lanes_t::run(
         args.weights = weights + n * pitch;
         args.scales = block.scales + n * groups;
         args.zps = block.zps + n * groups;
-        code_of(rows)(args);
+        code_.of(rows)(args);
         for (dim_t p = 1; one_tile && p < parts; ++p)
             for (dim_t i = 0; i < amx_tile_rows * rows; ++i)
                 sums[i] += sums[p * amx_tile_rows * rows + i];
-        amx_store_sums(sums, amx_tile_rows, rows, block.c + n, block.c_pitch);
+        amx_store_sums(
+                sums, rows, amx_tile_rows, rows, block.c + n, block.c_pitch);
     }
 }
 

@@ -34,12 +34,12 @@ inline const uint16_t *amx_row(const void *first, dim_t bytes) {
             static_cast<const char *>(first) + bytes);
 }
 
-/// Stores sums of columns x rows to rows of c.
-inline void amx_store_sums(const float *sums, dim_t cols, dim_t rows, float *c,
-        dim_t c_pitch) noexcept {
+/// Stores sums of columns x rows, the columns `pitch` apart, to rows of c.
+inline void amx_store_sums(const float *sums, dim_t pitch, dim_t cols,
+        dim_t rows, float *c, dim_t c_pitch) noexcept {
     for (dim_t r = 0; r < rows; ++r)
         for (dim_t n = 0; n < cols; ++n)
-            c[r * c_pitch + n] = sums[n * rows + r];
+            c[r * c_pitch + n] = sums[n * pitch + r];
 }
 
 /// The base of their generators. Code names the tiles of src that it is made
@@ -71,9 +71,43 @@ protected:
                        = general_.take("pitch of sums and of a", r10);
 };
 
+/// Returns the tiles of src that so many rows take, of rows that are multiplied
+/// together.
+inline dim_t amx_src_tiles(dim_t rows) {
+    return std::min(
+            div_up(rows, amx_tile_rows), div_up(amx_most_rows, amx_tile_rows));
+}
+
+/// A kernel's code, by tiles of src.
+template <typename args_t>
+class amx_code_t {
+public:
+    /// Generates the code for up to `rows` rows.
+    template <typename generator_t, typename... more_t>
+    result_t make(const skinny_weights_t &weights, dim_t rows,
+            const more_t &...more) {
+        const dim_t group = weights.group;
+        if (group < weights.depth && group % amx_depth != 0
+                && amx_depth % group != 0)
+            return refuse(text("groups of ", group,
+                    "; expected 32, 64 or a multiple of ", amx_depth));
+        result_t made;
+        for (int tiles = 1; tiles <= amx_src_tiles(rows) && made.ok(); ++tiles)
+            made = make_jit_as<generator_t>(
+                    code_[static_cast<size_t>(tiles - 1)], weights, tiles,
+                    more...);
+        return made;
+    }
+    const jit_function_t<args_t> &of(dim_t rows) const {
+        return code_[static_cast<size_t>(amx_src_tiles(rows) - 1)];
+    }
+
+private:
+    std::array<jit_function_t<args_t>, 2> code_;
+};
+
 /// The base of skinny GEMMs that look 4-bit weights up and multiply them by the
 /// tiles of AMX. Sums are as tdpbf16ps makes them: denormal numbers are zeros.
-template <typename args_t>
 class amx_lookup_t : public skinny_gemm_t {
 public:
     using skinny_gemm_t::skinny_gemm_t;
@@ -81,31 +115,10 @@ public:
     data_type_t src_type() const final { return data_type_t::bf16; }
     dim_t src_unit() const final { return amx_depth; }
     void arrange(void * /*row*/) const noexcept final {}
-    bool packs_src() const final { return true; }
+    dim_t packed_bytes(dim_t rows) const final {
+        return rows * bytes_of(src_type(), weights_.depth);
+    }
     bool scales_sums() const final { return false; }
-
-protected:
-    /// Generates the code for up to `rows` rows.
-    template <typename generator_t>
-    result_t make_code(dim_t rows) {
-        const dim_t group = weights_.group;
-        if (group < weights_.depth && group % amx_depth != 0
-                && amx_depth % group != 0)
-            return refuse(text("groups of ", group,
-                    "; expected 32, 64 or a multiple of ", amx_depth));
-        result_t made;
-        for (int tiles = 1; tiles <= div_up(rows, amx_tile_rows) && made.ok();
-                ++tiles)
-            made = make_jit_as<generator_t>(
-                    code_[static_cast<size_t>(tiles - 1)], weights_, tiles);
-        return made;
-    }
-    const jit_function_t<args_t> &code_of(dim_t rows) const {
-        return code_[rows > amx_tile_rows ? 1 : 0];
-    }
-
-private:
-    std::array<jit_function_t<args_t>, 2> code_; // by tiles of src
 };
 
 } // namespace dnnl_dequant

@@ -51,6 +51,7 @@ public:
         result_t made = make_deinterleave();
         const auto make_code = is_avx2() ? make_jit_n_lanes_avx2_code
                                          : make_jit_n_lanes_code;
+        code_.resize(static_cast<size_t>(rows + 1));
         for (dim_t r = 1; r <= rows && made.ok(); ++r)
             made = make_code(weights_, panel_, static_cast<int>(r),
                     code_[static_cast<size_t>(r)]);
@@ -94,7 +95,7 @@ private:
     const jit_n_lanes_panel_t panel_;
     const dim_t k_chunk_;
     jit_deinterleave_t deinterleave_scales_, deinterleave_zps_;
-    std::array<jit_n_lanes_code_t, most_rows + 1> code_;
+    std::vector<jit_n_lanes_code_t> code_; // by rows
 };
 
 // The compiler vectorizes this loop.

@@ -22,11 +22,12 @@ struct skinny_parameters_t {
     dim_t group_stride = 0, column_stride = 0;
 };
 
-/// Whether weights may be looked up for tiles of AMX.
+/// Whether the tiles of AMX may multiply. They multiply bf16.
 enum class skinny_tiles_t {
     none,
-    allowed,
-    only, // other ways are faster than skinny GEMMs without tiles
+    exact,   // src is f32 and is not rounded
+    rounded, // src and weights may be rounded to bf16
+    only,    // the same; skinny GEMMs without tiles are slower than other ways
 };
 
 /// Weights of 4 or 8 bits, [K,N] or [N,K]:
@@ -45,8 +46,7 @@ struct skinny_weights_t {
     // pairs of bf16. Otherwise it is f32. A kernel that does so says it by
     // skinny_gemm_t::src_type().
     data_type_t multiplied = data_type_t::f32;
-    // Tiles multiply bf16, whatever `multiplied` says, and src is packed for
-    // them: skinny_gemm_t::packs_src().
+    // Whatever `multiplied` says. Src is packed for tiles.
     skinny_tiles_t tiles = skinny_tiles_t::none;
 
     dim_t groups() const { return div_up(depth, group); }
@@ -62,7 +62,6 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
 /// only, or in tiles in L1.
 class skinny_gemm_t {
 public:
-    static constexpr dim_t most_rows = 32;
     /// If rows may be bf16, more of them than this are faster in blocks of bf16
     /// than in f32 (MEASURED.md).
     static constexpr dim_t most_f32_rows_of_bf16 = 8;
@@ -103,12 +102,14 @@ public:
     /// those of all rows.
     virtual dim_t src_unit() const = 0;
     virtual void arrange(void *row) const noexcept = 0;
-    /// True if pack() makes src instead of arrange(): some elements of each row
-    /// of a block, then the next ones of each row.
-    virtual bool packs_src() const { return false; }
+    /// Returns the bytes that pack() makes of a block's rows instead of
+    /// arrange(): some elements of each row, then the next ones of each row. 0
+    /// if rows are not packed.
+    virtual dim_t packed_bytes(dim_t /*rows*/) const { return 0; }
+    bool packs_src() const { return packed_bytes(1) > 0; }
     /// Packs the units [begin, end) of src_unit() elements of a block's rows.
     /// @param from Rows of src_type(), `pitch` bytes apart.
-    /// @param packed Room for all units: rows x depth.
+    /// @param packed Room for all units.
     virtual void pack(const void * /*from*/, dim_t /*pitch*/, dim_t /*rows*/,
             dim_t /*begin*/, dim_t /*end*/, void * /*packed*/) const noexcept {}
 
@@ -130,6 +131,12 @@ public:
     ///     in order.
     void redo_overflow(void *const *buffers, const block_t &block,
             const dim_t *places) const noexcept;
+    /// Returns an element of a block's src of f32. Kernels that pack src say
+    /// where it is; for others, `k` is its place.
+    virtual float src_element(
+            const block_t &block, dim_t row, dim_t k) const noexcept {
+        return *static_cast<const float *>(src_at(block, row, k));
+    }
     /// Returns where arrange() puts the elements of an f32 row; empty if in
     /// order.
     std::vector<dim_t> places_of_src() const;
@@ -148,7 +155,7 @@ protected:
     const skinny_weights_t weights_;
 
 private:
-    float sum_of_scaled(void *const *buffers, const float *src,
+    float sum_of_scaled(void *const *buffers, const block_t &block, dim_t row,
             const dim_t *places, dim_t column) const noexcept;
 };
 
@@ -196,6 +203,10 @@ result_t make_k_lanes(const skinny_weights_t &weights, dim_t rows,
 result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_k_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_amx_terms_k_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_amx_terms_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstring>
 
 #include "base/convert.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
@@ -12,21 +12,23 @@ namespace dnnl_dequant {
 
 namespace {
 
-// The compiler vectorizes this loop.
+// The compiler vectorizes this loop, as it would not one of floats.
 bool are_finite(const float *values, dim_t count) {
-    float greatest = 0;
-    bool has_nan = false;
+    constexpr uint32_t no_sign = 0x7fffffff;
+    constexpr int32_t infinity = 0x7f800000;
+    int32_t greatest = 0;
     for (dim_t i = 0; i < count; ++i) {
-        greatest = std::max(greatest, std::fabs(values[i]));
-        has_nan |= values[i] != values[i];
+        uint32_t bits;
+        std::memcpy(&bits, values + i, sizeof(bits));
+        greatest = std::max(greatest, static_cast<int32_t>(bits & no_sign));
     }
-    return !has_nan && greatest <= std::numeric_limits<float>::max();
+    return greatest < infinity;
 }
 
 } // namespace
 
-float skinny_gemm_t::sum_of_scaled(void *const *buffers, const float *src,
-        const dim_t *places, dim_t column) const noexcept {
+float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
+        dim_t row, const dim_t *places, dim_t column) const noexcept {
     const skinny_weights_t &w = weights_;
     const auto parameter = [&](const skinny_parameters_t &p, dim_t group) {
         return load_f32(p.type, buffers[p.operand],
@@ -44,7 +46,8 @@ float skinny_gemm_t::sum_of_scaled(void *const *buffers, const float *src,
                 = w.by_column ? column * w.pitch + k : k * w.pitch + column;
         const float weight
                 = (load_f32(w.type, buffers[0], element) - zp) * scale;
-        sum = std::fma(weight, src[places ? places[k] : k], sum);
+        sum = std::fma(
+                weight, src_element(block, row, places ? places[k] : k), sum);
     }
     return sum;
 }
@@ -57,11 +60,13 @@ void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
         if (are_finite(c, block.cols)) continue;
         // If src is not finite, neither is its sum, in whatever way it is
         // computed.
-        const auto *src = static_cast<const float *>(src_at(block, r));
-        if (!are_finite(src, weights_.depth)) continue;
-        for (dim_t n = 0; n < block.cols; ++n)
+        bool is_finite = true;
+        for (dim_t k = 0; k < weights_.depth && is_finite; ++k)
+            is_finite = std::isfinite(src_element(block, r, k));
+        for (dim_t n = 0; n < block.cols && is_finite; ++n)
             if (!std::isfinite(c[n]))
-                c[n] = sum_of_scaled(buffers, src, places, block.first_col + n);
+                c[n] = sum_of_scaled(
+                        buffers, block, r, places, block.first_col + n);
     }
 }
 

@@ -1,0 +1,50 @@
+#ifndef KERNELS_SKINNY_GEMM_AMX_TERMS_HPP
+#define KERNELS_SKINNY_GEMM_AMX_TERMS_HPP
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/skinny_gemm/jit_amx_lookup.hpp"
+
+namespace dnnl_dequant {
+
+/// An f32 is the sum of so many bf16, its terms: each has eight of the 24 bits.
+constexpr int f32_terms = 3;
+constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
+
+/// The base of skinny GEMMs that multiply f32 by the tiles of AMX. A weight
+/// less its zero point is an integer that bf16 holds, and so its products by
+/// the terms of an f32 are exact. Sums of a group are scaled then.
+///
+/// The terms of denormal numbers, and of what is left of an f32 below 2^-126,
+/// are zeros.
+class amx_terms_t : public skinny_gemm_t {
+public:
+    using skinny_gemm_t::skinny_gemm_t;
+
+    dim_t src_unit() const final { return amx_depth; }
+    void arrange(void * /*row*/) const noexcept final {}
+    dim_t packed_bytes(dim_t rows) const final;
+    void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
+            void *packed) const noexcept final;
+    bool scales_sums() const final { return true; }
+    float src_element(
+            const block_t &block, dim_t row, dim_t k) const noexcept final;
+
+protected:
+    /// Refuses zero points so large that bf16 does not hold the difference.
+    result_t check() const;
+
+    /// Calls run(first row, rows, packed rows) with rows that are multiplied
+    /// together.
+    template <typename run_t>
+    void for_rows(const block_t &block, run_t &&run) const {
+        for (dim_t row = 0; row < block.rows; row += amx_most_rows)
+            run(row, std::min(block.rows - row, amx_most_rows),
+                    static_cast<const char *>(block.a) + packed_bytes(row));
+    }
+};
+
+} // namespace dnnl_dequant
+
+#endif
