@@ -62,7 +62,9 @@ constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
 //           by 32:  6 rows 1.58, 1.53  7 rows 2.24, 1.55
 //   [K,N]   by 128: 3 rows 1.18, 1.23  4 rows 1.46, 1.21
 //           by 32:  5 rows 1.86, 1.94  6 rows 2.07, 1.95
-inline dim_t least_terms_rows(bool by_column, dim_t group) {
+//   s8 [N,K], a scale a column: 6 rows 1.83, 2.05  8 rows 2.4, 2.05
+inline dim_t least_terms_rows(int bits, bool by_column, dim_t group) {
+    if (bits == 8) return 8;
     return (by_column ? 5 : 4) + (group < 128 ? 2 : 0);
 }
 // Up to so many rows the terms stay in L2.
@@ -113,9 +115,9 @@ constexpr dim_t most_tile_sums = 131072;
 // Columns whose scales and zero points stay in a core's first cache. Terms of
 // f32 rows are read from L2 for each block of columns, and those of many rows
 // from memory.
-inline dim_t most_k_lanes_cols(dim_t rows, bool are_terms) {
+inline dim_t most_k_lanes_cols(dim_t rows, int bits, bool are_terms) {
     if (!are_terms) return 64;
-    return rows <= few_terms_rows ? 128 : 256;
+    return (rows <= few_terms_rows ? 512 : 1024) / bits;
 }
 
 // Up to so many rows, kernels that read weights as streams are faster than

@@ -26,8 +26,8 @@ result_t describe_skinny_gemm(
     const isa_t isa = cut.target.isa;
     const data_type_t narrow = narrow_type(cut.product, cut.target.mode);
     if (narrow == data_type_t::f32 && has(isa, isa_amx_bf16)
-            && cut.block_rows
-                       >= least_terms_rows(weights.by_column, weights.group))
+            && cut.block_rows >= least_terms_rows(
+                       bits_of(weights.type), weights.by_column, weights.group))
         weights.tiles = skinny_tiles_t::exact;
     // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
     if (narrow != data_type_t::bf16) return result;
@@ -51,7 +51,7 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                                     : most_skinny_sums;
     const dim_t most
             = weights.by_column
-                      ? most_k_lanes_cols(cut.block_rows,
+                      ? most_k_lanes_cols(cut.block_rows, bits_of(weights.type),
                                 weights.tiles == skinny_tiles_t::exact)
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);

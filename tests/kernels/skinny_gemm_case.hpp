@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/convert.hpp"
 #include "kernels/exact_floats.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
@@ -173,14 +174,16 @@ private:
         fill_small(src_.data(), rows_ * w_.depth, random_);
         scales_.resize(at(w_.groups() * col_groups()));
         zps_.resize(scales_.size());
-        const bool is_u8 = w_.zps.type == t::u8;
-        const dim_t least = w_.zps.type == t::s16 ? -300 : is_u8 ? 0 : -128;
-        for (float &zp : zps_)
-            zp = static_cast<float>(random_.between(least, is_u8 ? 255 : 127));
+        if (w_.zps.type != t::undef) {
+            const int_range_t range = range_of(w_.zps.type);
+            const dim_t least = std::max<dim_t>(range.lowest, -300);
+            const dim_t most = std::min<dim_t>(range.highest, 255);
+            for (float &zp : zps_)
+                zp = static_cast<float>(random_.between(least, most));
+        }
         for (float &scale : scales_)
             scale = static_cast<float>(
                     std::exp2(static_cast<double>(random_.between(-2, 1))));
-        if (w_.zps.type == t::undef) std::fill(zps_.begin(), zps_.end(), 0.f);
     }
 
     dim_t col_groups() const { return w_.cols / w_.col_group; }

@@ -20,10 +20,14 @@ skinny_gemm_case_t case_of(t src, t type, bool by_column, dim_t rows) {
     w.type = type;
     w.by_column = by_column;
     w.scales.type = rows % 2 ? t::f32 : t::bf16;
-    const bool is_exact = src == t::f32;
-    const t zps[] = {is_exact && type == t::s4 ? t::s4 : t::u8, t::undef,
-            is_exact ? t::u4 : t::s16, t::s8};
-    w.zps.type = zps[rows % 4];
+    // Terms take zero points whose difference to a weight has eight bits.
+    const bool is_signed = type == t::s4 || type == t::s8;
+    const t zps[] = {t::u8, t::undef, t::s16, t::s8};
+    const t zps_of_terms[] = {is_signed ? t::s8 : t::u8, t::undef, t::u4,
+            bits_of(type) == 4 ? t::s8
+            : is_signed        ? t::s4
+                               : t::u8};
+    w.zps.type = (src == t::f32 ? zps_of_terms : zps)[rows % 4];
     const t rounded[] = {t::bf16, t::f32, t::f16};
     w.rounded = src == t::bf16 ? rounded[rows % 3] : t::f32;
     w.multiplied = src;
@@ -129,9 +133,14 @@ std::string name_of_case(
     return std::string(to_string(src)) + "_" + to_string(type)
            + (by_column ? "_nk" : "_kn");
 }
+// By [K,N] only nibbles are multiplied by tiles.
 INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::bf16, t::f32),
                 testing::Values(t::u4, t::s4), testing::Bool()),
+        name_of_case);
+INSTANTIATE_TEST_SUITE_P(bytes, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::f32), testing::Values(t::u8, t::s8),
+                testing::Values(true)),
         name_of_case);
 
 #if defined(__x86_64__)

@@ -97,13 +97,14 @@ private:
 
     const vmms_t raws_ = vectors_.take("nibbles of columns", set_cols),
                  tables_ = vectors_.take("tables", 4),
-                 looked_up_ = vectors_.take("weights", parts),
+                 numbers_of_ = vectors_.take("weights", parts),
                  spread_ = vectors_.take("the byte of each nibble", parts),
                  scaled_ = vectors_.take("sums to scale", 4),
                  added_ = vectors_.take("sums", 4);
     const Zmm numbers_ = vectors_.take("numbers"),
               upper_ = vectors_.take("the upper words"),
-              shifts_ = vectors_.take("the nibble of a byte");
+              shifts_ = vectors_.take("the nibble of a byte"),
+              zp_ = vectors_.take("zero point");
 
     void generate() override {
         preamble();
@@ -147,6 +148,11 @@ private:
     }
 
     void load_constants() {
+        if (is_nibble()) load_constants_of_nibbles();
+        else load_constants_of_bytes();
+    }
+
+    void load_constants_of_nibbles() {
         vmovups(numbers_, constant(nibble_numbers(w_.type)));
         // A table's lane has a number twice, so that a nibble is the bits 1 to
         // 4 of an index.
@@ -166,12 +172,21 @@ private:
         if (!has_zps()) vpshufb(tables_[0], numbers_, upper_);
     }
 
+    // A byte is the last one of a float between 2^23 and 2^24; 128 more if it
+    // is signed, so that it is not negative.
+    void load_constants_of_bytes() {
+        constexpr uint32_t exponent = 0x4b000000, sign = 0x80;
+        const uint32_t bias = is_signed() ? sign : 0;
+        vmovups(numbers_, constant(exponent | bias));
+        vmovups(upper_, constant(0xffff0000));
+        vmovups(shifts_, constant(0xff));
+        vmovups(zp_, numbers_);
+    }
+
     // Looks a step's weights up, and multiplies those of the step before it.
     void look_up_step(bool multiplies) {
         for (int set = 0; set < step_sets; ++set) {
-            load_columns(set);
-            for (int c = 0; c < set_cols; ++c)
-                look_up(set * set_cols + c, raws_[c]);
+            make_columns(set);
             if (multiplies) {
                 scale_before(set);
                 multiply(set);
@@ -181,13 +196,29 @@ private:
         xchg(tiles_, last_tiles_);
     }
 
-    void load_columns(int set) {
+    void make_columns(int set) {
+        const int first = set * set_cols;
+        const dim_t lines = bytes_of(w_.type, amx_depth) / amx_row_bytes;
         for (int c = 0; c < set_cols; ++c) {
-            prefetch_line();
-            const size_t at
-                    = bytes((set * set_cols + c) * bytes_of(w_.type, w_.pitch));
-            vmovups(raws_[c], ptr[weights_at_ + at]);
+            for (dim_t i = 0; i < lines; ++i)
+                prefetch_line();
+            if (is_nibble()) vmovups(raws_[c], weight(first + c));
         }
+        for (int c = 0; c < set_cols; ++c)
+            if (is_nibble()) look_up(first + c, raws_[c]);
+            else convert(first + c);
+    }
+    Address weight(int col, dim_t offset = 0) {
+        return ptr[weights_at_
+                   + bytes(col * bytes_of(w_.type, w_.pitch) + offset)];
+    }
+    Address zp_of(int col, int group) {
+        return ptr_b[zps_ + bytes((col * w_.groups() + group) * 4)];
+    }
+    void store(int part, int col, const Zmm &weights) {
+        vmovups(ptr[tiles_
+                        + bytes(part * amx_tile_bytes + col * amx_row_bytes)],
+                weights);
     }
 
     // Prefetches the next columns in the order of addresses.
@@ -207,20 +238,37 @@ private:
     }
 
     void look_up(int col, const Zmm &raw) {
-
         for (int g = 0; has_zps() && g < tables_count_; ++g) {
-            const size_t at = bytes((col * w_.groups() + g) * 4);
-            vsubps(tables_[g], numbers_, ptr_b[zps_ + at]);
+            vsubps(tables_[g], numbers_, zp_of(col, g));
             vpshufb(tables_[g], tables_[g], upper_);
         }
         for (int part = 0; part < parts; ++part) {
-            const int table = has_zps() ? part * tables_count_ / parts : 0;
-            const Zmm w = looked_up_[part];
+            const Zmm w = numbers_of_[part];
             vpermb(w, spread_[part], raw);
             vpsrlvw(w, w, shifts_);
-            vpermw(w, w, tables_[table]);
-            const dim_t at = part * amx_tile_bytes + col * amx_row_bytes;
-            vmovups(ptr[tiles_ + bytes(at)], w);
+            vpermw(w, w, tables_[has_zps() ? group_of(part) : 0]);
+            store(part, col, w);
+        }
+    }
+
+    // Bytes of a pair become two floats. Their upper halves are the pair.
+    void convert(int col) {
+        constexpr uint8_t and_xor = 0x78, and_or = 0xf8;
+        for (int part = 0; part < parts; ++part) {
+            const int group = group_of(part);
+            if (has_zps() && (part == 0 || group != group_of(part - 1)))
+                vaddps(zp_, numbers_, zp_of(col, group));
+            const Zmm even = numbers_of_[part], odd = raws_[part];
+            vpmovzxwd(odd, weight(col, part * amx_row_bytes / 2));
+            vmovdqa32(even, numbers_);
+            vpternlogd(even, odd, shifts_, and_xor);
+            vpsrld(odd, odd, 8);
+            vpxord(odd, odd, numbers_);
+            vsubps(even, even, zp_);
+            vsubps(odd, odd, zp_);
+            vpsrld(even, even, 16);
+            vpternlogd(even, odd, upper_, and_or);
+            store(part, col, even);
         }
     }
 
@@ -259,6 +307,7 @@ private:
         L(l_same);
     }
 
+    int group_of(int part) const { return part * tables_count_ / parts; }
     bool ends_group(int part) const {
         return (part + 1) * tables_count_ % parts == 0;
     }
@@ -318,7 +367,7 @@ private:
 
     void scale(int part) {
 
-        const int group = part * tables_count_ / parts;
+        const int group = group_of(part);
         for (int c = 0; c < amx_tile_rows; ++c)
             for (int s = 0; s < src_tiles_; ++s) {
                 const int i = (c * src_tiles_ + s) % 4;
