@@ -1,5 +1,7 @@
 #include "e2e/chain_graph.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -192,6 +194,15 @@ bool run_stock(const chain_graph_t &g, size_t id, const chain_values_t &values,
 
 bool is_ours(const partition &p) {
     return (reinterpret_cast<uintptr_t>(p.get()) & 1u) != 0;
+}
+
+partition only_partition(const chain_graph_t &g) {
+    graph built(dnnl::engine::kind::cpu);
+    build(g, built);
+    const auto partitions = built.get_partitions();
+    EXPECT_EQ(partitions.size(), 1u);
+    EXPECT_TRUE(is_ours(partitions.at(0)));
+    return partitions[0];
 }
 
 std::string run(const chain_graph_t &g, const partition &p,

@@ -87,6 +87,9 @@ std::string difference_from_stock(const chain_graph_t &g, size_t id,
 /// A partition of the plugin's: its handle has bit 0 set.
 bool is_ours(const partition &p);
 
+/// Returns the graph's one partition, which is to be the plugin's.
+partition only_partition(const chain_graph_t &g);
+
 /// Compiles and executes a partition on the values, its ports given as the
 /// tensors lie. Returns the kernel's name if the partition is ours.
 std::string run(const chain_graph_t &g, const partition &p,

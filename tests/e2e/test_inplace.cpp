@@ -44,14 +44,6 @@ chain_graph_t extended(const dims_t &dims) {
     return g;
 }
 
-partition only_partition(const chain_graph_t &g) {
-    graph built(dnnl::engine::kind::cpu);
-    build(g, built);
-    const auto partitions = built.get_partitions();
-    EXPECT_EQ(partitions.size(), 1u);
-    return partitions.at(0);
-}
-
 compiled_partition compiled_of(const chain_graph_t &g, const partition &p) {
     const auto as_they_lie = [&g](const std::vector<logical_tensor> &ports) {
         std::vector<logical_tensor> result;

@@ -17,15 +17,6 @@ namespace {
 
 using t = data_type_t;
 
-partition only_partition(const chain_graph_t &g) {
-    graph built(dnnl::engine::kind::cpu);
-    build(g, built);
-    const auto partitions = built.get_partitions();
-    EXPECT_EQ(partitions.size(), 1u);
-    EXPECT_TRUE(is_ours(partitions[0]));
-    return partitions[0];
-}
-
 void expect_bits(const chain_graph_t &g, const chain_values_t &expected,
         const chain_values_t &got) {
     const size_t dst = g.nodes.back().outputs[0];

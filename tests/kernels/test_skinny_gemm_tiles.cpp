@@ -133,14 +133,13 @@ std::string name_of_case(
     return std::string(to_string(src)) + "_" + to_string(type)
            + (by_column ? "_nk" : "_kn");
 }
-// By [K,N] only nibbles are multiplied by tiles.
 INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::bf16, t::f32),
                 testing::Values(t::u4, t::s4), testing::Bool()),
         name_of_case);
 INSTANTIATE_TEST_SUITE_P(bytes, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::f32), testing::Values(t::u8, t::s8),
-                testing::Values(true)),
+                testing::Bool()),
         name_of_case);
 
 #if defined(__x86_64__)

@@ -4,6 +4,7 @@
 //       for each 16 of the rows (a tile): for each pair of the depth:
 //           for each row: two bf16
 //
+// Or a tile has a row's elements in each line.
 // In the place of rows that are missing may be anything.
 
 #include "kernels/skinny_gemm/amx_terms.hpp"
@@ -58,16 +59,21 @@ struct terms_t {
                 of[t][k] = static_cast<uint16_t>(bits[t][k] >> 16);
     }
     // Copies a term's pairs to the lines of a tile.
-    void copy(int term, char *to) const {
+    void copy_pairs(int term, char *to) const {
         constexpr dim_t pair = 2;
         for (dim_t k = 0; k < part_depth; k += pair, to += amx_row_bytes)
             std::memcpy(to, of[term] + k, pair * sizeof(uint16_t));
     }
+    void copy_row(int term, char *to) const {
+        std::memcpy(to, of[term], sizeof(of[term]));
+    }
 };
 
-// The place of a row's pair in the first line of its tile.
-dim_t place_of(dim_t row) {
-    return row / amx_tile_rows * amx_tile_bytes + row % amx_tile_rows * 4;
+// The place of an element of a row, in the tiles of a term.
+dim_t place_of(amx_src_t src, dim_t row, dim_t k) {
+    if (src == amx_src_t::rows) return row * amx_row_bytes + 2 * k;
+    return row / amx_tile_rows * amx_tile_bytes + row % amx_tile_rows * 4
+           + k / 2 * amx_row_bytes + k % 2 * 2;
 }
 
 } // namespace
@@ -91,9 +97,10 @@ void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
                         static_cast<const char *>(from) + (first + r) * pitch);
                 terms_t terms;
                 terms.split(row + k);
-                char *const place = to + place_of(r);
-                for (int t = 0; t < f32_terms; ++t)
-                    terms.copy(t, place + t * term_bytes);
+                char *place = to + place_of(src_, r, 0);
+                for (int t = 0; t < f32_terms; ++t, place += term_bytes)
+                    if (src_ == amx_src_t::rows) terms.copy_row(t, place);
+                    else terms.copy_pairs(t, place);
             }
     }
 }
@@ -102,13 +109,13 @@ float amx_terms_t::src_element(
         const block_t &block, dim_t row, dim_t k) const noexcept {
     const dim_t first = row / amx_most_rows * amx_most_rows;
     const dim_t term_bytes = amx_src_tiles(block.rows - first) * amx_tile_bytes;
-    const char *const part
-            = static_cast<const char *>(block.a) + packed_bytes(first)
-              + k / part_depth * f32_terms * term_bytes + place_of(row - first)
-              + k % part_depth / 2 * amx_row_bytes;
+    const char *const part = static_cast<const char *>(block.a)
+                             + packed_bytes(first)
+                             + k / part_depth * f32_terms * term_bytes
+                             + place_of(src_, row - first, k % part_depth);
     float sum = 0;
     for (dim_t t = f32_terms; t-- > 0;)
-        sum += load_f32(data_type_t::bf16, part + t * term_bytes, k % 2);
+        sum += load_f32(data_type_t::bf16, part + t * term_bytes, 0);
     return sum;
 }
 

@@ -12,6 +12,10 @@ namespace dnnl_dequant {
 constexpr int f32_terms = 3;
 constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 
+/// What a line of a tile of src has: a row's elements, or a pair of the depth
+/// of each row.
+enum class amx_src_t { rows, pairs };
+
 /// The base of skinny GEMMs that multiply f32 by the tiles of AMX. A weight
 /// less its zero point is an integer that bf16 holds, and so its products by
 /// the terms of an f32 are exact. Sums of a group are scaled then.
@@ -20,7 +24,10 @@ constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 /// are zeros.
 class amx_terms_t : public skinny_gemm_t {
 public:
-    using skinny_gemm_t::skinny_gemm_t;
+    explicit amx_terms_t(
+            const skinny_weights_t &weights, amx_src_t src = amx_src_t::pairs)
+        : skinny_gemm_t(weights)
+        , src_(src) {}
 
     dim_t src_unit() const final { return amx_depth; }
     void arrange(void * /*row*/) const noexcept final {}
@@ -43,6 +50,9 @@ protected:
             run(row, std::min(block.rows - row, amx_most_rows),
                     static_cast<const char *>(block.a) + packed_bytes(row));
     }
+
+private:
+    const amx_src_t src_;
 };
 
 } // namespace dnnl_dequant

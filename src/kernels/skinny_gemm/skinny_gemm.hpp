@@ -206,6 +206,8 @@ result_t make_amx_k_lanes(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_terms_k_lanes(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_amx_n_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_terms_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_transposed(const skinny_weights_t &weights, dim_t rows,

@@ -1,0 +1,312 @@
+#include "kernels/skinny_gemm/jit_amx_blocks.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+using args_t = amx_blocks_args_t;
+
+constexpr dim_t copy_bytes = amx_depth * amx_row_bytes;
+// The prefetch distance, in bytes of the columns that are copied.
+constexpr dim_t copy_ahead = 16384;
+
+// The uses of tiles.
+constexpr int tile_of_sums(int s, int w) {
+    return 2 * s + w;
+}
+constexpr int tile_of_weights(int w) {
+    return 4 + w;
+}
+constexpr int tile_of_a(int s) {
+    return 6 + s;
+}
+
+tile_config_t config_of(dim_t rows, int terms) {
+    tile_config_t config;
+    for (int w = 0; w < 2; ++w)
+        config.set(tile_of_weights(w), amx_tile_rows, amx_row_bytes);
+    for (int s = 0; s * amx_tile_rows < rows; ++s) {
+        const dim_t bytes = terms > 1 ? amx_row_bytes : amx_src_bytes(rows, s);
+        config.set(tile_of_a(s), amx_tile_rows, bytes);
+        for (int w = 0; w < 2; ++w)
+            config.set(tile_of_sums(s, w), amx_tile_rows, bytes);
+    }
+    return config;
+}
+
+} // namespace
+
+void jit_amx_blocks_t::generate() {
+    Label l_across, l_end, l_return;
+    preamble();
+    mov(work_, arg(offsetof(args_t, work)));
+    mov(line_, static_cast<uint32_t>(amx_row_bytes));
+    mov(row_pitch_, arg(offsetof(args_t, rows)));
+    shl(row_pitch_, 2);
+    mov(a_, arg(offsetof(args_t, pending_a)));
+    mov(sums_, arg(offsetof(args_t, pending_sums)));
+    if (scales_sums()) mov(scales_, arg(offsetof(args_t, pending_scales)));
+    cmp(arg(offsetof(args_t, is_end)), 0);
+    jne(l_end, T_NEAR);
+    load_block();
+    test(sums_, sums_);
+    jnz(l_across, T_NEAR);
+    mov(scratch_, arg(offsetof(args_t, config)));
+    ldtilecfg(ptr[scratch_]);
+    if (scales_sums()) zero_sums();
+    align(32);
+    L(l_across);
+    for (int down = 0; down < steps_down; ++down)
+        take_step(down);
+    add(copy_, static_cast<uint32_t>(bytes_of(w_.type, step_cols)));
+    if (!scales_sums()) add(scales_, static_cast<uint32_t>(step_cols * 4));
+    if (has_zps()) add(zps_, static_cast<uint32_t>(step_cols * 4));
+    dec(across_.cvt32());
+    jnz(l_across, T_NEAR);
+    mov(arg(offsetof(args_t, pending_a)), a_);
+    mov(arg(offsetof(args_t, pending_sums)), sums_);
+    if (scales_sums()) mov(arg(offsetof(args_t, pending_scales)), scales_);
+    mov(arg(offsetof(args_t, from)), from_);
+    mov(arg(offsetof(args_t, to)), to_);
+    mov(arg(offsetof(args_t, lines)), lines_);
+    jmp(l_return, T_NEAR);
+    L(l_end);
+    multiply_last();
+    if (scales_sums()) scale(steps_down - 1);
+    tilerelease();
+    L(l_return);
+    postamble();
+}
+
+void jit_amx_blocks_t::load_block() {
+    mov(copy_, arg(offsetof(args_t, copy)));
+    mov(from_, arg(offsetof(args_t, from)));
+    mov(to_, arg(offsetof(args_t, to)));
+    mov(lines_, arg(offsetof(args_t, lines)));
+    mov(ahead_, arg(offsetof(args_t, ahead)));
+    if (!scales_sums()) mov(scales_, arg(offsetof(args_t, scales)));
+    mov(zps_, arg(offsetof(args_t, zps)));
+    load_constants();
+    mov(across_.cvt32(), static_cast<uint32_t>(steps_across()));
+}
+
+void jit_amx_blocks_t::take_step(int down) {
+    copy_lines();
+    if (down == 0 || down * step_depth % w_.group == 0) begin_group(down);
+    make_tiles(down, false);
+    if (down == 0) begin_columns();
+    else multiply_after(down);
+    make_tiles(down, true);
+}
+
+int jit_amx_blocks_t::find_group(int down) {
+    const auto group = static_cast<int>(down * step_depth / w_.group);
+    if (group > 0)
+        imul(scratch_, arg(offsetof(args_t, parameters_pitch)), group);
+    return group;
+}
+
+// Copies as many lines of the rows that are next as a step has.
+void jit_amx_blocks_t::copy_lines() {
+    Label l_end;
+    cmp(arg(offsetof(args_t, has_next)), 0);
+    je(l_end, T_NEAR);
+    for (dim_t i = 0; i < amx_depth / (dim_t(steps_down) * steps_across());
+            ++i) {
+        Label l_within;
+        prefetcht1(ptr[from_ + ahead_]);
+        vmovups(copied_, ptr[from_]);
+        vmovups(ptr[to_], copied_);
+        add(from_, line_);
+        add(to_, static_cast<uint32_t>(copy_bytes));
+        dec(lines_);
+        jnz(l_within);
+        add(from_, arg(offsetof(args_t, row_gap)));
+        mov(to_, arg(offsetof(args_t, to_row)));
+        add(to_, line_);
+        mov(arg(offsetof(args_t, to_row)), to_);
+        mov(lines_, arg(offsetof(args_t, row_lines)));
+        L(l_within);
+    }
+    L(l_end);
+}
+
+// Ends the columns before, if there are any, and loads the sums of these.
+void jit_amx_blocks_t::begin_columns() {
+    Label l_first;
+    test(sums_, sums_);
+    jz(l_first, T_NEAR);
+    multiply_last();
+    L(l_first);
+    mov(a_, arg(offsetof(args_t, a)));
+    if (scales_sums()) return;
+    next_sums();
+    move_sums(true);
+}
+void jit_amx_blocks_t::next_sums() {
+    mov(sums_, arg(offsetof(args_t, sums)));
+    if (scales_sums()) {
+        lea(scratch_, ptr[sums_ + bytes(step_cols * sums_bytes())]);
+    } else {
+        mov(scratch_, arg(offsetof(args_t, a_tile)));
+        lea(scratch_, ptr[sums_ + scratch_ * 2]);
+    }
+    mov(arg(offsetof(args_t, sums)), scratch_);
+}
+
+void jit_amx_blocks_t::move_sums(bool loads) {
+    mov(scratch_, sums_);
+    for (int w = 0; w < weights_tiles; ++w) {
+        if (w > 0) add(scratch_, arg(offsetof(args_t, a_tile)));
+        for (int s = 0; s < src_tiles_; ++s) {
+            const Tmm sums(tile_of_sums(s, w));
+            const auto at = scratch_ + row_pitch_ + bytes(s * amx_row_bytes);
+            if (loads) tileloadd(sums, ptr[at]);
+            else tilestored(ptr[at], sums);
+        }
+    }
+}
+
+// Multiplies the step before this one, after scaling what was summed before
+// it: so this does not wait for sums.
+void jit_amx_blocks_t::multiply_after(int down) {
+    if (scales_sums() && down == 1) begin_sums();
+    else if (scales_sums() && ends_group(down - 2)) scale(down - 2);
+    multiply(down - 1);
+}
+
+void jit_amx_blocks_t::multiply_last() {
+    constexpr int last = steps_down - 1;
+    if (scales_sums() && ends_group(last - 1)) scale(last - 1);
+    multiply(last);
+}
+
+// Multiplies a step's tiles; stores the sums after the last one.
+void jit_amx_blocks_t::multiply(int down) {
+    // From one tile of rows to the next: the lines of bf16 have all rows.
+    const dim_t a_tile_bytes = scales_sums() ? amx_tile_bytes : amx_row_bytes;
+    const dim_t tiles = down % 2 * weights_bytes;
+    for (int w = 0; w < weights_tiles; ++w)
+        tileloadd(Tmm(tile_of_weights(w)),
+                ptr[work_ + line_ + bytes(tiles + w * amx_tile_bytes)]);
+    for (int t = 0; t < terms_; ++t) {
+        for (int s = 0; s < src_tiles_; ++s) {
+            const Tmm a(tile_of_a(s));
+            tileloadd(a, ptr[a_ + (scales_sums() ? line_ : row_pitch_)
+                                 + bytes(s * a_tile_bytes)]);
+            for (int w = 0; w < weights_tiles; ++w)
+                multiply_tiles(
+                        Tmm(tile_of_sums(s, w)), Tmm(tile_of_weights(w)), a);
+        }
+        if (scales_sums())
+            add(a_, static_cast<uint32_t>(src_tiles_ * amx_tile_bytes));
+        else add(a_, arg(offsetof(args_t, a_tile)));
+    }
+    if (scales_sums()) {
+        if (ends_group(down)) store_group();
+    } else if (down + 1 == steps_down) move_sums(false);
+}
+
+bool jit_amx_blocks_t::ends_group(int down) const {
+    return down + 1 == steps_down || (down + 1) * step_depth % w_.group == 0;
+}
+template <typename run_t>
+void jit_amx_blocks_t::for_sums(run_t &&run) {
+    for (int w = 0; w < weights_tiles; ++w)
+        for (int s = 0; s < src_tiles_; ++s)
+            run(w, s,
+                    bytes(group_sums_at
+                            + (w * src_tiles_ + s) * amx_tile_bytes));
+}
+void jit_amx_blocks_t::zero_sums() {
+    for_sums([&](int w, int s, size_t) { tilezero(Tmm(tile_of_sums(s, w))); });
+}
+void jit_amx_blocks_t::store_group() {
+    for_sums([&](int w, int s, size_t at) {
+        tilestored(ptr[work_ + line_ + at], Tmm(tile_of_sums(s, w)));
+    });
+    zero_sums();
+}
+
+// Ends the sums of the columns before, if there are any.
+void jit_amx_blocks_t::begin_sums() {
+    Label l_first;
+    test(sums_, sums_);
+    jz(l_first, T_NEAR);
+    scale(steps_down - 1);
+    L(l_first);
+    next_sums();
+    mov(scales_, arg(offsetof(args_t, scales)));
+    add(arg(offsetof(args_t, scales)), static_cast<uint32_t>(step_cols * 4));
+}
+
+// Adds the scaled sums of a group.
+void jit_amx_blocks_t::scale(int down) {
+    const int group = find_group(down);
+    for_sums([&](int w, int s, size_t at) { scale_tile(w, s, at, group); });
+}
+
+namespace {
+
+// Copies the first rows of blocks; later ones are copied by generated code.
+void copy_blocks(const char *from, dim_t pitch, dim_t lines, char *to) {
+    for (dim_t r = 0; r < amx_depth; ++r)
+        for (dim_t n = 0; n < lines; ++n)
+            std::copy_n(from + r * pitch + n * amx_row_bytes, amx_row_bytes,
+                    to + n * copy_bytes + r * amx_row_bytes);
+}
+
+} // namespace
+
+void multiply_amx_blocks(const skinny_weights_t &w, int terms,
+        const jit_function_t<args_t> &code, void *const *buffers,
+        const skinny_gemm_t::block_t &block, const char *a, dim_t rows,
+        dim_t pitch, float *sums) noexcept {
+    alignas(64) char work[jit_amx_blocks_t::work_bytes];
+    const dim_t block_cols = amx_block_cols(w.type);
+    const char *const weights = static_cast<const char *>(buffers[0])
+                                + bytes_of(w.type, block.first_col);
+    std::fill_n(sums, pitch * block.cols, 0.f);
+    const tile_config_t config = config_of(rows, terms);
+    args_t args {};
+    args.config = &config;
+    args.work = work;
+    args.rows = rows;
+    args.a_tile = amx_tile_rows * rows * 4;
+    args.parameters_pitch = 4 * block.c_pitch;
+    args.row_lines = args.lines = block.cols / block_cols;
+    const dim_t weights_pitch = bytes_of(w.type, w.pitch);
+    const dim_t width = args.row_lines * amx_row_bytes;
+    args.row_gap = weights_pitch - width;
+    args.ahead = div_up(copy_ahead, width) * weights_pitch;
+    args.from = weights + amx_depth * weights_pitch;
+    char *copies[2];
+    copies[0] = reinterpret_cast<char *>(sums + pitch * block.cols);
+    copies[1] = copies[0] + args.row_lines * copy_bytes;
+    copy_blocks(weights, weights_pitch, args.row_lines, copies[0]);
+    for (dim_t k = 0; k < w.depth; k += amx_depth) {
+        const dim_t parameters = k / w.group * block.c_pitch;
+        args.has_next = k + amx_depth < w.depth;
+        args.copy = copies[0];
+        args.to = args.to_row = copies[1];
+        args.a = a + k * terms * (terms > 1 ? pitch : rows) * 2;
+        args.sums = sums;
+        for (dim_t n = 0; n < block.cols;
+                n += block_cols, args.copy += copy_bytes) {
+            args.scales = block.scales + parameters + n;
+            args.zps = block.zps + parameters + n;
+            code(args);
+        }
+        std::swap(copies[0], copies[1]);
+    }
+    args.is_end = 1;
+    code(args);
+}
+
+} // namespace dnnl_dequant

@@ -1,0 +1,152 @@
+#ifndef KERNELS_SKINNY_GEMM_JIT_AMX_BLOCKS_HPP
+#define KERNELS_SKINNY_GEMM_JIT_AMX_BLOCKS_HPP
+
+#include "kernels/skinny_gemm/jit_amx_lookup.hpp"
+
+namespace dnnl_dequant {
+
+struct amx_blocks_args_t {
+    const tile_config_t *config;
+    char *work;                // scratch memory of multiply_amx_blocks()
+    const char *copy;          // of the block's weights
+    const void *a;             // of the block's depth, packed
+    dim_t a_tile;              // bytes of a that tiles of weights multiply
+    const float *scales, *zps; // of the block
+    dim_t parameters_pitch;    // from group to group, bytes
+    // Of the block, columns x rows. Terms have room for whole tiles of rows.
+    float *sums;
+    dim_t rows;   // of src
+    dim_t is_end; // nothing is left but what is pending
+    // The copy of the rows that are next: whether there are any, the lines of a
+    // row, and the bytes behind them to the next row.
+    dim_t has_next, row_lines, row_gap;
+    dim_t ahead; // the prefetch distance, bytes: whole rows
+    const char *from;
+    char *to, *to_row; // the next line's place, and that of the row's first
+    dim_t lines;       // of the row, to go
+    // The last step's tiles are still to be multiplied by these. The first call
+    // finds no sums.
+    const void *pending_a;
+    float *pending_sums;
+    const float *pending_scales;
+};
+
+/// The base of generators that multiply [K,N] weights by the tiles of AMX:
+///
+///   for each 128 rows of weights: for each line of columns (a call):
+///     for each 32 columns: for each 32 rows (a step):
+///       copy some lines of the next 128 rows
+///       make two tiles of 32 x 32 weights, in L1
+///       multiply the two tiles before
+///
+/// Rows are copied to L2 in the order of addresses, since reading a line of one
+/// row after the other waits for memory. The sums of 32 columns stay in tiles
+/// down 128 rows, and are in memory between two calls.
+///
+/// Src is bf16, or terms of f32 (amx_terms.hpp). Then the sums of a group are
+/// scaled before they are added to those in memory.
+class jit_amx_blocks_t : public jit_amx_lookup_t {
+public:
+    static constexpr dim_t work_bytes = 13 * amx_tile_bytes;
+
+protected:
+    static constexpr int step_depth = 32, step_cols = 32;
+    static constexpr int steps_down = amx_depth / step_depth;
+    static constexpr int weights_tiles = 2;
+    static constexpr dim_t weights_bytes = weights_tiles * amx_tile_bytes;
+    // Scratch memory: the tiles of two steps, which take turns, tables, and the
+    // sums of a group.
+    static constexpr dim_t tables_at = 2 * weights_bytes;
+    static constexpr dim_t tables_bytes = step_cols * amx_row_bytes;
+    static constexpr dim_t group_sums_at = tables_at + tables_bytes;
+    static_assert(work_bytes >= group_sums_at + 4 * amx_tile_bytes);
+
+    /// @param terms Of an element of src.
+    jit_amx_blocks_t(const char *name, const skinny_weights_t &weights,
+            int src_tiles, int terms)
+        : jit_amx_lookup_t(name, weights, src_tiles)
+        , terms_(terms) {}
+
+    virtual void load_constants() = 0;
+    /// Prepares the scales and zero points of the group that step `down` of
+    /// `steps_down` begins.
+    virtual void begin_group(int down) = 0;
+    /// Makes the first half of a step's tiles, or the second one.
+    virtual void make_tiles(int down, bool second) = 0;
+    /// Adds the product of these tiles.
+    virtual void multiply_tiles(const Xbyak::Tmm &sums,
+            const Xbyak::Tmm &weights, const Xbyak::Tmm &a)
+            = 0;
+    /// Adds a tile of a group's sums, times scales, to those in memory.
+    /// @param at The tile, in scratch memory.
+    /// @param group Of the 128 rows; if it is not the first, scratch_ is its
+    ///     offset.
+    virtual void scale_tile(int w, int s, size_t at, int group) = 0;
+
+    /// True if src has terms.
+    bool scales_sums() const { return terms_ > 1; }
+    /// The bytes of a column's sums.
+    dim_t sums_bytes() const { return src_tiles_ * amx_row_bytes; }
+    /// Returns the group of a step, and sets scratch_ to its offset if it is
+    /// not the first.
+    int find_group(int down);
+
+    const int terms_;
+    const Xbyak::Reg64 copy_
+            = general_.take("weights of the step's columns", rsi),
+            from_ = general_.take("the next row's line", rax),
+            lines_ = general_.take("its lines to go", rbx),
+            work_ = general_.take("tiles and tables", rcx),
+            to_ = general_.take("its copy", rdx),
+            across_ = general_.take("columns to go, in 32", r14),
+            scratch_ = general_.take("scratch", r15), a_ = a_pitch_;
+
+private:
+    void generate() final;
+    void load_block();
+    void take_step(int down);
+    void copy_lines();
+    void begin_columns();
+    void next_sums();
+    void move_sums(bool loads);
+    void multiply_after(int down);
+    void multiply_last();
+    void multiply(int down);
+    bool ends_group(int down) const;
+    template <typename run_t>
+    void for_sums(run_t &&run);
+    void zero_sums();
+    void store_group();
+    void begin_sums();
+    void scale(int down);
+
+    /// The columns of a line, and the steps across them.
+    int line_cols() const {
+        return static_cast<int>(amx_row_bytes * 8) / bits_of(w_.type);
+    }
+    int steps_across() const { return line_cols() / step_cols; }
+
+    const Zmm copied_ = vectors_.take("copy");
+};
+
+/// Returns the columns of a call, and the floats that the copies of two rows of
+/// blocks take for each of them.
+inline dim_t amx_block_cols(data_type_t weights) {
+    return amx_row_bytes * 8 / bits_of(weights);
+}
+inline dim_t amx_copy_floats(data_type_t weights) {
+    return 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
+}
+
+/// Computes the sums of up to amx_most_rows rows.
+/// @param a Packed rows.
+/// @param pitch The floats of a column's sums.
+/// @param sums Columns x pitch, and room for copies behind them.
+void multiply_amx_blocks(const skinny_weights_t &weights, int terms,
+        const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
+        const skinny_gemm_t::block_t &block, const char *a, dim_t rows,
+        dim_t pitch, float *sums) noexcept;
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,159 @@
+// A skinny GEMM of f32 by [K,N] weights of 8 bits, multiplied by the tiles of
+// AMX: amx_terms.hpp. A row of a tile of weights is a pair of the depth, of
+// sixteen columns, and a tile of src has rows as they are. jit_amx_blocks.hpp
+// has the loops.
+
+#include "kernels/skinny_gemm/amx_terms.hpp"
+#include "kernels/skinny_gemm/jit_amx_blocks.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+// The columns of a step, whose sums are side by side for each row.
+constexpr dim_t step_cols = 32;
+
+class generator_t : public jit_amx_blocks_t {
+public:
+    generator_t(const skinny_weights_t &weights, int src_tiles)
+        : jit_amx_blocks_t("jit_amx_n_lanes", weights, src_tiles, f32_terms) {}
+
+private:
+    // Pairs whose weights are in registers at once.
+    static constexpr int pairs_together = 4;
+
+    const vmms_t even_ = vectors_.take("weights of even rows", pairs_together),
+                 odd_ = vectors_.take("weights of odd rows", pairs_together),
+                 zero_points_ = vectors_.take("zero points", weights_tiles),
+                 factors_ = vectors_.take("scales", weights_tiles),
+                 scaled_ = vectors_.take("sums to scale", 4);
+    const Zmm numbers_ = vectors_.take("numbers"),
+              upper_ = vectors_.take("the upper words");
+
+    // A byte is the last one of a float between 2^23 and 2^24; 128 more if it
+    // is signed, so that it is not negative.
+    void load_constants() override {
+        constexpr uint32_t exponent = 0x4b000000, sign = 0x80;
+        vmovups(numbers_, constant(exponent | (is_signed() ? sign : 0)));
+        vmovups(upper_, constant(0xffff0000));
+        for (int w = 0; w < weights_tiles && !has_zps(); ++w)
+            vmovups(zero_points_[w], numbers_);
+    }
+
+    void begin_group(int down) override {
+        if (!has_zps()) return;
+        const int group = find_group(down);
+        for (int w = 0; w < weights_tiles; ++w)
+            vaddps(zero_points_[w], numbers_, parameters(zps_, w, group));
+    }
+    Address parameters(const Reg64 &base, int w, int group) {
+        const RegExp at = base + bytes(w * amx_row_bytes);
+        return group > 0 ? ptr[at + scratch_] : ptr[at];
+    }
+
+    // Bytes of a pair become two floats. Their upper halves are the pair.
+    void make_tiles(int down, bool second) override {
+        constexpr int half = step_depth / 2 / 2; // pairs
+        constexpr uint8_t and_or = 0xf8;
+        const dim_t tiles = down % 2 * weights_bytes;
+        for (int i = 0; i < half * weights_tiles; ++i) {
+            const int pair = i / weights_tiles + (second ? half : 0);
+            const int w = i % weights_tiles;
+            const Zmm even = even_[i % pairs_together];
+            const Zmm odd = odd_[i % pairs_together];
+            vpmovzxbd(even, weights_of(down * step_depth + 2 * pair, w));
+            vpmovzxbd(odd, weights_of(down * step_depth + 2 * pair + 1, w));
+            vpxord(even, even, numbers_);
+            vpxord(odd, odd, numbers_);
+            vsubps(even, even, zero_points_[w]);
+            vsubps(odd, odd, zero_points_[w]);
+            vpsrld(even, even, 16);
+            vpternlogd(even, odd, upper_, and_or);
+            vmovups(ptr[work_
+                            + bytes(tiles + w * amx_tile_bytes
+                                    + pair * amx_row_bytes)],
+                    even);
+        }
+    }
+    Address weights_of(int row, int w) {
+        return ptr[copy_ + bytes(row * amx_row_bytes + w * amx_tile_rows)];
+    }
+
+    void multiply_tiles(
+            const Tmm &sums, const Tmm &weights, const Tmm &a) override {
+        tdpbf16ps(sums, a, weights);
+    }
+
+    void scale_tile(int w, int s, size_t at, int group) override {
+        constexpr int rows_together = 4;
+        Label l_end;
+        vmovups(factors_[w], parameters(scales_, w, group));
+        for (int r = 0; r < amx_tile_rows; ++r) {
+            const int row = s * static_cast<int>(amx_tile_rows) + r;
+            if (row > 0 && r % rows_together == 0) {
+                cmp(row_pitch_, static_cast<uint32_t>(4 * row));
+                jle(l_end, T_NEAR);
+            }
+            const Zmm sum = scaled_[r % scaled_.count()];
+            const auto to
+                    = ptr[sums_
+                            + bytes(row * step_cols * 4 + w * amx_row_bytes)];
+            vmovups(sum, ptr[work_ + at + bytes(r * amx_row_bytes)]);
+            vfmadd213ps(sum, factors_[w], to);
+            vmovups(to, sum);
+        }
+        L(l_end);
+    }
+};
+
+class jit_amx_n_lanes_t : public amx_terms_t {
+public:
+    explicit jit_amx_n_lanes_t(const skinny_weights_t &weights)
+        : amx_terms_t(weights, amx_src_t::rows) {}
+
+    const char *name() const override { return "jit_matmul_n_lanes_amx_f32"; }
+    dim_t nr() const override { return amx_block_cols(weights_.type); }
+    bool parameters_by_column() const override { return false; }
+    dim_t partial_floats() const override {
+        return div_up(amx_src_tiles(most_rows_) * amx_tile_rows
+                              + amx_copy_floats(weights_.type),
+                most_rows_);
+    }
+
+    result_t make(dim_t rows) {
+        most_rows_ = rows;
+        const result_t fits = check();
+        return fits.ok() ? code_.make<generator_t>(weights_, rows) : fits;
+    }
+
+    void run(
+            void *const *buffers, const block_t &block) const noexcept override;
+
+private:
+    amx_code_t<amx_blocks_args_t> code_;
+    dim_t most_rows_ = 1;
+};
+
+void jit_amx_n_lanes_t::run(
+        void *const *buffers, const block_t &block) const noexcept {
+    for_rows(block, [&](dim_t row, dim_t rows, const char *a) {
+        const dim_t pitch = amx_src_tiles(rows) * amx_tile_rows;
+        multiply_amx_blocks(weights_, f32_terms, code_.of(rows), buffers, block,
+                a, rows, pitch, block.partial);
+        for (dim_t r = 0; r < rows; ++r)
+            for (dim_t n = 0; n < block.cols; n += step_cols)
+                std::copy_n(block.partial + n * pitch + r * step_cols,
+                        step_cols, block.c + (row + r) * block.c_pitch + n);
+    });
+}
+
+} // namespace
+
+result_t make_amx_n_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    return make_skinny_kernel_as<jit_amx_n_lanes_t>(weights, rows, skinny_gemm);
+}
+
+} // namespace dnnl_dequant
