@@ -107,7 +107,7 @@ TEST_P(matmul_terms, are_of_every_block_of_rows) {
     expect_near(g, values);
 }
 
-// What is left of a small f32 is no number of bf16, so 2^-126 is lost at most.
+// The last terms of a small f32 are denormal, so 2^-126 is lost at most.
 TEST_P(matmul_terms, of_the_largest_and_the_smallest_src_are_as_exact) {
     for (const int exponent : {100, -90, -100, -125}) {
         const matmul_case_t c = case_of_src(64, {10, 256});

@@ -154,7 +154,7 @@ private:
             const support::guarded_buffer_t &a, dim_t pitch) const {
         const t src = skinny_gemm.src_type();
         support::guarded_buffer_t packed(at(skinny_gemm.packed_bytes(rows_)));
-        // Where nothing is packed may be anything.
+        // Places of missing rows may hold anything.
         std::memset(packed.data(), 0xff, packed.size());
         if (!skinny_gemm.packs_src()) return packed;
         // In two parts, the last one first.

@@ -262,43 +262,51 @@ void copy_blocks(const char *from, dim_t pitch, dim_t lines, char *to) {
                     to + n * copy_bytes + r * amx_row_bytes);
 }
 
+// The arguments that all calls share, but those of a's layout.
+args_t args_of(const skinny_weights_t &w, void *const *buffers,
+        const skinny_gemm_t::block_t &block) {
+    args_t args {};
+    args.parameters_pitch = 4 * block.c_pitch;
+    args.row_lines = args.lines = block.cols / amx_block_cols(w.type);
+    const dim_t pitch = bytes_of(w.type, w.pitch);
+    const dim_t width = args.row_lines * amx_row_bytes;
+    args.row_gap = pitch - width;
+    args.ahead = div_up(copy_ahead, width) * pitch;
+    args.from = static_cast<const char *>(buffers[0])
+                + bytes_of(w.type, block.first_col);
+    return args;
+}
+
 } // namespace
 
 void multiply_amx_blocks(const skinny_weights_t &w, int terms,
         const jit_function_t<args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block, const char *a, dim_t rows,
-        dim_t pitch, float *sums) noexcept {
+        const skinny_gemm_t::block_t &block, dim_t pitch) noexcept {
     alignas(64) char work[jit_amx_blocks_t::work_bytes];
-    const dim_t block_cols = amx_block_cols(w.type);
-    const char *const weights = static_cast<const char *>(buffers[0])
-                                + bytes_of(w.type, block.first_col);
+    const tile_config_t config = config_of(block.rows, terms);
+    const dim_t a_line = terms > 1 ? pitch : block.rows; // pairs
+    float *const sums = block.partial;
     std::fill_n(sums, pitch * block.cols, 0.f);
-    const tile_config_t config = config_of(rows, terms);
-    args_t args {};
+    args_t args = args_of(w, buffers, block);
     args.config = &config;
     args.work = work;
-    args.rows = rows;
-    args.a_tile = amx_tile_rows * rows * 4;
-    args.parameters_pitch = 4 * block.c_pitch;
-    args.row_lines = args.lines = block.cols / block_cols;
-    const dim_t weights_pitch = bytes_of(w.type, w.pitch);
-    const dim_t width = args.row_lines * amx_row_bytes;
-    args.row_gap = weights_pitch - width;
-    args.ahead = div_up(copy_ahead, width) * weights_pitch;
-    args.from = weights + amx_depth * weights_pitch;
+    args.rows = block.rows;
+    args.a_tile = amx_tile_rows * block.rows * 4;
     char *copies[2];
     copies[0] = reinterpret_cast<char *>(sums + pitch * block.cols);
     copies[1] = copies[0] + args.row_lines * copy_bytes;
-    copy_blocks(weights, weights_pitch, args.row_lines, copies[0]);
+    const dim_t weights_pitch = bytes_of(w.type, w.pitch);
+    copy_blocks(args.from, weights_pitch, args.row_lines, copies[0]);
+    args.from += amx_depth * weights_pitch;
     for (dim_t k = 0; k < w.depth; k += amx_depth) {
         const dim_t parameters = k / w.group * block.c_pitch;
         args.has_next = k + amx_depth < w.depth;
         args.copy = copies[0];
         args.to = args.to_row = copies[1];
-        args.a = a + k * terms * (terms > 1 ? pitch : rows) * 2;
+        args.a = static_cast<const char *>(block.a) + k * terms * a_line * 2;
         args.sums = sums;
         for (dim_t n = 0; n < block.cols;
-                n += block_cols, args.copy += copy_bytes) {
+                n += amx_block_cols(w.type), args.copy += copy_bytes) {
             args.scales = block.scales + parameters + n;
             args.zps = block.zps + parameters + n;
             code(args);

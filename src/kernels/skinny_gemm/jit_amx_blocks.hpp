@@ -13,7 +13,7 @@ struct amx_blocks_args_t {
     dim_t a_tile;              // bytes of a that tiles of weights multiply
     const float *scales, *zps; // of the block
     dim_t parameters_pitch;    // from group to group, bytes
-    // Of the block, columns x rows. Terms have room for whole tiles of rows.
+    // The block's, columns x rows. Terms have room for whole tiles of rows.
     float *sums;
     dim_t rows;   // of src
     dim_t is_end; // nothing is left but what is pending
@@ -43,8 +43,8 @@ struct amx_blocks_args_t {
 /// row after the other waits for memory. The sums of 32 columns stay in tiles
 /// down 128 rows, and are in memory between two calls.
 ///
-/// Src is bf16, or terms of f32 (amx_terms.hpp). Then the sums of a group are
-/// scaled before they are added to those in memory.
+/// Src is bf16, or terms of f32 (jit_amx_terms.hpp). Then the sums of a group
+/// are scaled before they are added to those in memory.
 class jit_amx_blocks_t : public jit_amx_lookup_t {
 public:
     static constexpr dim_t work_bytes = 13 * amx_tile_bytes;
@@ -61,7 +61,7 @@ protected:
     static constexpr dim_t group_sums_at = tables_at + tables_bytes;
     static_assert(work_bytes >= group_sums_at + 4 * amx_tile_bytes);
 
-    /// @param terms Of an element of src.
+    /// @param terms The terms of an element of src.
     jit_amx_blocks_t(const char *name, const skinny_weights_t &weights,
             int src_tiles, int terms)
         : jit_amx_lookup_t(name, weights, src_tiles)
@@ -79,8 +79,8 @@ protected:
             = 0;
     /// Adds a tile of a group's sums, times scales, to those in memory.
     /// @param at The tile, in scratch memory.
-    /// @param group Of the 128 rows; if it is not the first, scratch_ is its
-    ///     offset.
+    /// @param group The group, counted from these 128 rows' first. If it is not
+    ///     that, scratch_ is its offset.
     virtual void scale_tile(int w, int s, size_t at, int group) = 0;
 
     /// True if src has terms.
@@ -138,14 +138,11 @@ inline dim_t amx_copy_floats(data_type_t weights) {
     return 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
 }
 
-/// Computes the sums of up to amx_most_rows rows.
-/// @param a Packed rows.
-/// @param pitch The floats of a column's sums.
-/// @param sums Columns x pitch, and room for copies behind them.
+/// Computes the sums of a block of up to amx_most_rows rows, in its `partial`:
+/// columns x `pitch`. Copies are behind them.
 void multiply_amx_blocks(const skinny_weights_t &weights, int terms,
         const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block, const char *a, dim_t rows,
-        dim_t pitch, float *sums) noexcept;
+        const skinny_gemm_t::block_t &block, dim_t pitch) noexcept;
 
 } // namespace dnnl_dequant
 

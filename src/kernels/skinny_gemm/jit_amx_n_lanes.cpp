@@ -1,10 +1,10 @@
 // A skinny GEMM of f32 by [K,N] weights of 8 bits, multiplied by the tiles of
-// AMX: amx_terms.hpp. A row of a tile of weights is a pair of the depth, of
+// AMX: jit_amx_terms.hpp. A row of a tile of weights is a pair of the depth, of
 // sixteen columns, and a tile of src has rows as they are. jit_amx_blocks.hpp
 // has the loops.
 
-#include "kernels/skinny_gemm/amx_terms.hpp"
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
 
@@ -138,14 +138,14 @@ private:
 
 void jit_amx_n_lanes_t::run(
         void *const *buffers, const block_t &block) const noexcept {
-    for_rows(block, [&](dim_t row, dim_t rows, const char *a) {
-        const dim_t pitch = amx_src_tiles(rows) * amx_tile_rows;
-        multiply_amx_blocks(weights_, f32_terms, code_.of(rows), buffers, block,
-                a, rows, pitch, block.partial);
-        for (dim_t r = 0; r < rows; ++r)
-            for (dim_t n = 0; n < block.cols; n += step_cols)
-                std::copy_n(block.partial + n * pitch + r * step_cols,
-                        step_cols, block.c + (row + r) * block.c_pitch + n);
+    for_rows(block, [&](const block_t &rows) {
+        const dim_t pitch = amx_src_tiles(rows.rows) * amx_tile_rows;
+        multiply_amx_blocks(
+                weights_, f32_terms, code_.of(rows.rows), buffers, rows, pitch);
+        for (dim_t r = 0; r < rows.rows; ++r)
+            for (dim_t n = 0; n < rows.cols; n += step_cols)
+                std::copy_n(rows.partial + n * pitch + r * step_cols, step_cols,
+                        rows.c + r * rows.c_pitch + n);
     });
 }
 

@@ -1,6 +1,6 @@
 // A skinny GEMM of f32 by [N,K] weights of 4 bits, multiplied by the tiles of
-// AMX: amx_terms.hpp. Sixteen columns of weights, less their zero points, are
-// the rows of a tile, and src has a column for each of its rows.
+// AMX: jit_amx_terms.hpp. Sixteen columns of weights, less their zero points,
+// are the rows of a tile, and src has a column for each of its rows.
 //
 //   for each 128 of depth: for each sixteen columns (a step):
 //       look up 16 x 128 weights, and store them in L1 as four tiles
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/skinny_gemm/amx_terms.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
 
@@ -417,28 +417,28 @@ public:
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
         for (dim_t n = 0; n < block.cols; n += most_cols)
-            for_rows(block, [&](dim_t row, dim_t rows, const char *a) {
-                run_columns(buffers, block, n, row, rows, a);
+            for_rows(block, [&](const block_t &rows) {
+                run_columns(buffers, rows, n);
             });
     }
 
 private:
-    void run_columns(void *const *buffers, const block_t &block, dim_t n,
-            dim_t row, dim_t rows, const char *a) const noexcept;
+    // Multiplies columns from `first` on, as many as sums have room for.
+    void run_columns(void *const *buffers, const block_t &block,
+            dim_t first) const noexcept;
 
     amx_code_t<args_t> code_;
 };
 
-void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
-        const block_t &block, dim_t n, dim_t row, dim_t rows,
-        const char *a) const noexcept {
+void jit_amx_terms_k_lanes_t::run_columns(
+        void *const *buffers, const block_t &block, dim_t n) const noexcept {
     alignas(64) char work[work_bytes];
     alignas(64) float sums[most_cols * amx_most_rows];
     const dim_t groups = weights_.groups();
     const dim_t col = bytes_of(weights_.type, weights_.depth);
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     const dim_t cols = std::min(most_cols, block.cols - n);
-    const dim_t src_tiles = amx_src_tiles(rows);
+    const dim_t src_tiles = amx_src_tiles(block.rows);
     const dim_t sums_pitch = src_tiles * amx_tile_rows;
     const tile_config_t config = config_of(src_tiles);
     std::fill_n(sums, cols * sums_pitch, 0.f);
@@ -446,7 +446,7 @@ void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
     args.config = &config;
     args.weights = static_cast<const char *>(buffers[0])
                    + (block.first_col + n) * pitch;
-    args.a = a;
+    args.a = block.a;
     args.scales = block.scales + n * groups;
     args.zps = block.zps + n * groups;
     args.sums = sums;
@@ -461,9 +461,9 @@ void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
     args.looked_up_tiles = args.scaled_tiles = args.multiplied_tiles
             = args.tiles;
     args.looked_up_group = args.scaled_group = weights_.group / amx_depth;
-    code_.of(rows)(args);
-    amx_store_sums(sums, sums_pitch, cols, rows,
-            block.c + row * block.c_pitch + n, block.c_pitch);
+    code_.of(block.rows)(args);
+    amx_store_sums(
+            sums, sums_pitch, cols, block.rows, block.c + n, block.c_pitch);
 }
 
 } // namespace

@@ -4,8 +4,8 @@
 // Words of four nibbles are transposed in registers, and lookups take their
 // nibbles apart. jit_amx_blocks.hpp has the loops.
 
-#include "kernels/skinny_gemm/amx_terms.hpp"
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
 
@@ -163,9 +163,8 @@ public:
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
-        multiply_amx_blocks(weights_, 1, code_.of(block.rows), buffers, block,
-                static_cast<const char *>(block.a), block.rows, block.rows,
-                block.partial);
+        multiply_amx_blocks(
+                weights_, 1, code_.of(block.rows), buffers, block, block.rows);
         amx_store_sums(block.partial, block.rows, block.cols, block.rows,
                 block.c, block.c_pitch);
     }
@@ -208,12 +207,12 @@ public:
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
-        for_rows(block, [&](dim_t row, dim_t rows, const char *a) {
-            const dim_t pitch = amx_src_tiles(rows) * amx_tile_rows;
-            multiply_amx_blocks(weights_, f32_terms, code_.of(rows), buffers,
-                    block, a, rows, pitch, block.partial);
-            amx_store_sums(block.partial, pitch, block.cols, rows,
-                    block.c + row * block.c_pitch, block.c_pitch);
+        for_rows(block, [&](const block_t &rows) {
+            const dim_t pitch = amx_src_tiles(rows.rows) * amx_tile_rows;
+            multiply_amx_blocks(weights_, f32_terms, code_.of(rows.rows),
+                    buffers, rows, pitch);
+            amx_store_sums(rows.partial, pitch, rows.cols, rows.rows, rows.c,
+                    rows.c_pitch);
         });
     }
 

@@ -46,7 +46,7 @@ struct skinny_weights_t {
     // pairs of bf16. Otherwise it is f32. A kernel that does so says it by
     // skinny_gemm_t::src_type().
     data_type_t multiplied = data_type_t::f32;
-    // Whatever `multiplied` says. Src is packed for tiles.
+    // This does not depend on `multiplied`. Src is packed for tiles.
     skinny_tiles_t tiles = skinny_tiles_t::none;
 
     dim_t groups() const { return div_up(depth, group); }

@@ -5,9 +5,9 @@
 //           for each row: two bf16
 //
 // Or a tile has a row's elements in each line.
-// In the place of rows that are missing may be anything.
+// The places of missing rows may hold anything.
 
-#include "kernels/skinny_gemm/amx_terms.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -32,8 +32,8 @@ float float_of_bits(uint32_t bits) {
     return value;
 }
 
-// The terms of a part. What is left of a number is exact. A number that is not
-// finite has one term.
+// The terms of a part. Each subtraction is exact. A number that is not finite
+// has one term.
 struct terms_t {
     uint16_t of[f32_terms][part_depth];
 

@@ -1,5 +1,5 @@
-#ifndef KERNELS_SKINNY_GEMM_AMX_TERMS_HPP
-#define KERNELS_SKINNY_GEMM_AMX_TERMS_HPP
+#ifndef KERNELS_SKINNY_GEMM_JIT_AMX_TERMS_HPP
+#define KERNELS_SKINNY_GEMM_JIT_AMX_TERMS_HPP
 
 #include <algorithm>
 #include <array>
@@ -12,16 +12,16 @@ namespace dnnl_dequant {
 constexpr int f32_terms = 3;
 constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 
-/// What a line of a tile of src has: a row's elements, or a pair of the depth
-/// of each row.
+/// The lines of a tile of src: a row's elements, or a pair of the depth of each
+/// row.
 enum class amx_src_t { rows, pairs };
 
 /// The base of skinny GEMMs that multiply f32 by the tiles of AMX. A weight
 /// less its zero point is an integer that bf16 holds, and so its products by
 /// the terms of an f32 are exact. Sums of a group are scaled then.
 ///
-/// The terms of denormal numbers, and of what is left of an f32 below 2^-126,
-/// are zeros.
+/// Tiles take denormal terms for zeros: all of a denormal f32, and the
+/// remainder of another one below 2^-126.
 class amx_terms_t : public skinny_gemm_t {
 public:
     explicit amx_terms_t(
@@ -42,13 +42,17 @@ protected:
     /// Refuses zero points so large that bf16 does not hold the difference.
     result_t check() const;
 
-    /// Calls run(first row, rows, packed rows) with rows that are multiplied
-    /// together.
+    /// Calls run(block) for the rows of a block that are multiplied together.
     template <typename run_t>
-    void for_rows(const block_t &block, run_t &&run) const {
-        for (dim_t row = 0; row < block.rows; row += amx_most_rows)
-            run(row, std::min(block.rows - row, amx_most_rows),
-                    static_cast<const char *>(block.a) + packed_bytes(row));
+    void for_rows(block_t block, run_t &&run) const {
+        const auto *const a = static_cast<const char *>(block.a);
+        const dim_t rows = block.rows;
+        for (dim_t row = 0; row < rows; row += amx_most_rows) {
+            block.a = a + packed_bytes(row);
+            block.rows = std::min(rows - row, amx_most_rows);
+            run(block);
+            block.c += block.rows * block.c_pitch;
+        }
     }
 
 private:
