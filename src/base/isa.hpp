@@ -22,8 +22,8 @@ enum isa_t : unsigned {
     // and oneDNN allows VNNI.
     isa_avx512_core_vbmi = isa_avx512_core_vnni | 1u << 7,
     // The same, by code of our own: the CPU itself has them, not only oneDNN's
-    // level, and oneDNN has asked Linux for them.
-    isa_amx_bf16 = isa_amx_int8 | 1u << 8,
+    // level, and oneDNN has asked Linux for them. It permutes bytes, too.
+    isa_amx_bf16 = isa_amx_int8 | isa_avx512_core_vbmi | 1u << 8,
 };
 
 inline bool has(isa_t available, isa_t wanted) {

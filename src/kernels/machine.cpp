@@ -85,7 +85,8 @@ isa_t isa_of_this_cpu(isa_t effective) {
     unsigned isa = effective;
     if (has(effective, isa_avx512_core_vnni) && cpu.has_avx512_vbmi)
         isa |= isa_avx512_core_vbmi;
-    if (has(effective, isa_amx_int8) && cpu.has_amx_bf16) isa |= isa_amx_bf16;
+    if (has(effective, isa_amx_int8) && cpu.has_amx_bf16 && cpu.has_avx512_vbmi)
+        isa |= isa_amx_bf16;
     return static_cast<isa_t>(isa);
 }
 

@@ -33,7 +33,9 @@ result_t describe_skinny_gemm(
     if (narrow != data_type_t::bf16) return result;
     const dim_t least
             = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
-    if (has(isa, isa_amx_bf16))
+    if (has(isa, isa_amx_bf16)
+            && (bits_of(weights.type) == 4
+                    || cut.block_rows >= least_tile_rows_of_bytes))
         weights.tiles = cut.block_rows >= least ? skinny_tiles_t::only
                                                 : skinny_tiles_t::rounded;
     if (multiplies_pairs(isa, cut.block_rows,
@@ -49,10 +51,12 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                             : skinny_gemm.partial_floats() > 1
                                     ? most_transposed_sums
                                     : most_skinny_sums;
+    const bool are_terms = skinny_gemm.packs_src()
+                           && skinny_gemm.src_type() == data_type_t::f32;
     const dim_t most
             = weights.by_column
                       ? most_k_lanes_cols(cut.block_rows, bits_of(weights.type),
-                                weights.tiles == skinny_tiles_t::exact)
+                                are_terms)
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());

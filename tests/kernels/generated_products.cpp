@@ -123,23 +123,22 @@ void generate_skinny_gemm_tiles(t type, bool by_column, t zps, t src) {
     }
 }
 
-void hash_skinny_gemm_tiles(code_hashes_t &hashes, t src, t type) {
-    for (const bool by_column : {false, true})
-        for (const t zps : {t::undef, src == t::f32 ? t::u4 : t::u8})
-            record_generated(hashes,
-                    text("skinny_gemm amx ", src == t::f32 ? "terms " : "",
-                            to_string(type), " ", order_of(by_column), " zps ",
-                            to_string(zps)),
-                    [&] {
-                generate_skinny_gemm_tiles(type, by_column, zps, src);
-            });
+void hash_skinny_gemm_tiles(
+        code_hashes_t &hashes, t src, t type, bool by_column) {
+    for (const t zps : {t::undef, src == t::f32 ? t::u4 : t::u8})
+        record_generated(hashes,
+                text("skinny_gemm amx ", src == t::f32 ? "terms " : "",
+                        to_string(type), " ", order_of(by_column), " zps ",
+                        to_string(zps)),
+                [&] { generate_skinny_gemm_tiles(type, by_column, zps, src); });
 }
 
 void hash_skinny_gemm_tiles(code_hashes_t &hashes) {
-    for (const t type : {t::u4, t::s4})
-        hash_skinny_gemm_tiles(hashes, t::bf16, type);
     for (const t type : {t::u4, t::s4, t::u8, t::s8})
-        hash_skinny_gemm_tiles(hashes, t::f32, type);
+        for (const bool by_column : {false, true})
+            for (const t src : {t::bf16, t::f32})
+                if (src == t::f32 || bits_of(type) == 4 || !by_column)
+                    hash_skinny_gemm_tiles(hashes, src, type, by_column);
 }
 
 // Calls body with the flags that a format may have besides its types.

@@ -119,9 +119,9 @@ private:
         const support::guarded_buffer_t packed = pack(skinny_gemm, a, pitch);
         const dim_t c_pitch = w_.cols + 64;
         std::vector<float> c(at(rows_ * c_pitch));
-        std::vector<float> partial(at(std::max(rows_, most_rows_) * c_pitch
-                                      * skinny_gemm.partial_floats()));
         // They end at guard pages, too.
+        const floats_t partial(std::max(rows_, most_rows_) * c_pitch
+                               * skinny_gemm.partial_floats());
         const bool by_column = skinny_gemm.parameters_by_column();
         const bool are_shared = w_.col_group > 1;
         const dim_t side_by_side = by_column ? w_.groups() : col_groups();

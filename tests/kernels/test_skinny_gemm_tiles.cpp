@@ -1,5 +1,4 @@
-// kernels/skinny_gemm: nibbles that are looked up and multiplied by the tiles
-// of AMX.
+// kernels/skinny_gemm: weights that the tiles of AMX multiply.
 
 #include <gtest/gtest.h>
 
@@ -95,6 +94,22 @@ TEST_P(skinny_gemm_of_tiles, multiplies_wide_weights) {
     }
 }
 
+// More rows than two tiles have, which only f32 has.
+TEST_P(skinny_gemm_of_tiles, multiplies_many_rows) {
+    if (std::get<0>(GetParam()) != t::f32) return;
+    for (const dim_t rows : {33, 48, 70})
+        for (const dim_t made_for : {rows, dim_t(512)}) {
+            skinny_gemm_case_t c = case_of_rows(rows);
+            set_shape(c.weights, 256, 256, 64);
+            c.rows = made_for;
+            const auto made = make(c);
+            ASSERT_NE(made, nullptr);
+            c.most_rows = made_for;
+            c.rows = rows;
+            skinny_gemm_case_run_t(c).check(*made);
+        }
+}
+
 TEST_P(skinny_gemm_of_tiles, multiplies_fewer_rows_than_it_was_made_for) {
     skinny_gemm_case_t c = case_of_rows(32);
     set_shape(c.weights, 256, 256, 64);
@@ -141,6 +156,10 @@ INSTANTIATE_TEST_SUITE_P(bytes, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::f32), testing::Values(t::u8, t::s8),
                 testing::Bool()),
         name_of_case);
+INSTANTIATE_TEST_SUITE_P(bf16_bytes, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::bf16),
+                testing::Values(t::u8, t::s8), testing::Values(false)),
+        name_of_case);
 
 #if defined(__x86_64__)
 // Whether or not the machine could run it.
@@ -164,9 +183,14 @@ TEST(skinny_gemm_tiles, are_for_whole_units_alone) {
             set_shape(c.weights, depth, cols, group);
             EXPECT_EQ(name_of(c), "") << depth << ", " << cols << ", " << group;
         }
-        set_shape(c.weights, 256, 256, 64);
-        c.weights.type = t::u8;
-        EXPECT_EQ(name_of(c), "");
+        // Bytes in groups of 16 would be half a tile.
+        for (const dim_t group : {16, 32}) {
+            const bool is_taken = !by_column && group == 32;
+            set_shape(c.weights, 256, 256, group);
+            c.weights.type = t::u8;
+            EXPECT_EQ(
+                    name_of(c), is_taken ? "jit_matmul_n_lanes_amx_bf16" : "");
+        }
         // Without tiles there is another kernel, for fewer rows.
         c = case_of(t::bf16, t::u4, by_column, 2);
         set_shape(c.weights, 256, 256, 64);
@@ -176,6 +200,25 @@ TEST(skinny_gemm_tiles, are_for_whole_units_alone) {
         EXPECT_NE(name_of(c), expected);
         EXPECT_NE(name_of(c), "");
     }
+}
+
+// Terms are three products, so they serve only what may not be rounded.
+TEST(skinny_gemm_tiles, of_terms_are_for_what_is_not_rounded) {
+    for (const bool by_column : {false, true})
+        for (const t type : {t::u4, t::u8})
+            for (const dim_t group : {16, 32}) {
+                skinny_gemm_case_t c = case_of(t::f32, type, by_column, 100);
+                set_shape(c.weights, 256, 256, group);
+                std::shared_ptr<const skinny_gemm_t> made;
+                const auto is_made = [&] {
+                    return make_skinny_kernel(
+                            c.weights, c.rows, isa_amx_bf16, made)
+                            .ok();
+                };
+                EXPECT_EQ(is_made(), group == 32);
+                c.weights.tiles = skinny_tiles_t::rounded;
+                EXPECT_FALSE(is_made());
+            }
 }
 #endif
 

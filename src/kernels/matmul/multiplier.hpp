@@ -50,8 +50,8 @@ public:
     virtual ~multiplier_t() = default;
 
     virtual const char *name() const = 0;
-    /// True for few rows: weights are read once, and each thread has one part
-    /// of them.
+    /// True if weights are read once for a block of rows, and each thread has
+    /// one part of them.
     virtual bool is_stream() const { return false; }
     /// Returns the blocks of columns in a unit. They are multiplied in turns,
     /// depth block by depth block, because their packed weights share pages.

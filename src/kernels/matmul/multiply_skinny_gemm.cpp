@@ -16,6 +16,7 @@ public:
         : multiplier_t(std::move(blocks))
         , plan_(std::move(plan))
         , places_of_src_(plan_.skinny_gemm->places_of_src())
+        , packed_bytes_(plan_.skinny_gemm->packed_bytes(most_rows()))
         , partial_floats_(sums_floats() * plan_.skinny_gemm->partial_floats())
         , parameters_floats_(
                   plan_.col_groups > 0
@@ -138,15 +139,8 @@ private:
         for (const auto &block : blocks().row_blocks) {
             plan_.skinny_gemm->pack(from + block.first * pitch, pitch,
                     block.rows, begin, end, packed);
-            packed += packed_bytes();
+            packed += packed_bytes_;
         }
-    }
-    // The bytes of a block of rows.
-    dim_t packed_bytes() const {
-        dim_t most = 0;
-        for (const auto &block : blocks().row_blocks)
-            most = std::max(most, block.rows);
-        return plan_.skinny_gemm->packed_bytes(most);
     }
     const void *find_src(
             const stage_memory_t &memory, size_t row_block) const noexcept {
@@ -154,7 +148,14 @@ private:
             return plan_.src.find(
                     memory, 0, blocks().row_blocks[row_block].first);
         return static_cast<char *>(memory.shared) + packed_place()
-               + static_cast<dim_t>(row_block) * packed_bytes();
+               + static_cast<dim_t>(row_block) * packed_bytes_;
+    }
+    // The most rows of a block.
+    dim_t most_rows() const {
+        dim_t most = 0;
+        for (const auto &block : blocks().row_blocks)
+            most = std::max(most, block.rows);
+        return most;
     }
     // Packed rows lie behind those that are converted first.
     dim_t packed_place() const {
@@ -168,7 +169,7 @@ private:
     dim_t shared_place(dim_t p) const {
         const auto row_blocks = static_cast<dim_t>(blocks().row_blocks.size());
         const dim_t src = plan_.skinny_gemm->packs_src()
-                                  ? row_blocks * packed_bytes()
+                                  ? row_blocks * packed_bytes_
                           : plan_.src.kernel ? plan_.src.bytes(blocks().rows)
                                              : 0;
         return round_up(packed_place() + src, dim_t(64)) + p * shared_bytes();
@@ -201,6 +202,7 @@ private:
 
     const skinny_plan_t plan_;
     const std::vector<dim_t> places_of_src_;
+    const dim_t packed_bytes_; // of a block of rows
     const dim_t partial_floats_, parameters_floats_;
 };
 

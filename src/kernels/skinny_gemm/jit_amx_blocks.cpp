@@ -27,12 +27,12 @@ constexpr int tile_of_a(int s) {
     return 6 + s;
 }
 
-tile_config_t config_of(dim_t rows, int terms) {
+tile_config_t config_of(dim_t rows, bool are_padded) {
     tile_config_t config;
     for (int w = 0; w < 2; ++w)
         config.set(tile_of_weights(w), amx_tile_rows, amx_row_bytes);
     for (int s = 0; s * amx_tile_rows < rows; ++s) {
-        const dim_t bytes = terms > 1 ? amx_row_bytes : amx_src_bytes(rows, s);
+        const dim_t bytes = are_padded ? amx_row_bytes : amx_src_bytes(rows, s);
         config.set(tile_of_a(s), amx_tile_rows, bytes);
         for (int w = 0; w < 2; ++w)
             config.set(tile_of_sums(s, w), amx_tile_rows, bytes);
@@ -151,7 +151,7 @@ void jit_amx_blocks_t::begin_columns() {
 }
 void jit_amx_blocks_t::next_sums() {
     mov(sums_, arg(offsetof(args_t, sums)));
-    if (scales_sums()) {
+    if (layout_.are_padded) {
         lea(scratch_, ptr[sums_ + bytes(step_cols * sums_bytes())]);
     } else {
         mov(scratch_, arg(offsetof(args_t, a_tile)));
@@ -160,16 +160,28 @@ void jit_amx_blocks_t::next_sums() {
     mov(arg(offsetof(args_t, sums)), scratch_);
 }
 
+// Loads or stores sums that are not scaled. Padded ones have the columns of a
+// step side by side.
 void jit_amx_blocks_t::move_sums(bool loads) {
-    mov(scratch_, sums_);
+    const auto move = [&](int w, int s, const Address &at) {
+        const Tmm sums(tile_of_sums(s, w));
+        if (loads) tileloadd(sums, at);
+        else tilestored(at, sums);
+    };
+    if (layout_.are_padded) mov(scratch_, uint64_t(step_cols * 4));
+    else mov(scratch_, sums_);
     for (int w = 0; w < weights_tiles; ++w) {
-        if (w > 0) add(scratch_, arg(offsetof(args_t, a_tile)));
-        for (int s = 0; s < src_tiles_; ++s) {
-            const Tmm sums(tile_of_sums(s, w));
-            const auto at = scratch_ + row_pitch_ + bytes(s * amx_row_bytes);
-            if (loads) tileloadd(sums, ptr[at]);
-            else tilestored(ptr[at], sums);
-        }
+        if (w > 0 && !layout_.are_padded)
+            add(scratch_, arg(offsetof(args_t, a_tile)));
+        for (int s = 0; s < src_tiles_; ++s)
+            if (layout_.are_padded)
+                move(w, s,
+                        ptr[sums_ + scratch_
+                                + bytes(s * amx_tile_rows * step_cols * 4
+                                        + w * amx_row_bytes)]);
+            else
+                move(w, s,
+                        ptr[scratch_ + row_pitch_ + bytes(s * amx_row_bytes)]);
     }
 }
 
@@ -190,21 +202,22 @@ void jit_amx_blocks_t::multiply_last() {
 // Multiplies a step's tiles; stores the sums after the last one.
 void jit_amx_blocks_t::multiply(int down) {
     // From one tile of rows to the next: the lines of bf16 have all rows.
-    const dim_t a_tile_bytes = scales_sums() ? amx_tile_bytes : amx_row_bytes;
+    const bool are_padded = layout_.are_padded;
+    const dim_t a_tile_bytes = are_padded ? amx_tile_bytes : amx_row_bytes;
     const dim_t tiles = down % 2 * weights_bytes;
     for (int w = 0; w < weights_tiles; ++w)
         tileloadd(Tmm(tile_of_weights(w)),
                 ptr[work_ + line_ + bytes(tiles + w * amx_tile_bytes)]);
-    for (int t = 0; t < terms_; ++t) {
+    for (int t = 0; t < layout_.terms; ++t) {
         for (int s = 0; s < src_tiles_; ++s) {
             const Tmm a(tile_of_a(s));
-            tileloadd(a, ptr[a_ + (scales_sums() ? line_ : row_pitch_)
+            tileloadd(a, ptr[a_ + (are_padded ? line_ : row_pitch_)
                                  + bytes(s * a_tile_bytes)]);
             for (int w = 0; w < weights_tiles; ++w)
                 multiply_tiles(
                         Tmm(tile_of_sums(s, w)), Tmm(tile_of_weights(w)), a);
         }
-        if (scales_sums())
+        if (are_padded)
             add(a_, static_cast<uint32_t>(src_tiles_ * amx_tile_bytes));
         else add(a_, arg(offsetof(args_t, a_tile)));
     }
@@ -279,12 +292,12 @@ args_t args_of(const skinny_weights_t &w, void *const *buffers,
 
 } // namespace
 
-void multiply_amx_blocks(const skinny_weights_t &w, int terms,
+void multiply_amx_blocks(const skinny_weights_t &w, const amx_layout_t &layout,
         const jit_function_t<args_t> &code, void *const *buffers,
         const skinny_gemm_t::block_t &block, dim_t pitch) noexcept {
     alignas(64) char work[jit_amx_blocks_t::work_bytes];
-    const tile_config_t config = config_of(block.rows, terms);
-    const dim_t a_line = terms > 1 ? pitch : block.rows; // pairs
+    const tile_config_t config = config_of(block.rows, layout.are_padded);
+    const dim_t a_line = layout.are_padded ? pitch : block.rows; // pairs
     float *const sums = block.partial;
     std::fill_n(sums, pitch * block.cols, 0.f);
     args_t args = args_of(w, buffers, block);
@@ -303,7 +316,8 @@ void multiply_amx_blocks(const skinny_weights_t &w, int terms,
         args.has_next = k + amx_depth < w.depth;
         args.copy = copies[0];
         args.to = args.to_row = copies[1];
-        args.a = static_cast<const char *>(block.a) + k * terms * a_line * 2;
+        args.a = static_cast<const char *>(block.a)
+                 + k * layout.terms * a_line * 2;
         args.sums = sums;
         for (dim_t n = 0; n < block.cols;
                 n += amx_block_cols(w.type), args.copy += copy_bytes) {
@@ -315,6 +329,14 @@ void multiply_amx_blocks(const skinny_weights_t &w, int terms,
     }
     args.is_end = 1;
     code(args);
+}
+
+void amx_copy_sums(const skinny_gemm_t::block_t &block, dim_t pitch) noexcept {
+    constexpr dim_t cols = jit_amx_blocks_t::step_cols;
+    for (dim_t r = 0; r < block.rows; ++r)
+        for (dim_t n = 0; n < block.cols; n += cols)
+            std::copy_n(block.partial + n * pitch + r * cols, cols,
+                    block.c + r * block.c_pitch + n);
 }
 
 } // namespace dnnl_dequant

@@ -41,16 +41,16 @@ struct amx_blocks_args_t {
 ///
 /// Rows are copied to L2 in the order of addresses, since reading a line of one
 /// row after the other waits for memory. The sums of 32 columns stay in tiles
-/// down 128 rows, and are in memory between two calls.
+/// down 128 rows, or a group if they are scaled, and are in memory otherwise.
 ///
 /// Src is bf16, or terms of f32 (jit_amx_terms.hpp). Then the sums of a group
 /// are scaled before they are added to those in memory.
 class jit_amx_blocks_t : public jit_amx_lookup_t {
 public:
     static constexpr dim_t work_bytes = 13 * amx_tile_bytes;
+    static constexpr int step_depth = 32, step_cols = 32;
 
 protected:
-    static constexpr int step_depth = 32, step_cols = 32;
     static constexpr int steps_down = amx_depth / step_depth;
     static constexpr int weights_tiles = 2;
     static constexpr dim_t weights_bytes = weights_tiles * amx_tile_bytes;
@@ -61,11 +61,10 @@ protected:
     static constexpr dim_t group_sums_at = tables_at + tables_bytes;
     static_assert(work_bytes >= group_sums_at + 4 * amx_tile_bytes);
 
-    /// @param terms The terms of an element of src.
     jit_amx_blocks_t(const char *name, const skinny_weights_t &weights,
-            int src_tiles, int terms)
+            int src_tiles, const amx_layout_t &layout)
         : jit_amx_lookup_t(name, weights, src_tiles)
-        , terms_(terms) {}
+        , layout_(layout) {}
 
     virtual void load_constants() = 0;
     /// Prepares the scales and zero points of the group that step `down` of
@@ -84,14 +83,14 @@ protected:
     virtual void scale_tile(int w, int s, size_t at, int group) = 0;
 
     /// True if src has terms.
-    bool scales_sums() const { return terms_ > 1; }
+    bool scales_sums() const { return layout_.terms > 1; }
     /// The bytes of a column's sums.
     dim_t sums_bytes() const { return src_tiles_ * amx_row_bytes; }
     /// Returns the group of a step, and sets scratch_ to its offset if it is
     /// not the first.
     int find_group(int down);
 
-    const int terms_;
+    const amx_layout_t layout_;
     const Xbyak::Reg64 copy_
             = general_.take("weights of the step's columns", rsi),
             from_ = general_.take("the next row's line", rax),
@@ -140,9 +139,13 @@ inline dim_t amx_copy_floats(data_type_t weights) {
 
 /// Computes the sums of a block of up to amx_most_rows rows, in its `partial`:
 /// columns x `pitch`. Copies are behind them.
-void multiply_amx_blocks(const skinny_weights_t &weights, int terms,
+void multiply_amx_blocks(const skinny_weights_t &weights,
+        const amx_layout_t &layout,
         const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
         const skinny_gemm_t::block_t &block, dim_t pitch) noexcept;
+
+/// Copies sums of padded rows, 32 columns side by side, to c.
+void amx_copy_sums(const skinny_gemm_t::block_t &block, dim_t pitch) noexcept;
 
 } // namespace dnnl_dequant
 

@@ -10,9 +10,9 @@
 
 namespace dnnl_dequant {
 
-/// A tile of weights that were looked up has a column in each row: 32 elements
-/// of bf16. Src has a column of such a product for each of its rows, so that
-/// up to two tiles take all of them.
+/// A tile of weights has a column in each row, 32 elements of bf16, or pairs of
+/// the depth of sixteen columns. Up to two tiles of src have all rows that are
+/// multiplied together.
 constexpr dim_t amx_tile_rows = tile_config_t::most_rows,
                 amx_row_bytes = tile_config_t::row_bytes,
                 amx_most_rows = 2 * amx_tile_rows;
@@ -71,6 +71,12 @@ protected:
                        = general_.take("pitch of sums and of a", r10);
 };
 
+/// The layout of src and of sums.
+struct amx_layout_t {
+    int terms;       // of an element of src
+    bool are_padded; // tiles of src and of sums are whole: sixteen rows
+};
+
 /// Returns the tiles of src that so many rows take, of rows that are multiplied
 /// together.
 inline dim_t amx_src_tiles(dim_t rows) {
@@ -87,8 +93,9 @@ public:
     result_t make(const skinny_weights_t &weights, dim_t rows,
             const more_t &...more) {
         const dim_t group = weights.group;
-        if (group < weights.depth && group % amx_depth != 0
-                && amx_depth % group != 0)
+        const bool fits = group % amx_depth == 0
+                          || (amx_depth % group == 0 && group % 32 == 0);
+        if (group < weights.depth && !fits)
             return refuse(text("groups of ", group,
                     "; expected 32, 64 or a multiple of ", amx_depth));
         result_t made;
@@ -115,7 +122,7 @@ public:
     data_type_t src_type() const final { return data_type_t::bf16; }
     dim_t src_unit() const final { return amx_depth; }
     void arrange(void * /*row*/) const noexcept final {}
-    dim_t packed_bytes(dim_t rows) const final {
+    dim_t packed_bytes(dim_t rows) const override {
         return rows * bytes_of(src_type(), weights_.depth);
     }
     bool scales_sums() const final { return false; }

@@ -12,13 +12,11 @@ using namespace Xbyak;
 
 namespace {
 
-// The columns of a step, whose sums are side by side for each row.
-constexpr dim_t step_cols = 32;
-
 class generator_t : public jit_amx_blocks_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles)
-        : jit_amx_blocks_t("jit_amx_n_lanes", weights, src_tiles, f32_terms) {}
+        : jit_amx_blocks_t(
+                  "jit_amx_n_lanes", weights, src_tiles, layout_of_terms) {}
 
 private:
     // Pairs whose weights are in registers at once.
@@ -140,12 +138,9 @@ void jit_amx_n_lanes_t::run(
         void *const *buffers, const block_t &block) const noexcept {
     for_rows(block, [&](const block_t &rows) {
         const dim_t pitch = amx_src_tiles(rows.rows) * amx_tile_rows;
-        multiply_amx_blocks(
-                weights_, f32_terms, code_.of(rows.rows), buffers, rows, pitch);
-        for (dim_t r = 0; r < rows.rows; ++r)
-            for (dim_t n = 0; n < rows.cols; n += step_cols)
-                std::copy_n(rows.partial + n * pitch + r * step_cols, step_cols,
-                        rows.c + r * rows.c_pitch + n);
+        multiply_amx_blocks(weights_, layout_of_terms, code_.of(rows.rows),
+                buffers, rows, pitch);
+        amx_copy_sums(rows, pitch);
     });
 }
 

@@ -9,7 +9,6 @@
 
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
-#include <cmath>
 #include <cstring>
 
 #include "base/convert.hpp"

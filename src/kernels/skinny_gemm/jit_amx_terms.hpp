@@ -2,7 +2,6 @@
 #define KERNELS_SKINNY_GEMM_JIT_AMX_TERMS_HPP
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/skinny_gemm/jit_amx_lookup.hpp"
 
@@ -10,6 +9,7 @@ namespace dnnl_dequant {
 
 /// An f32 is the sum of so many bf16, its terms: each has eight of the 24 bits.
 constexpr int f32_terms = 3;
+constexpr amx_layout_t layout_of_terms = {f32_terms, true};
 constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 
 /// The lines of a tile of src: a row's elements, or a pair of the depth of each

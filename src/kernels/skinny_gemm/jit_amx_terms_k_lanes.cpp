@@ -1,9 +1,9 @@
-// A skinny GEMM of f32 by [N,K] weights of 4 bits, multiplied by the tiles of
-// AMX: jit_amx_terms.hpp. Sixteen columns of weights, less their zero points,
-// are the rows of a tile, and src has a column for each of its rows.
+// A skinny GEMM of f32 by [N,K] weights of 4 or 8 bits, multiplied by the tiles
+// of AMX: jit_amx_terms.hpp. Sixteen columns of weights, less their zero
+// points, are the rows of a tile, and src has a column for each of its rows.
 //
 //   for each 128 of depth: for each sixteen columns (a step):
-//       look up 16 x 128 weights, and store them in L1 as four tiles
+//       look up or convert 16 x 128 weights, and store them in L1 as four tiles
 //       multiply the four tiles of the step before by three terms of src
 //       scale its groups' sums, and add them to those of the columns
 //
@@ -430,14 +430,14 @@ private:
     amx_code_t<args_t> code_;
 };
 
-void jit_amx_terms_k_lanes_t::run_columns(
-        void *const *buffers, const block_t &block, dim_t n) const noexcept {
+void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
+        const block_t &block, dim_t first) const noexcept {
     alignas(64) char work[work_bytes];
     alignas(64) float sums[most_cols * amx_most_rows];
     const dim_t groups = weights_.groups();
     const dim_t col = bytes_of(weights_.type, weights_.depth);
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
-    const dim_t cols = std::min(most_cols, block.cols - n);
+    const dim_t cols = std::min(most_cols, block.cols - first);
     const dim_t src_tiles = amx_src_tiles(block.rows);
     const dim_t sums_pitch = src_tiles * amx_tile_rows;
     const tile_config_t config = config_of(src_tiles);
@@ -445,10 +445,10 @@ void jit_amx_terms_k_lanes_t::run_columns(
     args_t args {};
     args.config = &config;
     args.weights = static_cast<const char *>(buffers[0])
-                   + (block.first_col + n) * pitch;
+                   + (block.first_col + first) * pitch;
     args.a = block.a;
-    args.scales = block.scales + n * groups;
-    args.zps = block.zps + n * groups;
+    args.scales = block.scales + first * groups;
+    args.zps = block.zps + first * groups;
     args.sums = sums;
     args.work = work;
     args.ahead = args.weights + cols * pitch;
@@ -463,7 +463,7 @@ void jit_amx_terms_k_lanes_t::run_columns(
     args.looked_up_group = args.scaled_group = weights_.group / amx_depth;
     code_.of(block.rows)(args);
     amx_store_sums(
-            sums, sums_pitch, cols, block.rows, block.c + n, block.c_pitch);
+            sums, sums_pitch, cols, block.rows, block.c + first, block.c_pitch);
 }
 
 } // namespace

@@ -2,7 +2,8 @@
 // 16 numbers and multiplied by the tiles of AMX. The columns of weights are the
 // rows of a tile as in jit_amx_k_lanes.cpp, so the weights are transposed.
 // Words of four nibbles are transposed in registers, and lookups take their
-// nibbles apart. jit_amx_blocks.hpp has the loops.
+// nibbles apart. jit_amx_blocks.hpp has the loops. By terms of f32 the numbers
+// are not scaled: jit_amx_terms.hpp.
 
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
@@ -13,10 +14,13 @@ using namespace Xbyak;
 
 namespace {
 
+constexpr amx_layout_t layout_of_bf16 = {1, false};
+
 class generator_t : public jit_amx_blocks_t {
 public:
-    generator_t(const skinny_weights_t &weights, int src_tiles, int terms)
-        : jit_amx_blocks_t("jit_amx_transposed", weights, src_tiles, terms) {}
+    generator_t(const skinny_weights_t &weights, int src_tiles,
+            const amx_layout_t &layout)
+        : jit_amx_blocks_t("jit_amx_transposed", weights, src_tiles, layout) {}
 
 private:
     static constexpr int words = 8; // of 32 columns
@@ -158,13 +162,13 @@ public:
 
     result_t make(dim_t rows) {
         most_rows_ = rows;
-        return code_.make<generator_t>(weights_, rows, 1);
+        return code_.make<generator_t>(weights_, rows, layout_of_bf16);
     }
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
-        multiply_amx_blocks(
-                weights_, 1, code_.of(block.rows), buffers, block, block.rows);
+        multiply_amx_blocks(weights_, layout_of_bf16, code_.of(block.rows),
+                buffers, block, block.rows);
         amx_store_sums(block.partial, block.rows, block.cols, block.rows,
                 block.c, block.c_pitch);
     }
@@ -201,7 +205,8 @@ public:
     result_t make(dim_t rows) {
         most_rows_ = rows;
         const result_t fits = check();
-        return fits.ok() ? code_.make<generator_t>(weights_, rows, f32_terms)
+        return fits.ok() ? code_.make<generator_t>(
+                                   weights_, rows, layout_of_terms)
                          : fits;
     }
 
@@ -209,7 +214,7 @@ public:
             const block_t &block) const noexcept override {
         for_rows(block, [&](const block_t &rows) {
             const dim_t pitch = amx_src_tiles(rows.rows) * amx_tile_rows;
-            multiply_amx_blocks(weights_, f32_terms, code_.of(rows.rows),
+            multiply_amx_blocks(weights_, layout_of_terms, code_.of(rows.rows),
                     buffers, rows, pitch);
             amx_store_sums(rows.partial, pitch, rows.cols, rows.rows, rows.c,
                     rows.c_pitch);

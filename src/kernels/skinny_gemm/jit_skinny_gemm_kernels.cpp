@@ -43,10 +43,12 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
                                                 to_string(weights.rounded));
     const bool has_tiles = has(row.isa, isa_amx_bf16);
     if (has_tiles && weights.tiles == skinny_tiles_t::none)
-        return "src is not packed for tiles, or of another type";
-    if (has_tiles && row.multiplied == bf16
-            && weights.tiles == skinny_tiles_t::exact)
+        return "tiles serve more rows, of f32 or bf16";
+    const bool is_exact = weights.tiles == skinny_tiles_t::exact;
+    if (has_tiles && row.multiplied == bf16 && is_exact)
         return "src and weights may not be rounded to bf16";
+    if (has_tiles && row.multiplied == f32 && !is_exact)
+        return "src and weights may be rounded to bf16, which is faster";
     if (!has_tiles && weights.tiles == skinny_tiles_t::only)
         return text(rows, " rows are faster in blocks by tiles");
     if (!has_tiles && row.multiplied == bf16 && weights.multiplied != bf16)

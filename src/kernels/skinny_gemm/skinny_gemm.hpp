@@ -155,6 +155,7 @@ protected:
     const skinny_weights_t weights_;
 
 private:
+    bool has_nan_scale(void *const *buffers, dim_t column) const noexcept;
     float sum_of_scaled(void *const *buffers, const block_t &block, dim_t row,
             const dim_t *places, dim_t column) const noexcept;
 };
@@ -205,6 +206,8 @@ result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
 result_t make_amx_k_lanes(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_terms_k_lanes(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+result_t make_amx_n_lanes_bf16(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 result_t make_amx_n_lanes(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);

@@ -27,6 +27,17 @@ bool are_finite(const float *values, dim_t count) {
 
 } // namespace
 
+bool skinny_gemm_t::has_nan_scale(
+        void *const *buffers, dim_t column) const noexcept {
+    const skinny_parameters_t &scales = weights_.scales;
+    const dim_t first = column / weights_.col_group * scales.column_stride;
+    for (dim_t g = 0; g < weights_.groups(); ++g)
+        if (std::isnan(load_f32(scales.type, buffers[scales.operand],
+                    first + g * scales.group_stride)))
+            return true;
+    return false;
+}
+
 float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
         dim_t row, const dim_t *places, dim_t column) const noexcept {
     const skinny_weights_t &w = weights_;
@@ -64,7 +75,8 @@ void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
         for (dim_t k = 0; k < weights_.depth && is_finite; ++k)
             is_finite = std::isfinite(src_element(block, r, k));
         for (dim_t n = 0; n < block.cols && is_finite; ++n)
-            if (!std::isfinite(c[n]))
+            if (!std::isfinite(c[n])
+                    && !has_nan_scale(buffers, block.first_col + n))
                 c[n] = sum_of_scaled(
                         buffers, block, r, places, block.first_col + n);
     }
@@ -72,7 +84,7 @@ void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
 
 std::vector<dim_t> skinny_gemm_t::places_of_src() const {
     const dim_t unit = src_unit(), depth = weights_.depth;
-    if (unit == 1 || src_type() != data_type_t::f32) return {};
+    if (unit == 1 || packs_src() || src_type() != data_type_t::f32) return {};
     // Elements are numbered from 1, because zeros fill the last unit.
     std::vector<float> row(static_cast<size_t>(round_up(depth, unit)));
     for (dim_t k = 0; k < depth; ++k)
