@@ -55,8 +55,8 @@ inline block_sizes_t most_bf16_block_sizes(dim_t rows, bool nk, isa_t isa) {
 // From so many rows on, blocks by tiles of AMX are faster than skinny GEMMs
 // that have no tiles.
 constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
-// From so many rows of bf16 on, tiles multiply weights of 8 bits. 4096 x 4096
-// s8 [K,N], one thread of a Xeon with AMX, ms in pairs and by tiles:
+// From so many rows of bf16 on, tiles multiply weights of 8 bits.
+//   4096 x 4096 s8 [K,N], one thread of a Xeon with AMX, ms in pairs, by tiles:
 //   1 row 1.54, 2.25  2 rows 2.12, 2.19  3 rows 2.41, 2.17  8 rows 4.2, 2.2
 constexpr dim_t least_tile_rows_of_bytes = 3;
 // From so many rows of f32 on, tiles that multiply three terms of bf16 are
@@ -73,6 +73,8 @@ inline dim_t least_terms_rows(int bits, bool by_column, dim_t group) {
     if (bits == 8) return by_column ? 8 : group < 128 ? 7 : 6;
     return (by_column ? 5 : 4) + (group < 128 ? 2 : 0);
 }
+// Kernels without terms take so many rows at most (kernels/skinny_gemm).
+constexpr dim_t most_rows_without_terms = 32;
 // Up to so many rows the terms stay in L2.
 constexpr dim_t few_terms_rows = 32;
 // True if pairs of bf16 are multiplied, where src and weights may be rounded.

@@ -29,6 +29,9 @@ result_t describe_skinny_gemm(
             && cut.block_rows >= least_terms_rows(
                        bits_of(weights.type), weights.by_column, weights.group))
         weights.tiles = skinny_tiles_t::exact;
+    else if (cut.block_rows > most_rows_without_terms)
+        return refuse(text("blocks have ", cut.block_rows, " rows; expected ",
+                most_rows_without_terms, " at most"));
     // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
     if (narrow != data_type_t::bf16) return result;
     const dim_t least

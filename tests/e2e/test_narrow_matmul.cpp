@@ -206,27 +206,33 @@ TEST(narrow_matmul_large, has_blocks_of_its_own_for_fewer_rows) {
     check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), by_own_blocks());
 }
 
-// Nibbles in whole tiles of AMX are looked up for them, up to 32 rows. Returns
-// the kernel, or nothing.
-std::string by_looked_up_tiles(const matmul_case_t &c) {
-    constexpr dim_t most_rows = 32, depth = 128, columns = 16, group = 32;
+// Weights that are whole tiles of AMX are made such, up to 32 rows: nibbles,
+// and bytes by [K,N]. Returns the kernel, or nothing.
+std::string by_made_tiles(const matmul_case_t &c) {
+    constexpr dim_t most_rows = 32, depth = 128, columns = 16, group = 32,
+                    cols_of_bytes = 64, least_rows_of_bytes = 3;
     const dim_t rows = c.src[c.src.size() - 2];
     const dim_t cols = c.transpose_b ? columns : depth;
     const bool in_groups = c.group <= 0 || c.group >= c.weights[0]
                            || c.group % depth == 0
                            || (depth % c.group == 0 && c.group % group == 0);
-    if (!cpu_has_tiles() || bits_of(c.quantized) != 4 || rows > most_rows
-            || c.weights[0] % depth != 0 || c.weights[1] % cols != 0
+    const bool is_nibble = bits_of(c.quantized) == 4;
+    if (!cpu_has_tiles() || rows > most_rows || c.weights[0] % depth != 0
+            || c.weights[1] % (is_nibble ? cols : cols_of_bytes) != 0
             || !in_groups)
         return "";
+    if (!is_nibble)
+        return c.transpose_b || rows < least_rows_of_bytes
+                       ? ""
+                       : "jit_matmul_n_lanes_amx_bf16";
     return c.transpose_b ? "jit_matmul_k_lanes_amx_bf16"
                          : "jit_matmul_transposed_amx_bf16";
 }
 
 // Up to four rows by nibbles by row are multiplied in whole tiles.
 std::string kernel_of(const matmul_case_t &c) {
-    const std::string looked_up = by_looked_up_tiles(c);
-    if (!looked_up.empty()) return looked_up;
+    const std::string made = by_made_tiles(c);
+    if (!made.empty()) return made;
     constexpr dim_t tile = 128, most_rows_of_tiles = 4, most_rows_by_row = 8,
                     most_rows_by_column = 24, least_rows_of_amx = 8;
     const bool is_nibble = bits_of(c.quantized) == 4;
@@ -307,9 +313,8 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
 
 TEST(narrow_rows, are_for_weights_that_all_batches_share) {
     matmul_case_t c = bf16_case({2, 4, 128}, {128, 128});
-    const std::string looked_up = by_looked_up_tiles(c);
-    const std::string kernel
-            = looked_up.empty() ? by_few_rows(by_row, 8) : looked_up;
+    const std::string made = by_made_tiles(c);
+    const std::string kernel = made.empty() ? by_few_rows(by_row, 8) : made;
     check_exact(graph_of(c), kernel);
     c.transpose_a = true;
     check_exact(graph_of(c), kernel);

@@ -154,7 +154,8 @@ TEST(plugin, says_why_kernels_it_prefers_are_not_taken) {
     const auto compiled = p.compile(as_they_lie(p.get_input_ports()),
             as_they_lie(p.get_output_ports()), cpu_engine());
     const std::string reasons = not_taken_of(compiled);
-    EXPECT_NE(reasons.find("skinny_gemm"), std::string::npos) << reasons;
+    // Kernels for few rows are preferred on every CPU.
+    EXPECT_NE(reasons.find("at most"), std::string::npos) << reasons;
     ASSERT_FALSE(reasons.empty());
     EXPECT_EQ(reasons.back(), '\n');
     // From the cache they are the same.

@@ -2,8 +2,8 @@
 // 16 numbers and multiplied by the tiles of AMX. The columns of weights are the
 // rows of a tile as in jit_amx_k_lanes.cpp, so the weights are transposed.
 // Words of four nibbles are transposed in registers, and lookups take their
-// nibbles apart. jit_amx_blocks.hpp has the loops. By terms of f32 the numbers
-// are not scaled: jit_amx_terms.hpp.
+// nibbles apart. jit_amx_blocks.hpp has the loops. If src has terms, the
+// numbers are not scaled: jit_amx_terms.hpp.
 
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
