@@ -55,9 +55,9 @@ inline block_sizes_t most_bf16_block_sizes(dim_t rows, bool nk, isa_t isa) {
 // From so many rows on, blocks by tiles of AMX are faster than skinny GEMMs
 // that have no tiles.
 constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
-// From so many rows of bf16 on, tiles multiply weights of 8 bits.
-//   4096 x 4096 s8 [K,N], one thread of a Xeon with AMX, ms in pairs, by tiles:
-//   1 row 1.54, 2.25  2 rows 2.12, 2.19  3 rows 2.41, 2.17  8 rows 4.2, 2.2
+// From so many rows of bf16 on, tiles multiply weights of 8 bits. A Xeon with
+// AMX, one thread, 4096 x 4096 s8 [K,N], ms in pairs and by tiles:
+//   2 rows 2.12, 2.19  3 rows 2.41, 2.17
 constexpr dim_t least_tile_rows_of_bytes = 3;
 // From so many rows of f32 on, tiles that multiply three terms of bf16 are
 // faster than multiply-adds. 4096 x 4096 u4, one thread of a Xeon with AMX, ms
