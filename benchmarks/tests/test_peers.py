@@ -227,7 +227,10 @@ class Products(Peers):
                 self.assertEqual(row["peak"]["of"],
                                  {"f32": "FMA", "u8": "VNNI"}[row["src"]])
                 share = row["peak"]["share"]["median"]
-                self.assertTrue(0 < share < 1.2, share)
+                # Tiles of AMX make 170 multiply-adds of f32 a cycle, where
+                # vectors make 32.
+                by_tiles = "_amx_" in row["plugin"]["kernel"]
+                self.assertTrue(0 < share < (6 if by_tiles else 1.2), share)
                 # Fake says half a second whatever it is asked.
                 peer = row["peers"]["ONNX Runtime"]
                 self.assertAlmostEqual(

@@ -80,21 +80,21 @@ protected:
 };
 
 TEST_P(matmul_terms, have_the_bits_of_f32) {
-    for (const dim_t group : {0, -1, 32, 64, 128, 256})
-        for (const dims_t &src : {dims_t {8, 512}, dims_t {17, 512},
-                     dims_t {33, 256}, dims_t {3, 20, 256}})
-            for (const bool dense : {true, false}) {
-                matmul_case_t c = case_of_src(group, src);
-                c.dense = dense;
-                SCOPED_TRACE(to_string(c));
-                const chain_graph_t g = graph_of(c);
-                const auto values = initial_values(
-                        g, support::values_t::ordinary, support::first_seed());
-                run_by_tiles(c, g, values);
-                expect_near(g, values);
-                EXPECT_TRUE(values.back().intact());
-                if (HasFailure()) return;
-            }
+    bool dense = false;
+    for (const dim_t group : {0, -1, 32, 64, 128})
+        for (const dims_t &src :
+                {dims_t {8, 512}, dims_t {17, 256}, dims_t {3, 20, 128}}) {
+            matmul_case_t c = case_of_src(group, src);
+            c.dense = dense = !dense;
+            SCOPED_TRACE(to_string(c));
+            const chain_graph_t g = graph_of(c);
+            const auto values = initial_values(
+                    g, support::values_t::ordinary, support::first_seed());
+            run_by_tiles(c, g, values);
+            expect_near(g, values);
+            EXPECT_TRUE(values.back().intact());
+            if (HasFailure()) return;
+        }
 }
 
 // Blocks of up to 512 rows, which are packed one after the other.

@@ -128,13 +128,20 @@ private:
     const Zmm copied_ = vectors_.take("copy");
 };
 
-/// Returns the columns of a call, and the floats that the copies of two rows of
-/// blocks take for each of them.
+/// Returns the columns of a call.
 inline dim_t amx_block_cols(data_type_t weights) {
     return amx_row_bytes * 8 / bits_of(weights);
 }
-inline dim_t amx_copy_floats(data_type_t weights) {
-    return 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
+/// Returns skinny_gemm_t::partial_floats() for kernels of so many rows: each
+/// column has sums, and room for its weights in the copies of two rows of
+/// blocks.
+inline dim_t amx_partial_floats(
+        data_type_t weights, const amx_layout_t &layout, dim_t rows) {
+    const dim_t copies
+            = 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
+    const dim_t sums
+            = layout.are_padded ? amx_src_tiles(rows) * amx_tile_rows : rows;
+    return div_up(sums + copies, rows);
 }
 
 /// Computes the sums of a block of up to amx_most_rows rows, in its `partial`:

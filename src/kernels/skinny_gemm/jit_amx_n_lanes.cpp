@@ -115,9 +115,7 @@ public:
     dim_t nr() const override { return amx_block_cols(weights_.type); }
     bool parameters_by_column() const override { return false; }
     dim_t partial_floats() const override {
-        return div_up(amx_src_tiles(most_rows_) * amx_tile_rows
-                              + amx_copy_floats(weights_.type),
-                most_rows_);
+        return amx_partial_floats(weights_.type, layout_of_terms, most_rows_);
     }
 
     result_t make(dim_t rows) {

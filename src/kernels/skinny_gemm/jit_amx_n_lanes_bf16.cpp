@@ -119,9 +119,7 @@ public:
     void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
             void *packed) const noexcept override;
     dim_t partial_floats() const override {
-        return div_up(amx_src_tiles(most_rows_) * amx_tile_rows
-                              + amx_copy_floats(weights_.type),
-                most_rows_);
+        return amx_partial_floats(weights_.type, layout, most_rows_);
     }
 
     result_t make(dim_t rows) {
