@@ -67,7 +67,7 @@ void expect_near(const chain_graph_t &g, const chain_values_t &values,
     });
 }
 
-class matmul_terms : public testing::TestWithParam<std::tuple<t, bool>> {
+class matmul_terms_large : public testing::TestWithParam<std::tuple<t, bool>> {
 protected:
     static matmul_case_t case_of_src(dim_t group, const dims_t &src) {
         const auto &[quantized, transpose_b] = GetParam();
@@ -79,7 +79,7 @@ protected:
     }
 };
 
-TEST_P(matmul_terms, have_the_bits_of_f32) {
+TEST_P(matmul_terms_large, have_the_bits_of_f32) {
     bool dense = false;
     for (const dim_t group : {0, -1, 32, 64, 128})
         for (const dims_t &src :
@@ -98,7 +98,7 @@ TEST_P(matmul_terms, have_the_bits_of_f32) {
 }
 
 // Blocks of up to 512 rows, which are packed one after the other.
-TEST_P(matmul_terms, are_of_every_block_of_rows) {
+TEST_P(matmul_terms_large, are_of_every_block_of_rows) {
     const matmul_case_t c = case_of_src(64, {1100, 128});
     const chain_graph_t g = graph_of(c);
     const auto values = initial_values(
@@ -108,7 +108,7 @@ TEST_P(matmul_terms, are_of_every_block_of_rows) {
 }
 
 // The last terms of a small f32 are denormal, so 2^-126 is lost at most.
-TEST_P(matmul_terms, of_the_largest_and_the_smallest_src_are_as_exact) {
+TEST_P(matmul_terms_large, of_the_largest_and_the_smallest_src_are_as_exact) {
     for (const int exponent : {100, -90, -100, -125}) {
         const matmul_case_t c = case_of_src(64, {10, 256});
         const chain_graph_t g = graph_of(c);
@@ -125,7 +125,7 @@ TEST_P(matmul_terms, of_the_largest_and_the_smallest_src_are_as_exact) {
 
 // A row with an element that is not finite has sums as the formula has; no
 // other row has any.
-TEST_P(matmul_terms, keep_what_is_not_finite) {
+TEST_P(matmul_terms_large, keep_what_is_not_finite) {
     const uint32_t nan_bits = 0x7f800001; // nothing in the upper half
     float nan;
     std::memcpy(&nan, &nan_bits, sizeof(nan));
@@ -152,11 +152,11 @@ TEST_P(matmul_terms, keep_what_is_not_finite) {
 }
 
 std::string name_of_case(
-        const testing::TestParamInfo<matmul_terms::ParamType> &of) {
+        const testing::TestParamInfo<matmul_terms_large::ParamType> &of) {
     const auto &[quantized, transpose_b] = of.param;
     return std::string(to_string(quantized)) + (transpose_b ? "_nk" : "_kn");
 }
-INSTANTIATE_TEST_SUITE_P(every, matmul_terms,
+INSTANTIATE_TEST_SUITE_P(every, matmul_terms_large,
         testing::Combine(
                 testing::Values(t::u4, t::s4, t::u8, t::s8), testing::Bool()),
         name_of_case);
