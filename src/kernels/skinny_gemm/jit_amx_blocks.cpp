@@ -29,12 +29,12 @@ constexpr int tile_of_a(int s) {
 
 tile_config_t config_of(dim_t rows, bool are_padded) {
     tile_config_t config;
-    for (int w = 0; w < 2; ++w)
+    for (int w = 0; w < jit_amx_blocks_t::weights_tiles; ++w)
         config.set(tile_of_weights(w), amx_tile_rows, amx_row_bytes);
     for (int s = 0; s * amx_tile_rows < rows; ++s) {
         const dim_t bytes = are_padded ? amx_row_bytes : amx_src_bytes(rows, s);
         config.set(tile_of_a(s), amx_tile_rows, bytes);
-        for (int w = 0; w < 2; ++w)
+        for (int w = 0; w < jit_amx_blocks_t::weights_tiles; ++w)
             config.set(tile_of_sums(s, w), amx_tile_rows, bytes);
     }
     return config;

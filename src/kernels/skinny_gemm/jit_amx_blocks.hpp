@@ -48,11 +48,10 @@ struct amx_blocks_args_t {
 class jit_amx_blocks_t : public jit_amx_lookup_t {
 public:
     static constexpr dim_t work_bytes = 13 * amx_tile_bytes;
-    static constexpr int step_depth = 32, step_cols = 32;
+    static constexpr int step_depth = 32, step_cols = 32, weights_tiles = 2;
 
 protected:
     static constexpr int steps_down = amx_depth / step_depth;
-    static constexpr int weights_tiles = 2;
     static constexpr dim_t weights_bytes = weights_tiles * amx_tile_bytes;
     // Scratch memory: the tiles of two steps, which take turns, tables, and the
     // sums of a group.

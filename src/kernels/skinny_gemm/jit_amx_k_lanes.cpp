@@ -41,11 +41,6 @@ struct args_t {
     dim_t ahead;               // prefetch distance, bytes
 };
 
-// The groups that a step's depth meets.
-int tables_of(const skinny_weights_t &w) {
-    return w.group >= amx_depth ? 1 : static_cast<int>(amx_depth / w.group);
-}
-
 // The uses of tiles, with so many tiles of src's rows. Up to sixteen rows are
 // summed in four tiles, one for each part.
 struct tiles_t {
@@ -74,7 +69,7 @@ class generator_t : public jit_amx_lookup_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles)
         : jit_amx_lookup_t("jit_amx_k_lanes", weights, src_tiles)
-        , tables_count_(tables_of(weights)) {}
+        , tables_count_(amx_groups_of_step(weights)) {}
 
 private:
     const tiles_t uses_ {src_tiles_};

@@ -34,6 +34,11 @@ inline const uint16_t *amx_row(const void *first, dim_t bytes) {
             static_cast<const char *>(first) + bytes);
 }
 
+/// Returns the groups that so much depth meets.
+inline int amx_groups_of_step(const skinny_weights_t &w) {
+    return w.group >= amx_depth ? 1 : static_cast<int>(amx_depth / w.group);
+}
+
 /// Stores sums of columns x rows, the columns `pitch` apart, to rows of c.
 inline void amx_store_sums(const float *sums, dim_t pitch, dim_t cols,
         dim_t rows, float *c, dim_t c_pitch) noexcept {
@@ -62,6 +67,12 @@ protected:
             const Xbyak::Address &scale, const Xbyak::Address &zp) {
         if (has_zps()) vsubps(to, numbers, zp);
         vmulps(to, has_zps() ? to : numbers, scale);
+    }
+
+    /// The bits that make a byte a float: it is the last byte of one between
+    /// 2^23 and 2^24. A signed byte counts from 128 more, not to be negative.
+    uint32_t bits_around_byte() const {
+        return 0x4b000000 | (is_signed() ? 0x80u : 0u);
     }
 
     const int src_tiles_;

@@ -30,11 +30,8 @@ private:
     const Zmm numbers_ = vectors_.take("numbers"),
               upper_ = vectors_.take("the upper words");
 
-    // A byte is the last one of a float between 2^23 and 2^24; 128 more if it
-    // is signed, so that it is not negative.
     void load_constants() override {
-        constexpr uint32_t exponent = 0x4b000000, sign = 0x80;
-        vmovups(numbers_, constant(exponent | (is_signed() ? sign : 0)));
+        vmovups(numbers_, constant(bits_around_byte()));
         vmovups(upper_, constant(0xffff0000));
         for (int w = 0; w < weights_tiles && !has_zps(); ++w)
             vmovups(zero_points_[w], numbers_);

@@ -34,11 +34,8 @@ private:
                  twice_ = vectors_.take("each column twice", halves);
     const Zmm numbers_ = vectors_.take("numbers");
 
-    // A byte is the last one of a float between 2^23 and 2^24; 128 more if it
-    // is signed, so that it is not negative.
     void load_constants() override {
-        constexpr uint32_t exponent = 0x4b000000, sign = 0x80;
-        vmovups(numbers_, constant(exponent | (is_signed() ? sign : 0)));
+        vmovups(numbers_, constant(bits_around_byte()));
         for (int h = 0; h < halves; ++h) {
             lanes_t twice;
             for (uint32_t i = 0; i < twice.size(); ++i)

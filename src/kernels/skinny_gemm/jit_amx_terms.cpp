@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "base/bits.hpp"
 #include "base/convert.hpp"
 #include "base/text.hpp"
 
@@ -19,17 +20,6 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t part_depth = amx_row_bytes / 2;
-
-uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-float float_of_bits(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-}
 
 // The terms of a part. Each subtraction is exact. A number that is not finite
 // has one term.
@@ -45,12 +35,12 @@ struct terms_t {
         for (dim_t k = 0; k < part_depth; ++k) {
             const uint32_t all = bits[0][k], size = all & ~sign;
             const uint32_t is_finite = size < infinity ? ~0u : 0;
-            const float first = float_of_bits(all & upper);
-            const float left = float_of_bits(
-                    bits_of_float(float_of_bits(all) - first) & is_finite);
-            bits[1][k] = bits_of_float(left);
-            const float second = float_of_bits(bits[1][k] & upper);
-            bits[2][k] = bits_of_float(left - second);
+            const float first = f32_of_bits(all & upper);
+            const float left = f32_of_bits(
+                    bits_of_f32(f32_of_bits(all) - first) & is_finite);
+            bits[1][k] = bits_of_f32(left);
+            const float second = f32_of_bits(bits[1][k] & upper);
+            bits[2][k] = bits_of_f32(left - second);
             bits[0][k] = all | (size > infinity ? quiet : 0);
         }
         for (int t = 0; t < f32_terms; ++t)

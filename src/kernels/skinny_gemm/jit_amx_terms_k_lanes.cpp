@@ -54,11 +54,6 @@ struct args_t {
     dim_t has_sums; // a step was multiplied
 };
 
-// The groups that a step's depth meets.
-int tables_of(const skinny_weights_t &w) {
-    return w.group >= amx_depth ? 1 : static_cast<int>(amx_depth / w.group);
-}
-
 // The uses of tiles. Tiles of a and of weights take turns.
 constexpr int tile_of_a(int i) {
     return 4 + i % 2;
@@ -82,7 +77,7 @@ class generator_t : public jit_amx_lookup_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles)
         : jit_amx_lookup_t("jit_amx_terms_k_lanes", weights, src_tiles)
-        , tables_count_(tables_of(weights)) {}
+        , tables_count_(amx_groups_of_step(weights)) {}
 
 private:
     const int tables_count_;
@@ -172,12 +167,8 @@ private:
         if (!has_zps()) vpshufb(tables_[0], numbers_, upper_);
     }
 
-    // A byte is the last one of a float between 2^23 and 2^24; 128 more if it
-    // is signed, so that it is not negative.
     void load_constants_of_bytes() {
-        constexpr uint32_t exponent = 0x4b000000, sign = 0x80;
-        const uint32_t bias = is_signed() ? sign : 0;
-        vmovups(numbers_, constant(exponent | bias));
+        vmovups(numbers_, constant(bits_around_byte()));
         vmovups(upper_, constant(0xffff0000));
         vmovups(shifts_, constant(0xff));
         vmovups(zp_, numbers_);

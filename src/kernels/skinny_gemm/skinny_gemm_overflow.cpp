@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "base/bits.hpp"
 #include "base/convert.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 
@@ -18,9 +18,8 @@ bool are_finite(const float *values, dim_t count) {
     constexpr int32_t infinity = 0x7f800000;
     int32_t greatest = 0;
     for (dim_t i = 0; i < count; ++i) {
-        uint32_t bits;
-        std::memcpy(&bits, values + i, sizeof(bits));
-        greatest = std::max(greatest, static_cast<int32_t>(bits & no_sign));
+        const uint32_t size = bits_of_f32(values[i]) & no_sign;
+        greatest = std::max(greatest, static_cast<int32_t>(size));
     }
     return greatest < infinity;
 }
