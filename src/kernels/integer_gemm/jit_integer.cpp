@@ -173,7 +173,6 @@ public:
             k4_blocks += tile.groups[g].k4_count;
         }
         integer_tile_t part = tile;
-        if (multiply_.steps == 0) prefetch_all(part.prefetch);
         const dim_t steps = k4_blocks / multiply_.k4_blocks * multiply_.steps;
         dim_t row = 0;
         for (dim_t p = 0; p < parts; ++p) {
@@ -192,19 +191,6 @@ private:
     dim_t bytes_in_k4_blocks(dim_t integers) const {
         return format_.is_packed ? bytes_of(format_.weights, integers)
                                  : integers;
-    }
-
-    static void prefetch_all(const integer_prefetch_t &weights) {
-        constexpr dim_t line = 64;
-        const uint8_t *at = weights.at, *end = weights.end;
-        for (dim_t i = 0; i < weights.count; ++i) {
-            for (dim_t b = 0; b < integer_prefetch_t::step; b += line)
-                __builtin_prefetch(at + b, 0, 2);
-            at += integer_prefetch_t::step;
-            if (at < end) continue;
-            at += weights.pitch - weights.width;
-            end += weights.pitch;
-        }
     }
 
     // With nothing to prefetch the code prefetches one step of src, which is

@@ -13,7 +13,7 @@ struct jit_integer_multiply_t {
     jit_function_t<integer_tile_t> code; // advances tile.prefetch, too
     dim_t most_rows = 0;
     /// For every so many k4 blocks of depth it prefetches so many steps of
-    /// weights. If it prefetches none, its caller prefetches all.
+    /// weights, or none.
     dim_t k4_blocks = 1, steps = 0;
 };
 

@@ -1,5 +1,6 @@
 // A skinny integer GEMM by [N,K] weights, K lanes.
 
+#include "base/prefetch.hpp"
 #include "kernels/integer_gemm/integer_stream.hpp"
 
 #include <algorithm>
@@ -105,7 +106,7 @@ private:
                          + bytes_of(type, first_col * groups_);
         const dim_t bytes = bytes_of(type, cols_at_once * groups_);
         for (dim_t i = 0; i < bytes; i += line)
-            __builtin_prefetch(at + i, 0, 2);
+            prefetch_into_l2(at + i);
     }
 
     const integer_stream_weights_t w_;

@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/prefetch.hpp"
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/tile_config.hpp"
 #include "kernels/jit/transpose_dwords.hpp"
@@ -279,7 +280,7 @@ private:
     static void prefetch(const read_ahead_t &ahead) noexcept {
         for (dim_t r = 0; r < ahead.rows; ++r)
             for (dim_t at = 0; at < ahead.bytes; at += row_bytes)
-                __builtin_prefetch(ahead.first + r * ahead.pitch + at, 0, 2);
+                prefetch_into_l2(ahead.first + r * ahead.pitch + at);
     }
 
     static dim_t pairs_of(dim_t depth) { return div_up(depth, dim_t(2)); }

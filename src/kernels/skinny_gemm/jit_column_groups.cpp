@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/prefetch.hpp"
 #include "base/text.hpp"
 #include "kernels/skinny_gemm/jit_transpose_nibbles.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
@@ -146,7 +147,7 @@ private:
                 for (dim_t part = 0; part < transposed_tile;
                         part += rows_together) {
                     for (dim_t i = 0; i < rows_together; ++i, next += pitch)
-                        __builtin_prefetch(next, 0, 2);
+                        prefetch_into_l2(next);
                     add(block, tile + bytes_of(weights_.type, part), k + part,
                             rows_together, col);
                 }
