@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/convert.hpp"
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/lower.hpp"
 #include "lower/matmul_sizes.hpp"
+#include "lower/matmul_src.hpp"
 #include "lower/not_taken.hpp"
 
 namespace dnnl_dequant {
@@ -38,14 +40,6 @@ size_t quantizing_steps(const chain_t &chain) {
     return 0;
 }
 
-// Elements of an operand along a dimension, one an index.
-std::vector<dim_t> places(const chain_t &chain, size_t operand, size_t d) {
-    std::vector<dim_t> result;
-    for (dim_t i = 0; i < chain.shape()[d]; ++i)
-        result.push_back(chain.offset_of(operand, d, i));
-    return result;
-}
-
 bool is_linear(const std::vector<dim_t> &places, dim_t &stride) {
     stride = places.size() > 1 ? places[1] : 0;
     for (size_t i = 0; i < places.size(); ++i)
@@ -53,17 +47,59 @@ bool is_linear(const std::vector<dim_t> &places, dim_t &stride) {
     return true;
 }
 
-// Returns one place a row: rows go along all dimensions except the last.
-std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand) {
-    std::vector<dim_t> result {0};
-    for (size_t d = 0; d + 1 < chain.shape().size(); ++d) {
-        std::vector<dim_t> finer;
-        for (const dim_t from : result)
-            for (const dim_t place : places(chain, operand, d))
-                finer.push_back(from + place);
-        result = std::move(finer);
+// The values that zero points may have: those of their type, or of an
+// attribute. False if they do not fit 8 bits.
+bool find_range(const composition_t &factor, const integer_parameter_t &zps,
+        int_range_t &range) {
+    if (!is_integer(zps.type)) return false;
+    if (bits_of(zps.type) <= 8) {
+        range = range_of(zps.type);
+        return true;
     }
-    return result;
+    const int constant = factor.sources[zps.operand].constant;
+    if (constant < 0 || zps.type != t::s32) return false;
+    const auto &bytes = factor.constants[static_cast<size_t>(constant)];
+    std::vector<int32_t> values(bytes.size() / 4);
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    const auto [lowest, highest]
+            = std::minmax_element(values.begin(), values.end());
+    if (values.empty()) return false;
+    range = {*lowest, *highest};
+    return *lowest >= -128 && *highest <= (*lowest < 0 ? 127 : 255);
+}
+
+// [zero points and] scales are all that is left behind the integers.
+result_t init_parameters(const composition_t &factor, size_t first,
+        integer_parameter_t &scales, integer_parameter_t &zps) {
+    const auto &steps = factor.chain.steps();
+    for (size_t s = first; s < steps.size(); ++s) {
+        const bool is_zps = steps[s].kind == step_kind_t::subtract;
+        if (!is_zps && steps[s].kind != step_kind_t::multiply)
+            return refuse("a factor takes steps other than zero points and "
+                          "scales");
+        if (scales.type != t::undef || (is_zps && zps.type != t::undef))
+            return refuse("a factor is scaled twice");
+        integer_parameter_t &of = is_zps ? zps : scales;
+        of.operand = static_cast<size_t>(steps[s].operand);
+        of.type = factor.chain.operand_type(of.operand);
+        int_range_t range {};
+        if (is_zps ? !find_range(factor, of, range) : !is_floating(of.type))
+            return refuse(text(is_zps ? "zero points" : "scales",
+                    " are of type ", to_string(of.type), "; expected ",
+                    is_zps ? "integers of 8 bits at most" : "floats"));
+    }
+    return scales.type == t::undef ? refuse("a factor has no scales")
+                                   : result_t();
+}
+
+// The most that integers of a type and zero points differ.
+int64_t most_difference(
+        const composition_t &factor, t type, const integer_parameter_t &zps) {
+    const int_range_t values = range_of(type);
+    int_range_t points {0, 0};
+    if (zps.type != t::undef) find_range(factor, zps, points);
+    return std::max(
+            values.highest - points.lowest, points.highest - values.lowest);
 }
 
 class planner_t {
@@ -141,7 +177,8 @@ private:
                 result = choose_kernel(problem, isa, plan_.quantize);
             if (!result.ok()) return result;
             plan_.quantize_operands = chain.operand_count();
-        } else if (!is_linear(places(of_src(), 0, depth), plan_.depth_stride)) {
+        } else if (!is_linear(places_along(of_src(), 0, depth),
+                           plan_.depth_stride)) {
             return refuse("src is cut along its depth");
         }
         plan_.is_src_signed = type == t::s8;
@@ -149,9 +186,9 @@ private:
                 = init_parameters(src_, count, plan_.src_scales, plan_.src_zps);
         plan_.format.has_src_zps
                 = !plan_.is_src_signed || plan_.src_zps.type != t::undef;
-        const bool is_alike
-                = plan_.src_zps.type == t::undef || plan_.src_zps.type == type;
-        most_difference_ = is_alike ? 255 : 255 + 128;
+        // Sums of the weights' bytes have to be short, too.
+        most_difference_ = std::max<int64_t>(
+                most_difference(src_, type, plan_.src_zps), UINT8_MAX);
         for (auto *of : {&plan_.src_scales, &plan_.src_zps})
             if (result.ok() && of->type != t::undef)
                 of->first = places_of_rows(of_src(), of->operand);
@@ -173,7 +210,7 @@ private:
         format.scales = plan_.weights_scales.type;
         format.zps = plan_.weights_zps.type;
         const auto stride = [&](size_t operand, size_t d, dim_t &to) {
-            return is_linear(places(of_weights(), operand, d), to);
+            return is_linear(places_along(of_weights(), operand, d), to);
         };
         if (!stride(0, k_, format.depth_stride)
                 || !stride(0, k_ + 1, format.col_stride))
@@ -210,46 +247,6 @@ private:
         plan_.most_part_bytes = most_part_bytes(isa, format);
     }
 
-    // [zero points and] scales are all that is left behind the integers.
-    static result_t init_parameters(const composition_t &factor, size_t first,
-            integer_parameter_t &scales, integer_parameter_t &zps) {
-        const auto &steps = factor.chain.steps();
-        for (size_t s = first; s < steps.size(); ++s) {
-            const bool is_zps = steps[s].kind == step_kind_t::subtract;
-            if (!is_zps && steps[s].kind != step_kind_t::multiply)
-                return refuse("a factor takes steps other than zero points and "
-                              "scales");
-            if (scales.type != t::undef || (is_zps && zps.type != t::undef))
-                return refuse("a factor is scaled twice");
-            integer_parameter_t &of = is_zps ? zps : scales;
-            of.operand = static_cast<size_t>(steps[s].operand);
-            of.type = factor.chain.operand_type(of.operand);
-            if (is_zps ? !fits(factor, of) : !is_floating(of.type))
-                return refuse(text(is_zps ? "zero points" : "scales",
-                        " are of type ", to_string(of.type), "; expected ",
-                        is_zps ? "integers of 8 bits at most" : "floats"));
-        }
-        return scales.type == t::undef ? refuse("a factor has no scales")
-                                       : result_t();
-    }
-
-    // Zero points of 8 bits, if only by the values that an attribute has.
-    static bool fits(
-            const composition_t &factor, const integer_parameter_t &of) {
-        if (!is_integer(of.type)) return false;
-        if (bits_of(of.type) <= 8) return true;
-        const int constant = factor.sources[of.operand].constant;
-        if (constant < 0 || of.type != t::s32) return false;
-        const auto &bytes = factor.constants[static_cast<size_t>(constant)];
-        std::vector<int32_t> values(bytes.size() / 4);
-        std::memcpy(values.data(), bytes.data(), bytes.size());
-        const bool is_signed = std::any_of(values.begin(), values.end(),
-                [](int32_t value) { return value < 0; });
-        return std::all_of(values.begin(), values.end(), [&](int32_t value) {
-            return value >= -128 && value <= (is_signed ? 127 : 255);
-        });
-    }
-
     result_t cut_groups() {
         struct table_t {
             integer_parameter_t *of;
@@ -262,7 +259,7 @@ private:
             if (of.type == t::undef)
                 tables.back().places.assign(
                         static_cast<size_t>(plan_.depth), 0);
-            else tables.back().places = places(chain, of.operand, d);
+            else tables.back().places = places_along(chain, of.operand, d);
         };
         add(plan_.src_scales, of_src(), of_src().shape().size() - 1);
         add(plan_.src_zps, of_src(), of_src().shape().size() - 1);
@@ -309,8 +306,8 @@ private:
     const composition_t &src_, &weights_;
     const bool repacks_;
     integer_plan_t &plan_;
-    const size_t k_;            // the weights' dimension that is summed
-    dim_t most_difference_ = 0; // of an integer of src and its zero point
+    const size_t k_;              // the weights' dimension that is summed
+    int64_t most_difference_ = 0; // of an integer of src and its zero point
 };
 
 bool is_quantized(const composition_t &src) {
@@ -320,6 +317,29 @@ bool is_quantized(const composition_t &src) {
 }
 
 } // namespace
+
+result_t split_row_scales(const composition_t &src, scaled_integers_t &scaled) {
+    // Nobody asks for integers where there are none.
+    if (!is_quantized(src)) return refuse("");
+    const chain_t &chain = src.chain;
+    const size_t count = quantizing_steps(chain);
+    integer_parameter_t scales, zps;
+    const result_t result = init_parameters(src, count, scales, zps);
+    if (!result.ok()) return result;
+    const t type
+            = count > 0 ? chain.after(count).type() : chain.operand_type(0);
+    if (const int64_t most = most_difference(src, type, zps); most > 256)
+        return refuse(text("src less its zero points is up to ", most,
+                "; expected 256 at most, as bf16 holds"));
+    const auto places
+            = places_along(chain, scales.operand, chain.shape().size() - 1);
+    if (std::any_of(places.begin(), places.end(),
+                [](dim_t place) { return place != 0; }))
+        return refuse("a row of src has several scales");
+    scaled.differences = chain.after(chain.steps().size() - 1);
+    scaled.scales = scales.operand;
+    return {};
+}
 
 result_t make_integers(const composition_t &src, const composition_t &weights,
         isa_t isa, dim_t rows,

@@ -6,6 +6,17 @@
 
 namespace dnnl_dequant {
 
+/// Src as integers of 8 bits less their zero points, which a scale of each row
+/// multiplies.
+struct scaled_integers_t {
+    chain_t differences; // bf16 holds them
+    size_t scales = 0;   // the operand of src
+};
+
+/// Takes the scales out of src that is dequantized. Refuses other src, and
+/// scales that change along a row.
+result_t split_row_scales(const composition_t &src, scaled_integers_t &scaled);
+
 /// Makes the product as one of integers, if the graph has src in integers of 8
 /// bits, which it dequantizes. It is null, and the log says why, if the graph
 /// has no such src, if the product would not be exact, or if no kernel takes

@@ -134,7 +134,7 @@ result_t lower(const partition_t &partition,
         return lower_attention(partition, composition, isa, lowered);
     if (composition.product)
         return lower_matmul(partition, composition,
-                {isa, threads, partition.fpmath_mode}, keeps_constants,
+                {isa, threads, partition.fpmath_mode, keeps_constants},
                 lowered);
     return lower_chain(partition, composition, isa, lowered);
 }

@@ -38,6 +38,8 @@ public:
     result_t run(made_product_t &made) {
         init_operands();
         product_blocks_t &blocks = cut_.blocks;
+        cut_.may_repack = cut_.target.keeps_constants
+                          && has_constant_weights(lowered_, blocks);
         const dims_t &weights = cut_.weights().shape();
         blocks.depth = weights[weights.size() - 2];
         const dims_t &src = cut_.src().shape();
@@ -166,7 +168,7 @@ result_t make_product(const composition_t &composition,
 
 result_t lower_matmul(const partition_t &partition,
         const composition_t &composition, const product_target_t &target,
-        bool keeps_constants, lowered_t &lowered) {
+        lowered_t &lowered) {
     const chain_t &chain = composition.chain;
     logical_tensor_t &dst = lowered.outputs.front();
     result_t result = infer_output(
@@ -177,7 +179,7 @@ result_t lower_matmul(const partition_t &partition,
     if (!result.ok()) return result;
     lowered.implementation.name = made.product->name();
     lowered.implementation.workload = make_workload(made.product);
-    if (!keeps_constants || !made.integers) return {};
+    if (!target.keeps_constants || !made.integers) return {};
     return add_repacked(composition, target, made, lowered);
 }
 

@@ -11,15 +11,21 @@ struct product_target_t {
     isa_t isa;
     int threads; // that it will run on, most likely
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
-    /// True if integers may be multiplied by repacked weights.
+    /// True if weights that are constant may be repacked.
+    bool keeps_constants = false;
+    /// True if integers are multiplied by repacked weights.
     bool repacks = false;
 };
 
 /// Lowers a partition that begins with a product. `lowered` has its ports.
-/// @param keeps_constants Weights that are constant may be repacked.
 result_t lower_matmul(const partition_t &partition,
         const composition_t &composition, const product_target_t &target,
-        bool keeps_constants, lowered_t &lowered);
+        lowered_t &lowered);
+
+/// True if all tensors that the weights are made of are constant, if only
+/// attributes. `lowered` has the ports, and first the operands of the product.
+bool has_constant_weights(
+        const lowered_t &lowered, const product_blocks_t &blocks);
 
 /// A product; and its integers, if these are multiplied.
 struct made_product_t {

@@ -6,6 +6,7 @@
 #include "base/isa.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/machine.hpp"
+#include "kernels/skinny_gemm/skinny_gemm.hpp"
 
 // How large the parts of a product are, and up to how many rows what serves.
 namespace dnnl_dequant {
@@ -73,6 +74,33 @@ inline dim_t least_terms_rows(int bits, bool by_column, dim_t group) {
     if (bits == 8) return by_column ? 8 : group < 128 ? 7 : 6;
     return (by_column ? 5 : 4) + (group < 128 ? 2 : 0);
 }
+// True if integers of src are multiplied as bf16, by the kernels of terms. u8
+// by 4096 x 4096, one thread of a Xeon with AMX, ms as integers and as bf16:
+//               [N,K] u4 by 128   by 32        [K,N] u4 by 128   by 32
+//   4 rows      1.23, 1.10        1.59, 1.51   1.15, 1.21        1.53, 2.05
+//   5 rows      1.18, 1.25        2.36, 1.48   1.41, 1.30        1.90, 1.70
+//   8 rows      1.29, 1.21        2.53, 1.50   1.48, 1.23        2.15, 1.77
+//   32 rows     1.86, 1.54        3.47, 2.37   1.90, 1.69        3.60, 2.70
+//   128 rows    3.89, 5.00        8.95, 8.29   4.37, 6.22        9.31, 8.20
+//   512 rows    15.0, 16.3        32.4, 25.4   13.5, 17.0        31.3, 24.4
+//               [N,K] s8 by 128   by 32        [K,N] s8 by 128   by 32
+//   8 rows      1.83, 1.73        3.02, 2.14   1.97, 1.98        2.53, 2.58
+//   32 rows     2.64, 2.08        3.77, 2.62   2.32, 2.63        3.89, 3.29
+//   128 rows    5.75, 6.76        11.5, 8.84   5.01, 7.54        9.24, 10.0
+//   512 rows    15.2, 19.1        33.0, 27.2   14.4, 18.2        31.6, 26.5
+// Tiles of integers are good at deeper groups.
+constexpr dim_t least_rows_of_bf16_integers = 5;
+inline bool multiplies_integers_as_bf16(
+        dim_t rows, const skinny_weights_t &weights) {
+    constexpr dim_t least_of_kn_bytes = 9, few = 32, many = 256, deepest = 256;
+    if (weights.groups() == 1 || weights.group > deepest) return false;
+    const bool has_short_groups = weights.group < 128;
+    if (bits_of(weights.type) == 8 && !weights.by_column)
+        return has_short_groups
+               && ((rows >= least_of_kn_bytes && rows <= few) || rows >= many);
+    return rows >= least_rows_of_bf16_integers
+           && (has_short_groups || rows <= few);
+}
 // Kernels without terms take so many rows at most (kernels/skinny_gemm).
 constexpr dim_t most_rows_without_terms = 32;
 // Up to so many rows the terms stay in L2.
@@ -121,15 +149,18 @@ constexpr dim_t most_transposed_sums = 4096;
 //                            whole rows: 4.4, 2.6
 constexpr dim_t most_tile_sums = 131072;
 // Columns whose scales and zero points stay in a core's first cache. Terms of
-// f32 are read again for each block of columns, from L2 or, of more rows, from
-// memory. A Xeon with AMX, u4, one thread, ms:
-//   16 rows    32 columns: 1.25  64: 1.15  128: 1.08
-//   512 rows   64 columns: 43  128: 31  256: 28
-// s8, 32 rows: 32 columns: 2.78  64: 2.71  128: 3.15
-inline dim_t most_k_lanes_cols(dim_t rows, int bits, bool are_terms) {
-    if (!are_terms) return 64;
-    return (rows <= few_terms_rows ? 512 : 1024) / bits;
+// more than few_terms_rows are read again for each block of columns. A Xeon
+// with AMX, u4 by 128, one thread, weights that no cache has, ms:
+//   16 rows of f32   32 columns: 1.10  64: 1.11  128: 1.25
+//   8 rows of u8     32 columns: 0.87  64: 0.86  128: 1.0  256: 1.4
+//   32 rows of u8    32 columns: 1.11  64: 1.18  128: 1.3  256: 1.5
+//   the same by 32   32 columns: 1.77  64: 2.1   128: 2.1  256: 2.4
+inline dim_t most_k_lanes_cols(dim_t rows, int bits, int terms) {
+    if (terms > 0 && rows > few_terms_rows) return 1024 / bits;
+    return terms == 1 ? 32 : 64;
 }
+// Columns whose weights stay in L2 as tiles, which many rows multiply.
+constexpr dim_t most_cols_of_many_rows = 256;
 
 // Up to so many rows, kernels that read weights as streams are faster than
 // those that multiply integers in blocks. u8 rows by 4096 x 4096 u4, one
@@ -206,10 +237,15 @@ inline dim_t most_part_bytes(isa_t isa, const integer_format_t &format) {
 // Lake, ms unpacked and repacked:
 //   16 rows: 3.5, 2.6   32 rows: 4.8, 3.7
 //   48 rows: 8.9, 5.4   64 rows: 8.2, 9.2
-// Tiles of AMX multiply more rows, and all of [N,K] bytes, as fast.
-inline dim_t most_repacked_rows(isa_t isa, const integer_format_t &format) {
+// Tiles of AMX multiply more rows, and all of [N,K] bytes, as fast. A Xeon with
+// AMX, ms by tiles and repacked, rows of u8 by u4:
+//                  8 rows       12 rows      16 rows
+//   [N,K] by 128   1.21, 0.89   1.20, 1.06   1.33, 1.36
+//   [N,K] by 32    1.50, 1.12   1.50, 1.25   1.55, 1.84
+//   [K,N] by 128   1.23, 1.09   1.25, 1.23   1.28, 1.59
+inline dim_t most_repacked_rows(isa_t isa, dim_t bits, bool by_column) {
     if (!has(isa, isa_amx_bf16)) return 48;
-    return format.depth_stride == 1 && bits_of(format.weights) == 8 ? 4 : 32;
+    return by_column && bits == 8 ? 4 : 12;
 }
 // Columns that are done together: their sums fit L1, and they are worth a call.
 inline dim_t most_repacked_cols(dim_t rows) {

@@ -51,6 +51,7 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
     rows.pitch = depth;
     result_t result = chain.finish(strides, problem);
     if (!result.ok() || depth == 0) return result;
+    rows.operands = chain.operand_count();
     const operand_t &from = problem.src();
     if (from.type == type && problem.steps.empty() && from.offset == 0
             && is_rows(problem, depth)) {
@@ -64,6 +65,26 @@ result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
         strides[d] = strides[d] / depth * rows.pitch;
     result = chain.finish(strides, problem);
     return result.ok() ? choose_kernel(problem, isa, rows.kernel) : result;
+}
+
+std::vector<dim_t> places_along(
+        const chain_t &chain, size_t operand, size_t d) {
+    std::vector<dim_t> result;
+    for (dim_t i = 0; i < chain.shape()[d]; ++i)
+        result.push_back(chain.offset_of(operand, d, i));
+    return result;
+}
+
+std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand) {
+    std::vector<dim_t> result {0};
+    for (size_t d = 0; d + 1 < chain.shape().size(); ++d) {
+        std::vector<dim_t> finer;
+        for (const dim_t from : result)
+            for (const dim_t place : places_along(chain, operand, d))
+                finer.push_back(from + place);
+        result = std::move(finer);
+    }
+    return result;
 }
 
 std::vector<dims_t> init_row_blocks(const product_t &product,

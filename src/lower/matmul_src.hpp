@@ -16,6 +16,12 @@ namespace dnnl_dequant {
 result_t make_src_rows(const chain_t &src, data_type_t type, dim_t unit,
         isa_t isa, const product_blocks_t &blocks, src_rows_t &rows);
 
+/// Returns the places of an operand's elements along a dimension, one for each
+/// index.
+std::vector<dim_t> places_along(const chain_t &chain, size_t operand, size_t d);
+/// Returns one place for each row. Rows go along all dimensions but the last.
+std::vector<dim_t> places_of_rows(const chain_t &chain, size_t operand);
+
 /// Lists every block of rows in blocks.row_blocks, the last dimension the
 /// innermost.
 /// @param sizes A block's sizes, one for each dimension of the product except

@@ -1,6 +1,7 @@
-// A few rows, by weights that are numbers in registers only.
+// Rows by weights that are numbers in registers only, or in tiles.
 
 #include "base/text.hpp"
+#include "lower/integer_product.hpp"
 #include "lower/low_precision_gemm.hpp"
 #include "lower/matmul_src.hpp"
 #include "lower/not_taken.hpp"
@@ -10,8 +11,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-result_t describe_skinny_gemm(
-        const product_cut_t &cut, skinny_weights_t &weights) {
+result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
     const dims_t &shape = cut.weights().shape();
     if (cut.batched) return refuse("weights differ from batch to batch");
     if (cut.blocks.depth == 0) return refuse("there is nothing to sum");
@@ -19,10 +19,14 @@ result_t describe_skinny_gemm(
     strides[shape.size() - 2] = shape.back() + panel;
     strides.back() = 1;
     problem_t problem;
-    result_t result = cut.weights().finish(strides, problem);
-    if (result.ok())
-        result = describe_weights(
-                problem, cut.blocks.depth, shape.back(), weights);
+    const result_t result = cut.weights().finish(strides, problem);
+    return result.ok() ? describe_weights(problem, cut.blocks.depth,
+                                 shape.back(), weights)
+                       : result;
+}
+
+// Chooses what multiplies floats.
+result_t choose_tiles(const product_cut_t &cut, skinny_weights_t &weights) {
     const isa_t isa = cut.target.isa;
     const data_type_t narrow = narrow_type(cut.product, cut.target.mode);
     if (narrow == data_type_t::f32 && has(isa, isa_amx_bf16)
@@ -33,7 +37,7 @@ result_t describe_skinny_gemm(
         return refuse(text("blocks have ", cut.block_rows, " rows; expected ",
                 most_rows_without_terms, " at most"));
     // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
-    if (narrow != data_type_t::bf16) return result;
+    if (narrow != data_type_t::bf16) return {};
     const dim_t least
             = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
     if (has(isa, isa_amx_bf16)
@@ -45,7 +49,7 @@ result_t describe_skinny_gemm(
                 weights.by_column && weights.col_group == 1
                         && bits_of(weights.type) == 4))
         weights.multiplied = data_type_t::bf16;
-    return result;
+    return {};
 }
 
 product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
@@ -54,12 +58,15 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                             : skinny_gemm.partial_floats() > 1
                                     ? most_transposed_sums
                                     : most_skinny_sums;
-    const bool are_terms = skinny_gemm.packs_src()
-                           && skinny_gemm.src_type() == data_type_t::f32;
+    const int terms = !skinny_gemm.packs_src() || !skinny_gemm.scales_sums() ? 0
+                      : skinny_gemm.src_type() == data_type_t::f32           ? 3
+                                                                   : 1;
     const dim_t most
-            = weights.by_column
-                      ? most_k_lanes_cols(cut.block_rows, bits_of(weights.type),
-                                are_terms)
+            = terms > 0 && cut.block_rows > skinny_gemm_t::most_rows_in_turns
+                      ? most_cols_of_many_rows
+              : weights.by_column
+                      ? most_k_lanes_cols(
+                                cut.block_rows, bits_of(weights.type), terms)
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());
@@ -135,18 +142,12 @@ result_t make_shared_parameters(const product_cut_t &cut,
                        : result;
 }
 
-} // namespace
-
-result_t make_skinny_gemm(
-        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
-    skinny_weights_t weights;
-    skinny_plan_t plan;
-    result_t result = describe_skinny_gemm(cut, weights);
-    if (result.ok())
-        result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
-                plan.skinny_gemm, log_not_taken);
-    if (!result.ok() && !result.reason.empty())
-        result.reason = "skinny_gemm: " + result.reason;
+// @param src Rows of the kernel's src.
+result_t make_plan(product_cut_t &cut, const skinny_weights_t &weights,
+        const chain_t &src, skinny_plan_t plan,
+        std::shared_ptr<const multiplier_t> &multiplier) {
+    result_t result = make_skinny_kernel(weights, cut.block_rows,
+            cut.target.isa, plan.skinny_gemm, log_not_taken);
     if (!result.ok()) return result;
     product_blocks_t blocks = cut_skinny_gemm(cut, weights, *plan.skinny_gemm);
     plan.groups = weights.groups();
@@ -160,13 +161,58 @@ result_t make_skinny_gemm(
                              : make_parameters(
                                        cut, *places[p], blocks, plan, p);
     if (result.ok())
-        result = make_src_rows(cut.src(), plan.skinny_gemm->src_type(),
+        result = make_src_rows(src, plan.skinny_gemm->src_type(),
                 plan.skinny_gemm->src_unit(), cut.target.isa, cut.blocks,
                 plan.src);
     if (!result.ok()) return result;
     multiplier = make_multiplier(std::move(blocks), std::move(plan));
-    cut.integers = nullptr;
     return {};
+}
+
+} // namespace
+
+result_t make_skinny_gemm(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    skinny_weights_t weights;
+    result_t result = describe(cut, weights);
+    if (result.ok()) result = choose_tiles(cut, weights);
+    if (result.ok())
+        result = make_plan(
+                cut, weights, cut.src(), skinny_plan_t(), multiplier);
+    if (result.ok()) cut.integers = nullptr;
+    else if (!result.reason.empty())
+        result.reason = "skinny_gemm: " + result.reason;
+    return result;
+}
+
+result_t make_integers_by_tiles(
+        product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
+    const isa_t isa = cut.target.isa;
+    if (!has(isa, isa_amx_bf16) || cut.block_rows < least_rows_of_bf16_integers)
+        return refuse("");
+    const auto named = [](result_t result) {
+        if (!result.ok() && !result.reason.empty())
+            result.reason = "integers_by_tiles: " + result.reason;
+        return result;
+    };
+    scaled_integers_t scaled;
+    skinny_weights_t weights;
+    result_t result = split_row_scales(cut.product.src, scaled);
+    if (result.ok()) result = describe(cut, weights);
+    if (!result.ok()) return named(result);
+    if (!multiplies_integers_as_bf16(cut.block_rows, weights))
+        return refuse("");
+    // Repacked weights have to have the bits of those that are not.
+    if (cut.may_repack
+            && cut.blocks.rows <= most_repacked_rows(
+                       isa, bits_of(weights.type), weights.by_column))
+        return named(refuse("weights of few rows are repacked"));
+    weights.tiles = skinny_tiles_t::integers;
+    skinny_plan_t plan;
+    plan.row_scales = {cut.src().operand_type(scaled.scales), scaled.scales,
+            places_of_rows(cut.src(), scaled.scales)};
+    return named(make_plan(
+            cut, weights, scaled.differences, std::move(plan), multiplier));
 }
 
 } // namespace dnnl_dequant

@@ -18,8 +18,9 @@ struct product_cut_t {
     /// The chain behind the sums, in the product's dimensions; dst is an
     /// operand.
     chain_t stored;
-    bool is_empty = false; // no elements
-    bool batched = false;  // weights differ from batch to batch
+    bool is_empty = false;   // no elements
+    bool batched = false;    // weights differ from batch to batch
+    bool may_repack = false; // the weights are constant and may be kept
     product_blocks_t blocks = {};
     dim_t block_rows = 1;
     /// The product of integers, where it is one and they are multiplied.

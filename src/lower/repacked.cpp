@@ -8,9 +8,6 @@
 
 namespace dnnl_dequant {
 
-namespace {
-
-// Every tensor that the weights are made of, if only of an attribute.
 bool has_constant_weights(
         const lowered_t &lowered, const product_blocks_t &blocks) {
     const auto first = lowered.operands.begin()
@@ -24,16 +21,14 @@ bool has_constant_weights(
     });
 }
 
-} // namespace
-
 result_t add_repacked(const composition_t &composition,
         const product_target_t &target, const made_product_t &as_they_lie,
         lowered_t &lowered) {
     const product_blocks_t &blocks = as_they_lie.product->multiplier().blocks();
     const integer_format_t &format = as_they_lie.integers->plan().format;
-    // Other sums would have other bits.
     if (!has(target.isa, isa_avx512_core_vnni)
-            || blocks.rows > most_repacked_rows(target.isa, format)
+            || blocks.rows > most_repacked_rows(target.isa,
+                       bits_of(format.weights), format.depth_stride == 1)
             || !has_constant_weights(lowered, blocks))
         return {};
     lowered_t same_ports;

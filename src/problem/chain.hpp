@@ -86,8 +86,8 @@ public:
     /// The same value where operand 0 has these strides over its dimensions,
     /// which no layout op has touched.
     void lay_first(const dims_t &strides);
-    /// The value as it is after so many steps, of which the last rounds it to
-    /// its type, without the operands that come later.
+    /// The value as it is after so many steps, without the operands that come
+    /// later.
     chain_t after(size_t steps) const;
     /// Appends dst as the last operand, with strides over the value's
     /// dimensions.

@@ -58,7 +58,10 @@ void chain_t::lay_first(const dims_t &strides) {
 chain_t chain_t::after(size_t steps) const {
     chain_t part = *this;
     part.steps_.resize(steps);
-    part.type_ = part.steps_.back().type;
+    // A computed value is f32.
+    part.type_ = steps == 0 ? operands_[0] : data_type_t::f32;
+    if (steps > 0 && part.steps_.back().kind == step_kind_t::round)
+        part.type_ = part.steps_.back().type;
     size_t operands = 1;
     for (const step_t &step : part.steps_)
         operands = std::max(operands, static_cast<size_t>(step.operand + 1));

@@ -105,39 +105,45 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
-// Weights that tiles of AMX multiply, by rows of two tiles.
+// Weights that tiles of AMX multiply: by rows of two tiles, and terms by many.
+// @param src bf16, f32, or u8 for integers as bf16.
 void generate_skinny_gemm_tiles(t type, bool by_column, t zps, t src) {
     skinny_weights_t weights;
     weights.type = type;
     weights.by_column = by_column;
     weights.zps.type = zps;
-    weights.rounded = weights.multiplied = src;
-    weights.tiles
-            = src == t::f32 ? skinny_tiles_t::exact : skinny_tiles_t::only;
+    weights.rounded = src == t::bf16 ? t::bf16 : t::f32;
+    weights.multiplied = weights.rounded;
+    weights.tiles = src == t::bf16  ? skinny_tiles_t::only
+                    : src == t::f32 ? skinny_tiles_t::exact
+                                    : skinny_tiles_t::integers;
     weights.depth = weights.cols = weights.pitch = 256;
     weights.scales.type = t::f32;
-    for (const dim_t group : {32, 64, 128, 256}) {
-        weights.group = group;
-        std::shared_ptr<const skinny_gemm_t> skinny_gemm;
-        (void)make_skinny_kernel(weights, 32, isa_amx_bf16, skinny_gemm);
-    }
+    for (const dim_t rows : {32, 512})
+        for (const dim_t group : {32, 64, 128, 256}) {
+            weights.group = group;
+            std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+            (void)make_skinny_kernel(weights, rows, isa_amx_bf16, skinny_gemm);
+        }
 }
 
 void hash_skinny_gemm_tiles(
         code_hashes_t &hashes, t src, t type, bool by_column) {
-    for (const t zps : {t::undef, src == t::f32 ? t::u4 : t::u8})
+    const char *const of = src == t::bf16  ? ""
+                           : src == t::f32 ? "terms "
+                                           : "integers ";
+    for (const t zps : {t::undef, src == t::bf16 ? t::u8 : t::u4})
         record_generated(hashes,
-                text("skinny_gemm amx ", src == t::f32 ? "terms " : "",
-                        to_string(type), " ", order_of(by_column), " zps ",
-                        to_string(zps)),
+                text("skinny_gemm amx ", of, to_string(type), " ",
+                        order_of(by_column), " zps ", to_string(zps)),
                 [&] { generate_skinny_gemm_tiles(type, by_column, zps, src); });
 }
 
 void hash_skinny_gemm_tiles(code_hashes_t &hashes) {
     for (const t type : {t::u4, t::s4, t::u8, t::s8})
         for (const bool by_column : {false, true})
-            for (const t src : {t::bf16, t::f32})
-                if (src == t::f32 || bits_of(type) == 4 || !by_column)
+            for (const t src : {t::bf16, t::f32, t::u8})
+                if (src != t::bf16 || bits_of(type) == 4 || !by_column)
                     hash_skinny_gemm_tiles(hashes, src, type, by_column);
 }
 

@@ -56,8 +56,10 @@ public:
     void check_errors(const skinny_gemm_t &skinny_gemm) {
         make_values();
         rounded_ = rounding_of(skinny_gemm);
+        const bool are_integers = w_.tiles == skinny_tiles_t::integers;
         for (float &value : src_) {
             value += static_cast<float>(random_.between(-1000, 1000)) / 777;
+            if (are_integers) value = std::rint(100 * value);
             value = static_cast<float>(rounded(skinny_gemm.src_type(), value));
         }
         for (float &scale : scales_)
@@ -211,7 +213,10 @@ private:
 
     // The type that weights are rounded to, by the graph or to be multiplied.
     t rounding_of(const skinny_gemm_t &skinny_gemm) const {
-        return skinny_gemm.src_type() == t::bf16 ? t::bf16 : w_.rounded;
+        return skinny_gemm.src_type() == t::bf16
+                               && w_.tiles != skinny_tiles_t::integers
+                       ? t::bf16
+                       : w_.rounded;
     }
 
     static double rounded(t type, double value) {

@@ -11,7 +11,7 @@ namespace {
 
 using t = data_type_t;
 
-// @param src bf16, or f32 that is not rounded.
+// @param src bf16, f32 that is not rounded, or u8 for integers as bf16.
 skinny_gemm_case_t case_of(t src, t type, bool by_column, dim_t rows) {
     skinny_gemm_case_t c;
     c.rows = rows;
@@ -26,11 +26,13 @@ skinny_gemm_case_t case_of(t src, t type, bool by_column, dim_t rows) {
             bits_of(type) == 4 ? t::s8
             : is_signed        ? t::s4
                                : t::u8};
-    w.zps.type = (src == t::f32 ? zps_of_terms : zps)[rows % 4];
+    w.zps.type = (src == t::bf16 ? zps : zps_of_terms)[rows % 4];
     const t rounded[] = {t::bf16, t::f32, t::f16};
     w.rounded = src == t::bf16 ? rounded[rows % 3] : t::f32;
-    w.multiplied = src;
-    w.tiles = src == t::bf16 ? skinny_tiles_t::only : skinny_tiles_t::exact;
+    w.multiplied = src == t::u8 ? t::f32 : src;
+    w.tiles = src == t::bf16  ? skinny_tiles_t::only
+              : src == t::f32 ? skinny_tiles_t::exact
+                              : skinny_tiles_t::integers;
     return c;
 }
 
@@ -94,7 +96,8 @@ TEST_P(skinny_gemm_of_tiles, multiplies_wide_weights) {
     }
 }
 
-// More rows than two tiles have, which only kernels of f32 take.
+// More rows than two tiles have, which only kernels of terms take. Tiles of
+// weights have 512 of the depth.
 TEST_P(skinny_gemm_of_tiles, multiplies_many_rows) {
     if (std::get<0>(GetParam()) == t::bf16) {
         skinny_gemm_case_t c = case_of_rows(33);
@@ -104,17 +107,47 @@ TEST_P(skinny_gemm_of_tiles, multiplies_many_rows) {
                 make_skinny_kernel(c.weights, c.rows, isa_amx_bf16, made).ok());
         return;
     }
-    for (const dim_t rows : {33, 48, 70})
-        for (const dim_t made_for : {rows, dim_t(512)}) {
+    const dim_t rows_of[] = {33, 48, 70, 97};
+    dim_t n = 0;
+    for (const dim_t depth : {128, 640, 1024})
+        for (const dim_t group : {32, 64, 128, 256, 2000}) {
+            const dim_t rows = rows_of[n++ % 4];
+            const dim_t cols = n % 3 ? 128 : 384;
             skinny_gemm_case_t c = case_of_rows(rows);
-            set_shape(c.weights, 256, 256, 64);
-            c.rows = made_for;
+            set_shape(c.weights, depth, cols, group, 2 * (n % 3));
+            c.most_rows = c.rows = n % 4 ? 512 : rows;
             const auto made = make(c);
             ASSERT_NE(made, nullptr);
-            c.most_rows = made_for;
             c.rows = rows;
+            SCOPED_TRACE(testing::Message()
+                         << made->name() << ", " << rows << " rows, " << depth
+                         << " x " << cols << ", groups of " << group);
             skinny_gemm_case_run_t(c).check(*made);
+            if (HasFatalFailure()) return;
         }
+}
+
+// More blocks of rows than fit L1, and a last one of few rows.
+TEST_P(skinny_gemm_of_tiles, multiplies_hundreds_of_rows) {
+    if (std::get<0>(GetParam()) == t::bf16) return;
+    skinny_gemm_case_t c = case_of_rows(197);
+    set_shape(c.weights, 256, 128, 32);
+    const auto made = make(c);
+    ASSERT_NE(made, nullptr);
+    skinny_gemm_case_run_t(c).check(*made);
+}
+
+// Columns that are no whole number of the pairs of tiles that many rows take.
+TEST_P(skinny_gemm_of_tiles, multiplies_many_rows_of_odd_columns) {
+    const auto &[src, type, by_column] = GetParam();
+    if (src == t::bf16 || !by_column) return;
+    skinny_gemm_case_t c = case_of_rows(40);
+    set_shape(c.weights, 256, 144, 64);
+    c.most_rows = c.rows = 512;
+    const auto made = make(c);
+    ASSERT_NE(made, nullptr);
+    c.rows = 40;
+    skinny_gemm_case_run_t(c).check(*made);
 }
 
 TEST_P(skinny_gemm_of_tiles, multiplies_fewer_rows_than_it_was_made_for) {
@@ -160,7 +193,11 @@ INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_tiles,
                 testing::Values(t::u4, t::s4), testing::Bool()),
         name_of_case);
 INSTANTIATE_TEST_SUITE_P(bytes, skinny_gemm_of_tiles,
-        testing::Combine(testing::Values(t::f32), testing::Values(t::u8, t::s8),
+        testing::Combine(testing::Values(t::f32, t::u8),
+                testing::Values(t::u8, t::s8), testing::Bool()),
+        name_of_case);
+INSTANTIATE_TEST_SUITE_P(integers, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::u8), testing::Values(t::u4, t::s4),
                 testing::Bool()),
         name_of_case);
 INSTANTIATE_TEST_SUITE_P(bf16_bytes, skinny_gemm_of_tiles,

@@ -18,11 +18,11 @@ dim_t product_blocks_t::sums_floats() const {
     return most * pitch;
 }
 
-void src_rows_t::add_stage(const product_blocks_t &blocks, dim_t offset,
-        std::vector<stage_t> &stages) const {
+void src_rows_t::add_stage(
+        dim_t rows, dim_t offset, std::vector<stage_t> &stages) const {
     if (!kernel) return;
-    stages.push_back(make_stage(kernel, bytes(blocks.rows),
-            [offset, count = blocks.src_operands](
+    stages.push_back(make_stage(kernel, bytes(rows),
+            [offset, count = operands](
                     const stage_memory_t &memory, void **buffers) {
         std::copy_n(memory.buffers, count, buffers);
         buffers[count] = static_cast<char *>(memory.shared) + offset;

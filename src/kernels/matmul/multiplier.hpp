@@ -82,6 +82,7 @@ private:
 struct src_rows_t {
     /// Makes the rows; null if the user's memory has them already.
     std::shared_ptr<const kernel_t> kernel;
+    size_t operands = 0; // of the kernel, the first ones of src
     data_type_t type = data_type_t::f32;
     dim_t pitch = 0; // elements
     /// The user's row pitch if the kernel only copies; else 0.
@@ -90,8 +91,8 @@ struct src_rows_t {
     dim_t bytes(dim_t rows) const { return bytes_of(type, rows * pitch); }
     /// Adds the stage that makes the rows, `offset` bytes into the shared
     /// memory.
-    void add_stage(const product_blocks_t &blocks, dim_t offset,
-            std::vector<stage_t> &stages) const;
+    void add_stage(
+            dim_t rows, dim_t offset, std::vector<stage_t> &stages) const;
     /// Returns where row 0 is.
     const void *find(const stage_memory_t &memory, dim_t offset) const;
     const void *find(
@@ -142,7 +143,16 @@ struct skinny_plan_t {
         size_t operand = 0; // of the weights
     };
 
+    /// The scale of each row of src, an element of an operand, if they are
+    /// applied to sums.
+    struct row_scales_t {
+        data_type_t type = data_type_t::undef; // undef: there are none
+        size_t operand = 0;                    // of src
+        std::vector<dim_t> places;             // one a row
+    };
+
     src_rows_t src;
+    row_scales_t row_scales;
     std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;

@@ -44,7 +44,7 @@ public:
 
     std::vector<stage_t> prepare(dim_t threads) const override {
         std::vector<stage_t> stages;
-        plan_.src.add_stage(blocks(), packed_bytes_, stages);
+        plan_.src.add_stage(blocks().rows, packed_bytes_, stages);
         const auto parts = static_cast<dim_t>(
                 blocks_to_pack_.size() * blocks().depth_blocks.size());
         if (parts == 0) return stages;

@@ -30,7 +30,7 @@ public:
     }
     std::vector<stage_t> prepare(dim_t /*threads*/) const override {
         std::vector<stage_t> stages;
-        plan_.src.add_stage(blocks(), 0, stages);
+        plan_.src.add_stage(blocks().rows, 0, stages);
         return stages;
     }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/convert.hpp"
 #include "kernels/matmul/multiplier.hpp"
 
 namespace dnnl_dequant {
@@ -33,7 +34,9 @@ public:
                 plan_.parameters.end(),
                 [](const auto &parameter) { return !parameter.are_in_place; });
         return {shared_place(parameters),
-                4 * (partial_floats_ + made * parameters_floats_)};
+                4
+                        * (partial_floats_ + made * parameters_floats_
+                                + row_scales_floats())};
     }
 
     std::vector<stage_t> prepare(dim_t /*threads*/) const override {
@@ -41,7 +44,7 @@ public:
         for (size_t p = 0; p < plan_.shared.size(); ++p)
             add_stage(p, stages);
         if (plan_.src.copied_pitch == 0)
-            plan_.src.add_stage(blocks(), 0, stages);
+            plan_.src.add_stage(blocks().rows, 0, stages);
         if (plan_.skinny_gemm->packs_src()) add_pack_stage(stages);
         else if (plan_.src.kernel && plan_.skinny_gemm->src_unit() != 1)
             stages.push_back(
@@ -52,7 +55,8 @@ public:
         return stages;
     }
 
-    // A thread's own memory holds partial sums, then the parameters.
+    // A thread's own memory holds partial sums, then the parameters, then the
+    // scales of rows.
     status_t run(const product_unit_t &unit, const stage_memory_t &memory,
             float *sums) const noexcept override {
         const auto &rows = blocks().row_blocks[unit.row_block];
@@ -85,7 +89,12 @@ public:
             if (plan_.shared[p].exist) at[p] = find(memory, p);
         block.scales = at[0];
         block.zps = at[1];
+        if (row_scales_floats() > 0) {
+            load_row_scales(memory.buffers, rows, made);
+            block.row_scales = made;
+        }
         plan_.skinny_gemm->run(weights, block);
+        skinny_gemm_t::scale_rows(block);
         plan_.skinny_gemm->redo_overflow(weights, block,
                 places_of_src_.empty() ? nullptr : places_of_src_.data());
         return status_t::success;
@@ -149,6 +158,17 @@ private:
                     memory, 0, blocks().row_blocks[row_block].first);
         return static_cast<char *>(memory.shared) + packed_place()
                + static_cast<dim_t>(row_block) * packed_bytes_;
+    }
+    dim_t row_scales_floats() const {
+        return plan_.row_scales.places.empty() ? 0 : most_rows();
+    }
+    void load_row_scales(void *const *buffers,
+            const product_blocks_t::row_block_t &rows,
+            float *to) const noexcept {
+        const auto &scales = plan_.row_scales;
+        for (dim_t r = 0; r < rows.rows; ++r)
+            to[r] = load_f32(scales.type, buffers[scales.operand],
+                    scales.places[static_cast<size_t>(rows.first + r)]);
     }
     // The most rows of a block.
     dim_t most_rows() const {

@@ -43,15 +43,26 @@ tile_config_t config_of(dim_t rows, bool are_padded) {
 } // namespace
 
 void jit_amx_blocks_t::generate() {
-    Label l_across, l_end, l_return;
     preamble();
     mov(work_, arg(offsetof(args_t, work)));
     mov(line_, static_cast<uint32_t>(amx_row_bytes));
-    mov(row_pitch_, arg(offsetof(args_t, rows)));
-    shl(row_pitch_, 2);
+    if (multiplies()) multiply_columns();
+    else make_columns();
+    postamble();
+}
+
+void jit_amx_blocks_t::multiply_columns() {
+    Label l_across, l_end, l_return;
+    if (corrects_sums()) {
+        mov(src_sums_, arg(offsetof(args_t, pending_src_sums)));
+    } else {
+        mov(row_pitch_, arg(offsetof(args_t, rows)));
+        shl(row_pitch_, 2);
+    }
     mov(a_, arg(offsetof(args_t, pending_a)));
     mov(sums_, arg(offsetof(args_t, pending_sums)));
     if (scales_sums()) mov(scales_, arg(offsetof(args_t, pending_scales)));
+    if (corrects_sums()) mov(zps_, arg(offsetof(args_t, zps_from_scales)));
     cmp(arg(offsetof(args_t, is_end)), 0);
     jne(l_end, T_NEAR);
     load_block();
@@ -64,24 +75,49 @@ void jit_amx_blocks_t::generate() {
     L(l_across);
     for (int down = 0; down < steps_down; ++down)
         take_step(down);
-    add(copy_, static_cast<uint32_t>(bytes_of(w_.type, step_cols)));
-    if (!scales_sums()) add(scales_, static_cast<uint32_t>(step_cols * 4));
-    if (has_zps()) add(zps_, static_cast<uint32_t>(step_cols * 4));
+    next_columns();
     dec(across_.cvt32());
     jnz(l_across, T_NEAR);
     mov(arg(offsetof(args_t, pending_a)), a_);
     mov(arg(offsetof(args_t, pending_sums)), sums_);
     if (scales_sums()) mov(arg(offsetof(args_t, pending_scales)), scales_);
-    mov(arg(offsetof(args_t, from)), from_);
-    mov(arg(offsetof(args_t, to)), to_);
-    mov(arg(offsetof(args_t, lines)), lines_);
+    if (corrects_sums())
+        mov(arg(offsetof(args_t, pending_src_sums)), src_sums_);
+    end_copying();
     jmp(l_return, T_NEAR);
     L(l_end);
     multiply_last();
     if (scales_sums()) scale(steps_down - 1);
     tilerelease();
     L(l_return);
-    postamble();
+}
+
+void jit_amx_blocks_t::make_columns() {
+    Label l_across;
+    load_block();
+    mov(tiles_, arg(offsetof(args_t, sums)));
+    align(32);
+    L(l_across);
+    for (int down = 0; down < steps_down; ++down)
+        take_step(down);
+    next_columns();
+    add(tiles_, static_cast<uint32_t>(steps_down * weights_bytes));
+    dec(across_.cvt32());
+    jnz(l_across, T_NEAR);
+    mov(arg(offsetof(args_t, sums)), tiles_);
+    end_copying();
+}
+
+void jit_amx_blocks_t::next_columns() {
+    add(copy_, static_cast<uint32_t>(bytes_of(w_.type, step_cols)));
+    if (!scales_sums()) add(scales_, static_cast<uint32_t>(step_cols * 4));
+    if (subtracts()) add(zps_, static_cast<uint32_t>(step_cols * 4));
+}
+
+void jit_amx_blocks_t::end_copying() {
+    mov(arg(offsetof(args_t, from)), from_);
+    mov(arg(offsetof(args_t, to)), to_);
+    mov(arg(offsetof(args_t, lines)), lines_);
 }
 
 void jit_amx_blocks_t::load_block() {
@@ -91,7 +127,7 @@ void jit_amx_blocks_t::load_block() {
     mov(lines_, arg(offsetof(args_t, lines)));
     mov(ahead_, arg(offsetof(args_t, ahead)));
     if (!scales_sums()) mov(scales_, arg(offsetof(args_t, scales)));
-    mov(zps_, arg(offsetof(args_t, zps)));
+    if (subtracts()) mov(zps_, arg(offsetof(args_t, zps)));
     load_constants();
     mov(across_.cvt32(), static_cast<uint32_t>(steps_across()));
 }
@@ -100,8 +136,10 @@ void jit_amx_blocks_t::take_step(int down) {
     copy_lines();
     if (down == 0 || down * step_depth % w_.group == 0) begin_group(down);
     make_tiles(down, false);
-    if (down == 0) begin_columns();
-    else multiply_after(down);
+    if (multiplies()) {
+        if (down == 0) begin_columns();
+        else multiply_after(down);
+    }
     make_tiles(down, true);
 }
 
@@ -257,11 +295,16 @@ void jit_amx_blocks_t::begin_sums() {
     next_sums();
     mov(scales_, arg(offsetof(args_t, scales)));
     add(arg(offsetof(args_t, scales)), static_cast<uint32_t>(step_cols * 4));
+    if (corrects_sums()) mov(src_sums_, arg(offsetof(args_t, src_sums)));
 }
 
 // Adds the scaled sums of a group.
 void jit_amx_blocks_t::scale(int down) {
     const int group = find_group(down);
+    if (corrects_sums()) {
+        if (group > 0) add(scratch_, scales_);
+        else mov(scratch_, scales_);
+    }
     for_sums([&](int w, int s, size_t at) { scale_tile(w, s, at, group); });
 }
 
@@ -290,11 +333,47 @@ args_t args_of(const skinny_weights_t &w, void *const *buffers,
     return args;
 }
 
+// Copies of the rows of a block: those that are multiplied, and the next ones.
+class copies_t {
+public:
+    copies_t(const skinny_weights_t &w, args_t &args, char *room)
+        : of_ {room, room + args.row_lines * copy_bytes} {
+        const dim_t pitch = bytes_of(w.type, w.pitch);
+        copy_blocks(args.from, pitch, args.row_lines, of_[0]);
+        args.from += amx_depth * pitch;
+    }
+    /// Says where the rows are, and where the next ones go.
+    void next(args_t &args) {
+        args.copy = of_[0];
+        args.to = args.to_row = of_[1];
+        std::swap(of_[0], of_[1]);
+    }
+
+private:
+    char *of_[2];
+};
+
+// Calls the code for all columns of 128 rows of weights.
+void run_blocks(const skinny_weights_t &w, const jit_function_t<args_t> &code,
+        const skinny_gemm_t::block_t &block, dim_t k, dim_t end,
+        copies_t &copies, args_t &args) noexcept {
+    const dim_t parameters = k / w.group * block.c_pitch;
+    args.has_next = k + amx_depth < end;
+    copies.next(args);
+    for (dim_t n = 0; n < block.cols;
+            n += amx_block_cols(w.type), args.copy += copy_bytes) {
+        args.scales = block.scales + parameters + n;
+        args.zps = block.zps + parameters + n;
+        code(args);
+    }
+}
+
 } // namespace
 
 void multiply_amx_blocks(const skinny_weights_t &w, const amx_layout_t &layout,
         const jit_function_t<args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block, dim_t pitch) noexcept {
+        const skinny_gemm_t::block_t &block, dim_t pitch,
+        const float *src_sums) noexcept {
     alignas(64) char work[jit_amx_blocks_t::work_bytes];
     const tile_config_t config = config_of(block.rows, layout.are_padded);
     const dim_t a_line = layout.are_padded ? pitch : block.rows; // pairs
@@ -305,30 +384,34 @@ void multiply_amx_blocks(const skinny_weights_t &w, const amx_layout_t &layout,
     args.work = work;
     args.rows = block.rows;
     args.a_tile = amx_tile_rows * block.rows * 4;
-    char *copies[2];
-    copies[0] = reinterpret_cast<char *>(sums + pitch * block.cols);
-    copies[1] = copies[0] + args.row_lines * copy_bytes;
-    const dim_t weights_pitch = bytes_of(w.type, w.pitch);
-    copy_blocks(args.from, weights_pitch, args.row_lines, copies[0]);
-    args.from += amx_depth * weights_pitch;
+    copies_t copies(
+            w, args, reinterpret_cast<char *>(sums + pitch * block.cols));
+    args.zps_from_scales = 4 * (block.zps - block.scales);
     for (dim_t k = 0; k < w.depth; k += amx_depth) {
-        const dim_t parameters = k / w.group * block.c_pitch;
-        args.has_next = k + amx_depth < w.depth;
-        args.copy = copies[0];
-        args.to = args.to_row = copies[1];
         args.a = static_cast<const char *>(block.a)
                  + k * layout.terms * a_line * 2;
         args.sums = sums;
-        for (dim_t n = 0; n < block.cols;
-                n += amx_block_cols(w.type), args.copy += copy_bytes) {
-            args.scales = block.scales + parameters + n;
-            args.zps = block.zps + parameters + n;
-            code(args);
-        }
-        std::swap(copies[0], copies[1]);
+        if (src_sums)
+            args.src_sums = src_sums + k / std::min(w.group, amx_depth) * pitch;
+        run_blocks(w, code, block, k, w.depth, copies, args);
     }
     args.is_end = 1;
     code(args);
+}
+
+void make_amx_tiles(const skinny_weights_t &w,
+        const jit_function_t<args_t> &code, void *const *buffers,
+        const skinny_gemm_t::block_t &block,
+        const amx_tiles_part_t &part) noexcept {
+    alignas(64) char work[jit_amx_blocks_t::work_bytes];
+    args_t args = args_of(w, buffers, block);
+    args.work = work;
+    args.sums = part.tiles;
+    args.from += part.k * bytes_of(w.type, w.pitch);
+    copies_t copies(w, args, reinterpret_cast<char *>(part.room));
+    const dim_t end = part.k + part.depth;
+    for (dim_t k = part.k; k < end; k += amx_depth)
+        run_blocks(w, code, block, k, end, copies, args);
 }
 
 void amx_copy_sums(const skinny_gemm_t::block_t &block, dim_t pitch) noexcept {

@@ -7,13 +7,16 @@ namespace dnnl_dequant {
 
 struct amx_blocks_args_t {
     const tile_config_t *config;
-    char *work;                // scratch memory of multiply_amx_blocks()
+    char *work;                // scratch memory
     const char *copy;          // of the block's weights
     const void *a;             // of the block's depth, packed
     dim_t a_tile;              // bytes of a that tiles of weights multiply
     const float *scales, *zps; // of the block
+    dim_t zps_from_scales;     // bytes, if sums are corrected
+    const float *src_sums;     // of the block's depth, if sums are corrected
     dim_t parameters_pitch;    // from group to group, bytes
-    // The block's, columns x rows. Terms have room for whole tiles of rows.
+    // The block's, columns x rows. Terms have room for whole tiles of rows. Or
+    // the place of the tiles that are made.
     float *sums;
     dim_t rows;   // of src
     dim_t is_end; // nothing is left but what is pending
@@ -28,7 +31,7 @@ struct amx_blocks_args_t {
     // finds no sums.
     const void *pending_a;
     float *pending_sums;
-    const float *pending_scales;
+    const float *pending_scales, *pending_src_sums;
 };
 
 /// The base of generators that multiply [K,N] weights by the tiles of AMX:
@@ -43,8 +46,9 @@ struct amx_blocks_args_t {
 /// row after the other waits for memory. The sums of 32 columns stay in tiles
 /// down 128 rows, or a group if they are scaled, and are in memory otherwise.
 ///
-/// Src is bf16, or terms of f32 (jit_amx_terms.hpp). Then the sums of a group
-/// are scaled before they are added to those in memory.
+/// Src is bf16, or terms of f32 (jit_amx_terms.hpp). If a group's sums are
+/// scaled, they are before they are added to those in memory. Code of no terms
+/// only makes tiles, and stores them one behind the other.
 class jit_amx_blocks_t : public jit_amx_lookup_t {
 public:
     static constexpr dim_t work_bytes = 13 * amx_tile_bytes;
@@ -78,11 +82,21 @@ protected:
     /// Adds a tile of a group's sums, times scales, to those in memory.
     /// @param at The tile, in scratch memory.
     /// @param group The group, counted from these 128 rows' first. If it is not
-    ///     that, scratch_ is its offset.
+    ///     that, scratch_ is its offset. If sums are corrected, scratch_ is the
+    ///     place of its scales, and zps_ how far the zero points are from
+    ///     there.
     virtual void scale_tile(int w, int s, size_t at, int group) = 0;
 
-    /// True if src has terms.
-    bool scales_sums() const { return layout_.terms > 1; }
+    bool scales_sums() const { return layout_.scales_sums; }
+    bool multiplies() const { return layout_.terms > 0; }
+    bool corrects_sums() const { return layout_.corrects_sums; }
+    /// True if zero points are in the weights of tiles.
+    bool subtracts() const { return has_zps() && !corrects_sums(); }
+    /// Returns a place in a tile of a step.
+    Xbyak::RegExp tile_at(int down, dim_t offset) const {
+        return multiplies() ? work_ + bytes(down % 2 * weights_bytes + offset)
+                            : tiles_ + bytes(down * weights_bytes + offset);
+    }
     /// The bytes of a column's sums.
     dim_t sums_bytes() const { return src_tiles_ * amx_row_bytes; }
     /// Returns the group of a step, and sets scratch_ to its offset if it is
@@ -97,13 +111,19 @@ protected:
             work_ = general_.take("tiles and tables", rcx),
             to_ = general_.take("its copy", rdx),
             across_ = general_.take("columns to go, in 32", r14),
-            scratch_ = general_.take("scratch", r15), a_ = a_pitch_;
+            scratch_ = general_.take("scratch", r15), a_ = a_pitch_,
+            tiles_ = sums_,         // where they stay, if they are made only
+            src_sums_ = row_pitch_; // of the groups that are scaled
 
 private:
     void generate() final;
     void load_block();
+    void multiply_columns();
+    void make_columns();
+    void next_columns();
     void take_step(int down);
     void copy_lines();
+    void end_copying();
     void begin_columns();
     void next_sums();
     void move_sums(bool loads);
@@ -131,24 +151,35 @@ private:
 inline dim_t amx_block_cols(data_type_t weights) {
     return amx_row_bytes * 8 / bits_of(weights);
 }
+/// Returns the floats of a column in the copies of two rows of blocks.
+inline dim_t amx_copy_floats(data_type_t weights) {
+    return 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
+}
 /// Returns skinny_gemm_t::partial_floats() for kernels of so many rows: each
-/// column has sums, and room for its weights in the copies of two rows of
-/// blocks.
+/// column has sums, and room for its weights in copies.
 inline dim_t amx_partial_floats(
         data_type_t weights, const amx_layout_t &layout, dim_t rows) {
-    const dim_t copies
-            = 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
     const dim_t sums
             = layout.are_padded ? amx_src_tiles(rows) * amx_tile_rows : rows;
-    return div_up(sums + copies, rows);
+    return div_up(sums + amx_copy_floats(weights), rows);
 }
 
 /// Computes the sums of a block of up to amx_most_rows rows, in its `partial`:
 /// columns x `pitch`. Copies are behind them.
+/// @param src_sums The sums of src's groups, `pitch` of each, if sums are
+///     corrected.
 void multiply_amx_blocks(const skinny_weights_t &weights,
         const amx_layout_t &layout,
         const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block, dim_t pitch) noexcept;
+        const skinny_gemm_t::block_t &block, dim_t pitch,
+        const float *src_sums = nullptr) noexcept;
+
+/// Makes the tiles of a part of a block's depth by code of no terms: 32 columns
+/// after the other, for each 128 of the depth.
+void make_amx_tiles(const skinny_weights_t &weights,
+        const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
+        const skinny_gemm_t::block_t &block,
+        const amx_tiles_part_t &part) noexcept;
 
 /// Copies sums of padded rows, 32 columns side by side, to c.
 void amx_copy_sums(const skinny_gemm_t::block_t &block, dim_t pitch) noexcept;

@@ -16,6 +16,7 @@
 #include <cstddef>
 
 #include "kernels/skinny_gemm/jit_amx_lookup.hpp"
+#include "kernels/skinny_gemm/jit_amx_store.hpp"
 
 namespace dnnl_dequant {
 
@@ -244,7 +245,8 @@ public:
     dim_t partial_floats() const override { return 0; }
 
     result_t make(dim_t rows) {
-        return code_.make<generator_t>(weights_, rows);
+        const result_t made = code_.make<generator_t>(weights_, rows);
+        return made.ok() ? store_.make() : made;
     }
 
     void run(
@@ -252,6 +254,7 @@ public:
 
 private:
     amx_code_t<args_t> code_;
+    amx_store_t store_;
 };
 
 void jit_amx_k_lanes_t::pack(const void *from, dim_t pitch, dim_t rows,
@@ -272,7 +275,8 @@ void jit_amx_k_lanes_t::pack(const void *from, dim_t pitch, dim_t rows,
 void jit_amx_k_lanes_t::run(
         void *const *buffers, const block_t &block) const noexcept {
     alignas(64) char tiles[2 * weights_bytes];
-    alignas(64) float sums[parts * amx_tile_rows * amx_tile_rows];
+    // Whole vectors are read.
+    alignas(64) float sums[(parts + 1) * amx_tile_rows * amx_tile_rows];
     static_assert(parts * amx_tile_rows >= amx_most_rows);
     const dim_t rows = block.rows, groups = weights_.groups();
     const bool one_tile = rows <= amx_tile_rows;
@@ -290,8 +294,7 @@ void jit_amx_k_lanes_t::run(
         for (dim_t p = 1; one_tile && p < parts; ++p)
             for (dim_t i = 0; i < amx_tile_rows * rows; ++i)
                 sums[i] += sums[p * amx_tile_rows * rows + i];
-        amx_store_sums(
-                sums, rows, amx_tile_rows, rows, block.c + n, block.c_pitch);
+        store_(sums, rows, amx_tile_rows, rows, block.c + n, block.c_pitch);
     }
 }
 

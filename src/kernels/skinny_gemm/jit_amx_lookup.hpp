@@ -39,14 +39,6 @@ inline int amx_groups_of_step(const skinny_weights_t &w) {
     return w.group >= amx_depth ? 1 : static_cast<int>(amx_depth / w.group);
 }
 
-/// Stores sums of columns x rows, the columns `pitch` apart, to rows of c.
-inline void amx_store_sums(const float *sums, dim_t pitch, dim_t cols,
-        dim_t rows, float *c, dim_t c_pitch) noexcept {
-    for (dim_t r = 0; r < rows; ++r)
-        for (dim_t n = 0; n < cols; ++n)
-            c[r * c_pitch + n] = sums[n * pitch + r];
-}
-
 /// The base of their generators. Code names the tiles of src that it is made
 /// for, one or two, and the registers that all of it needs.
 class jit_amx_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
@@ -84,8 +76,19 @@ protected:
 
 /// The layout of src and of sums.
 struct amx_layout_t {
-    int terms;       // of an element of src
-    bool are_padded; // tiles of src and of sums are whole: sixteen rows
+    int terms;        // of an element of src; 0: tiles are made only
+    bool are_padded;  // tiles of src and of sums are whole: sixteen rows
+    bool scales_sums; // of groups; else weights are scaled
+    /// Zero points are not in the tiles of weights: their products by the sums
+    /// of src are subtracted from the sums of groups.
+    bool corrects_sums = false;
+};
+
+/// The tiles of a part of the depth, which are made before they are multiplied.
+struct amx_tiles_part_t {
+    dim_t k, depth;
+    float *tiles;
+    float *room; // for copies of weights
 };
 
 /// Returns the tiles of src that so many rows take, of rows that are multiplied

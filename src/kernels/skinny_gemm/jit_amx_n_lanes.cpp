@@ -3,8 +3,7 @@
 // sixteen columns, and a tile of src has rows as they are. jit_amx_blocks.hpp
 // has the loops.
 
-#include "kernels/skinny_gemm/jit_amx_blocks.hpp"
-#include "kernels/skinny_gemm/jit_amx_terms.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -14,9 +13,9 @@ namespace {
 
 class generator_t : public jit_amx_blocks_t {
 public:
-    generator_t(const skinny_weights_t &weights, int src_tiles)
-        : jit_amx_blocks_t(
-                  "jit_amx_n_lanes", weights, src_tiles, layout_of_terms) {}
+    generator_t(const skinny_weights_t &weights, int src_tiles,
+            const amx_layout_t &layout)
+        : jit_amx_blocks_t("jit_amx_n_lanes", weights, src_tiles, layout) {}
 
 private:
     // Pairs whose weights are in registers at once.
@@ -52,7 +51,6 @@ private:
     void make_tiles(int down, bool second) override {
         constexpr int half = step_depth / 2 / 2; // pairs
         constexpr uint8_t and_or = 0xf8;
-        const dim_t tiles = down % 2 * weights_bytes;
         for (int i = 0; i < half * weights_tiles; ++i) {
             const int pair = i / weights_tiles + (second ? half : 0);
             const int w = i % weights_tiles;
@@ -66,9 +64,8 @@ private:
             vsubps(odd, odd, zero_points_[w]);
             vpsrld(even, even, 16);
             vpternlogd(even, odd, upper_, and_or);
-            vmovups(ptr[work_
-                            + bytes(tiles + w * amx_tile_bytes
-                                    + pair * amx_row_bytes)],
+            vmovups(ptr[tile_at(
+                            down, w * amx_tile_bytes + pair * amx_row_bytes)],
                     even);
         }
     }
@@ -103,41 +100,12 @@ private:
     }
 };
 
-class jit_amx_n_lanes_t : public amx_terms_t {
+class jit_amx_n_lanes_t : public amx_terms_blocks_t<generator_t> {
 public:
     explicit jit_amx_n_lanes_t(const skinny_weights_t &weights)
-        : amx_terms_t(weights, amx_src_t::rows) {}
-
-    const char *name() const override { return "jit_matmul_n_lanes_amx_f32"; }
-    dim_t nr() const override { return amx_block_cols(weights_.type); }
-    bool parameters_by_column() const override { return false; }
-    dim_t partial_floats() const override {
-        return amx_partial_floats(weights_.type, layout_of_terms, most_rows_);
-    }
-
-    result_t make(dim_t rows) {
-        most_rows_ = rows;
-        const result_t fits = check();
-        return fits.ok() ? code_.make<generator_t>(weights_, rows) : fits;
-    }
-
-    void run(
-            void *const *buffers, const block_t &block) const noexcept override;
-
-private:
-    amx_code_t<amx_blocks_args_t> code_;
-    dim_t most_rows_ = 1;
+        : amx_terms_blocks_t(
+                  weights, "jit_matmul_n_lanes_amx_f32", amx_src_t::rows) {}
 };
-
-void jit_amx_n_lanes_t::run(
-        void *const *buffers, const block_t &block) const noexcept {
-    for_rows(block, [&](const block_t &rows) {
-        const dim_t pitch = amx_src_tiles(rows.rows) * amx_tile_rows;
-        multiply_amx_blocks(weights_, layout_of_terms, code_.of(rows.rows),
-                buffers, rows, pitch);
-        amx_copy_sums(rows, pitch);
-    });
-}
 
 } // namespace
 

@@ -13,7 +13,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr amx_layout_t layout = {1, true};
+constexpr amx_layout_t layout = {1, true, false};
 
 class generator_t : public jit_amx_blocks_t {
 public:
@@ -88,9 +88,8 @@ private:
         }
         const Zmm line = numbers_of_[place * halves];
         vcvtne2ps2bf16(line, numbers_of_[place * halves + 1], line);
-        const dim_t at = down % 2 * weights_bytes + w * amx_tile_bytes
-                         + pair * amx_row_bytes;
-        vmovups(ptr[work_ + bytes(at)], line);
+        vmovups(ptr[tile_at(down, w * amx_tile_bytes + pair * amx_row_bytes)],
+                line);
     }
     Address weights_of(int row, int w) {
         return ptr[copy_ + bytes(row * amx_row_bytes + w * amx_tile_rows)];

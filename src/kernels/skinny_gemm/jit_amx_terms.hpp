@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
-#include "kernels/skinny_gemm/jit_amx_lookup.hpp"
+#include "kernels/skinny_gemm/jit_amx_many_rows.hpp"
 
 namespace dnnl_dequant {
 
 /// An f32 is the sum of so many bf16, its terms: each has eight of the 24 bits.
 constexpr int f32_terms = 3;
-constexpr amx_layout_t layout_of_terms = {f32_terms, true};
 constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 
 /// The lines of a tile of src: a row's elements, or a pair of the depth of each
@@ -20,6 +19,12 @@ enum class amx_src_t { rows, pairs };
 /// less its zero point is an integer that bf16 holds, and so its products by
 /// the terms of an f32 are exact. Sums of a group are scaled then.
 ///
+/// If src has integers that bf16 holds, they are the only term. The sums of up
+/// to 128 products are exact then, too. So zero points of nibbles need not be
+/// in the tables that these are looked up in. Instead their products by the
+/// sums of src are subtracted from the sums of a
+/// group, except of many rows.
+///
 /// Tiles take denormal terms for zeros: all of a denormal f32, and the
 /// remainder of another one below 2^-126.
 class amx_terms_t : public skinny_gemm_t {
@@ -29,6 +34,9 @@ public:
         : skinny_gemm_t(weights)
         , src_(src) {}
 
+    data_type_t src_type() const final {
+        return layout().terms == 1 ? data_type_t::bf16 : data_type_t::f32;
+    }
     dim_t src_unit() const final { return amx_depth; }
     void arrange(void * /*row*/) const noexcept final {}
     dim_t packed_bytes(dim_t rows) const final;
@@ -39,8 +47,55 @@ public:
             const block_t &block, dim_t row, dim_t k) const noexcept final;
 
 protected:
-    /// Refuses zero points so large that bf16 does not hold the difference.
-    result_t check() const;
+    amx_layout_t layout() const {
+        const bool is_whole = weights_.tiles == skinny_tiles_t::integers;
+        const bool corrects = is_whole && bits_of(weights_.type) == 4
+                              && weights_.zps.type != data_type_t::undef
+                              && !is_of_many_rows();
+        return {is_whole ? 1 : f32_terms, true, true, corrects};
+    }
+    /// The depth of a sum of src: a group, or a part of it.
+    dim_t sum_depth() const { return std::min(weights_.group, amx_depth); }
+    /// Returns the sums of a block's rows of src, from depth `k` on: one for
+    /// each row of whole tiles, for each sum_depth().
+    const float *src_sums(const block_t &block, dim_t k) const {
+        const dim_t rows = amx_src_tiles(block.rows) * amx_tile_rows;
+        return reinterpret_cast<const float *>(
+                       static_cast<const char *>(block.a) + data_bytes(rows))
+               + k / sum_depth() * rows;
+    }
+    /// True if tiles of weights have a column in a line; else pairs of rows.
+    bool has_columns() const { return src_ == amx_src_t::pairs; }
+    dim_t most_rows() const { return most_rows_; }
+
+    /// Takes the most rows that there will be. Refuses zero points so large
+    /// that bf16 does not hold the difference.
+    result_t init(dim_t rows);
+
+    /// True if tiles of weights are made once, and multiplied by all rows.
+    bool is_of_many_rows() const {
+        return most_rows_ > most_rows_in_turns
+               && weights_.cols % amx_many_rows_t::nr == 0;
+    }
+    /// @param part_bytes, tile_bytes As in amx_tiles_layout_t.
+    result_t make_many_rows(dim_t part_bytes, dim_t tile_bytes) {
+        return many_rows_.make(weights_, most_rows_, layout().terms,
+                {has_columns(), part_bytes, tile_bytes},
+                parameters_by_column());
+    }
+    /// Returns partial_floats() of many rows.
+    /// @param room Floats of each column that making tiles needs besides.
+    dim_t many_rows_floats(dim_t room) const {
+        return div_up(
+                amx_many_rows_t::column_floats(most_rows_) + room, most_rows_);
+    }
+    /// Computes the sums of many rows by calls of make_tiles(part), with an
+    /// amx_tiles_part_t.
+    template <typename make_tiles_t>
+    void run_many_rows(void *const *buffers, const block_t &block,
+            make_tiles_t &&make_tiles) const noexcept {
+        many_rows_.run(block, buffers, make_tiles);
+    }
 
     /// Calls run(block) for the rows of a block that are multiplied together.
     template <typename run_t>
@@ -56,7 +111,16 @@ protected:
     }
 
 private:
+    dim_t data_bytes(dim_t rows) const {
+        return layout().terms * bytes_of(data_type_t::bf16, weights_.depth)
+               * round_up(rows, amx_tile_rows);
+    }
+    void sum_rows(const char *from, dim_t pitch, dim_t rows, dim_t begin,
+            dim_t end, char *packed) const noexcept;
+
     const amx_src_t src_;
+    dim_t most_rows_ = 1;
+    amx_many_rows_t many_rows_;
 };
 
 } // namespace dnnl_dequant

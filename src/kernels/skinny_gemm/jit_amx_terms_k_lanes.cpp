@@ -4,14 +4,17 @@
 //
 //   for each 128 of depth: for each sixteen columns (a step):
 //       look up or convert 16 x 128 weights, and store them in L1 as four tiles
-//       multiply the four tiles of the step before by three terms of src
-//       scale its groups' sums, and add them to those of the columns
+//       scale the groups' sums of two steps before, and add them to those of
+//           the columns
+//       multiply the four tiles of the step before by each term of src
 //
 // So the terms of a step's depth stay in L1.
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
+#include "kernels/skinny_gemm/jit_amx_store.hpp"
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
@@ -29,10 +32,11 @@ static_assert(step_sets == parts, "a part is multiplied with each set");
 
 // Columns whose sums are in scratch memory.
 constexpr dim_t most_cols = 256;
-constexpr int sums_tiles = 2;
-// Scratch memory: the tiles of two steps, which take turns, and sums.
+constexpr dim_t sums_bytes = 2 * amx_tile_bytes;
+// Scratch memory: the tiles of two steps, which take turns, and then the sums
+// of their groups.
 constexpr dim_t sums_at = 2 * weights_bytes;
-constexpr dim_t work_bytes = sums_at + sums_tiles * amx_tile_bytes;
+constexpr dim_t work_bytes = sums_at + 2 * parts * sums_bytes;
 
 struct args_t {
     const tile_config_t *config;
@@ -40,6 +44,7 @@ struct args_t {
     const void *a;             // packed
     const float *scales, *zps; // of the first column
     float *sums;               // columns x (16 or 32)
+    const float *src_sums;     // of src, if sums are corrected
     char *work;                // work_bytes
     const char *ahead;         // weights to prefetch
     dim_t lines_ahead;         // of their column, to go
@@ -61,6 +66,10 @@ constexpr int tile_of_a(int i) {
 constexpr int tile_of_weights(int part) {
     return 6 + part % 2;
 }
+// A store of a tile waits for its sums, so the tiles of groups take turns.
+constexpr int tile_of_sums(int group, int s) {
+    return group % 2 * 2 + s;
+}
 
 tile_config_t config_of(dim_t src_tiles) {
     tile_config_t config;
@@ -69,42 +78,70 @@ tile_config_t config_of(dim_t src_tiles) {
         config.set(tile_of_a(i), amx_tile_rows, amx_row_bytes);
     }
     for (int s = 0; s < src_tiles; ++s)
-        config.set(s, amx_tile_rows, amx_row_bytes);
+        for (int group = 0; group < 2; ++group)
+            config.set(tile_of_sums(group, s), amx_tile_rows, amx_row_bytes);
     return config;
 }
 
 class generator_t : public jit_amx_lookup_t {
 public:
-    generator_t(const skinny_weights_t &weights, int src_tiles)
+    generator_t(const skinny_weights_t &weights, int src_tiles,
+            const amx_layout_t &layout)
         : jit_amx_lookup_t("jit_amx_terms_k_lanes", weights, src_tiles)
-        , tables_count_(amx_groups_of_step(weights)) {}
+        , layout_(layout)
+        , groups_(amx_groups_of_step(weights)) {}
 
 private:
-    const int tables_count_;
+    const amx_layout_t layout_;
+    const int groups_; // of a step
+    bool multiplies() const { return layout_.terms > 0; }
+    bool corrects_sums() const { return layout_.corrects_sums; }
+    /// True if zero points are in the weights of tiles.
+    bool subtracts() const { return has_zps() && !corrects_sums(); }
 
     const Reg64 weights_at_ = general_.take("weights", rsi),
                 a_ = general_.take("a of a tile", rax),
                 tiles_ = general_.take("tiles of this step", rcx),
                 last_tiles_ = general_.take("tiles of the step before", rdx),
                 steps_ = general_.take("tiles of columns to go, of all", r14),
-                work_ = general_.take("scratch memory", r15),
-                scratch_ = a_pitch_;
+                groups_sums_ = general_.take("groups' sums of this step", r15),
+                scratch_ = a_pitch_, finished_sums_ = row_pitch_;
 
     const vmms_t raws_ = vectors_.take("nibbles of columns", set_cols),
-                 tables_ = vectors_.take("tables", 4),
+                 tables_ = vectors_.take("tables", corrects_sums() ? 1 : 4),
                  numbers_of_ = vectors_.take("weights", parts),
                  spread_ = vectors_.take("the byte of each nibble", parts),
-                 scaled_ = vectors_.take("sums to scale", 4),
-                 added_ = vectors_.take("sums", 4);
+                 scaled_by_ = vectors_.take("scales", 2),
+                 added_ = vectors_.take("sums", 4),
+                 src_sums_
+                 = vectors_.take("sums of src", corrects_sums() ? 8 : 0);
     const Zmm numbers_ = vectors_.take("numbers"),
               upper_ = vectors_.take("the upper words"),
               shifts_ = vectors_.take("the nibble of a byte"),
-              zp_ = vectors_.take("zero point");
+              zp_ = vectors_.take("zero point, or sums to correct");
 
     void generate() override {
         preamble();
         load_arguments();
         load_constants();
+        if (multiplies()) multiply_steps();
+        else make_steps();
+        postamble();
+    }
+
+    void make_steps() {
+        Label l_step;
+        align(32);
+        L(l_step);
+        for (int set = 0; set < step_sets; ++set)
+            make_columns(set);
+        next_weights();
+        add(tiles_, static_cast<uint32_t>(weights_bytes));
+        dec(steps_);
+        jnz(l_step, T_NEAR);
+    }
+
+    void multiply_steps() {
         Label l_step, l_end;
         look_up_step(false);
         dec(steps_);
@@ -115,18 +152,14 @@ private:
         dec(steps_);
         jnz(l_step, T_NEAR);
         L(l_end);
-        for (int part = 0; part < parts; ++part) {
-            scale_before(part);
-            multiply(part);
-        }
-        scale(parts - 1);
+        multiply_step();
+        if (takes_turns()) store_sums(parts - 1, finished_sums_);
+        for (int set = 0; set < step_sets; ++set)
+            scale(set);
         tilerelease();
-        postamble();
     }
 
     void load_arguments() {
-        mov(line_, arg(offsetof(args_t, config)));
-        ldtilecfg(ptr[line_]);
         mov(weights_at_, arg(offsetof(args_t, weights)));
         mov(a_, arg(offsetof(args_t, a)));
         mov(scales_, arg(offsetof(args_t, scales)));
@@ -136,10 +169,18 @@ private:
         mov(ahead_, arg(offsetof(args_t, ahead)));
         mov(steps_, arg(offsetof(args_t, steps)));
         lea(last_tiles_, ptr[tiles_ + bytes(weights_bytes)]);
-        lea(work_, ptr[tiles_ + bytes(sums_at)]);
+        lea(groups_sums_, ptr[tiles_ + bytes(sums_at)]);
+        lea(finished_sums_, ptr[groups_sums_ + bytes(groups_ * sums_bytes)]);
         mov(line_, static_cast<uint32_t>(amx_row_bytes));
+        if (!multiplies()) return;
+        mov(scratch_, arg(offsetof(args_t, config)));
+        ldtilecfg(ptr[scratch_]);
+        for (int group = 0; group < 2; ++group)
+            zero_sums(group);
+    }
+    void zero_sums(int group) {
         for (int s = 0; s < src_tiles_; ++s)
-            tilezero(Tmm(s));
+            tilezero(Tmm(tile_of_sums(group, s)));
     }
 
     void load_constants() {
@@ -164,7 +205,7 @@ private:
             vmovups(spread_[part], constant(bytes_of_words));
         }
         vmovups(shifts_, constant(0x00030007));
-        if (!has_zps()) vpshufb(tables_[0], numbers_, upper_);
+        if (!subtracts()) vpshufb(tables_[0], numbers_, upper_);
     }
 
     void load_constants_of_bytes() {
@@ -179,19 +220,31 @@ private:
         for (int set = 0; set < step_sets; ++set) {
             make_columns(set);
             if (multiplies) {
-                scale_before(set);
                 multiply(set);
+                scale_finished(set);
             }
         }
+        if (multiplies) end_step();
         next_weights();
         xchg(tiles_, last_tiles_);
+    }
+    void multiply_step() {
+        for (int part = 0; part < parts; ++part) {
+            multiply(part);
+            scale_finished(part);
+        }
+        end_step();
+    }
+    void end_step() {
+        mov(arg(offsetof(args_t, has_sums)), 1);
+        xchg(groups_sums_, finished_sums_);
     }
 
     void make_columns(int set) {
         const int first = set * set_cols;
         const dim_t lines = bytes_of(w_.type, amx_depth) / amx_row_bytes;
         for (int c = 0; c < set_cols; ++c) {
-            for (dim_t i = 0; i < lines; ++i)
+            for (dim_t i = 0; multiplies() && i < lines; ++i)
                 prefetch_line();
             if (is_nibble()) vmovups(raws_[c], weight(first + c));
         }
@@ -229,7 +282,7 @@ private:
     }
 
     void look_up(int col, const Zmm &raw) {
-        for (int g = 0; has_zps() && g < tables_count_; ++g) {
+        for (int g = 0; subtracts() && g < groups_; ++g) {
             vsubps(tables_[g], numbers_, zp_of(col, g));
             vpshufb(tables_[g], tables_[g], upper_);
         }
@@ -237,7 +290,7 @@ private:
             const Zmm w = numbers_of_[part];
             vpermb(w, spread_[part], raw);
             vpsrlvw(w, w, shifts_);
-            vpermw(w, w, tables_[has_zps() ? group_of(part) : 0]);
+            vpermw(w, w, tables_[subtracts() ? group_of(part) : 0]);
             store(part, col, w);
         }
     }
@@ -270,13 +323,13 @@ private:
         Label l_end;
         add(weights_at_, static_cast<uint32_t>(
                                  amx_tile_rows * bytes_of(w_.type, w_.pitch)));
-        if (has_zps()) add(zps_, parameters);
+        if (subtracts()) add(zps_, parameters);
         dec(arg(offsetof(args_t, looked_up_tiles)));
         jnz(l_end);
         sub(weights_at_, arg(offsetof(args_t, weights_back)));
-        if (has_zps()) sub(zps_, arg(offsetof(args_t, parameters_back)));
+        if (subtracts()) sub(zps_, arg(offsetof(args_t, parameters_back)));
         rewind(offsetof(args_t, looked_up_tiles));
-        if (has_zps()) next_group(zps_, offsetof(args_t, looked_up_group));
+        if (subtracts()) next_group({zps_}, offsetof(args_t, looked_up_group));
         L(l_end);
     }
     void rewind(size_t tiles) {
@@ -285,7 +338,8 @@ private:
     }
 
     // Goes on to the groups of the next depth.
-    void next_group(const Reg64 &parameters, size_t steps_of_group) {
+    void next_group(
+            const std::vector<Reg64> &parameters, size_t steps_of_group) {
         if (w_.groups() == 1) return;
         Label l_same;
         if (w_.group > amx_depth) {
@@ -294,39 +348,61 @@ private:
             mov(arg(steps_of_group),
                     static_cast<uint32_t>(w_.group / amx_depth));
         }
-        add(parameters, 4u * static_cast<uint32_t>(tables_count_));
+        for (const Reg64 &of : parameters)
+            add(of, 4u * static_cast<uint32_t>(groups_));
         L(l_same);
     }
 
-    int group_of(int part) const { return part * tables_count_ / parts; }
+    int group_of(int part) const { return part * groups_ / parts; }
+    bool begins_group(int part) const { return part * groups_ % parts == 0; }
     bool ends_group(int part) const {
-        return (part + 1) * tables_count_ % parts == 0;
+        return (part + 1) * groups_ % parts == 0;
     }
 
+    // True if a step has several groups.
+    bool takes_turns() const { return groups_ > 1; }
     void multiply(int part) {
         const Tmm weights(tile_of_weights(part));
+        const int group = group_of(part);
+        if (takes_turns() && begins_group(part)) zero_sums(group);
         tileloadd(weights,
                 ptr[last_tiles_ + line_ + bytes(part * amx_tile_bytes)]);
-        for (int t = 0; t < f32_terms; ++t) {
+        for (int t = 0; t < layout_.terms; ++t) {
             for (int s = 0; s < src_tiles_; ++s) {
                 const Tmm a(tile_of_a(src_tiles_ == 1 ? t : s));
                 tileloadd(a, ptr[a_ + line_
                                      + bytes((t * src_tiles_ + s)
                                              * amx_tile_bytes)]);
-                tdpbf16ps(Tmm(s), weights, a);
+                tdpbf16ps(Tmm(tile_of_sums(group, s)), weights, a);
             }
+            if (t == 0 && takes_turns() && begins_group(part))
+                store_before(part);
         }
         add(a_, static_cast<uint32_t>(part_bytes()));
         if (part + 1 == parts) next_a();
-        if (!ends_group(part)) return;
-        for (int s = 0; s < src_tiles_; ++s) {
-            tilestored(ptr[work_ + line_ + bytes(s * amx_tile_bytes)], Tmm(s));
-            tilezero(Tmm(s));
-        }
+        if (takes_turns() || !ends_group(part)) return;
+        store_sums(part, groups_sums_);
+        zero_sums(group);
+    }
+    // Stores the sums of the group before.
+    void store_before(int part) {
+        if (part > 0) store_sums(part - 1, groups_sums_);
+        else store_sums(parts - 1, finished_sums_);
+    }
+    void store_sums(int part, const Reg64 &sums) {
+        const int group = group_of(part);
+        for (int s = 0; s < src_tiles_; ++s)
+            tilestored(ptr[sums + line_ + bytes(place_of(group, s))],
+                    Tmm(tile_of_sums(group, s)));
+    }
+    static dim_t place_of(int group, int s) {
+        return group * sums_bytes + s * amx_tile_bytes;
     }
 
     // The bytes of a part of a.
-    dim_t part_bytes() const { return f32_terms * src_tiles_ * amx_tile_bytes; }
+    dim_t part_bytes() const {
+        return layout_.terms * src_tiles_ * amx_tile_bytes;
+    }
 
     // Back to this depth's first tile, unless it was multiplied by all columns.
     void next_a() {
@@ -338,55 +414,79 @@ private:
         L(l_next);
         rewind(offsetof(args_t, multiplied_tiles));
         L(l_end);
-        mov(arg(offsetof(args_t, has_sums)), 1);
     }
 
-    // Scales what was summed before a part is multiplied, so that this does not
-    // wait for it.
-    void scale_before(int part) {
-        if (part > 0) {
-            if (ends_group(part - 1)) scale(part - 1);
-            return;
-        }
+    // Scales what the step before has summed while this one is multiplied, so
+    // that nothing waits for sums.
+    void scale_finished(int set) {
         Label l_none;
         cmp(arg(offsetof(args_t, has_sums)), 0);
         je(l_none, T_NEAR);
-        scale(parts - 1);
-        next_sums();
+        scale(set);
         L(l_none);
     }
 
-    void scale(int part) {
-
-        const int group = group_of(part);
-        for (int c = 0; c < amx_tile_rows; ++c)
-            for (int s = 0; s < src_tiles_; ++s) {
-                const int i = (c * src_tiles_ + s) % 4;
-                const Zmm sum = scaled_[i], added = added_[i];
-                const size_t scale = bytes((c * w_.groups() + group) * 4);
-                const auto to
-                        = ptr[sums_
-                                + bytes((c * src_tiles_ + s) * amx_row_bytes)];
-                vmovups(sum, ptr[work_
-                                     + bytes(s * amx_tile_bytes
-                                             + c * amx_row_bytes)]);
-                vmovups(added, to);
-                vfmadd231ps(added, sum, ptr_b[scales_ + scale]);
-                vmovups(to, added);
+    // Adds the scaled sums of all groups of some columns.
+    void scale(int set) {
+        if (corrects_sums()) load_src_sums();
+        for (int i = 0; i < set_cols; ++i) {
+            const int c = set * set_cols + i;
+            const auto sums_of = [&](int s) {
+                return ptr[sums_ + bytes((c * src_tiles_ + s) * amx_row_bytes)];
+            };
+            const auto added = [&](int s) {
+                return added_[(i * src_tiles_ + s) % added_.count()];
+            };
+            for (int s = 0; s < src_tiles_; ++s)
+                vmovups(added(s), sums_of(s));
+            for (int group = 0; group < groups_; ++group) {
+                const Zmm scale = scaled_by_[group % scaled_by_.count()];
+                const size_t parameter = bytes((c * w_.groups() + group) * 4);
+                vbroadcastss(scale, ptr[scales_ + parameter]);
+                for (int s = 0; s < src_tiles_; ++s) {
+                    const auto sum = ptr[finished_sums_
+                                         + bytes(place_of(group, s)
+                                                 + c * amx_row_bytes)];
+                    if (!corrects_sums()) {
+                        vfmadd231ps(added(s), scale, sum);
+                        continue;
+                    }
+                    vmovups(zp_, sum);
+                    vfnmadd231ps(zp_, src_sums_[group * src_tiles_ + s],
+                            ptr_b[zps_ + parameter]);
+                    vfmadd231ps(added(s), scale, zp_);
+                }
             }
+            for (int s = 0; s < src_tiles_; ++s)
+                vmovups(sums_of(s), added(s));
+        }
+        if (set + 1 == step_sets) next_sums();
+    }
+    void load_src_sums() {
+        mov(scratch_, arg(offsetof(args_t, src_sums)));
+        for (int i = 0; i < groups_ * src_tiles_; ++i)
+            vmovups(src_sums_[i], ptr[scratch_ + bytes(i * amx_row_bytes)]);
     }
 
     void next_sums() {
         Label l_end;
         add(sums_, static_cast<uint32_t>(
                            amx_tile_rows * src_tiles_ * amx_row_bytes));
-        add(scales_, static_cast<uint32_t>(amx_tile_rows * w_.groups() * 4));
+        std::vector<Reg64> parameters {scales_};
+        if (corrects_sums()) parameters.push_back(zps_);
+        for (const Reg64 &of : parameters)
+            add(of, static_cast<uint32_t>(amx_tile_rows * w_.groups() * 4));
         dec(arg(offsetof(args_t, scaled_tiles)));
         jnz(l_end);
         sub(sums_, arg(offsetof(args_t, sums_back)));
-        sub(scales_, arg(offsetof(args_t, parameters_back)));
+        for (const Reg64 &of : parameters)
+            sub(of, arg(offsetof(args_t, parameters_back)));
         rewind(offsetof(args_t, scaled_tiles));
-        next_group(scales_, offsetof(args_t, scaled_group));
+        next_group(parameters, offsetof(args_t, scaled_group));
+        if (corrects_sums())
+            add(arg(offsetof(args_t, src_sums)),
+                    static_cast<uint32_t>(
+                            groups_ * src_tiles_ * amx_row_bytes));
         L(l_end);
     }
 };
@@ -396,17 +496,34 @@ public:
     using amx_terms_t::amx_terms_t;
 
     const char *name() const override { return "jit_matmul_k_lanes_amx_f32"; }
-    dim_t nr() const override { return amx_tile_rows; }
+    dim_t nr() const override {
+        return is_of_many_rows() ? amx_many_rows_t::nr : amx_tile_rows;
+    }
     bool parameters_by_column() const override { return true; }
-    dim_t partial_floats() const override { return 0; }
+    dim_t partial_floats() const override {
+        return is_of_many_rows() ? many_rows_floats(0) : 0;
+    }
 
     result_t make(dim_t rows) {
-        const result_t fits = check();
-        return fits.ok() ? code_.make<generator_t>(weights_, rows) : fits;
+        result_t made = init(rows);
+        if (made.ok() && is_of_many_rows())
+            made = make_jit_as<generator_t>(
+                    maker_, weights_, 1, amx_layout_t {0, true, true});
+        else if (made.ok())
+            made = code_.make<generator_t>(weights_, rows, layout());
+        if (!made.ok()) return made;
+        return is_of_many_rows() ? make_many_rows(amx_tile_bytes, weights_bytes)
+                                 : store_.make();
     }
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
+        if (is_of_many_rows()) {
+            run_many_rows(buffers, block, [&](const amx_tiles_part_t &part) {
+                make_tiles(buffers, block, part);
+            });
+            return;
+        }
         for (dim_t n = 0; n < block.cols; n += most_cols)
             for_rows(block, [&](const block_t &rows) {
                 run_columns(buffers, rows, n);
@@ -418,8 +535,32 @@ private:
     void run_columns(void *const *buffers, const block_t &block,
             dim_t first) const noexcept;
 
+    void make_tiles(void *const *buffers, const block_t &block,
+            const amx_tiles_part_t &part) const noexcept;
+
     amx_code_t<args_t> code_;
+    amx_store_t store_;
+    jit_function_t<args_t> maker_;
 };
+
+void jit_amx_terms_k_lanes_t::make_tiles(void *const *buffers,
+        const block_t &block, const amx_tiles_part_t &part) const noexcept {
+    const dim_t k = part.k;
+    const dim_t groups = weights_.groups(), group = k / weights_.group;
+    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    args_t args {};
+    args.weights = static_cast<const char *>(buffers[0])
+                   + block.first_col * pitch + bytes_of(weights_.type, k);
+    args.zps = block.zps + group;
+    args.work = reinterpret_cast<char *>(part.tiles);
+    args.tiles = block.cols / amx_tile_rows;
+    args.steps = args.tiles * (part.depth / amx_depth);
+    args.weights_back = block.cols * pitch - bytes_of(weights_.type, amx_depth);
+    args.parameters_back = block.cols * groups * 4;
+    args.looked_up_tiles = args.tiles;
+    args.looked_up_group = ((group + 1) * weights_.group - k) / amx_depth;
+    maker_(args);
+}
 
 void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
         const block_t &block, dim_t first) const noexcept {
@@ -441,6 +582,7 @@ void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
     args.scales = block.scales + first * groups;
     args.zps = block.zps + first * groups;
     args.sums = sums;
+    if (layout().corrects_sums) args.src_sums = src_sums(block, 0);
     args.work = work;
     args.ahead = args.weights + cols * pitch;
     args.lines_ahead = col / amx_row_bytes;
@@ -453,8 +595,7 @@ void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
             = args.tiles;
     args.looked_up_group = args.scaled_group = weights_.group / amx_depth;
     code_.of(block.rows)(args);
-    amx_store_sums(
-            sums, sums_pitch, cols, block.rows, block.c + first, block.c_pitch);
+    store_(sums, sums_pitch, cols, block.rows, block.c + first, block.c_pitch);
 }
 
 } // namespace

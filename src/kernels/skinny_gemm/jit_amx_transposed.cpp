@@ -6,7 +6,8 @@
 // numbers are not scaled: jit_amx_terms.hpp.
 
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
-#include "kernels/skinny_gemm/jit_amx_terms.hpp"
+#include "kernels/skinny_gemm/jit_amx_store.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -14,7 +15,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr amx_layout_t layout_of_bf16 = {1, false};
+constexpr amx_layout_t layout_of_bf16 = {1, false, false};
 
 class generator_t : public jit_amx_blocks_t {
 public:
@@ -35,6 +36,12 @@ private:
 
     void load_constants() override {
         vmovups(numbers_, constant(nibble_numbers(w_.type)));
+        // The only table then, twice as the others are.
+        if (corrects_sums()) {
+            const Ymm half(numbers_.getIdx());
+            vcvtneps2bf16(half, numbers_);
+            vinserti64x4(numbers_, numbers_, half, 1);
+        }
     }
 
     void make_tiles(int down, bool second) override {
@@ -54,6 +61,7 @@ private:
     // Makes the tables of each column. One is in a vector twice, because an
     // index has a fifth bit: the next nibble's lowest.
     void begin_group(int down) override {
+        if (corrects_sums()) return;
         const int group = find_group(down);
         const auto parameter = [&](const Reg64 &base, int c) {
             const RegExp at = base + bytes(c * 4);
@@ -116,32 +124,43 @@ private:
 
     // Looks up the four columns of each of these words.
     void look_up_columns(int down, int first, int end) {
-        const dim_t tiles = down % 2 * weights_bytes;
         for (int v = first; v < end; ++v)
             for (int j = nibbles - 1; j >= 0; --j) {
                 const Zmm raw = turned_[v], w = j > 0 ? looked_up_[j] : raw;
                 const int c = nibbles * v + j;
                 if (j > 0) vpsrlw(w, raw, static_cast<uint8_t>(4 * j));
-                vpermw(w, w, ptr[table_of(c)]);
-                vmovups(ptr[work_ + bytes(tiles + c * amx_row_bytes)], w);
+                if (corrects_sums()) vpermw(w, w, numbers_);
+                else vpermw(w, w, ptr[table_of(c)]);
+                vmovups(ptr[tile_at(down, c * amx_row_bytes)], w);
             }
     }
 
     void scale_tile(int w, int s, size_t at, int group) override {
+        const Zmm src_sums = row_words_[words - 1];
+        if (corrects_sums())
+            vmovups(src_sums,
+                    ptr[src_sums_
+                            + bytes((group * src_tiles_ + s) * amx_row_bytes)]);
         for (int c = 0; c < amx_tile_rows; ++c) {
             const int col = w * static_cast<int>(amx_tile_rows) + c;
-            const Zmm sum = row_words_[c % words];
+            const Zmm sum = row_words_[c % (words - 1)];
             const Zmm added = looked_up_[c % nibbles];
-            const RegExp scale = scales_ + bytes(col * 4);
             const auto to
                     = ptr[sums_
                             + bytes(col * sums_bytes() + s * amx_row_bytes)];
             vmovups(sum, ptr[work_ + at + bytes(c * amx_row_bytes)]);
             vmovups(added, to);
-            vfmadd231ps(added, sum,
-                    group > 0 ? ptr_b[scale + scratch_] : ptr_b[scale]);
+            if (corrects_sums())
+                vfnmadd231ps(
+                        sum, src_sums, ptr_b[scratch_ + zps_ + bytes(col * 4)]);
+            vfmadd231ps(added, sum, scale_of(col, group));
             vmovups(to, added);
         }
+    }
+    Address scale_of(int col, int group) {
+        if (corrects_sums()) return ptr_b[scratch_ + bytes(col * 4)];
+        const RegExp scale = scales_ + bytes(col * 4);
+        return group > 0 ? ptr_b[scale + scratch_] : ptr_b[scale];
     }
 };
 
@@ -162,19 +181,22 @@ public:
 
     result_t make(dim_t rows) {
         most_rows_ = rows;
-        return code_.make<generator_t>(weights_, rows, layout_of_bf16);
+        const result_t made
+                = code_.make<generator_t>(weights_, rows, layout_of_bf16);
+        return made.ok() ? store_.make() : made;
     }
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
         multiply_amx_blocks(weights_, layout_of_bf16, code_.of(block.rows),
                 buffers, block, block.rows);
-        amx_store_sums(block.partial, block.rows, block.cols, block.rows,
-                block.c, block.c_pitch);
+        store_(block.partial, block.rows, block.cols, block.rows, block.c,
+                block.c_pitch);
     }
 
 private:
     amx_code_t<amx_blocks_args_t> code_;
+    amx_store_t store_;
     dim_t most_rows_ = 1;
 };
 
@@ -186,42 +208,12 @@ void jit_amx_transposed_t::pack(const void *from, dim_t pitch, dim_t rows,
             std::copy_n(amx_row(from, row * pitch) + k, 2, to);
 }
 
-// The same for terms of f32.
-class jit_amx_terms_transposed_t : public amx_terms_t {
+// The same for terms.
+class jit_amx_terms_transposed_t : public amx_terms_blocks_t<generator_t> {
 public:
-    using amx_terms_t::amx_terms_t;
-
-    const char *name() const override {
-        return "jit_matmul_transposed_amx_f32";
-    }
-    dim_t nr() const override { return amx_block_cols(weights_.type); }
-    bool parameters_by_column() const override { return false; }
-    dim_t partial_floats() const override {
-        return amx_partial_floats(weights_.type, layout_of_terms, most_rows_);
-    }
-
-    result_t make(dim_t rows) {
-        most_rows_ = rows;
-        const result_t fits = check();
-        return fits.ok() ? code_.make<generator_t>(
-                                   weights_, rows, layout_of_terms)
-                         : fits;
-    }
-
-    void run(void *const *buffers,
-            const block_t &block) const noexcept override {
-        for_rows(block, [&](const block_t &rows) {
-            const dim_t pitch = amx_src_tiles(rows.rows) * amx_tile_rows;
-            multiply_amx_blocks(weights_, layout_of_terms, code_.of(rows.rows),
-                    buffers, rows, pitch);
-            amx_store_sums(rows.partial, pitch, rows.cols, rows.rows, rows.c,
-                    rows.c_pitch);
-        });
-    }
-
-private:
-    amx_code_t<amx_blocks_args_t> code_;
-    dim_t most_rows_ = 1;
+    explicit jit_amx_terms_transposed_t(const skinny_weights_t &weights)
+        : amx_terms_blocks_t(
+                  weights, "jit_matmul_transposed_amx_f32", amx_src_t::pairs) {}
 };
 
 } // namespace

@@ -24,6 +24,29 @@ unsigned rounding_of(const skinny_weights_t &weights) {
     }
 }
 
+// Says why a row does not multiply by tiles, or otherwise, as the weights ask.
+std::string misfit_of_tiles(const skinny_kernel_t &row,
+        const skinny_weights_t &weights, dim_t rows) {
+    const bool is_exact = weights.tiles == skinny_tiles_t::exact
+                          || weights.tiles == skinny_tiles_t::integers;
+    if (has(row.isa, isa_amx_bf16)) {
+        if (weights.tiles == skinny_tiles_t::none)
+            return "tiles serve more rows, of f32 or bf16";
+        if (row.multiplied == bf16 && is_exact)
+            return "src and weights may not be rounded to bf16";
+        if (row.multiplied == f32 && !is_exact)
+            return "src and weights may be rounded to bf16, which is faster";
+        return "";
+    }
+    if (weights.tiles == skinny_tiles_t::only)
+        return text(rows, " rows are faster in blocks by tiles");
+    if (weights.tiles == skinny_tiles_t::integers)
+        return "src has integers, which other ways multiply";
+    if (row.multiplied == bf16 && weights.multiplied != bf16)
+        return "src and weights may not be rounded to bf16";
+    return "";
+}
+
 // Says why a row of the table does not take the weights; empty if it does.
 std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
         dim_t rows, isa_t isa) {
@@ -41,18 +64,8 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
         return weights.rounded == f32 ? std::string("weights are not rounded")
                                       : text("weights are rounded to ",
                                                 to_string(weights.rounded));
-    const bool has_tiles = has(row.isa, isa_amx_bf16);
-    if (has_tiles && weights.tiles == skinny_tiles_t::none)
-        return "tiles serve more rows, of f32 or bf16";
-    const bool is_exact = weights.tiles == skinny_tiles_t::exact;
-    if (has_tiles && row.multiplied == bf16 && is_exact)
-        return "src and weights may not be rounded to bf16";
-    if (has_tiles && row.multiplied == f32 && !is_exact)
-        return "src and weights may be rounded to bf16, which is faster";
-    if (!has_tiles && weights.tiles == skinny_tiles_t::only)
-        return text(rows, " rows are faster in blocks by tiles");
-    if (!has_tiles && row.multiplied == bf16 && weights.multiplied != bf16)
-        return "src and weights may not be rounded to bf16";
+    if (std::string why = misfit_of_tiles(row, weights, rows); !why.empty())
+        return why;
     const dim_t most
             = row.multiplied == f32 && weights.multiplied == bf16
                       ? std::min(row.rows, skinny_gemm_t::most_f32_rows_of_bf16)

@@ -25,9 +25,10 @@ struct skinny_parameters_t {
 /// Whether the tiles of AMX may multiply. They multiply bf16.
 enum class skinny_tiles_t {
     none,
-    exact,   // src is f32 and is not rounded
-    rounded, // src and weights may be rounded to bf16
-    only,    // the same; skinny GEMMs without tiles are slower than other ways
+    exact,    // src is f32 and is not rounded
+    integers, // src is bf16, of integers, and only tiles serve
+    rounded,  // src and weights may be rounded to bf16
+    only,     // the same; skinny GEMMs without tiles are slower than other ways
 };
 
 /// Weights of 4 or 8 bits, [K,N] or [N,K]:
@@ -65,6 +66,9 @@ public:
     /// If rows may be bf16, more of them than this are faster in blocks of bf16
     /// than in f32 (MEASURED.md).
     static constexpr dim_t most_f32_rows_of_bf16 = 8;
+    /// Kernels that multiply terms by tiles take up to so many rows in turns.
+    /// For more rows, tiles of weights are made once (MEASURED.md).
+    static constexpr dim_t most_rows_in_turns = 128;
     /// A kernel may read scales and zero points of so many columns behind a
     /// block's, whatever they hold. It reads none behind a block whose number
     /// of columns is a multiple of `columns_beyond` + 1.
@@ -82,6 +86,8 @@ public:
         // `parameters_pitch` apart.
         float *scales, *zps;
         dim_t parameters_pitch;
+        // One for each row: sums are scaled by it. Null if there are none.
+        const float *row_scales = nullptr;
     };
 
     explicit skinny_gemm_t(const skinny_weights_t &weights)
@@ -95,7 +101,8 @@ public:
     /// has groups() of them. If false, each group has one for each column, and
     /// groups are c_pitch apart.
     virtual bool parameters_by_column() const = 0;
-    /// Returns the type of src: f32, or what weights are multiplied in.
+    /// Returns the type of src: f32, what weights are multiplied in, or bf16 of
+    /// integers.
     virtual data_type_t src_type() const { return data_type_t::f32; }
     /// Rows of src are padded to a multiple of this unit. If it is more than 1,
     /// arrange() puts the elements of a row into the kernel's order, or pack()
@@ -125,13 +132,15 @@ public:
     /// infinite where the product is not: activations of 1e37 by scales of
     /// 1e-4.
     virtual bool scales_sums() const = 0;
-    /// After run(), recomputes sums that are not finite by weights that are
+    /// After run(), multiplies each row's sums by its scale.
+    static void scale_rows(const block_t &block) noexcept;
+    /// Then recomputes sums that are not finite by src and weights that are
     /// scaled first. This is slow, but rare.
     /// @param places The place of each element of src's rows; null if they are
     ///     in order.
     void redo_overflow(void *const *buffers, const block_t &block,
             const dim_t *places) const noexcept;
-    /// Returns an element of a block's src of f32. Kernels that pack src say
+    /// Returns an element of a block's src. Kernels that pack src say
     /// where it is; for others, `k` is its place.
     virtual float src_element(
             const block_t &block, dim_t row, dim_t k) const noexcept {

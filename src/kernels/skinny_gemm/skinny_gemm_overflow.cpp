@@ -46,6 +46,7 @@ float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
                         + column / w.col_group * p.column_stride);
     };
     float sum = 0, scale = 0, zp = 0;
+    const float row_scale = block.row_scales ? block.row_scales[row] : 1;
     for (dim_t k = 0; k < w.depth; ++k) {
         if (k % w.group == 0) {
             scale = parameter(w.scales, k / w.group);
@@ -56,10 +57,18 @@ float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
                 = w.by_column ? column * w.pitch + k : k * w.pitch + column;
         const float weight
                 = (load_f32(w.type, buffers[0], element) - zp) * scale;
-        sum = std::fma(
-                weight, src_element(block, row, places ? places[k] : k), sum);
+        sum = std::fma(weight,
+                src_element(block, row, places ? places[k] : k) * row_scale,
+                sum);
     }
     return sum;
+}
+
+void skinny_gemm_t::scale_rows(const block_t &block) noexcept {
+    if (!block.row_scales) return;
+    for (dim_t r = 0; r < block.rows; ++r)
+        for (dim_t n = 0; n < block.cols; ++n)
+            block.c[r * block.c_pitch + n] *= block.row_scales[r];
 }
 
 void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
@@ -70,7 +79,8 @@ void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
         if (are_finite(c, block.cols)) continue;
         // If src is not finite, neither is its sum, in whatever way it is
         // computed.
-        bool is_finite = true;
+        bool is_finite
+                = !block.row_scales || std::isfinite(block.row_scales[r]);
         for (dim_t k = 0; k < weights_.depth && is_finite; ++k)
             is_finite = std::isfinite(src_element(block, r, k));
         for (dim_t n = 0; n < block.cols && is_finite; ++n)
