@@ -4,12 +4,21 @@
 
 #include <stdexcept>
 
+#include "oneapi/dnnl/dnnl.h"
+#include "support/cpu.hpp"
+
 #ifdef DNNL_DEQUANT_LINKED
 #include "dnnl_dequant/dnnl_dequant.hpp"
 #endif
 
 namespace dnnl_dequant {
 namespace e2e {
+
+bool may_use_tiles() {
+    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+    constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
+    return (isa & amx) == amx && support::has_amx_bf16();
+}
 
 bool plugin_present() {
     return dlsym(RTLD_DEFAULT, "dnnl_dequant_version") != nullptr;

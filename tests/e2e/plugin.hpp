@@ -24,6 +24,9 @@ std::string plugin_version();
 /// The name of the machine's policy.
 std::string plugin_policy();
 
+/// True if the CPU has tiles of bf16, and oneDNN's level allows them.
+bool may_use_tiles();
+
 } // namespace e2e
 } // namespace dnnl_dequant
 

@@ -10,7 +10,6 @@
 #include "e2e/integer_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "oneapi/dnnl/dnnl.h"
-#include "support/cpu.hpp"
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
@@ -41,6 +40,19 @@ bool streams_integers() {
 #endif
 }
 
+// The sums of what every other op has made by itself.
+void expect_near(const chain_graph_t &g, const chain_values_t &apart,
+        const chain_values_t &got) {
+    const size_t dst = g.nodes[1].outputs[0];
+    for_each_product(g, 1, apart, [&](const sum_t &sum) {
+        const double is
+                = support::float_at(t::f32, got[dst].data(), sum.element);
+        ASSERT_NEAR(
+                is, sum.sum, sum.magnitude * std::exp2(-20) + std::exp2(-120))
+                << sum.element;
+    });
+}
+
 // The values of every op by itself but the MatMul's, whose sums are doubles.
 void check(
         const matmul_case_t &c, const quantized_src_t &source, bool expects) {
@@ -59,15 +71,8 @@ void check(
     const auto apart = initial_values(g, support::values_t::ordinary, c.seed);
     for (const partition &p : partitions_of(g, partition::policy::debug))
         run(g, p, apart);
-    const size_t dst = g.nodes[1].outputs[0];
-    for_each_product(g, 1, apart, [&](const sum_t &sum) {
-        const double is
-                = support::float_at(t::f32, got[dst].data(), sum.element);
-        ASSERT_NEAR(
-                is, sum.sum, sum.magnitude * std::exp2(-20) + std::exp2(-120))
-                << sum.element;
-    });
-    EXPECT_TRUE(got[dst].intact());
+    expect_near(g, apart, got);
+    EXPECT_TRUE(got[g.nodes[1].outputs[0]].intact());
 }
 
 // The first rows of a product of twice as many.
@@ -188,9 +193,7 @@ TEST(integer_matmul, few_rows_have_the_bits_of_many) {
 
 // One group that is deeper than a block, and several.
 TEST(integer_matmul, of_many_rows_is_by_tiles) {
-    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-    constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
-    if ((isa & amx) != amx || !support::has_amx_bf16())
+    if (!may_use_tiles())
         GTEST_SKIP() << "this machine lacks AMX, or its use is capped";
     const quantized_src_t source {t::u8, qtype_t::per_channel, 0, true, true};
     for (const t quantized : {t::u4, t::s8})
@@ -220,14 +223,7 @@ TEST(integer_matmul, of_many_rows_is_by_tiles) {
 // Integers become bf16 where groups are short. The sums of a group are exact,
 // as those of the other ways are.
 class integer_matmul_by_bf16_large
-    : public testing::TestWithParam<std::tuple<t, bool>> {
-protected:
-    static bool has_tiles() {
-        const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-        constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
-        return (isa & amx) == amx && support::has_amx_bf16();
-    }
-};
+    : public testing::TestWithParam<std::tuple<t, bool>> {};
 
 TEST_P(integer_matmul_by_bf16_large, is_near_the_dequantized_product) {
     const auto &[quantized, transposed] = GetParam();
@@ -254,7 +250,7 @@ TEST_P(integer_matmul_by_bf16_large, is_near_the_dequantized_product) {
                 if (HasFailure()) return;
                 const bool is_between = src[0] == 100 && bits_of(quantized) == 8
                                         && !transposed;
-                if (!has_tiles() || is_between) continue;
+                if (!may_use_tiles() || is_between) continue;
                 const chain_graph_t g = graph_of(c, source);
                 const auto values = initial_values(
                         g, support::values_t::ordinary, c.seed);
@@ -267,7 +263,7 @@ TEST_P(integer_matmul_by_bf16_large, is_near_the_dequantized_product) {
 }
 // Scaled sums of groups are infinite before the scale of src makes them small.
 TEST_P(integer_matmul_by_bf16_large, loses_no_finite_result) {
-    if (!has_tiles())
+    if (!may_use_tiles())
         GTEST_SKIP() << "this machine lacks AMX, or its use is capped";
     const auto &[quantized, transposed] = GetParam();
     const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
@@ -296,13 +292,7 @@ TEST_P(integer_matmul_by_bf16_large, loses_no_finite_result) {
         run(g, only_partition(g), got);
         for (const partition &p : partitions_of(g, partition::policy::debug))
             run(g, p, apart);
-        const size_t dst = g.nodes[1].outputs[0];
-        for_each_product(g, 1, apart, [&](const sum_t &sum) {
-            const double is
-                    = support::float_at(t::f32, got[dst].data(), sum.element);
-            ASSERT_NEAR(is, sum.sum, sum.magnitude * std::exp2(-20))
-                    << sum.element;
-        });
+        expect_near(g, apart, got);
     }
 }
 

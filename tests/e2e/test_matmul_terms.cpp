@@ -9,8 +9,6 @@
 
 #include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
-#include "oneapi/dnnl/dnnl.h"
-#include "support/cpu.hpp"
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
@@ -19,12 +17,6 @@ namespace e2e {
 namespace {
 
 using t = data_type_t;
-
-bool cpu_has_tiles() {
-    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-    return (isa & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx
-           && support::has_amx_bf16();
-}
 
 const char *kernel_of(const matmul_case_t &c) {
     if (c.transpose_b) return "jit_matmul_k_lanes_amx_f32";
@@ -49,7 +41,7 @@ matmul_case_t case_of(
 void run_by_tiles(const matmul_case_t &c, const chain_graph_t &g,
         const chain_values_t &values) {
     const std::string kernel = run(g, only_partition(g), values);
-    if (cpu_has_tiles() && (c.dense || bits_of(c.quantized) == 8)) {
+    if (may_use_tiles() && (c.dense || bits_of(c.quantized) == 8)) {
         EXPECT_EQ(kernel, kernel_of(c));
     }
     compute(g, 0, values); // the weights
