@@ -155,9 +155,10 @@ constexpr dim_t most_tile_sums = 131072;
 //   8 rows of u8     32 columns: 0.87  64: 0.86  128: 1.0  256: 1.4
 //   32 rows of u8    32 columns: 1.11  64: 1.18  128: 1.3  256: 1.5
 //   the same by 32   32 columns: 1.77  64: 2.1   128: 2.1  256: 2.4
-inline dim_t most_k_lanes_cols(dim_t rows, int bits, int terms) {
-    if (terms > 0 && rows > few_terms_rows) return 1024 / bits;
-    return terms == 1 ? 32 : 64;
+inline dim_t most_k_lanes_cols(
+        dim_t rows, const skinny_weights_t &weights, bool are_terms) {
+    if (are_terms && rows > few_terms_rows) return 1024 / bits_of(weights.type);
+    return weights.tiles == skinny_tiles_t::integers ? 32 : 64;
 }
 // Columns whose weights stay in L2 as tiles, which many rows multiply.
 constexpr dim_t most_cols_of_many_rows = 256;

@@ -58,15 +58,12 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                             : skinny_gemm.partial_floats() > 1
                                     ? most_transposed_sums
                                     : most_skinny_sums;
-    const int terms = !skinny_gemm.packs_src() || !skinny_gemm.scales_sums() ? 0
-                      : skinny_gemm.src_type() == data_type_t::f32           ? 3
-                                                                   : 1;
+    const bool are_terms = skinny_gemm.packs_src() && skinny_gemm.scales_sums();
     const dim_t most
-            = terms > 0 && cut.block_rows > skinny_gemm_t::most_rows_in_turns
+            = are_terms && cut.block_rows > skinny_gemm_t::most_rows_in_turns
                       ? most_cols_of_many_rows
               : weights.by_column
-                      ? most_k_lanes_cols(
-                                cut.block_rows, bits_of(weights.type), terms)
+                      ? most_k_lanes_cols(cut.block_rows, weights, are_terms)
                       : std::min(most_skinny_cols,
                                 most_sums / cut.block_rows / panel * panel);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());

@@ -146,9 +146,9 @@ struct skinny_plan_t {
     /// The scale of each row of src, an element of an operand, if they are
     /// applied to sums.
     struct row_scales_t {
-        data_type_t type = data_type_t::undef; // undef: there are none
-        size_t operand = 0;                    // of src
-        std::vector<dim_t> places;             // one a row
+        data_type_t type = data_type_t::undef;
+        size_t operand = 0;        // of src
+        std::vector<dim_t> places; // one a row; empty: there are none
     };
 
     src_rows_t src;

@@ -89,7 +89,7 @@ public:
             if (plan_.shared[p].exist) at[p] = find(memory, p);
         block.scales = at[0];
         block.zps = at[1];
-        if (row_scales_floats() > 0) {
+        if (!plan_.row_scales.places.empty()) {
             load_row_scales(memory.buffers, rows, made);
             block.row_scales = made;
         }

@@ -19,6 +19,8 @@ constexpr dim_t amx_tile_rows = tile_config_t::most_rows,
 
 /// The depth of weights that kernels take at once.
 constexpr dim_t amx_depth = 128;
+/// The parts of that depth: a tile of src or of weights has one.
+constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 /// A tile of weights, in bytes.
 constexpr dim_t amx_tile_bytes = amx_tile_rows * amx_row_bytes;
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 
 #include "base/prefetch.hpp"
+#include "kernels/skinny_gemm/jit_amx_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -40,7 +41,7 @@ namespace {
 
 using args_t = amx_many_rows_args_t;
 
-constexpr int parts = static_cast<int>(amx_depth * 2 / amx_row_bytes);
+constexpr int parts = static_cast<int>(amx_parts);
 constexpr int weights_tiles = 2;
 constexpr int panel_cols = static_cast<int>(amx_many_rows_t::nr);
 constexpr dim_t panel_bytes = parts * weights_tiles * amx_tile_bytes;
@@ -433,15 +434,13 @@ void amx_many_rows_t::store_sums(
     for (dim_t row = 0; row < block.rows; row += amx_most_rows) {
         const dim_t rows = std::min(block.rows - row, amx_most_rows);
         const dim_t padded = amx_src_tiles(rows) * amx_tile_rows;
-        const float *const sums = block.partial + row * block.cols;
-        float *const c = block.c + row * block.c_pitch;
+        skinny_gemm_t::block_t part = block;
+        part.rows = rows;
+        part.partial += row * block.cols;
+        part.c += row * block.c_pitch;
         if (layout_.are_columns)
-            store_(sums, padded, block.cols, rows, c, block.c_pitch);
-        else
-            for (dim_t r = 0; r < rows; ++r)
-                for (dim_t n = 0; n < block.cols; n += nr)
-                    std::copy_n(sums + n * padded + r * nr, nr,
-                            c + r * block.c_pitch + n);
+            store_(part.partial, padded, part.cols, rows, part.c, part.c_pitch);
+        else amx_copy_sums(part, padded);
     }
 }
 

@@ -97,6 +97,21 @@ void amx_terms_t::sum_rows(const char *from, dim_t pitch, dim_t rows,
         }
 }
 
+// Packs a part of a row: the terms of f32, or bf16 as they are.
+void amx_terms_t::pack_part(const char *row, dim_t k, dim_t term_bytes,
+        char *place) const noexcept {
+    if (layout().terms == 1) {
+        copy_part(src_, amx_row(row, 0) + k, place);
+        return;
+    }
+    terms_t terms;
+    terms.split(reinterpret_cast<const float *>(row) + k);
+    for (const auto &term : terms.of) {
+        copy_part(src_, term, place);
+        place += term_bytes;
+    }
+}
+
 void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
         dim_t end, void *packed) const noexcept {
     const dim_t count = layout().terms;
@@ -111,21 +126,9 @@ void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
         char *to = block + begin * amx_parts * count * term_bytes;
         for (dim_t k = begin * amx_depth; k < end * amx_depth;
                 k += part_depth, to += count * term_bytes)
-            for (dim_t r = 0; r < std::min(rows - first, amx_most_rows); ++r) {
-                const char *const row
-                        = static_cast<const char *>(from) + (first + r) * pitch;
-                char *place = to + place_of(src_, r, 0);
-                if (count == 1) {
-                    copy_part(src_, amx_row(row, 0) + k, place);
-                    continue;
-                }
-                terms_t terms;
-                terms.split(reinterpret_cast<const float *>(row) + k);
-                for (const auto &term : terms.of) {
-                    copy_part(src_, term, place);
-                    place += term_bytes;
-                }
-            }
+            for (dim_t r = 0; r < std::min(rows - first, amx_most_rows); ++r)
+                pack_part(static_cast<const char *>(from) + (first + r) * pitch,
+                        k, term_bytes, to + place_of(src_, r, 0));
     }
 }
 

@@ -9,7 +9,6 @@ namespace dnnl_dequant {
 
 /// An f32 is the sum of so many bf16, its terms: each has eight of the 24 bits.
 constexpr int f32_terms = 3;
-constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
 
 /// The lines of a tile of src: a row's elements, or a pair of the depth of each
 /// row.
@@ -22,8 +21,7 @@ enum class amx_src_t { rows, pairs };
 /// If src has integers that bf16 holds, they are the only term. The sums of up
 /// to 128 products are exact then, too. So zero points of nibbles need not be
 /// in the tables that these are looked up in. Instead their products by the
-/// sums of src are subtracted from the sums of a
-/// group, except of many rows.
+/// sums of src are subtracted from the sums of a group, except of many rows.
 ///
 /// Tiles take denormal terms for zeros: all of a denormal f32, and the
 /// remainder of another one below 2^-126.
@@ -77,26 +75,12 @@ protected:
         return most_rows_ > most_rows_in_turns
                && weights_.cols % amx_many_rows_t::nr == 0;
     }
-    /// @param part_bytes, tile_bytes As in amx_tiles_layout_t.
-    result_t make_many_rows(dim_t part_bytes, dim_t tile_bytes) {
-        return many_rows_.make(weights_, most_rows_, layout().terms,
-                {has_columns(), part_bytes, tile_bytes},
-                parameters_by_column());
-    }
     /// Returns partial_floats() of many rows.
     /// @param room Floats of each column that making tiles needs besides.
     dim_t many_rows_floats(dim_t room) const {
         return div_up(
                 amx_many_rows_t::column_floats(most_rows_) + room, most_rows_);
     }
-    /// Computes the sums of many rows by calls of make_tiles(part), with an
-    /// amx_tiles_part_t.
-    template <typename make_tiles_t>
-    void run_many_rows(void *const *buffers, const block_t &block,
-            make_tiles_t &&make_tiles) const noexcept {
-        many_rows_.run(block, buffers, make_tiles);
-    }
-
     /// Calls run(block) for the rows of a block that are multiplied together.
     template <typename run_t>
     void for_rows(block_t block, run_t &&run) const {
@@ -115,11 +99,62 @@ private:
         return layout().terms * bytes_of(data_type_t::bf16, weights_.depth)
                * round_up(rows, amx_tile_rows);
     }
+    void pack_part(const char *row, dim_t k, dim_t term_bytes,
+            char *place) const noexcept;
     void sum_rows(const char *from, dim_t pitch, dim_t rows, dim_t begin,
             dim_t end, char *packed) const noexcept;
 
     const amx_src_t src_;
     dim_t most_rows_ = 1;
+};
+
+/// The same with code: that of up to 32 rows, or that which makes tiles for
+/// many rows.
+template <typename generator_t, typename args_t>
+class amx_terms_code_t : public amx_terms_t {
+public:
+    using amx_terms_t::amx_terms_t;
+
+    result_t make(dim_t rows) {
+        result_t made = init(rows);
+        if (!made.ok()) return made;
+        if (!is_of_many_rows()) {
+            made = code_.template make<generator_t>(weights_, rows, layout());
+            return made.ok() && has_columns() ? store_.make() : made;
+        }
+        made = make_jit_as<generator_t>(
+                maker_, weights_, 1, amx_layout_t {0, true, true});
+        return made.ok() ? many_rows_.make(weights_, rows, layout().terms,
+                                   tiles_layout(), parameters_by_column())
+                         : made;
+    }
+
+    void run(void *const *buffers, const block_t &block) const noexcept final {
+        if (!is_of_many_rows()) {
+            run_in_turns(buffers, block);
+            return;
+        }
+        many_rows_.run(block, buffers, [&](const amx_tiles_part_t &part) {
+            make_tiles(buffers, block, part);
+        });
+    }
+
+protected:
+    /// Multiplies up to 32 rows after the other.
+    virtual void run_in_turns(
+            void *const *buffers, const block_t &block) const noexcept
+            = 0;
+    /// Says how tiles lie that make_tiles() makes of a part of the depth.
+    virtual amx_tiles_layout_t tiles_layout() const = 0;
+    virtual void make_tiles(void *const *buffers, const block_t &block,
+            const amx_tiles_part_t &part) const noexcept
+            = 0;
+
+    amx_code_t<args_t> code_;
+    jit_function_t<args_t> maker_;
+    amx_store_t store_; // of sums by column
+
+private:
     amx_many_rows_t many_rows_;
 };
 

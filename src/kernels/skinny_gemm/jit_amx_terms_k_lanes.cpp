@@ -491,9 +491,10 @@ private:
     }
 };
 
-class jit_amx_terms_k_lanes_t : public amx_terms_t {
+class jit_amx_terms_k_lanes_t : public amx_terms_code_t<generator_t, args_t> {
 public:
-    using amx_terms_t::amx_terms_t;
+    explicit jit_amx_terms_k_lanes_t(const skinny_weights_t &weights)
+        : amx_terms_code_t(weights, amx_src_t::pairs) {}
 
     const char *name() const override { return "jit_matmul_k_lanes_amx_f32"; }
     dim_t nr() const override {
@@ -504,43 +505,23 @@ public:
         return is_of_many_rows() ? many_rows_floats(0) : 0;
     }
 
-    result_t make(dim_t rows) {
-        result_t made = init(rows);
-        if (made.ok() && is_of_many_rows())
-            made = make_jit_as<generator_t>(
-                    maker_, weights_, 1, amx_layout_t {0, true, true});
-        else if (made.ok())
-            made = code_.make<generator_t>(weights_, rows, layout());
-        if (!made.ok()) return made;
-        return is_of_many_rows() ? make_many_rows(amx_tile_bytes, weights_bytes)
-                                 : store_.make();
-    }
-
-    void run(void *const *buffers,
+private:
+    void run_in_turns(void *const *buffers,
             const block_t &block) const noexcept override {
-        if (is_of_many_rows()) {
-            run_many_rows(buffers, block, [&](const amx_tiles_part_t &part) {
-                make_tiles(buffers, block, part);
-            });
-            return;
-        }
         for (dim_t n = 0; n < block.cols; n += most_cols)
             for_rows(block, [&](const block_t &rows) {
                 run_columns(buffers, rows, n);
             });
     }
-
-private:
     // Multiplies columns from `first` on, as many as sums have room for.
     void run_columns(void *const *buffers, const block_t &block,
             dim_t first) const noexcept;
 
+    amx_tiles_layout_t tiles_layout() const override {
+        return {has_columns(), amx_tile_bytes, weights_bytes};
+    }
     void make_tiles(void *const *buffers, const block_t &block,
-            const amx_tiles_part_t &part) const noexcept;
-
-    amx_code_t<args_t> code_;
-    amx_store_t store_;
-    jit_function_t<args_t> maker_;
+            const amx_tiles_part_t &part) const noexcept override;
 };
 
 void jit_amx_terms_k_lanes_t::make_tiles(void *const *buffers,

@@ -66,9 +66,12 @@ float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
 
 void skinny_gemm_t::scale_rows(const block_t &block) noexcept {
     if (!block.row_scales) return;
-    for (dim_t r = 0; r < block.rows; ++r)
+    for (dim_t r = 0; r < block.rows; ++r) {
+        const float scale = block.row_scales[r];
+        float *const c = block.c + r * block.c_pitch;
         for (dim_t n = 0; n < block.cols; ++n)
-            block.c[r * block.c_pitch + n] *= block.row_scales[r];
+            c[n] *= scale;
+    }
 }
 
 void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
