@@ -65,7 +65,7 @@ result_t check_steps(const problem_t &problem) {
 
 jit_parameters_t parameters_of(const problem_t &problem, isa_t isa) {
     jit_parameters_t params;
-    params.masks_tails = has(isa, isa_avx512_core);
+    params.masks_tails = params.stores_lines = has(isa, isa_avx512_core);
     const auto blocks_of = [&params](data_type_t type) {
         return params.masks_tails ? stage_blocks_of(type) : stage_rows_of(type);
     };

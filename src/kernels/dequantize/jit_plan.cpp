@@ -257,8 +257,11 @@ private:
         if (plan_.streaming && is_direct) plan_.stream_ahead = policy.src_ahead;
         const bool in_cache = is_in_second_cache(dst_total());
         const bool short_rows = plan_.cols.extent() < least_panel_cols;
-        const uint32_t most_rows
-                = plan_.streams_at_once() ? policy.far_rows : 4;
+        // Vectors of AVX2 are halves of lines: rows that take turns to store
+        // them past the caches take two to seven times as long (MEASURED.md).
+        const uint32_t far_rows
+                = plan_.params.stores_lines ? policy.far_rows : 1;
+        const uint32_t most_rows = plan_.streams_at_once() ? far_rows : 4;
         plan_.joins_groups = most_rows > 1 && can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);
         // The next two long rows are called for, of four none: MEASURED.md.

@@ -71,6 +71,8 @@ struct jit_parameters_t {
     bool checks_scales = false;
     // Row kernels cut the end of a row off by masks, not one by one.
     bool masks_tails = false;
+    /// Vectors of results fill cache lines.
+    bool stores_lines = true;
 };
 
 /// The way to walk the nest of a problem.
