@@ -107,7 +107,10 @@ private:
                < enough * cols * jit_panel_rows * 8 / src_bits();
     }
     dim_t max_block_rows() const {
-        if (plan_.path == jit_src_path_t::gathered)
+        // Elements of 2 bits are bytes of a tile.
+        if (plan_.path == jit_src_path_t::gathered
+                || (plan_.path == jit_src_path_t::transposed
+                        && src_bits() == 2))
             return std::min(tile_row_bytes, tile_row_bytes * 8 / src_bits());
         if (plan_.panels && !has_few_panels(jit_panel_cols))
             return jit_panel_rows * 8 / src_bits();

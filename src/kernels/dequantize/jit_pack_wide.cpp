@@ -1,5 +1,6 @@
 #include "kernels/dequantize/jit_pack_wide.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -152,6 +153,26 @@ void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
                      : to_l2 ? transpose<uint32_t, true>
                                 : transpose<uint32_t, false>;
     run(tile, pitch, src, ahead);
+}
+
+// A row of bytes becomes the first of its four rows of the tile, and is shifted
+// for the others.
+void pack_transposed_quarters(uint8_t *tile, dim_t pitch,
+        const transposed_src_t &bytes, dim_t rows, isa_t isa, dim_t ahead) {
+    constexpr dim_t together = 4, side = 16;
+    pack_transposed(tile, together * pitch, bytes, isa, ahead);
+    for (dim_t r = 0; r < rows; r += together, tile += together * pitch) {
+        const auto shifted = static_cast<int>(std::min(together, rows - r));
+        dim_t c = 0;
+        for (; c + side <= bytes.cols; c += side) {
+            const __m128i four = load(tile + c);
+            for (int i = 1; i < shifted; ++i)
+                store(tile + i * pitch + c, _mm_srli_epi16(four, 2 * i));
+        }
+        for (; c < bytes.cols; ++c)
+            for (int i = 1; i < shifted; ++i)
+                tile[i * pitch + c] = static_cast<uint8_t>(tile[c] >> 2 * i);
+    }
 }
 
 void pack_gathered_wide(void *tile, dim_t pitch, const gathered_src_t &src) {

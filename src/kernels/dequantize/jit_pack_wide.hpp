@@ -17,6 +17,11 @@ namespace dnnl_dequant {
 void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
         int bits, dim_t ahead = next_line);
 
+/// Packs `rows` rows of 2-bit elements.
+/// @param bytes Their bytes: each has the elements of four rows.
+void pack_transposed_quarters(uint8_t *tile, dim_t pitch,
+        const transposed_src_t &bytes, dim_t rows, isa_t isa, dim_t ahead);
+
 /// Packs a source of 2, 16 or 32 bits.
 void pack_gathered_wide(void *tile, dim_t pitch, const gathered_src_t &src);
 

@@ -128,9 +128,8 @@ private:
                 set_outer(plan_.rows, l);
         // Groups of an odd number of nibbles begin within bytes, tiles do not.
         const bool in_bytes = all_at_bytes_but(dense, plan_.rows.outer);
-        plan_.path = dense >= 0 && in_bytes && src_bits() != 2
-                             ? jit_src_path_t::transposed
-                             : jit_src_path_t::gathered;
+        plan_.path = dense >= 0 && in_bytes ? jit_src_path_t::transposed
+                                            : jit_src_path_t::gathered;
     }
 
     bool shortens_cols(int l) const {
@@ -219,7 +218,8 @@ private:
     void choose_panels() {
         const bool by_rows = plan_.scales_rows || plan_.zps_rows;
         const bool in_memory = prefers_panels(dst_total());
-        if (plan_.path != jit_src_path_t::transposed || plan_.params.divides
+        if (plan_.path != jit_src_path_t::transposed || src_bits() == 2
+                || plan_.params.divides
                 || (plan_.params_vary() && by_rows && plan_.group_cols == 1))
             return;
         const dim_t cols = plan_.cols.extent();

@@ -36,13 +36,16 @@ void jit_walk_t::pack_transposed_rows(
                 src_bits_, ahead);
         return;
     }
-    // Two nibbles a byte: what is transposed is bytes either way.
-    pack_transposed(tile_, tile_pitch_,
-            {static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
-                    col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8,
-                    count},
-            kernel_.isa_,
-            plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead);
+    // Bytes are transposed: of two nibbles, or of four elements.
+    const transposed_src_t bytes {
+            static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
+            col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8, count};
+    const dim_t bytes_ahead
+            = plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead;
+    if (src_bits_ == 2)
+        return pack_transposed_quarters(
+                tile_, tile_pitch_, bytes, rows, kernel_.isa_, bytes_ahead);
+    pack_transposed(tile_, tile_pitch_, bytes, kernel_.isa_, bytes_ahead);
 }
 
 void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
