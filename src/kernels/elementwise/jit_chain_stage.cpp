@@ -44,6 +44,29 @@ __attribute__((target("avx2"))) void split_nibbles(
     }
 }
 
+// Makes integers of bytes whose lowest two bits count.
+__attribute__((target("avx2"))) void spread_two_bits(
+        uint8_t *tile, dim_t pitch, dim_t rows, dim_t cols, bool is_signed) {
+    constexpr dim_t step = 32;
+    constexpr uint8_t bits = 3;
+    const uint8_t sign = is_signed ? 2 : 0;
+    const __m256i all_bits = _mm256_set1_epi8(bits);
+    const __m256i all_signs = _mm256_set1_epi8(static_cast<char>(sign));
+    for (dim_t r = 0; r < rows; ++r, tile += pitch) {
+        dim_t c = 0;
+        for (; c + step <= cols; c += step) {
+            auto *const at = reinterpret_cast<__m256i *>(tile + c);
+            const __m256i codes
+                    = _mm256_and_si256(_mm256_loadu_si256(at), all_bits);
+            _mm256_storeu_si256(
+                    at, _mm256_sub_epi8(
+                                _mm256_xor_si256(codes, all_signs), all_signs));
+        }
+        for (; c < cols; ++c)
+            tile[c] = static_cast<uint8_t>(((tile[c] & bits) ^ sign) - sign);
+    }
+}
+
 void invert(float *values, dim_t count) {
     for (dim_t i = 0; i < count; ++i)
         values[i] = 1.f / values[i];
@@ -66,6 +89,12 @@ void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
     } else if (bits == 8) {
         pack_transposed(tile, pitch, {src, feed.col, rect.rows, rect.cols},
                 kernel_.isa_, ahead);
+    } else if (bits == 2) {
+        pack_transposed_quarters(tile, pitch,
+                {src, feed.col / 4, (rect.rows + 3) / 4, rect.cols}, rect.rows,
+                kernel_.isa_, ahead);
+        spread_two_bits(tile, pitch, rect.rows, rect.cols,
+                problem_.operands[at(feed.operand)].type == data_type_t::s2);
     } else {
         pack_transposed(tile, 2 * pitch,
                 {src, feed.col / 2, (rect.rows + 1) / 2, rect.cols},
