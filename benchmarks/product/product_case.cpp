@@ -1,5 +1,7 @@
 #include "product_case.hpp"
 
+#include "dnnl_dequant/dnnl_dequant.hpp"
+
 namespace dnnl_dequant {
 namespace bench {
 
@@ -46,6 +48,34 @@ graph_op_t make_op(size_t id, op_kind_t kind, const char *name,
     return op;
 }
 
+graph_op_t dynamic_dequantize(
+        const product_case_t &c, const std::vector<size_t> &inputs) {
+    graph_op_t op = make_op(0, op_kind_t::DynamicDequantize,
+            "DynamicDequantize", inputs, float_weights_value);
+    if (c.is_per_channel()) {
+        op.attributes["qtype"] = std::string("per_channel");
+        op.attributes["axis"] = int64_t {c.by_column ? 0 : 1};
+    } else {
+        op.attributes["qtype"] = std::string("per_group");
+        op.attributes["group_shape"] = by_layout(c, c.group, c.column_group);
+    }
+    return op;
+}
+
+graph_op_t dequantize_linear(
+        const product_case_t &c, const std::vector<size_t> &inputs) {
+    graph_op_t op = make_op(0, op_kind::DequantizeLinear, "DequantizeLinear",
+            inputs, float_weights_value);
+    const int64_t depth_axis = c.by_column ? 1 : 0;
+    if (c.is_per_channel()) {
+        op.attributes["axis"] = 1 - depth_axis;
+    } else {
+        op.attributes["axis"] = depth_axis;
+        op.attributes["block_size"] = int64_t {c.group};
+    }
+    return op;
+}
+
 void add_weights(const product_case_t &c, graph_file_t &file) {
     const dims_t dims = by_layout(c, c.depth, c.columns);
     add_value(file, weights_value, c.weights, dims);
@@ -56,16 +86,8 @@ void add_weights(const product_case_t &c, graph_file_t &file) {
     add_value(file, float_weights_value, c.floats(), dims);
     std::vector<size_t> inputs {weights_value, scales_value};
     if (c.has_zps) inputs.push_back(zps_value);
-    graph_op_t op = make_op(0, op_kind_t::DynamicDequantize,
-            "DynamicDequantize", inputs, float_weights_value);
-    if (c.is_per_channel()) {
-        op.attributes["qtype"] = std::string("per_channel");
-        op.attributes["axis"] = int64_t {c.by_column ? 0 : 1};
-    } else {
-        op.attributes["qtype"] = std::string("per_group");
-        op.attributes["group_shape"] = by_layout(c, c.group, c.column_group);
-    }
-    file.ops.push_back(op);
+    file.ops.push_back(c.is_of_onnx() ? dequantize_linear(c, inputs)
+                                      : dynamic_dequantize(c, inputs));
 }
 
 void add_codes(const product_case_t &c, graph_file_t &file) {
@@ -133,6 +155,28 @@ std::vector<product_case_t> other_granularities(product_case_t c) {
     c.group = c.depth;
     c.column_group = 1;
     add({type_t::f32, type_t::u8, type_t::bf16, type_t::f16});
+    return all;
+}
+
+// Weights that only ONNX dequantizes: floats of 8 and 4 bits, and 2 bits.
+std::vector<product_case_t> other_types(product_case_t c) {
+    std::vector<product_case_t> all;
+    const auto add = [&](type_t weights, dim_t group) {
+        c.weights = weights;
+        c.group = group;
+        c.has_zps = !is_floating(weights);
+        for (const bool by_column : {true, false}) {
+            c.by_column = by_column;
+            for (const auto &one : with_rows_and_types(c,
+                         {type_t::f32, type_t::bf16, type_t::f16},
+                         {decode_rows, few_rows, some_rows}))
+                all.push_back(one);
+        }
+    };
+    add(type_t::f8_e4m3, c.depth);
+    add(type_t::f8_e5m2, c.depth);
+    add(data_type::f4_e2m1, 32);
+    add(data_type::u2, 128);
     return all;
 }
 
@@ -234,7 +278,8 @@ std::vector<product_case_t> products_set(
     for (const int n : threads) {
         product_case_t c;
         c.threads = n;
-        for (const auto &cases : {groups_of_128(c), other_granularities(c)})
+        for (const auto &cases :
+                {groups_of_128(c), other_granularities(c), other_types(c)})
             for (const auto &one : cases)
                 if (!quick || is_quick(one)) all.push_back(one);
     }

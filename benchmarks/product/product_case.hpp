@@ -24,7 +24,7 @@ enum product_value_t : size_t {
     code_zps_value,
 };
 
-/// Rows times weights of 4 or 8 bits: what is measured in one row of a table.
+/// Rows times weights of 2 to 8 bits: what is measured in one row of a table.
 struct product_case_t {
     type_t src = type_t::f32; // a float; u8: rows that the graph dequantizes
     type_t weights = type_t::u4;
@@ -37,6 +37,11 @@ struct product_case_t {
     bool constant = false; // as the graph says of the weights, no more
 
     bool in_integers() const { return src == type_t::u8; }
+    /// True if DequantizeLinear dequantizes the weights, which
+    /// DynamicDequantize does not take.
+    bool is_of_onnx() const {
+        return is_floating(weights) || bits_of(weights) < 4;
+    }
     /// The type of scales and of dst, and that weights are dequantized to.
     type_t floats() const { return in_integers() ? type_t::f32 : src; }
     dims_t dims() const { return {rows, depth, columns}; }
@@ -77,7 +82,8 @@ graph_file_t graph_of(const product_case_t &c);
 /// Returns the rows of products, in both orders of the weights:
 /// - groups of 128 along the depth: 4096 x 4096 and 4096 x 11008 by 1, 8, 32
 ///   and 512 rows;
-/// - other granularities: 4096 x 4096 by 1, 8, 16, 32 and 512 rows.
+/// - other granularities: 4096 x 4096 by 1, 8, 16, 32 and 512 rows;
+/// - weights of other types: 4096 x 4096 by 1, 8 and 32 rows.
 ///
 /// The quick set has the smaller weights as peers store them, and a few others.
 std::vector<product_case_t> products_set(

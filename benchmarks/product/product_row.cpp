@@ -131,10 +131,12 @@ product_row_t measure_product(
     repacked.enter(contest, c, options.cpu_time, memory, row.repacked);
     enter_reading(contest, memory, c.threads, row.limit);
     row.peak_operations = enter_peak(contest, c.peak(), c.threads, row.peak);
-    if (options.peer != nullptr && c.column_group == 1)
+    if (options.peer != nullptr && c.column_group == 1 && !c.is_of_onnx())
         enter_peer(
                 contest, *options.peer, onnx_product(c, row.copies), row.onnx);
-    else row.onnx.refusal = "its scales are of one column";
+    else
+        row.onnx.refusal = c.is_of_onnx() ? "it has no such weights"
+                                          : "its scales are of one column";
     if (options.xnnpack != nullptr)
         enter_xnnpack(contest, *options.xnnpack, row);
     dense_product_t dense(c, this_machine().l3_bytes);

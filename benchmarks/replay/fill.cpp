@@ -119,7 +119,7 @@ void fill_zps(const use_t &use, type_t type, void *memory, size_t size,
     }
 }
 
-// Any bits are an integer or a small float.
+// Any bits are an integer.
 void fill_bytes(void *memory, size_t size, int mask, random_t &random) {
     uint8_t *to = static_cast<uint8_t *>(memory);
     for (size_t i = 0; i < size; i++)
@@ -142,6 +142,9 @@ void fill_value(
         std::memset(memory, 0, size);
     else if (to_string(type) == std::string("e8m0"))
         std::memset(memory, 127 - 6, size); // 2^-6
+    else if (is_floating(type) && bits_of(type) == 8)
+        // Without the exponent's highest bit none is NaN by OCP's formats.
+        fill_bytes(memory, size, 0xbf, random);
     else fill_bytes(memory, size, 0xff, random);
 }
 

@@ -87,7 +87,7 @@ class Page(unittest.TestCase):
                             "fake_peer.py")
         self.made("peers", "--threads", "1", "--budget", "0.01", "--python",
                   sys.executable, "--peer-script", fake, "--filter",
-                  "^MatMul/f32/.*group_128/.*column/(1|8)x4096x4096")
+                  "^MatMul/f32/u4/group_128/.*column/(1|8)x4096x4096")
         dom = self.opened()
         charts = self.charts(dom)
         self.assertEqual(charts["share of the peak"], 6)  # two rows, three sides

@@ -173,7 +173,7 @@ class Products(Peers):
 
     def test_rows(self):
         done, rows, asked = self.measured_and_asked(
-            "^MatMul/.*/group_128/.*by_column/1x4096x4096")
+            "^MatMul/.*/u4/group_128/.*by_column/1x4096x4096")
         self.assertEqual([row["src"] for row in rows], ["f32", "u8", "bf16", "f16"])
         same = {"op_type": "MatMulNBits", "domain": "com.microsoft",
                 "rows": 1, "depth": 4096, "columns": 4096, "block_size": 128,
@@ -199,7 +199,7 @@ class Products(Peers):
 
     def test_granularities(self):
         _, rows, asked = self.measured_and_asked(
-            "^MatMul/f32/.*/(group_1x128|channel)/.*/1x")
+            "^MatMul/f32/(u4|s8)/(group_1x128|channel)/.*/1x")
         found = {row["name"].split("/", 2)[2].split("/1x")[0]: row
                  for row in rows}
         self.assertEqual(
@@ -217,9 +217,23 @@ class Products(Peers):
             "peers"]["ONNX Runtime"]["refused"])
         self.assertEqual(rows[2]["bytes"], 4096 * 4096 + 4 * 4096)
 
+    def test_other_types(self):
+        _, rows = self.measured(
+            "--filter", "^MatMul/(f32|bf16)/(f8|f4|u2).*/1x")
+        self.assertEqual(
+            [row["weights"] for row in rows],
+            [weights for weights in ("f8_e4m3", "f8_e5m2", "f4_e2m1", "u2")
+             for _ in range(4)])
+        for row in rows:
+            with self.subTest(row["name"]):
+                self.assertEqual(row["plugin"]["checked"], 512)
+                self.assertEqual(row["plugin"]["wrong"], 0)
+                self.assertIn("no such weights", row["peers"]["ONNX Runtime"][
+                    "refused"])
+
     def test_peak(self):
         _, rows = self.measured(
-            "--filter", "^MatMul/(f32|u8)/.*/group_128/.*by_row/32x4096x4096")
+            "--filter", "^MatMul/(f32|u8)/u4/group_128/.*by_row/32x4096x4096")
         for row in rows:
             if row["peak"] is None:  # this machine has no such instruction
                 continue
@@ -240,7 +254,7 @@ class Products(Peers):
     def test_dense(self):
         _, rows = self.measured(
             "--filter",
-            "^MatMul/(f32|u8|bf16)/.*/group_128/.*by_row/(8|32)x4096x4096")
+            "^MatMul/(f32|u8|bf16)/u4/group_128/.*by_row/(8|32)x4096x4096")
         for row in rows:
             with self.subTest(row["name"]):
                 dense = row["peers"]["oneDNN dense"]
@@ -254,7 +268,7 @@ class Products(Peers):
 
     def test_xnnpack(self):
         done, rows = self.measured(
-            "--filter", "^MatMul/(f32|u8)/.*/group_128/.*by_column/1x")
+            "--filter", "^MatMul/(f32|u8)/u4/group_128/.*by_column/1x")
         self.assertIn("XNN   XNNPACK (", done.stdout)
         found = {row["name"].split("/")[1] + row["name"].split("x")[-1]:
                  row["peers"]["XNNPACK"] for row in rows}
@@ -277,7 +291,7 @@ class Products(Peers):
 
     def test_peer_that_dies(self):
         done, rows = self.measured(
-            "--filter", "^MatMul/f32/.*/group_128/.*by_column/1x4096x4096",
+            "--filter", "^MatMul/f32/u4/group_128/.*by_column/1x4096x4096",
             behaviour="die")
         self.assertIn("ORT died: exit status 7", done.stdout)
         self.assertGreater(rows[0]["ratio"]["median"], 0)

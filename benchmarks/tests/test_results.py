@@ -60,7 +60,7 @@ class Results(unittest.TestCase):
             self.measured("peers", "peers", "--threads", "1", "--budget",
                           "0.01", "--python", sys.executable, "--peer-script",
                           FAKE, "--filter",
-                          "^MatMul/f32/.*group_128/.*column/1x4096x4096|"
+                          "^MatMul/f32/u4/group_128/.*column/1x4096x4096|"
                           "^DequantizeLinear/f8_e4m3/f16.*8x64x128")]
         done, text = self.renewed(MARKED, *runs)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
