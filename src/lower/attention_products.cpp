@@ -194,6 +194,8 @@ result_t make_numbers(const factor_t &numbers, dim_t head,
     const size_t shapes = numbers.tokens_of(last) == plan.tokens ? 1 : 2;
     skinny_weights_t weights;
     result_t result = describe_block(numbers, head, weights);
+    if (result.ok() && weights.have_two_bits())
+        return refuse("numbers have 2 bits");
     if (result.ok() && weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a token begins within a byte");
     for (size_t shape = 0; shape < shapes && result.ok(); ++shape) {
@@ -222,6 +224,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
     return make_numbers(numbers, head, cut, false, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
+        if (!is_integer(weights.type)) return refuse("keys are no integers");
         if (weights.groups() > 1) return refuse("a token has several groups");
         plan.format.type = weights.type;
         plan.format.head = head;
@@ -247,7 +250,7 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
         // 0.63 ms of 4096 tokens, where lookups take 0.75 (a Zen 4 held to
         // AVX2).
         if (!has(cut.isa, isa_avx512_core) && bits_of(weights.type) == 4
-                && cut.rows == 1)
+                && is_integer(weights.type) && cut.rows == 1)
             return refuse("one row by 4 bits is faster without lookups");
         plan.values = {weights.type, bytes_of(weights.type, weights.pitch),
                 std::min(weights.group, weights.depth),

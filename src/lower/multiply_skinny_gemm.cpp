@@ -1,5 +1,7 @@
 // Rows by weights that are numbers in registers only, or in tiles.
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "lower/integer_product.hpp"
 #include "lower/low_precision_gemm.hpp"
@@ -11,6 +13,16 @@ namespace dnnl_dequant {
 
 namespace {
 
+// True if zero points are known to be 0: those of ONNX's floats.
+bool has_zeros(const composition_t &weights, const skinny_parameters_t &zps) {
+    if (zps.type == data_type_t::undef) return false;
+    const source_t &source = weights.sources[zps.operand];
+    const auto &zeros = weights.must_be_zero;
+    return source.constant < 0
+           && std::find(zeros.begin(), zeros.end(), source.tensor)
+                      != zeros.end();
+}
+
 result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
     const dims_t &shape = cut.weights().shape();
     if (cut.batched) return refuse("weights differ from batch to batch");
@@ -19,10 +31,13 @@ result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
     strides[shape.size() - 2] = shape.back() + panel;
     strides.back() = 1;
     problem_t problem;
-    const result_t result = cut.weights().finish(strides, problem);
-    return result.ok() ? describe_weights(problem, cut.blocks.depth,
-                                 shape.back(), weights)
-                       : result;
+    result_t result = cut.weights().finish(strides, problem);
+    if (result.ok())
+        result = describe_weights(
+                problem, cut.blocks.depth, shape.back(), weights);
+    if (result.ok() && has_zeros(cut.product.weights, weights.zps))
+        weights.zps = {};
+    return result;
 }
 
 // Chooses what multiplies floats.
@@ -38,16 +53,18 @@ result_t choose_tiles(const product_cut_t &cut, skinny_weights_t &weights) {
                 most_rows_without_terms, " at most"));
     // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
     if (narrow != data_type_t::bf16) return {};
-    const dim_t least
-            = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
+    const dim_t least = weights.by_column ? least_tile_rows_of_nk
+                        : weights.have_two_bits()
+                                ? least_tile_rows_of_kn_two_bits
+                                : least_tile_rows_of_kn;
     if (has(isa, isa_amx_bf16)
-            && (bits_of(weights.type) == 4
+            && (weights.are_nibbles()
                     || cut.block_rows >= least_tile_rows_of_bytes))
         weights.tiles = cut.block_rows >= least ? skinny_tiles_t::only
                                                 : skinny_tiles_t::rounded;
     if (multiplies_pairs(isa, cut.block_rows,
                 weights.by_column && weights.col_group == 1
-                        && bits_of(weights.type) == 4))
+                        && weights.are_nibbles()))
         weights.multiplied = data_type_t::bf16;
     return {};
 }
@@ -200,7 +217,7 @@ result_t make_integers_by_tiles(
     if (!multiplies_integers_as_bf16(cut.block_rows, weights))
         return refuse("");
     // Repacked weights have to have the bits of those that are not.
-    if (cut.may_repack
+    if (cut.may_repack && is_integer(weights.type) && !weights.have_two_bits()
             && cut.blocks.rows <= most_repacked_rows(
                        isa, bits_of(weights.type), weights.by_column))
         return named(refuse("weights of few rows are repacked"));

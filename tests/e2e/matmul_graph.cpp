@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "dnnl_dequant/dnnl_dequant.hpp"
+
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
@@ -17,6 +19,10 @@ namespace {
 dims_t swapped(dims_t dims, bool swaps) {
     if (swaps) std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
     return dims;
+}
+
+bool is_of_onnx(data_type_t weights) {
+    return is_floating(weights) || bits_of(weights) < 4;
 }
 
 dims_t ones_but_last(const dims_t &dims) {
@@ -92,7 +98,7 @@ std::vector<matmul_case_t> cases_of(const matmul_cross_t &cross, dim_t one_in) {
     std::vector<matmul_case_t> cases;
     dim_t n = 0;
     for (const auto &[src, weights] : cross.shapes)
-        for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
+        for (const t quantized : cross.quantized)
             for (const t zps : cross.zps)
                 for (const t type : cross.types)
                     for (const dim_t group : cross.groups)
@@ -104,7 +110,9 @@ std::vector<matmul_case_t> cases_of(const matmul_cross_t &cross, dim_t one_in) {
                             c.src = src;
                             c.weights = weights;
                             c.quantized = quantized;
-                            c.zps = zps;
+                            c.zps = zps != t::undef && is_of_onnx(quantized)
+                                            ? quantized
+                                            : zps;
                             c.type = type;
                             c.group = group;
                             c.transpose_a = flags & 1;
@@ -125,7 +133,10 @@ chain_graph_t graph_of(const matmul_case_t &c) {
     const size_t depth_at = rank - (c.transpose_b ? 1 : 2);
     const size_t col_at = rank - (c.transpose_b ? 2 : 1);
 
-    chain_node_t dequantize {op::kind::DynamicDequantize, {}, {}};
+    chain_node_t dequantize {is_of_onnx(c.quantized)
+                                     ? op_kind::DequantizeLinear
+                                     : op::kind::DynamicDequantize,
+            {}, {}};
     dequantize_case_t &how = dequantize.dequantize;
     how.seed = c.seed;
     how.src.dims = stored;
@@ -137,6 +148,12 @@ chain_graph_t graph_of(const matmul_case_t &c) {
         how.group_shape.assign(rank, 1);
         how.group_shape[depth_at] = c.group;
         how.group_shape[col_at] = c.col_group;
+    }
+    if (is_of_onnx(c.quantized)) {
+        how.op = support::dequantize_op_t::linear;
+        // One scale is per tensor to ONNX.
+        if (c.group == -1 && stored[col_at] == 1)
+            how.qtype = support::qtype_t::per_tensor;
     }
     const dims_t grid = support::scales_dims_of(how);
     dequantize.inputs = {add_tensor(g, c.quantized, stored, c.dense),
@@ -163,18 +180,25 @@ chain_values_t exact_values(const chain_graph_t &g, uint64_t seed) {
     chain_values_t values
             = initial_values(g, support::values_t::ordinary, seed);
     support::random_t random(seed);
-    std::vector<bool> is_scale(g.tensors.size(), false);
-    for (const chain_node_t &node : g.nodes)
-        if (dequantizes(node)) is_scale[node.inputs[1]] = true;
+    std::vector<bool> is_scale(g.tensors.size(), false), is_zp = is_scale;
+    for (const chain_node_t &node : g.nodes) {
+        if (!dequantizes(node)) continue;
+        is_scale[node.inputs[1]] = true;
+        if (node.inputs.size() > 2) is_zp[node.inputs[2]] = true;
+    }
     for (size_t t = 0; t < g.tensors.size(); ++t) {
         const tensor_t &tensor = g.tensors[t];
-        if (!is_floating(tensor.type)) continue;
+        if (!is_floating(tensor.type) || is_zp[t]) continue;
+        const bool is_narrow = bits_of(tensor.type) <= 8;
         for (dim_t i = 0; i < tensor.span(); ++i) {
             const auto any = static_cast<double>(random.between(-4, 4));
             const double value
                     = is_scale[t] ? std::exp2(std::fmod(any, 2)) : any;
             support::put_bits(tensor.type, values[t].data(), i,
-                    support::round_to(support::format_of(tensor.type), value));
+                    is_narrow
+                            ? support::quantized_bits(tensor.type, any, 0, true)
+                            : support::round_to(
+                                      support::format_of(tensor.type), value));
         }
     }
     return values;

@@ -28,12 +28,15 @@ struct matmul_shapes_t {
     dims_t src, weights;
 };
 
-/// Cases that are crossed: with each other, with weights of 4 and 8 bits, and
-/// with both values of each flag.
+/// Cases that are crossed: with each other, and with both values of each flag.
 struct matmul_cross_t {
     std::vector<matmul_shapes_t> shapes;
     std::vector<data_type_t> zps, types;
     std::vector<dim_t> groups; // but those longer than the depth
+    /// The types of weights. ONNX's DequantizeLinear dequantizes those that
+    /// oneDNN's op does not take; their zero points are of their own type.
+    std::vector<data_type_t> quantized = {
+            data_type_t::u4, data_type_t::s4, data_type_t::u8, data_type_t::s8};
 };
 
 /// One in so many of them, fewer where the environment says so; each has a

@@ -75,6 +75,81 @@ TEST(matmul, is_the_formula_where_sums_are_exact) {
     }
 }
 
+// oneDNN's own op does not take them.
+TEST(matmul, takes_weights_that_onnx_dequantizes) {
+    const matmul_cross_t cross {all_shapes(), {t::undef, t::u8},
+            {t::f32, t::bf16, t::f16}, {0, -1, 8, 32, 64},
+            {t::f8_e4m3, t::f8_e5m2, t::f8_e4m3fnuz, t::f4_e2m1, t::u2, t::s2}};
+    for (const matmul_case_t &c : cases_of(cross, 149)) {
+        SCOPED_TRACE(to_string(c));
+        check_exact(graph_of(c), c.seed);
+        if (HasFailure()) return;
+    }
+}
+
+// ONNX's zero points of floats are 0, so they cost no way to multiply.
+TEST(matmul, multiplies_floats_whose_zero_points_are_zero_as_others) {
+    for (const t type : {t::f8_e4m3, t::f4_e2m1}) {
+        matmul_case_t c;
+        c.src = {1, 128};
+        c.weights = {128, 128};
+        c.quantized = type;
+        c.group = -1;
+        c.transpose_b = true;
+        std::string kernels[2];
+        for (const t zps : {t::undef, type}) {
+            c.zps = zps;
+            const chain_graph_t g = graph_of(c);
+            kernels[zps == type]
+                    = run(g, only_partition(g), exact_values(g, c.seed));
+        }
+        EXPECT_EQ(kernels[0], kernels[1]);
+    }
+}
+
+// A column with an infinity, with two that differ, and with a NaN.
+TEST(matmul, keeps_infinities_and_nan_of_weights) {
+    constexpr uint32_t one = 0x3c, infinity = 0x7c, minus_infinity = 0xfc,
+                       nan = 0x7f;
+    for (const dim_t rows : {1, 8, 40})
+        for (const bool by_column : {false, true})
+            for (const t type : {t::f32, t::bf16, t::f16}) {
+                matmul_case_t c;
+                c.src = {rows, 256};
+                c.weights = {256, 128};
+                c.quantized = t::f8_e5m2;
+                c.zps = t::undef;
+                c.type = type;
+                c.group = -1;
+                c.transpose_b = by_column;
+                SCOPED_TRACE(to_string(c));
+                const chain_graph_t g = graph_of(c);
+                const auto values = [&] {
+                    chain_values_t made = exact_values(g, c.seed);
+                    const size_t weights = g.nodes[0].inputs[0];
+                    const size_t src = g.nodes[1].inputs[0];
+                    const auto put = [&](dim_t k, dim_t n, uint32_t code) {
+                        support::put_bits(t::f8_e5m2, made[weights].data(),
+                                by_column ? n * 256 + k : k * 128 + n, code);
+                    };
+                    for (dim_t k = 0; k < 256; ++k)
+                        put(k, 5, one);
+                    put(9, 5, infinity);
+                    put(17, 70, minus_infinity);
+                    put(200, 70, infinity);
+                    put(255, 127, nan);
+                    for (dim_t i = 0; i < g.tensors[src].span(); ++i)
+                        support::put_bits(type, made[src].data(), i,
+                                support::round_to(support::format_of(type), 1));
+                    return made;
+                };
+                const chain_values_t expected = values(), got = values();
+                compute_exactly(g, expected);
+                run(g, only_partition(g), got);
+                expect_bits(g, expected, got);
+            }
+}
+
 TEST(matmul, takes_what_follows) {
     matmul_case_t c;
     c.src = {2, 5, 24};

@@ -17,6 +17,8 @@ namespace {
 using t = data_type_t;
 
 constexpr t weight_types[] = {t::u4, t::s4, t::u8, t::s8};
+constexpr t skinny_types[] = {t::u4, t::s4, t::u8, t::s8, t::u2, t::s2,
+        t::f4_e2m1, t::f8_e4m3, t::f8_e5m2};
 constexpr t scale_types[] = {t::f32, t::bf16, t::f16};
 
 const char *name_of(isa_t isa) {
@@ -63,10 +65,11 @@ void generate_column_groups(skinny_weights_t weights, isa_t isa) {
 }
 
 void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
-    for (const t type : weight_types)
+    for (const t type : skinny_types)
         for (const t rounded : {t::f32, t::bf16, t::f16})
             for (const bool by_column : {false, true})
                 for (const t zps : {t::undef, t::u8}) {
+                    if (zps != t::undef && is_floating(type)) continue;
                     skinny_weights_t weights;
                     weights.type = type;
                     weights.by_column = by_column;
@@ -88,10 +91,11 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
     skinny_weights_t weights;
     const bool in_pairs = has(isa, isa_avx512_core_bf16);
     weights.multiplied = in_pairs ? t::bf16 : t::f32;
-    for (const t type : weight_types)
+    for (const t type : skinny_types)
         for (const bool by_column : {false, true})
             for (const t rounded : {t::f32, t::bf16, t::f16})
                 for (const t zps : {t::undef, t::u8, t::s16}) {
+                    if (zps != t::undef && is_floating(type)) continue;
                     weights.type = type;
                     weights.by_column = by_column;
                     weights.rounded = rounded;
@@ -132,18 +136,20 @@ void hash_skinny_gemm_tiles(
     const char *const of = src == t::bf16  ? ""
                            : src == t::f32 ? "terms "
                                            : "integers ";
-    for (const t zps : {t::undef, src == t::bf16 ? t::u8 : t::u4})
+    for (const t zps : {t::undef, src == t::bf16 ? t::u8 : t::u4}) {
+        if (zps != t::undef && is_floating(type)) continue;
         record_generated(hashes,
                 text("skinny_gemm amx ", of, to_string(type), " ",
                         order_of(by_column), " zps ", to_string(zps)),
                 [&] { generate_skinny_gemm_tiles(type, by_column, zps, src); });
+    }
 }
 
 void hash_skinny_gemm_tiles(code_hashes_t &hashes) {
-    for (const t type : {t::u4, t::s4, t::u8, t::s8})
+    for (const t type : skinny_types)
         for (const bool by_column : {false, true})
             for (const t src : {t::bf16, t::f32, t::u8})
-                if (src != t::bf16 || bits_of(type) == 4 || !by_column)
+                if (src != t::bf16 || bits_of(type) <= 4 || !by_column)
                     hash_skinny_gemm_tiles(hashes, src, type, by_column);
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/exact_floats.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "support/cross_product.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/numbers.hpp"
 #include "support/random.hpp"
@@ -23,6 +24,13 @@ struct skinny_gemm_case_t {
     dim_t most_rows = 0; // that the kernel was made for, if these are more
     isa_t isa = isa_of_machine();
 };
+
+/// Returns of how many cases one is checked. Weights of few models are a
+/// sample.
+inline dim_t one_in(data_type_t weights) {
+    const bool is_common = is_integer(weights) && bits_of(weights) > 2;
+    return (is_common ? 1 : 5) * support::every();
+}
 
 /// Operands of the weights' problem: weights, scales, zero points; these as
 /// f32 are made here.
@@ -39,6 +47,26 @@ public:
                           + (w_.by_column ? w_.depth : w_.cols)))) {
         support::fill_integers(
                 w_.type, stored_.data(), stored_.size(), random_);
+        if (is_floating(w_.type) && bits_of(w_.type) == 8) keep_few_exponents();
+    }
+    /// The same by weights that all have one code.
+    skinny_gemm_case_run_t(const skinny_gemm_case_t &c, uint8_t code)
+        : skinny_gemm_case_run_t(c) {
+        std::memset(stored_.data(), code, stored_.size());
+    }
+
+    // Rows of ones by weights of one code have sums that are exact.
+    void check_code(const skinny_gemm_t &skinny_gemm) {
+        make_values();
+        std::fill(src_.begin(), src_.end(), 1.f);
+        std::fill(scales_.begin(), scales_.end(), 0.5f);
+        const double weight = number_at(0) / 2;
+        const auto sum
+                = static_cast<float>(weight * static_cast<double>(w_.depth));
+        for (const float found : run(skinny_gemm))
+            if (std::isfinite(weight)) ASSERT_EQ(found, sum);
+            else if (std::isnan(weight)) ASSERT_TRUE(std::isnan(found));
+            else ASSERT_EQ(found, sum);
     }
 
     void check(const skinny_gemm_t &skinny_gemm) {
@@ -171,6 +199,26 @@ private:
 
     static size_t at(dim_t i) { return static_cast<size_t>(i); }
 
+    // Replaces floats of 8 bits by those of four exponents, whose sums are
+    // exact.
+    void keep_few_exponents() {
+        const int bits = w_.type == t::f8_e4m3 ? 3 : 2;
+        const int least = w_.type == t::f8_e4m3 ? 5 : 13;
+        auto *const codes = static_cast<uint8_t *>(stored_.data());
+        for (size_t i = 0; i < stored_.size(); ++i) {
+            const int found = codes[i];
+            codes[i] = static_cast<uint8_t>(
+                    (found & 0x80) | ((least << bits) + found % (4 << bits)));
+        }
+    }
+
+    double number_at(dim_t place) const {
+        return is_integer(w_.type)
+                       ? static_cast<double>(support::integer_at(
+                                 w_.type, stored_.data(), place))
+                       : support::float_at(w_.type, stored_.data(), place);
+    }
+
     void make_values() {
         src_.resize(at(rows_ * w_.depth));
         fill_small(src_.data(), rows_ * w_.depth, random_);
@@ -204,9 +252,8 @@ private:
 
     double weight_at(dim_t k, dim_t n) const {
         const size_t p = at(k / w_.group * col_groups() + n / w_.col_group);
-        const auto q = static_cast<double>(
-                support::integer_at(w_.type, stored_.data(),
-                        w_.by_column ? n * w_.pitch + k : k * w_.pitch + n));
+        const double q
+                = number_at(w_.by_column ? n * w_.pitch + k : k * w_.pitch + n);
         return (q - static_cast<double>(zps_[p]))
                * static_cast<double>(scales_[p]);
     }

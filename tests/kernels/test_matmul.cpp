@@ -16,7 +16,7 @@ using t = data_type_t;
 // A sample where the environment asks for no more.
 void check_skinny_gemm(const skinny_gemm_case_t &c) {
     static dim_t number;
-    if (number++ % support::every()) return;
+    if (number++ % one_in(c.weights.type)) return;
     std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     std::string refusals;
     const result_t made = make_skinny_kernel(c.weights, c.rows, c.isa,
@@ -73,12 +73,15 @@ protected:
             w.by_column = by_column;
             w.depth = depth;
             w.cols = cols;
-            w.pitch = (by_column ? depth + depth % 2 : cols) + 2 * (rows % 3);
+            // Rows begin with bytes.
+            const dim_t unit = w.have_two_bits() ? 4 : 2;
+            w.pitch = round_up(by_column ? depth : cols, unit)
+                      + unit * (rows % 3);
             w.group = std::min(group, depth);
             w.col_group = col_group;
             w.scales.type = rows % 2 ? t::f32 : t::bf16;
             const t zps[] = {t::u8, t::s16, t::undef, t::s8};
-            w.zps.type = zps[rows % 4];
+            w.zps.type = is_floating(w.type) ? t::undef : zps[rows % 4];
             w.multiplied = multiplied();
             const auto types = roundings();
             w.rounded = types[static_cast<size_t>(rows) % types.size()];
@@ -90,7 +93,7 @@ protected:
                 for (const dim_t z : {rows + 1, rows + 2}) {
                     if (rounded != t::f32 && rows > 1) continue;
                     w.rounded = rounded;
-                    w.zps.type = zps[z % 4];
+                    if (!is_floating(w.type)) w.zps.type = zps[z % 4];
                     check_skinny_gemm(c);
                     if (HasFatalFailure()) return;
                 }
@@ -135,7 +138,7 @@ TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {
 }
 
 TEST_P(skinny_gemm, multiplies_short_groups_of_bytes) {
-    if (bits_of(type()) == 4) return;
+    if (bits_of(type()) <= 4) return;
     for (const dim_t depth : {48, 50, 130})
         for (const dim_t group : {16, 48})
             check(true, depth, 9, group);
@@ -143,7 +146,7 @@ TEST_P(skinny_gemm, multiplies_short_groups_of_bytes) {
 
 #if defined(__x86_64__)
 void check_generated(const skinny_weights_t &w) {
-    const dim_t unit = bits_of(w.type) == 4 ? 32 : 16;
+    const dim_t unit = w.are_nibbles() ? 32 : 16;
     const bool in_units = w.group == w.depth || w.group % unit == 0;
     // Pairs of rows, or a column's depth.
     const bool fits = !w.by_column ? w.depth % 2 == 0 : in_units;
@@ -212,7 +215,7 @@ TEST_P(skinny_gemm, errs_no_more_than_sums_in_order) {
         w.pitch = by_column ? w.depth : w.cols;
         w.group = 128;
         w.scales.type = t::f32;
-        w.zps.type = t::s8;
+        if (is_integer(w.type)) w.zps.type = t::s8;
         w.multiplied = multiplied();
         std::shared_ptr<const skinny_gemm_t> made;
         ASSERT_TRUE(make_skinny_kernel(w, c.rows, isa(), made).ok());
@@ -231,7 +234,7 @@ TEST_P(skinny_gemm, keeps_nan) {
                 w.by_column = by_column;
                 w.depth = w.cols = w.pitch = w.group = 128;
                 w.scales.type = scales;
-                w.zps.type = t::s8;
+                if (is_integer(w.type)) w.zps.type = t::s8;
                 w.rounded = rounded;
                 w.multiplied = multiplied();
                 std::shared_ptr<const skinny_gemm_t> made;
@@ -241,10 +244,37 @@ TEST_P(skinny_gemm, keeps_nan) {
             }
 }
 
+// NaN, infinities and subnormal numbers too.
+TEST_P(skinny_gemm, multiplies_every_code_of_floats) {
+    if (is_integer(type())) return;
+    for (const bool by_column : {false, true})
+        for (const t rounded : roundings()) {
+            skinny_gemm_case_t c;
+            skinny_weights_t &w = c.weights;
+            w.type = type();
+            w.by_column = by_column;
+            w.depth = w.cols = w.pitch = w.group = 64;
+            w.scales.type = t::f32;
+            w.rounded = rounded;
+            w.multiplied = multiplied();
+            std::shared_ptr<const skinny_gemm_t> made;
+            if (!make_skinny_kernel(w, c.rows, isa(), made).ok()) continue;
+            SCOPED_TRACE(made->name());
+            const int step = bits_of(w.type) == 4 ? 0x11 : 1;
+            for (int code = 0; code < 256; code += step) {
+                SCOPED_TRACE(code);
+                skinny_gemm_case_run_t(c, static_cast<uint8_t>(code))
+                        .check_code(*made);
+                if (HasFatalFailure()) return;
+            }
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(every, skinny_gemm,
         testing::Combine(testing::Values(isa_avx512_core_bf16, isa_avx512_core,
                                  isa_avx2),
-                testing::Values(t::u4, t::s4, t::u8, t::s8)),
+                testing::Values(t::u2, t::s2, t::u4, t::s4, t::u8, t::s8,
+                        t::f4_e2m1, t::f8_e4m3, t::f8_e5m2)),
         [](const testing::TestParamInfo<skinny_gemm::ParamType> &tested) {
             const isa_t isa = std::get<0>(tested.param);
             return std::string(isa == isa_avx2          ? "avx2_"

@@ -75,7 +75,7 @@ TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
     w.by_column = false;
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);
     EXPECT_EQ(taker_on_avx2(w, 2, transposed),
-            "weights have 8 bits. weights have 8 bits. ");
+            "weights are of type s8. weights are of type s8. ");
 }
 
 TEST(skinny_kernels, of_avx2_take_columns_that_share_scales) {
@@ -102,13 +102,18 @@ TEST(skinny_kernels, of_avx2_take_columns_that_share_scales) {
 // A line a kernel, as the folder's README has them.
 std::string table_of_kernels() {
     std::string lines
-            = "| kernel | weights | bits | rounded | rows | columns, depth, "
+            = "| kernel | weights | types | rounded | rows | columns, depth, "
               "groups in units of | columns that share scales "
               "|\n|---|---|---|---|---|---|---|\n";
     for (const skinny_kernel_t &kernel : skinny_kernels()) {
-        std::string bits, rounded;
-        for (const unsigned b : {4u, 8u})
-            if (kernel.bits & b) bits += (bits.empty() ? "" : ", ") + text(b);
+        std::string types, rounded;
+        const std::pair<unsigned, const char *> all_types[] = {
+                {skinny_kernel_t::int2, "int2"},
+                {skinny_kernel_t::int4, "int4"}, {skinny_kernel_t::f4, "f4"},
+                {skinny_kernel_t::int8, "int8"}, {skinny_kernel_t::f8, "f8"}};
+        for (const auto &[is, word] : all_types)
+            if (kernel.weights & is)
+                types += (types.empty() ? "" : ", ") + std::string(word);
         const std::pair<unsigned, const char *> roundings[]
                 = {{skinny_kernel_t::exact, "no"},
                         {skinny_kernel_t::to_bf16, "bf16"},
@@ -118,7 +123,7 @@ std::string table_of_kernels() {
                 rounded += (rounded.empty() ? "" : ", ") + std::string(word);
         lines += text("| `", kernel.name, "` | ",
                 kernel.order == weights_order_t::nk ? "[N,K]" : "[K,N]", " | ",
-                bits, " | ", rounded, " | ", kernel.rows, " | ", kernel.cols,
+                types, " | ", rounded, " | ", kernel.rows, " | ", kernel.cols,
                 ", ", kernel.depth, ", ",
                 kernel.group_bytes > 0 ? text(kernel.group_bytes, " bytes")
                                        : "any",

@@ -20,13 +20,14 @@ skinny_gemm_case_t case_of(t src, t type, bool by_column, dim_t rows) {
     w.by_column = by_column;
     w.scales.type = rows % 2 ? t::f32 : t::bf16;
     // Terms take zero points whose difference to a weight has eight bits.
-    const bool is_signed = type == t::s4 || type == t::s8;
+    const bool is_signed = family_of(type) == type_family_t::signed_int;
     const t zps[] = {t::u8, t::undef, t::s16, t::s8};
     const t zps_of_terms[] = {is_signed ? t::s8 : t::u8, t::undef, t::u4,
-            bits_of(type) == 4 ? t::s8
+            bits_of(type) <= 4 ? t::s8
             : is_signed        ? t::s4
                                : t::u8};
-    w.zps.type = (src == t::bf16 ? zps : zps_of_terms)[rows % 4];
+    if (is_integer(type))
+        w.zps.type = (src == t::bf16 ? zps : zps_of_terms)[rows % 4];
     const t rounded[] = {t::bf16, t::f32, t::f16};
     w.rounded = src == t::bf16 ? rounded[rows % 3] : t::f32;
     w.multiplied = src == t::u8 ? t::f32 : src;
@@ -66,14 +67,16 @@ protected:
 };
 
 TEST_P(skinny_gemm_of_tiles, multiplies_every_shape) {
+    dim_t number = 0;
     for (const dim_t rows : {1, 3, 8, 16, 17, 32})
         for (const dim_t depth : {128, 384, 512})
             for (const dim_t units : {1, 3})
                 for (const dim_t group : {32, 64, 128, 256, 1000}) {
                     skinny_gemm_case_t c = case_of_rows(rows);
+                    if (number++ % one_in(c.weights.type)) continue;
                     const dim_t unit = c.weights.by_column ? 16 : 128;
                     set_shape(c.weights, depth, units * unit, group,
-                            2 * (rows % 3));
+                            4 * (rows % 3));
                     const auto made = make(c);
                     ASSERT_NE(made, nullptr);
                     SCOPED_TRACE(testing::Message()
@@ -114,7 +117,8 @@ TEST_P(skinny_gemm_of_tiles, multiplies_many_rows) {
             const dim_t rows = rows_of[n++ % 4];
             const dim_t cols = n % 3 ? 128 : 384;
             skinny_gemm_case_t c = case_of_rows(rows);
-            set_shape(c.weights, depth, cols, group, 2 * (n % 3));
+            if (n % one_in(c.weights.type)) continue;
+            set_shape(c.weights, depth, cols, group, 4 * (n % 3));
             c.most_rows = c.rows = n % 4 ? 512 : rows;
             const auto made = make(c);
             ASSERT_NE(made, nullptr);
@@ -190,7 +194,20 @@ std::string name_of_case(
 }
 INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::bf16, t::f32),
-                testing::Values(t::u4, t::s4), testing::Bool()),
+                testing::Values(t::u4, t::s4, t::f4_e2m1), testing::Bool()),
+        name_of_case);
+INSTANTIATE_TEST_SUITE_P(floats_of_8_bits, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::f32, t::u8),
+                testing::Values(t::f8_e4m3, t::f8_e5m2), testing::Bool()),
+        name_of_case);
+INSTANTIATE_TEST_SUITE_P(bf16_by_floats_of_8_bits, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::bf16),
+                testing::Values(t::f8_e4m3, t::f8_e5m2),
+                testing::Values(false)),
+        name_of_case);
+INSTANTIATE_TEST_SUITE_P(two_bits, skinny_gemm_of_tiles,
+        testing::Combine(testing::Values(t::bf16, t::f32, t::u8),
+                testing::Values(t::u2, t::s2), testing::Values(true)),
         name_of_case);
 INSTANTIATE_TEST_SUITE_P(bytes, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::f32, t::u8),

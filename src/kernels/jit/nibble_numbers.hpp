@@ -8,8 +8,8 @@
 
 namespace dnnl_dequant {
 
-/// The table of every type of 4 bits: lane i holds, as f32, the number that
-/// nibble i stands for.
+/// The table of every type of 4 bits, or of 2 bits four times: lane i holds, as
+/// f32, the number that nibble i stands for.
 inline jit_generator_t::lanes_t nibble_numbers(data_type_t type) {
     jit_generator_t::lanes_t lanes;
     for (uint8_t nibble = 0; nibble < 16; ++nibble) {

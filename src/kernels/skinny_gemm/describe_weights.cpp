@@ -93,10 +93,13 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
     weights.type = src.type;
     weights.depth = depth;
     weights.cols = cols;
-    if (!is_integer(src.type)
-            || (bits_of(src.type) != 4 && bits_of(src.type) != 8))
+    const bool is_float = src.type == data_type_t::f8_e4m3
+                          || src.type == data_type_t::f8_e5m2
+                          || src.type == data_type_t::f4_e2m1;
+    if (!is_float && (!is_integer(src.type) || bits_of(src.type) > 8))
         return refuse(text("weights are of type ", to_string(src.type),
-                "; expected integers of 4 or 8 bits"));
+                "; expected integers of up to 8 bits, f8_e4m3, f8_e5m2 or "
+                "f4_e2m1"));
     loops_t found {};
     if (!find_loops(problem, cols, found) || src.offset != 0)
         return refuse("weights are not of rows by columns");

@@ -1,4 +1,4 @@
-// A skinny GEMM by [N,K] weights of 4 bits, looked up as in
+// A skinny GEMM by [N,K] weights of 2 or 4 bits, looked up as in
 // jit_k_lanes_code.hpp and multiplied by the tiles of AMX. Sixteen columns of
 // weights are the rows of a tile, and src has a column for each of its rows. So
 // up to sixteen rows of src cost as much as one, and the vector units only look
@@ -153,7 +153,7 @@ private:
                 look_up(set * set_cols + c, raws_[c]);
             if (multiplies) multiply(set);
         }
-        add(weights_at_, line_);
+        add(weights_at_, static_cast<uint32_t>(bytes_of(w_.type, amx_depth)));
         next_group();
         xchg(tiles_, last_tiles_);
     }
@@ -177,7 +177,7 @@ private:
             const size_t at
                     = bytes((set * set_cols + c) * bytes_of(w_.type, w_.pitch));
             prefetch_stream(ptr[weights_at_ + ahead_ + at]);
-            vmovups(raws_[c], ptr[weights_at_ + at]);
+            load_nibbles_of(raws_[c], ptr[weights_at_ + at], looked_up_[0]);
         }
     }
 

@@ -56,18 +56,28 @@ private:
             const int w = i % weights_tiles;
             const Zmm even = even_[i % pairs_together];
             const Zmm odd = odd_[i % pairs_together];
-            vpmovzxbd(even, weights_of(down * step_depth + 2 * pair, w));
-            vpmovzxbd(odd, weights_of(down * step_depth + 2 * pair + 1, w));
-            vpxord(even, even, numbers_);
-            vpxord(odd, odd, numbers_);
-            vsubps(even, even, zero_points_[w]);
-            vsubps(odd, odd, zero_points_[w]);
+            const int row = down * step_depth + 2 * pair;
+            if (is_f8()) {
+                load_f8(even, weights_of(row, w));
+                load_f8(odd, weights_of(row + 1, w));
+            } else {
+                vpmovzxbd(even, weights_of(row, w));
+                vpmovzxbd(odd, weights_of(row + 1, w));
+                vpxord(even, even, numbers_);
+                vpxord(odd, odd, numbers_);
+                vsubps(even, even, zero_points_[w]);
+                vsubps(odd, odd, zero_points_[w]);
+            }
             vpsrld(even, even, 16);
             vpternlogd(even, odd, upper_, and_or);
             vmovups(ptr[tile_at(
                             down, w * amx_tile_bytes + pair * amx_row_bytes)],
                     even);
         }
+    }
+    void load_f8(const Zmm &to, const Address &from) {
+        load_bytes(to, from, numbers_, numbers_);
+        multiply_by_unit(to);
     }
     Address weights_of(int row, int w) {
         return ptr[copy_ + bytes(row * amx_row_bytes + w * amx_tile_rows)];

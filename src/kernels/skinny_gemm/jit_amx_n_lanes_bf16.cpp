@@ -81,9 +81,14 @@ private:
             } else {
                 vpunpcklbw(mixed, bytes_of_row, weights_of(row + 1, w));
             }
-            vpmovzxbd(n, mixed);
-            vpxord(n, n, numbers_);
-            vsubps(n, n, zero_points_[w * halves + h]);
+            if (is_f8()) {
+                load_bytes(n, mixed, numbers_, numbers_);
+                multiply_by_unit(n);
+            } else {
+                vpmovzxbd(n, mixed);
+                vpxord(n, n, numbers_);
+                vsubps(n, n, zero_points_[w * halves + h]);
+            }
             vmulps(n, n, factors_[w * halves + h]);
         }
         const Zmm line = numbers_of_[place * halves];

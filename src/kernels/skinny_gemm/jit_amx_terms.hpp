@@ -47,7 +47,7 @@ public:
 protected:
     amx_layout_t layout() const {
         const bool is_whole = weights_.tiles == skinny_tiles_t::integers;
-        const bool corrects = is_whole && bits_of(weights_.type) == 4
+        const bool corrects = is_whole && weights_.are_nibbles()
                               && weights_.zps.type != data_type_t::undef
                               && !is_of_many_rows();
         return {is_whole ? 1 : f32_terms, true, true, corrects};

@@ -1,4 +1,4 @@
-// A skinny GEMM of f32 by [N,K] weights of 4 or 8 bits, multiplied by the tiles
+// A skinny GEMM of f32 by [N,K] weights of 2, 4 or 8 bits, multiplied by tiles
 // of AMX: jit_amx_terms.hpp. Sixteen columns of weights, less their zero
 // points, are the rows of a tile, and src has a column for each of its rows.
 //
@@ -242,14 +242,18 @@ private:
 
     void make_columns(int set) {
         const int first = set * set_cols;
-        const dim_t lines = bytes_of(w_.type, amx_depth) / amx_row_bytes;
+        const dim_t bytes_of_set = bytes_of(w_.type, set_cols * amx_depth);
+        const dim_t lines = bytes_of_set / amx_row_bytes;
         for (int c = 0; c < set_cols; ++c) {
-            for (dim_t i = 0; multiplies() && i < lines; ++i)
+            for (dim_t i = lines * c / set_cols;
+                    multiplies() && i < lines * (c + 1) / set_cols; ++i)
                 prefetch_line();
-            if (is_nibble()) vmovups(raws_[c], weight(first + c));
+            if (is_nibble())
+                load_nibbles_of(raws_[c], weight(first + c), numbers_of_[0]);
         }
         for (int c = 0; c < set_cols; ++c)
             if (is_nibble()) look_up(first + c, raws_[c]);
+            else if (is_f8()) convert_f8(first + c);
             else convert(first + c);
     }
     Address weight(int col, dim_t offset = 0) {
@@ -271,13 +275,14 @@ private:
         const dim_t col = bytes_of(w_.type, w_.depth);
         prefetch_stream(ptr[ahead_]);
         add(ahead_, line_);
-        const dim_t gap = bytes_of(w_.type, w_.pitch) - col;
-        if (gap == 0) return;
+        if (w_.pitch == w_.depth) return;
+        const dim_t lines = div_up(col, amx_row_bytes);
+        const dim_t gap = bytes_of(w_.type, w_.pitch) - lines * amx_row_bytes;
         dec(arg(offsetof(args_t, lines_ahead)));
         jnz(l_within);
-        add(ahead_, static_cast<uint32_t>(gap));
-        mov(arg(offsetof(args_t, lines_ahead)),
-                static_cast<uint32_t>(col / amx_row_bytes));
+        if (gap < 0) sub(ahead_, static_cast<uint32_t>(-gap));
+        else add(ahead_, static_cast<uint32_t>(gap));
+        mov(arg(offsetof(args_t, lines_ahead)), static_cast<uint32_t>(lines));
         L(l_within);
     }
 
@@ -313,6 +318,19 @@ private:
             vpsrld(even, even, 16);
             vpternlogd(even, odd, upper_, and_or);
             store(part, col, even);
+        }
+    }
+
+    // A bf16 holds them exactly.
+    void convert_f8(int col) {
+        for (int part = 0; part < parts; ++part) {
+            const Zmm first = numbers_of_[part], second = raws_[part];
+            load_f8_pair(first, second, weight(col, part * amx_row_bytes / 2),
+                    numbers_);
+            multiply_by_unit(first);
+            multiply_by_unit(second);
+            vcvtne2ps2bf16(first, second, first);
+            store(part, col, first);
         }
     }
 
@@ -566,7 +584,7 @@ void jit_amx_terms_k_lanes_t::run_columns(void *const *buffers,
     if (layout().corrects_sums) args.src_sums = src_sums(block, 0);
     args.work = work;
     args.ahead = args.weights + cols * pitch;
-    args.lines_ahead = col / amx_row_bytes;
+    args.lines_ahead = div_up(col, amx_row_bytes);
     args.tiles = cols / amx_tile_rows;
     args.steps = args.tiles * (weights_.depth / amx_depth);
     args.weights_back = cols * pitch - bytes_of(weights_.type, amx_depth);

@@ -1,4 +1,4 @@
-// A skinny GEMM by [N,K] weights of 4 or 8 bits on AVX-512, K lanes.
+// A skinny GEMM by [N,K] weights of 2, 4 or 8 bits on AVX-512, K lanes.
 //
 //   for each group: load scales and zero points, or make tables of numbers
 //     for each step: for each vector: make weights of columns, times rows of a
@@ -43,7 +43,7 @@ struct args_t {
 // The step is the longest one that divides a group. A unit of groups is the
 // shortest step. Vectors of 8-bit weights are in order, not interleaved.
 nibble_step_t step_of(const skinny_weights_t &w) {
-    const int shortest = bits_of(w.type) == 4 ? 32 : 16;
+    const int shortest = w.are_nibbles() ? 32 : 16;
     int step = 4 * shortest;
     while (w.group < w.depth && step > shortest && w.group % step != 0)
         step /= 2;
@@ -60,6 +60,7 @@ public:
 
 private:
     static constexpr int rows_of_base = 3, sum_lanes = 16;
+    static constexpr int two_vectors = 2 * sum_lanes;
 
     // Returns the bytes that the elements of so many vectors take.
     uint32_t bytes(data_type_t type, int vectors) const {
@@ -79,7 +80,8 @@ private:
     const Zmm vmm_a_ = a_[0];
     // 8-bit weights need no raw vectors and no table, so their registers are
     // free.
-    const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_;
+    const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_,
+                 &second_ = tables_;
     const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
 
     RegExp row_of_a(int row) const {
@@ -145,6 +147,7 @@ private:
     void load_parameters(int c, size_t offset) {
         if (is_nibble()) return make_table(c, offset);
         vbroadcastss(byte_scales_[c], ptr[scales_ + offset]);
+        multiply_by_unit(byte_scales_[c]);
         if (has_zps()) vbroadcastss(byte_zps_[c], ptr[zps_ + offset]);
     }
 
@@ -160,7 +163,9 @@ private:
             const bool masked = lanes < step_.lanes;
             if (masked) set_tail_masks(lanes);
             for (int c = 0; c < cols_; ++c)
-                make_weights(c, j, masked);
+                if (is_f8() && tail == 0 && step_.elements() >= two_vectors)
+                    make_f8_weights(c, j);
+                else make_weights(c, j, masked);
             for (int r = 0; r < rows_; ++r) {
                 load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
                 // A lane of bf16 is a pair, whose masked elements are already
@@ -204,24 +209,42 @@ private:
     void load_nibbles(int c, int tail) {
         const Zmm raw = raws_[c];
         const Address at = ptr[columns_[c] + offset_];
-        if (tail == 0) return spread_nibbles(raw, at);
-        const int bytes = (tail + 1) / 2;
+        if (tail == 0) return spread_nibbles(c, at);
+        const auto bytes = static_cast<int>(bytes_of(w_.type, tail));
         mov(steps_, ~uint64_t(0) >> (64 - bytes));
         kmovq(k_bytes_, steps_);
         vmovdqu8(raw | k_bytes_ | T_z, at);
-        if (widening() == 4 || is_half())
-            spread_nibbles(raw, Xmm(raw.getIdx()));
-        else if (widening() == 2) spread_nibbles(raw, Ymm(raw.getIdx()));
+        const Xmm nibbles = nibbles_of(raw);
+        if (w_.have_two_bits()) spread_nibbles(c, half_of(nibbles));
+        else if (!nibbles.isZMM()) spread_nibbles(c, nibbles);
     }
 
     // Returns how many times wider a lane is than the nibbles loaded into it.
     int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
 
-    void spread_nibbles(const Zmm &to, const Operand &from) {
-        if (widening() == 1) vmovdqu32(to, from);
-        else if (is_bf16()) vpmovzxbw(sized(to), from);
-        else if (widening() == 2) vpmovzxwd(to, from);
-        else vpmovzxbd(to, from);
+    // Returns the part of a vector that has a step's nibbles.
+    Xmm nibbles_of(const Zmm &raw) const {
+        if (widening() == 4 || is_half()) return Xmm(raw.getIdx());
+        if (widening() == 2) return Ymm(raw.getIdx());
+        return raw;
+    }
+
+    void spread_nibbles(int c, const Operand &from) {
+        const Zmm to = raws_[c];
+        const Xmm nibbles = nibbles_of(to);
+        const bool has_two_bits = w_.have_two_bits();
+        if (has_two_bits) load_nibbles_of(nibbles, from, weights_[c]);
+        const Operand &at
+                = has_two_bits ? static_cast<const Operand &>(nibbles) : from;
+        if (widening() == 1) {
+            if (!has_two_bits) vmovdqu32(to, at);
+        } else if (is_bf16()) {
+            vpmovzxbw(sized(to), at);
+        } else if (widening() == 2) {
+            vpmovzxwd(to, at);
+        } else {
+            vpmovzxbd(to, at);
+        }
     }
 
     void make_weights(int c, int j, bool masked) {
@@ -238,10 +261,24 @@ private:
         vcvtne2ps2bf16(masked ? w | k_tail_ | T_z : w, scratch_, w);
     }
 
+    // Makes two vectors of f32 at once. The second one stays in a register
+    // until it is asked for.
+    void make_f8_weights(int c, int j) {
+        const Zmm w = weights_[c], second = is_bf16() ? scratch_ : second_[c];
+        const bool is_second = !is_bf16() && j % 2 != 0;
+        if (!is_second)
+            load_f8_pair(w, second,
+                    ptr[columns_[c] + offset_ + bytes(w_.type, j)], w);
+        vmulps(w, is_second ? second : w, byte_scales_[c]);
+        if (!is_bf16()) return round(w);
+        vmulps(second, second, byte_scales_[c]);
+        vcvtne2ps2bf16(w, second, w);
+    }
+
     // Converts sixteen 8-bit weights of a column to f32 and scales them.
     void scale_bytes(
             const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
-        load_bytes(w, ptr[at], byte_zps_[c], mask);
+        load_bytes(w, ptr[at], byte_zps_[c], byte_zps_[c], mask);
         vmulps(w, w, byte_scales_[c]);
     }
 
@@ -278,6 +315,10 @@ public:
     dim_t nr() const override { return 1; }
     bool parameters_by_column() const override { return true; }
     dim_t partial_floats() const override { return 0; }
+    // Scales of e4m3 are multiplied by a unit first, which may overflow.
+    bool scales_sums() const override {
+        return weights_.type == data_type_t::f8_e4m3;
+    }
 
     result_t make(dim_t /*rows*/) {
         result_t made;

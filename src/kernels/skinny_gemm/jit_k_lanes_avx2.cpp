@@ -1,6 +1,6 @@
-// A skinny GEMM by weights of 4 or 8 bits on AVX2, K lanes. A block's columns
-// are multiplied by as much of src as stays in L1. [K,N] weights are transposed
-// in cache, tile by tile.
+// A skinny GEMM by weights of 2, 4 or 8 bits on AVX2, K lanes. A block's
+// columns are multiplied by as much of src as stays in L1. [K,N] weights are
+// transposed in cache, tile by tile.
 //
 //   for columns: for each chunk of the depth:
 //     load zero points and scales, or make tables of numbers
@@ -245,7 +245,7 @@ void jit_k_lanes_avx2_t::arrange(void *src) const noexcept {
     auto *const row = static_cast<float *>(src);
     const dim_t depth = weights_.depth;
     std::fill(row + depth, row + round_up(depth, shape_.step), 0.f);
-    if (bits_of(weights_.type) != 4) return;
+    if (!weights_.are_nibbles()) return;
     arrange_steps(row, depth, shape_.step, [](dim_t i) {
         const dim_t vector = i / 16 * 2 + i % 4 / 2;
         return vector * 8 + i % 2 * 4 + i % 16 / 4;

@@ -17,7 +17,7 @@ struct jit_k_lanes_avx2_shape_t {
         // weights, to stay in L1. Its partial sums are then added to those in
         // memory.
         const dim_t longest_part = weights.by_column ? 1024 : 256;
-        const bool is_nibble = bits_of(weights.type) == 4;
+        const bool is_nibble = weights.are_nibbles();
         step = is_nibble ? 32 : 16;
         k_chunk = weights.group >= weights.depth ? longest_part : weights.group;
         chunks = weights.depth / k_chunk;
@@ -48,8 +48,9 @@ struct jit_k_lanes_avx2_shape_t {
 /// rounded to bf16; otherwise it has two tables of its own. A vector of weights
 /// costs two shuffles, and one or two more operations.
 ///
-/// A nibble that is not rounded is put into the significand of a power of two,
-/// as in the AVX2 kernel with N lanes. Then a chunk's sums are scaled.
+/// So is one of a float. An integer that is not rounded is put into the
+/// significand of a power of two, as in the AVX2 kernel with N lanes. Then a
+/// chunk's sums are scaled.
 class jit_k_lanes_avx2_weights_t : public jit_k_lanes_t<isa_avx2> {
 protected:
     using Xmm = Xbyak::Xmm;
@@ -67,7 +68,10 @@ protected:
         , shape_(weights)
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
 
-    bool looks_up() const { return is_nibble() && !shape_.scales_sums; }
+    bool looks_up() const {
+        return is_nibble()
+               && (!shape_.scales_sums || w_.type == data_type_t::f4_e2m1);
+    }
     uint32_t parameter_bytes(int cols) const {
         const dim_t stride = w_.by_column ? w_.groups() : 1;
         return static_cast<uint32_t>(cols * stride * 4);
@@ -212,7 +216,7 @@ private:
     // Zero points carry the same bias as the numbers: 2^23 or 2^15, and the 8
     // that flipping a sign adds.
     void load_zps(int c) {
-        const uint32_t sign = is_signed() ? 8 : 0;
+        const uint32_t sign = w_.sign_bit();
         for (int i = 0; i < 2; ++i)
             vmovups(table(c, i),
                     constant(upper_half(i) << 16 | sign << (8 * i)));
@@ -230,8 +234,10 @@ private:
                 vbroadcastss(scratch_, of_column(zps_, c));
                 vsubps(v, v, scratch_);
             }
-            vbroadcastss(scratch_, of_column(scales_, c));
-            scale_and_round(v, scratch_);
+            if (!shape_.scales_sums) {
+                vbroadcastss(scratch_, of_column(scales_, c));
+                scale_and_round(v, scratch_);
+            }
             vpshufb(v, v, constant(bytes_apart()));
         }
         constexpr uint8_t even = 0x88, odd = 0xdd;
@@ -248,10 +254,19 @@ private:
         lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
     }
 
+    // Loads a step's nibbles into both lanes.
+    void load_step(int c) {
+        if (!w_.have_two_bits()) return vbroadcasti128(index_, next_weights(c));
+        const Xmm nibbles(index_.getIdx());
+        load_nibbles_of(nibbles, next_weights(c), scratch_);
+        vinserti128(index_, index_, nibbles, 1);
+    }
+
     // Elements beyond a tail are multiplied by zeros of src.
     void decode_nibbles(int c) {
-        vbroadcasti128(index_, next_weights(c));
-        if (is_signed()) vpxor(index_, index_, constant(0x88888888u));
+        load_step(c);
+        if (is_signed())
+            vpxor(index_, index_, constant(w_.sign_bit() * 0x11111111u));
         kept_.with(nibble_shifts(),
                 [&](const Operand &by) { vpsrlvd(index_, index_, by); });
         for (int i = 0; i < 2; ++i) {
@@ -270,7 +285,7 @@ private:
     }
 
     void look_up(int c, int tail) {
-        vbroadcasti128(index_, next_weights(c));
+        load_step(c);
         vpsrlvd(index_, index_, constant(nibble_shifts()));
         vpand(index_, index_, constant(0x0f0f0f0fu));
         if (tail != 0) vpor(index_, index_, constant(indices_beyond(tail)));
@@ -303,7 +318,8 @@ private:
     }
 
     void decode_bytes(int c, int v, int tail) {
-        load_bytes(weight_, next_weights(c, v * simd_w), zp(c));
+        load_bytes(weight_, next_weights(c, v * simd_w), zp(c), scratch_);
+        multiply_by_unit(weight_);
         if (!shape_.scales_sums) scale_and_round(weight_, scale(c));
         if (tail == 0) return;
         lanes_t within {};

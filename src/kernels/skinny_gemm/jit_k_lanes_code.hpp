@@ -5,8 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/bits.hpp"
+#include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
+#include "kernels/jit/two_bits.hpp"
 #include "kernels/skinny_gemm/weights_rounding.hpp"
 
 namespace dnnl_dequant {
@@ -89,7 +92,7 @@ public:
         , step_(step) {}
 
     dim_t src_unit() const override {
-        return bits_of(weights_.type) == 4 ? step_.elements() : 1;
+        return weights_.are_nibbles() ? step_.elements() : 1;
     }
     data_type_t src_type() const override { return weights_.multiplied; }
     void arrange(void *row) const noexcept override {
@@ -131,21 +134,60 @@ protected:
         , rows_(rows)
         , cols_(cols) {}
 
-    bool is_nibble() const { return bits_of(w_.type) == 4; }
+    bool is_nibble() const { return w_.are_nibbles(); }
     bool is_signed() const {
         return family_of(w_.type) == type_family_t::signed_int;
     }
     bool has_zps() const { return w_.zps.type != data_type_t::undef; }
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
-    /// Loads a vector of 8-bit weights less `zp`, as f32.
-    void load_bytes(const vmm_t &to, const Xbyak::Address &from,
-            const vmm_t &zp, const Xbyak::Opmask *mask = nullptr) {
+    bool is_f8() const { return jit_f8_halves_t::takes(w_.type); }
+
+    /// Loads a vector of 8-bit weights less `zp`, as f32. Floats of 8 bits have
+    /// no zero points; they become multiples of 1 / unit().
+    void load_bytes(const vmm_t &to, const Xbyak::Operand &from,
+            const vmm_t &zp, const vmm_t &scratch,
+            const Xbyak::Opmask *mask = nullptr) {
         const vmm_t loaded = mask ? to | *mask | T_z : to;
+        if (is_f8()) {
+            load_halves(half_of(loaded), from, half_of(scratch));
+            vcvtph2ps(to, half_of(to));
+            return;
+        }
         if (is_signed()) vpmovsxbd(loaded, from);
         else vpmovzxbd(loaded, from);
         vcvtdq2ps(to, to);
         if (has_zps()) vsubps(to, to, zp);
+    }
+
+    float unit() const { return jit_f8_halves_t::unit_of(w_.type); }
+    /// Multiplies scales, or numbers, by the unit.
+    void multiply_by_unit(const vmm_t &v) {
+        if (unit() != 1) vmulps(v, v, constant(bits_of_f32(unit())));
+    }
+
+    /// Loads nibbles, or 2 bits as nibbles.
+    /// @param to A vector of as many bytes as there are pairs.
+    void load_nibbles_of(const Xbyak::Xmm &to, const Xbyak::Operand &from,
+            const vmm_t &scratch) {
+        if (w_.have_two_bits())
+            load_two_bits<isa>(*this, to, from,
+                    Xbyak::Xmm(to.getKind(), scratch.getIdx()));
+        else vmovups(to, from);
+    }
+    /// Loads floats of 8 bits as f16.
+    void load_halves(const Xbyak::Xmm &words, const Xbyak::Operand &from,
+            const Xbyak::Xmm &scratch) {
+        f8_.load<isa>(words, from, scratch);
+    }
+    /// Loads two vectors of floats of 8 bits as f32, in units. AVX-512 only.
+    void load_f8_pair(const vmm_t &first, const vmm_t &second,
+            const Xbyak::Operand &from, const vmm_t &scratch) {
+        const Xbyak::Ymm half(second.getIdx());
+        load_halves(second, from, scratch);
+        vcvtph2ps(first, half);
+        vextracti64x4(half, second, 1);
+        vcvtph2ps(second, half);
     }
 
     const skinny_weights_t w_;
@@ -156,6 +198,9 @@ protected:
                        zps_ = general_.take("zero points", r12),
                        ahead_ = general_.take("weights to prefetch", r13);
     vector_registers_t<isa> vectors_;
+
+private:
+    jit_f8_halves_t f8_ {*this, w_.type};
 };
 
 /// The base of such generators on AVX-512.

@@ -195,12 +195,13 @@ private:
         if (is_nibble()) load_nibbles(from);
         for (int j = 0; j < vectors; ++j) {
             const vmm_t w = weights_[j];
-            if (!is_nibble())
+            if (!is_nibble()) {
                 this->load_bytes(w,
                         this->ptr[from
                                   + static_cast<size_t>(j * lanes_of<isa>())],
-                        zp_[j]);
-            else if (has_zps()) this->vsubps(w, w, zp_[j]);
+                        zp_[j], raw_[0]);
+                this->multiply_by_unit(w);
+            } else if (has_zps()) this->vsubps(w, w, zp_[j]);
             this->vmulps(w, w, scale_[j]);
             if (!is_bf16())
                 lanes_.round(w, w_.rounded, weights_rounding(w_), raw_[0]);
@@ -215,7 +216,13 @@ private:
         constexpr uint8_t half = 4, all_but_half = 28;
         if (is_avx512) {
             // A permutation reads only the lowest four bits of an index.
-            this->vpmovzxbd(raw, this->ptr[from]);
+            if (w_.have_two_bits()) {
+                const Xbyak::Xmm nibbles(raw.getIdx());
+                this->load_nibbles_of(nibbles, this->ptr[from], low);
+                this->vpmovzxbd(raw, nibbles);
+            } else {
+                this->vpmovzxbd(raw, this->ptr[from]);
+            }
             this->vpsrld(high, raw, half);
             this->vpermps(low, raw, numbers_[0]);
             this->vpermps(high, high, numbers_[0]);
@@ -305,7 +312,7 @@ private:
         alignas(64) float scales[k_chunk], zps[k_chunk];
     };
 
-    bool is_nibble() const { return bits_of(weights_.type) == 4; }
+    bool is_nibble() const { return weights_.are_nibbles(); }
 
     void run_group(const char *weights, const block_t &block, dim_t k,
             dim_t first, dim_t last) const noexcept;

@@ -1,5 +1,5 @@
-// A skinny GEMM by [K,N] weights of 4 or 8 bits, N lanes. It goes over chunks
-// of rows of weights, panel after panel of columns.
+// A skinny GEMM by [K,N] weights of 2, 4 or 8 bits, N lanes. It goes over
+// chunks of rows of weights, panel after panel of columns.
 
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 

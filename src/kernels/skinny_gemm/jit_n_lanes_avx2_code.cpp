@@ -1,6 +1,6 @@
-// A skinny GEMM by [K,N] weights of 4 or 8 bits on AVX2, N lanes. Each panel of
-// columns goes down some rows of one group. The sums stay in registers and are
-// scaled once, when the group ends.
+// A skinny GEMM by [K,N] weights of 2, 4 or 8 bits on AVX2, N lanes. Each panel
+// of columns goes down some rows of one group. The sums stay in registers and
+// are scaled once, when the group ends.
 //
 // An integer n in the significand of 2^23 makes the number 2^23 + n. Zero
 // points carry the same bias, so one subtraction removes both. The sign bit of
@@ -21,6 +21,9 @@
 
 #include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
 
+#include "base/bits.hpp"
+#include "kernels/jit/f8_halves.hpp"
+#include "kernels/jit/two_bits.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
 #include "kernels/skinny_gemm/weights_rounding.hpp"
 
@@ -40,10 +43,8 @@ public:
                   "jit_n_lanes_avx2", weights, panel, rows, first_rounding) {}
 
 private:
-    bool is_nibble() const { return bits_of(w_.type) == 4; }
-    bool is_signed() const {
-        return family_of(w_.type) == type_family_t::signed_int;
-    }
+    bool is_nibble() const { return w_.are_nibbles(); }
+    bool is_signed() const { return w_.sign_bit() != 0; }
     // Rounding keeps its constants in the last vectors and leaves room for
     // the sums of one row.
     static constexpr int first_rounding = 13, sums_of_one_row = 8;
@@ -77,25 +78,40 @@ private:
         if (rows_ == 1) vbroadcastss(vmm_a(), ptr[rax]);
         if (is_nibble()) return all_nibbles();
         for (int v = 0; v < vectors_; ++v) {
+            if (jit_f8_halves_t::takes(w_.type)) {
+                load_f8(weight(v), v);
+                multiply(weight(v), v);
+                continue;
+            }
             constexpr uint32_t bits_of_2_to_23 = 0x4b000000;
             vpmovzxbd(weight(v), ptr[rcx + weights_bytes(v)]);
             vpxor(weight(v), weight(v),
-                    constant(bits_of_2_to_23 | (is_signed() ? 128u : 0u)));
+                    constant(bits_of_2_to_23 | w_.sign_bit()));
             multiply(weight(v), v);
         }
+    }
+
+    void load_f8(const Ymm &to, int v) {
+        const Xmm halves(to.getIdx()), scratch(weight(v + 1).getIdx());
+        f8_.load<isa_avx2>(halves, ptr[rcx + weights_bytes(v)], scratch);
+        vcvtph2ps(to, halves);
+        const float unit = jit_f8_halves_t::unit_of(w_.type);
+        if (unit != 1) vmulps(to, to, constant(bits_of_f32(unit)));
     }
 
     void all_nibbles() {
         // With half as many words, the first four go to one lane, the others to
         // the other.
         constexpr uint8_t to_lanes = 0x10;
-        if (vectors_ == words_nibbles) {
-            vmovdqu(Xmm(raw().getIdx()), ptr[rcx]);
-            vpermq(raw(), raw(), to_lanes);
-        } else {
-            vmovdqu(raw(), ptr[rcx]);
-        }
-        if (is_signed()) vpxor(raw(), raw(), constant(0x88888888u));
+        const bool is_half = vectors_ == words_nibbles;
+        const Xmm half(raw().getIdx()), half_scratch(weight(0).getIdx());
+        if (w_.have_two_bits())
+            load_two_bits<isa_avx2>(*this, is_half ? half : raw(), ptr[rcx],
+                    is_half ? half_scratch : weight(0));
+        else vmovdqu(is_half ? half : raw(), ptr[rcx]);
+        if (is_half) vpermq(raw(), raw(), to_lanes);
+        if (is_signed())
+            vpxor(raw(), raw(), constant(w_.sign_bit() * 0x11111111u));
         for (int j = 0; j < words_nibbles; j += 2)
             nibbles_at(4 * j, j);
         vpsrlw(raw(), raw(), 4);
@@ -122,7 +138,7 @@ private:
     }
 
     void multiply(const Ymm &number, int v) {
-        vsubps(number, number, ptr[r11 + bytes(v)]);
+        if (is_integer(w_.type)) vsubps(number, number, ptr[r11 + bytes(v)]);
         if (rounds_) {
             vmulps(number, number, ptr[r13 + bytes(v)]);
             lanes_.round(number, w_.rounded, weights_rounding(w_), scratch());
@@ -134,6 +150,8 @@ private:
     }
 
     Ymm free_vmm() const override { return weight(0); }
+
+    jit_f8_halves_t f8_ {*this, w_.type};
 };
 
 } // namespace
@@ -144,16 +162,14 @@ jit_n_lanes_panel_t n_lanes_panel_of_avx2(
     for (int vectors = 8; vectors >= 4; vectors /= 2)
         if (rows * vectors <= most_sums
                 && weights.cols % (vectors * simd_w) == 0)
-            return {vectors, bits_of(weights.type) == 4, simd_w};
+            return {vectors, weights.are_nibbles(), simd_w};
     return {};
 }
 
 float n_lanes_zp_bias_avx2(const skinny_weights_t &weights, int vector) {
-    const bool is_nibble = bits_of(weights.type) == 4;
-    const bool is_signed = family_of(weights.type) == type_family_t::signed_int;
-    const int half = !is_signed ? 0 : is_nibble ? 8 : 128;
-    const bool is_upper = is_nibble && vector % words_nibbles >= 2;
-    return static_cast<float>((1 << (is_upper ? 15 : 23)) + half);
+    const bool is_upper = weights.are_nibbles() && vector % words_nibbles >= 2;
+    return static_cast<float>(
+            (1u << (is_upper ? 15 : 23)) + weights.sign_bit());
 }
 
 result_t make_jit_n_lanes_avx2_code(const skinny_weights_t &weights,

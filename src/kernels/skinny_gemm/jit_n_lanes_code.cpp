@@ -1,12 +1,16 @@
-// A skinny GEMM by [K,N] weights of 4 or 8 bits on AVX-512, N lanes. Each panel
-// of columns goes down some rows of one group. The sums stay in registers and
-// are scaled once, when the group ends.
+// A skinny GEMM by [K,N] weights of 2, 4 or 8 bits on AVX-512, N lanes. Each
+// panel of columns goes down some rows of one group. The sums stay in registers
+// and are scaled once, when the group ends.
 //
 // A nibble n at bit b of a lane, in the significand of 2^(23 - b), makes the
 // number 2^(23 - b) + n. One operation cuts it out and makes it a float. Zero
 // points carry the same bias, so one subtraction removes both; both steps are
 // exact. The sign bit of a signed nibble is flipped, which adds 8. Weights of 8
 // bits are the case b = 0, where the flip adds 128.
+//
+// Floats have no zero points. If they have 4 bits they are looked up, if they
+// have 8 they become f16 first. e4m3 is then a multiple of 2^-8, so one row's
+// element of src, or else the weight, is multiplied by 2^8.
 //
 // A lane has as many nibbles as a panel has vectors: vector j has the j-th of
 // each lane. Scales, zero points and sums have that order too.
@@ -20,6 +24,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bits.hpp"
+#include "kernels/jit/f8_halves.hpp"
+#include "kernels/jit/nibble_numbers.hpp"
+#include "kernels/jit/two_bits.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
 #include "kernels/skinny_gemm/weights_rounding.hpp"
 
@@ -38,11 +46,11 @@ int most_sums_of(const skinny_weights_t &weights, int vectors) {
 }
 
 bool is_nibble(const skinny_weights_t &w) {
-    return bits_of(w.type) == 4;
+    return w.are_nibbles();
 }
 
-bool is_signed(const skinny_weights_t &w) {
-    return family_of(w.type) == type_family_t::signed_int;
+bool is_float(const skinny_weights_t &w) {
+    return is_floating(w.type);
 }
 
 // The nibbles from `first_high` on lie too high for a significand. A shift by
@@ -79,18 +87,28 @@ private:
     const Zmm second_raw_ {vectors_ > 2 ? 21 : 28};
     const Zmm order_ {vectors_ > 4 ? 22 : 29};
 
+    const Zmm numbers_ = mask(0); // of floats of 4 bits
+    const Zmm scratch_ = mask(4); // for floats of 8 bits
+    jit_f8_halves_t f8_ {*this, w_.type};
+
     void load_constants() override {
+        if (!is_float(w_)) load_constants_of_integers();
+        else if (is_nibble(w_))
+            vmovups(numbers_, constant(nibble_numbers(w_.type)));
+        if (is_bf16_) vmovups(order_, constant(order_of_pairs()));
+    }
+
+    void load_constants_of_integers() {
         const int count = is_nibble(w_) ? std::min(vectors_, first_high) : 1;
         for (int v = 0; v < count; ++v) {
             if (is_nibble(w_)) vmovups(mask(4 * v), constant(0xfu << (4 * v)));
             if (has_room())
                 vmovups(flipped(4 * v), constant(flipped_bits(4 * v)));
         }
-        if (is_bf16_) vmovups(order_, constant(order_of_pairs()));
     }
 
     void begin_panel() override {
-        for (int v = 0; has_room() && v < vectors_; ++v)
+        for (int v = 0; subtracts() && has_room() && v < vectors_; ++v)
             vmovups(zp(v), ptr[r11 + bytes(v)]);
     }
 
@@ -105,6 +123,7 @@ private:
             if (is_nibble(w_)) load_nibbles(second_raw_, rcx + r8);
         }
         if (has_room()) vbroadcastss(vmm_a_, ptr[row_of_a(0)]);
+        if (scales_a()) vmulps(vmm_a_, vmm_a_, constant(bits_of_f32(unit())));
         for (int v = 0; v < vectors_; ++v) {
             if (is_bf16_) {
                 multiply_pairs(v);
@@ -121,9 +140,23 @@ private:
     }
 
     void load_nibbles(const Zmm &raw, const RegExp &row) {
+        if (w_.have_two_bits()) return load_two_bits_of(raw, row);
         if (vectors_ == 8) vmovdqu32(raw, ptr[row]);
         else if (vectors_ == 4) vpmovzxwd(raw, ptr[row]);
         else vpmovzxbd(raw, ptr[row]);
+    }
+
+    void load_two_bits_of(const Zmm &raw, const RegExp &row) {
+        const Ymm half(raw.getIdx());
+        const Xmm quarter(raw.getIdx());
+        const auto load = [&](const Xmm &to) {
+            const Xmm scratch(to.getKind(), weight(0).getIdx());
+            load_two_bits<isa_avx512_core>(*this, to, ptr[row], scratch);
+        };
+        if (vectors_ == 8) return load(raw);
+        load(vectors_ == 4 ? Xmm(half) : quarter);
+        if (vectors_ == 4) vpmovzxwd(raw, half);
+        else vpmovzxbd(raw, quarter);
     }
 
     // Returns the bits that turn a nibble at `bit` into a number: those of
@@ -132,13 +165,13 @@ private:
         uint32_t bits;
         const float number = unit_number(bit);
         std::memcpy(&bits, &number, sizeof(bits));
-        if (!is_signed(w_)) return bits;
-        return bits | (is_nibble(w_) ? 8u << bit : 0x80u);
+        return bits | w_.sign_bit() << bit;
     }
 
     // Makes a number that exceeds the weight by unit_number() and the flipped
     // sign.
     void make_number(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
+        if (is_float(w_)) return make_float(w, v, raw, row);
         const int bit = bit_of(w_, v);
         const Address in_memory = constant(flipped_bits(bit));
         const Zmm in_register = flipped(bit);
@@ -156,6 +189,23 @@ private:
         vpternlogd(w, mask(bit), flip, masked_and_flipped);
     }
 
+    void make_float(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
+        if (is_nibble(w_)) {
+            if (v > 0) vpsrld(w, raw, static_cast<uint8_t>(4 * v));
+            vpermps(w, v > 0 ? w : raw, numbers_);
+            return;
+        }
+        const Ymm halves(w.getIdx()), scratch(scratch_.getIdx());
+        f8_.load<isa_avx512_core>(halves, ptr[row + weights_bytes(v)], scratch);
+        vcvtph2ps(w, halves);
+        if (unit() != 1 && !scales_a())
+            vmulps(w, w, constant(bits_of_f32(unit())));
+    }
+    float unit() const { return jit_f8_halves_t::unit_of(w_.type); }
+    // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
+    bool scales_a() const { return unit() != 1 && has_room() && !rounds_; }
+    bool subtracts() const { return !is_float(w_); }
+
     void multiply(const Zmm &value, int v) {
         scale(value, v);
         if (has_room()) return vfmadd231ps(sum(0, v), value, vmm_a_);
@@ -166,8 +216,8 @@ private:
     // Turns the number into a weight. If sums are scaled, it stays the
     // difference from the zero point.
     void scale(const Zmm &value, int v) {
-        if (has_room()) vsubps(value, value, zp(v));
-        else vsubps(value, value, ptr[r11 + bytes(v)]);
+        if (subtracts() && has_room()) vsubps(value, value, zp(v));
+        else if (subtracts()) vsubps(value, value, ptr[r11 + bytes(v)]);
         if (!rounds_) return;
         vmulps(value, value, ptr[r13 + bytes(v)]);
         if (!is_bf16_)
@@ -213,8 +263,8 @@ jit_n_lanes_panel_t n_lanes_panel_of(
 }
 
 float n_lanes_zp_bias(const skinny_weights_t &weights, int vector) {
-    const int half = !is_signed(weights) ? 0 : is_nibble(weights) ? 8 : 128;
-    return unit_number(bit_of(weights, vector)) + static_cast<float>(half);
+    return unit_number(bit_of(weights, vector))
+           + static_cast<float>(weights.sign_bit());
 }
 
 result_t make_jit_n_lanes_code(const skinny_weights_t &weights,

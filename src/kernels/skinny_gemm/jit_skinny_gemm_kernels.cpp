@@ -15,6 +15,17 @@ constexpr auto f32 = data_type_t::f32, bf16 = data_type_t::bf16;
 constexpr unsigned exact = skinny_kernel_t::exact,
                    to_bf16 = skinny_kernel_t::to_bf16,
                    to_f16 = skinny_kernel_t::to_f16;
+constexpr unsigned int2 = skinny_kernel_t::int2, int4 = skinny_kernel_t::int4,
+                   int8 = skinny_kernel_t::int8, f4 = skinny_kernel_t::f4,
+                   f8 = skinny_kernel_t::f8;
+
+unsigned kind_of(data_type_t weights) {
+    switch (bits_of(weights)) {
+    case 2: return int2;
+    case 4: return is_integer(weights) ? int4 : f4;
+    default: return is_integer(weights) ? int8 : f8;
+    }
+}
 
 unsigned rounding_of(const skinny_weights_t &weights) {
     switch (weights.rounded) {
@@ -55,11 +66,12 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
                                  : text(of, " ", found,
                                            "; expected a multiple of ", unit);
     };
-    const dim_t bits = bits_of(weights.type);
+    const dim_t unit_bits = weights.are_nibbles() ? 4 : 8;
     if (!has(isa, row.isa)) return "its instructions are not available";
     if (row.order != (weights.by_column ? nk : kn))
         return text("weights are ", weights.by_column ? "[N,K]" : "[K,N]");
-    if ((row.bits & bits) == 0) return text("weights have ", bits, " bits");
+    if ((row.weights & kind_of(weights.type)) == 0)
+        return text("weights are of type ", to_string(weights.type));
     if ((row.rounded & rounding_of(weights)) == 0)
         return weights.rounded == f32 ? std::string("weights are not rounded")
                                       : text("weights are rounded to ",
@@ -79,7 +91,7 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
     std::string why = in_units("columns", weights.cols, row.cols);
     if (why.empty()) why = in_units("depth", weights.depth, row.depth);
     if (why.empty() && row.group_bytes > 0 && weights.group < weights.depth)
-        why = in_units("group", weights.group, row.group_bytes * 8 / bits);
+        why = in_units("group", weights.group, row.group_bytes * 8 / unit_bits);
     if (why.empty())
         why = in_units(
                 "columns with one scale", weights.col_group, row.col_group);
@@ -90,10 +102,10 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
 
 const skinny_kernels_t &skinny_kernels() {
     static constexpr skinny_kernels_t kernels {{
-#define X(name, isa, order, bits, rounded, multiplied, rows, cols, depth,    \
+#define X(name, isa, order, weights, rounded, multiplied, rows, cols, depth, \
         group, col_group, factory)                                           \
-    {#name, isa, order, bits, rounded, multiplied, rows, cols, depth, group, \
-            col_group, factory},
+    {#name, isa, order, weights, rounded, multiplied, rows, cols, depth,     \
+            group, col_group, factory},
 #include "kernels/skinny_gemm/kernels.def"
 #undef X
     }};
@@ -106,6 +118,8 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
     const data_type_t zps = weights.zps.type;
     if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))
         return refuse("zero points are no integers of 16 bits");
+    if (zps != data_type_t::undef && !is_integer(weights.type))
+        return refuse("weights are floats that have zero points");
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a row or column begins within a byte");
     for (const skinny_kernel_t &kernel : skinny_kernels()) {

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bits.hpp"
 #include "base/text.hpp"
+#include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/lanes.hpp"
 #include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
+#include "kernels/jit/two_bits.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
@@ -39,7 +42,7 @@ constexpr int most_sums = is_avx512<isa> ? 24 : 8;
 // The vectors of columns that are summed together; 0 if none fit.
 template <isa_t isa>
 int vectors_of(const weighted_values_t &values, dim_t rows) {
-    const int fewest = bits_of(values.type) == 4 ? 2 : 1;
+    const int fewest = bits_of(values.type) <= 4 ? 2 : 1;
     for (int vectors = most_vectors; vectors >= fewest; vectors /= 2)
         if (rows * vectors <= most_sums<isa>
                 && values.cols % (dim_t(vectors) * lanes_of<isa>) == 0)
@@ -65,6 +68,7 @@ private:
     const weighted_values_t values_;
     const int rows_, vectors_;
     jit_lanes_t<isa> lanes_; // constants in memory
+    jit_f8_halves_t f8_ {*this, values_.type};
     const Reg64 at_ = general_.take("values", rax),
                 sums_at_ = general_.take("sums", rcx),
                 pitch_ = general_.take("pitch of sums", rdx),
@@ -97,7 +101,7 @@ private:
     // The most rows whose weights are in registers.
     static constexpr int most_broadcast = is_avx512<isa> ? 3 : 2;
 
-    bool is_nibble() const { return bits_of(values_.type) == 4; }
+    bool is_nibble() const { return bits_of(values_.type) <= 4; }
     bool is_signed() const {
         return family_of(values_.type) == type_family_t::signed_int;
     }
@@ -233,6 +237,7 @@ private:
     void load_nibbles() {
         const vmm_t raw = raw_[0];
         if (values_.part_pitch == 0 || vectors_ == 2) {
+            if (bits_of(values_.type) == 2) return load_two_bits_of(raw);
             if (vectors_ == 8) load(raw, ptr[at_]);
             else if (vectors_ == 4) vpmovzxwd(raw, ptr[at_]);
             else vpmovzxbd(raw, ptr[at_]);
@@ -255,12 +260,35 @@ private:
             vinserti32x4(whole, whole, part(p), static_cast<uint8_t>(p));
     }
 
+    void load_two_bits_of(const vmm_t &raw) {
+        const vmm_t scratch = numbers_[0];
+        const Xmm half = half_of(raw), quarter(raw.getIdx());
+        if (vectors_ == 8)
+            return load_two_bits<isa>(*this, raw, ptr[at_], scratch);
+        if (vectors_ == 4) {
+            load_two_bits<isa>(*this, half, ptr[at_], half_of(scratch));
+            return vpmovzxwd(raw, half);
+        }
+        // Two vectors of AVX2 have four bytes, of AVX-512 eight.
+        if (is_avx512<isa>) vmovq(quarter, ptr[at_]);
+        else vmovd(quarter, ptr[at_]);
+        load_two_bits<isa>(*this, quarter, quarter, Xmm(scratch.getIdx()));
+        vpmovzxbd(raw, quarter);
+    }
+
     void make_number(const vmm_t &number, int v) {
         if (is_nibble()) return look_up(number, v);
         const Address from = ptr[at_ + static_cast<size_t>(v * lanes)];
-        if (is_signed()) vpmovsxbd(number, from);
-        else vpmovzxbd(number, from);
-        vcvtdq2ps(number, number);
+        if (jit_f8_halves_t::takes(values_.type)) {
+            f8_.load<isa>(half_of(number), from, half_of(scratch_[0]));
+            vcvtph2ps(number, half_of(number));
+            const float unit = jit_f8_halves_t::unit_of(values_.type);
+            if (unit != 1) vmulps(number, number, constant(bits_of_f32(unit)));
+        } else {
+            if (is_signed()) vpmovsxbd(number, from);
+            else vpmovzxbd(number, from);
+            vcvtdq2ps(number, number);
+        }
         if (values_.by_token) scale(number);
         else if (values_.has_zp) vsubps(number, number, table_[0]);
     }
@@ -352,7 +380,7 @@ public:
 
     void put_in_order(
             dim_t rows, const block_t &block) const noexcept override {
-        if (bits_of(values_.type) != 4) return;
+        if (bits_of(values_.type) > 4) return;
         for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
             const int vectors = vectors_of<isa>(values_, count);
             const auto order = vectors == 8   ? join_columns<8, lanes_of<isa>>
@@ -378,7 +406,7 @@ result_t make(const weighted_values_t &values, dim_t rows,
     if (vectors_of<isa>(values, most_code_rows<isa>) == 0)
         return refuse(
                 text("found ", values.cols, " columns; expected a multiple of ",
-                        (bits_of(values.type) == 4 ? 2 : 1) * lanes_of<isa>));
+                        (bits_of(values.type) <= 4 ? 2 : 1) * lanes_of<isa>));
     auto made = std::make_shared<jit_weighted_sum_t<isa>>(values);
     const result_t result = made->make(rows);
     if (result.ok()) sum = std::move(made);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/convert.hpp"
 #include "base/isa.hpp"
 #include "base/status.hpp"
 #include "problem/problem.hpp"
@@ -31,7 +32,7 @@ enum class skinny_tiles_t {
     only,     // the same; skinny GEMMs without tiles are slower than other ways
 };
 
-/// Weights of 4 or 8 bits, [K,N] or [N,K]:
+/// Weights of 2, 4 or 8 bits, integers or floats, [K,N] or [N,K]:
 ///   (weight - zp) * scale      the difference exact, in f32
 struct skinny_weights_t {
     data_type_t type = data_type_t::undef;
@@ -51,6 +52,15 @@ struct skinny_weights_t {
     skinny_tiles_t tiles = skinny_tiles_t::none;
 
     dim_t groups() const { return div_up(depth, group); }
+    /// True if weights become nibbles: those of 4 bits, and of 2 bits.
+    bool are_nibbles() const { return bits_of(type) <= 4; }
+    bool have_two_bits() const { return bits_of(type) == 2; }
+    /// Returns the sign bit of an integer, 0 if it has none.
+    uint32_t sign_bit() const {
+        return family_of(type) == type_family_t::signed_int
+                       ? 1u << (bits_of(type) - 1)
+                       : 0;
+    }
 };
 
 /// Describes the weights of a problem. Returns unimplemented with a reason for
@@ -128,9 +138,9 @@ public:
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
 
-    /// If true, a group is summed before it is scaled. Then its sum may be
-    /// infinite where the product is not: activations of 1e37 by scales of
-    /// 1e-4.
+    /// If true, sums or scales may overflow where the product does not. A group
+    /// is then summed before it is scaled (activations of 1e37 by scales of
+    /// 1e-4), or scales are multiplied by a unit of weights.
     virtual bool scales_sums() const = 0;
     /// After run(), multiplies each row's sums by its scale.
     static void scale_rows(const block_t &block) noexcept;
@@ -144,7 +154,7 @@ public:
     /// where it is; for others, `k` is its place.
     virtual float src_element(
             const block_t &block, dim_t row, dim_t k) const noexcept {
-        return *static_cast<const float *>(src_at(block, row, k));
+        return load_f32(src_type(), src_at(block, row, k), 0);
     }
     /// Returns where arrange() puts the elements of an f32 row; empty if in
     /// order.
@@ -175,11 +185,12 @@ enum class weights_order_t { kn, nk };
 /// A row of kernels.def, which explains the fields.
 struct skinny_kernel_t {
     enum : unsigned { exact = 1, to_bf16 = 2, to_f16 = 4 };
+    enum : unsigned { int2 = 1, int4 = 2, f4 = 4, int8 = 8, f8 = 16 };
 
     const char *name;
     isa_t isa;
     weights_order_t order;
-    unsigned bits, rounded; // sets
+    unsigned weights, rounded; // sets
     data_type_t multiplied;
     dim_t rows, cols, depth, group_bytes, col_group;
     result_t (*make)(const skinny_weights_t &weights, dim_t rows,

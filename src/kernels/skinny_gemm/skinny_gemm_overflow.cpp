@@ -1,5 +1,6 @@
-// A group's f32 sum may overflow before it is scaled, though the product of
-// scaled weights is finite. This file recomputes such sums.
+// A group's f32 sum may overflow before it is scaled, or a scale that a unit of
+// weights multiplies, though the product of scaled weights is finite. This file
+// recomputes such sums.
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,12 @@ bool are_finite(const float *values, dim_t count) {
         greatest = std::max(greatest, static_cast<int32_t>(size));
     }
     return greatest < infinity;
+}
+
+float rounded_to(data_type_t type, float value) {
+    float rounded = 0;
+    store_f32(type, &rounded, 0, value);
+    return load_f32(type, &rounded, 0);
 }
 
 } // namespace
@@ -55,8 +62,8 @@ float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
         }
         const dim_t element
                 = w.by_column ? column * w.pitch + k : k * w.pitch + column;
-        const float weight
-                = (load_f32(w.type, buffers[0], element) - zp) * scale;
+        const float weight = rounded_to(w.rounded,
+                (load_f32(w.type, buffers[0], element) - zp) * scale);
         sum = std::fma(weight,
                 src_element(block, row, places ? places[k] : k) * row_scale,
                 sum);

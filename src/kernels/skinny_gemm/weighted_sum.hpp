@@ -10,10 +10,10 @@
 
 namespace dnnl_dequant {
 
-/// Integer values: the numbers of a token are contiguous. Weights [K,N] are
+/// Values: the numbers of a token are contiguous. Weights [K,N] are
 /// such values too; a row of K is a token.
 struct weighted_values_t {
-    data_type_t type = data_type_t::undef; // s8 u8 s4 u4
+    data_type_t type = data_type_t::undef; // as skinny_weights_t's
     dim_t pitch = 0;                       // bytes from token to token
     dim_t cols = 0;                        // numbers of a token that are summed
     bool has_zp = false;
