@@ -17,11 +17,14 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Codes of a type of 8 bits whose values are 1 at most.
+// Codes of a small float whose values are 1 at most.
 uint32_t code_of(t type, support::random_t &random) {
-    const uint32_t one = type == t::f8_e5m2 ? 0x3c : 0x38;
+    const uint32_t one = type == t::f4_e2m1   ? 0x2
+                         : type == t::f8_e5m2 ? 0x3c
+                                              : 0x38;
+    const uint32_t sign = 1u << (bits_of(type) - 1);
     const auto magnitude = static_cast<uint32_t>(random.between(0, one));
-    return magnitude | (random.one_in(2) ? 0x80u : 0u);
+    return magnitude | (random.one_in(2) ? sign : 0u);
 }
 
 bool is_signed(t type) {

@@ -38,6 +38,8 @@ const std::vector<cache_t> caches {
         {t::u8, t::undef, t::f32, kind::Dequantize},
         {t::u8, t::u8, t::f16, op_kind::DequantizeLinear},
         {t::f8_e5m2, t::undef, t::f32, op_kind::DequantizeLinear},
+        {t::f4_e2m1, t::undef, t::f32, op_kind::DequantizeLinear},
+        {t::u2, t::u2, t::f32, op_kind::DequantizeLinear},
         {t::u16, t::undef, t::f32, op_kind::ExtendedDequantizeLinear},
         {t::u16, t::u16, t::f32, op_kind::ExtendedDequantizeLinear},
 };
