@@ -63,7 +63,7 @@ table_t products_printer_t::make_table() {
 
 void products_printer_t::print_legend() const {
     std::printf(
-            "\nProducts with weights of 4 or 8 bits, which no cache holds: "
+            "\nProducts with weights of 2 to 8 bits, which no cache holds: "
             "copies of them take turns.\n"
             "limit    reading the packed weights, their scales and zero points "
             "once\n"

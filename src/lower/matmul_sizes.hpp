@@ -59,6 +59,7 @@ constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
 // The same by [K,N] weights of 2 bits, which no tiles look up. A Xeon with AMX,
 // 4096 x 4096 in groups of 128, ms as skinny GEMM and in blocks:
 //   1 row 1.45, 2.9   8 rows 3.9, 3.0
+// The rows between them were not measured.
 constexpr dim_t least_tile_rows_of_kn_two_bits = 5;
 // From so many rows of bf16 on, tiles multiply weights of 8 bits. A Xeon with
 // AMX, one thread, 4096 x 4096 s8 [K,N], ms in pairs and by tiles:

@@ -104,6 +104,7 @@ TEST(matmul, multiplies_floats_whose_zero_points_are_zero_as_others) {
                     = run(g, only_partition(g), exact_values(g, c.seed));
         }
         EXPECT_EQ(kernels[0], kernels[1]);
+        EXPECT_EQ(kernels[0].find("jit_matmul_k_lanes"), 0) << kernels[0];
     }
 }
 

@@ -61,6 +61,26 @@ protected:
         if (!by_column) return skinny_gemm_t::most_f32_rows_of_bf16;
         return col_group == 1 ? 24 : 12;
     }
+    // Returns one row by square weights of one group.
+    static skinny_gemm_case_t square(bool by_column, t scales, t rounded) {
+        skinny_gemm_case_t c;
+        skinny_weights_t &w = c.weights;
+        w.type = type();
+        w.by_column = by_column;
+        w.depth = w.cols = w.pitch = w.group = 128;
+        w.scales.type = scales;
+        w.rounded = rounded;
+        w.multiplied = multiplied();
+        return c;
+    }
+    static std::shared_ptr<const skinny_gemm_t> make(
+            const skinny_gemm_case_t &c) {
+        std::shared_ptr<const skinny_gemm_t> made;
+        const result_t result
+                = make_skinny_kernel(c.weights, c.rows, isa(), made);
+        EXPECT_TRUE(result.ok()) << result.reason;
+        return made;
+    }
     // Checks every number of rows, with and without zero points and rounding.
     void check(bool by_column, dim_t depth, dim_t cols, dim_t group,
             dim_t col_group = 1) {
@@ -228,17 +248,10 @@ TEST_P(skinny_gemm, keeps_nan) {
     for (const bool by_column : {false, true})
         for (const t scales : {t::f32, t::bf16})
             for (const t rounded : roundings()) {
-                skinny_gemm_case_t c;
-                skinny_weights_t &w = c.weights;
-                w.type = type();
-                w.by_column = by_column;
-                w.depth = w.cols = w.pitch = w.group = 128;
-                w.scales.type = scales;
-                if (is_integer(w.type)) w.zps.type = t::s8;
-                w.rounded = rounded;
-                w.multiplied = multiplied();
-                std::shared_ptr<const skinny_gemm_t> made;
-                ASSERT_TRUE(make_skinny_kernel(w, c.rows, isa(), made).ok());
+                skinny_gemm_case_t c = square(by_column, scales, rounded);
+                if (is_integer(type())) c.weights.zps.type = t::s8;
+                const auto made = make(c);
+                ASSERT_NE(made, nullptr);
                 SCOPED_TRACE(made->name());
                 skinny_gemm_case_run_t(c).check_nan(*made);
             }
@@ -249,18 +262,11 @@ TEST_P(skinny_gemm, multiplies_every_code_of_floats) {
     if (is_integer(type())) return;
     for (const bool by_column : {false, true})
         for (const t rounded : roundings()) {
-            skinny_gemm_case_t c;
-            skinny_weights_t &w = c.weights;
-            w.type = type();
-            w.by_column = by_column;
-            w.depth = w.cols = w.pitch = w.group = 64;
-            w.scales.type = t::f32;
-            w.rounded = rounded;
-            w.multiplied = multiplied();
-            std::shared_ptr<const skinny_gemm_t> made;
-            if (!make_skinny_kernel(w, c.rows, isa(), made).ok()) continue;
+            const skinny_gemm_case_t c = square(by_column, t::f32, rounded);
+            const auto made = make(c);
+            ASSERT_NE(made, nullptr);
             SCOPED_TRACE(made->name());
-            const int step = bits_of(w.type) == 4 ? 0x11 : 1;
+            const int step = bits_of(type()) == 4 ? 0x11 : 1;
             for (int code = 0; code < 256; code += step) {
                 SCOPED_TRACE(code);
                 skinny_gemm_case_run_t(c, static_cast<uint8_t>(code))

@@ -71,7 +71,7 @@ struct jit_parameters_t {
     bool checks_scales = false;
     // Row kernels cut the end of a row off by masks, not one by one.
     bool masks_tails = false;
-    /// Vectors of results fill cache lines.
+    /// A vector of f32 fills a cache line.
     bool stores_lines = true;
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/jit/f8_halves.hpp"
 
+#include "base/bits.hpp"
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -28,9 +30,26 @@ void jit_f8_halves_t::load(
     }
 }
 
-template void jit_f8_halves_t::load<isa_avx512_core>(
-        const Xmm &words, const Operand &bytes, const Xmm &scratch);
-template void jit_f8_halves_t::load<isa_avx2>(
-        const Xmm &words, const Operand &bytes, const Xmm &scratch);
+template <isa_t isa>
+void jit_f8_halves_t::load_f32(
+        const Xmm &to, const Operand &bytes, const Xmm &scratch) {
+    const Xmm plain(to.getKind(), to.getIdx()); // not masked
+    load<isa>(half_of(to), bytes, half_of(scratch));
+    h_.vcvtph2ps(plain, half_of(plain));
+}
+
+void jit_f8_halves_t::multiply_by_unit(const Xmm &v) {
+    const float unit = unit_of(type_);
+    if (unit != 1) h_.vmulps(v, v, h_.constant(bits_of_f32(unit)));
+}
+
+#define INSTANTIATE(isa)                                                 \
+    template void jit_f8_halves_t::load<isa>(                            \
+            const Xmm &words, const Operand &bytes, const Xmm &scratch); \
+    template void jit_f8_halves_t::load_f32<isa>(                        \
+            const Xmm &to, const Operand &bytes, const Xmm &scratch);
+INSTANTIATE(isa_avx512_core)
+INSTANTIATE(isa_avx2)
+#undef INSTANTIATE
 
 } // namespace dnnl_dequant

@@ -32,6 +32,14 @@ public:
         return type == data_type_t::f8_e4m3 ? 256.f : 1.f;
     }
 
+    /// Loads a vector of f32, which count in units.
+    /// @param bytes One for each lane, in memory or a register.
+    template <isa_t isa>
+    void load_f32(const Xbyak::Xmm &to, const Xbyak::Operand &bytes,
+            const Xbyak::Xmm &scratch);
+    /// Multiplies numbers, or what they are multiplied by, by the unit.
+    void multiply_by_unit(const Xbyak::Xmm &v);
+
     /// Loads a vector of halves.
     /// @param words A vector of any width, which AVX-512 may mask.
     /// @param bytes One for each word, in memory or a register.

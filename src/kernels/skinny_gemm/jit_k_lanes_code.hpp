@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/bits.hpp"
 #include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/simd.hpp"
@@ -135,36 +134,27 @@ protected:
         , cols_(cols) {}
 
     bool is_nibble() const { return w_.are_nibbles(); }
-    bool is_signed() const {
-        return family_of(w_.type) == type_family_t::signed_int;
-    }
+    bool is_signed() const { return w_.sign_bit() != 0; }
     bool has_zps() const { return w_.zps.type != data_type_t::undef; }
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
 
     bool is_f8() const { return jit_f8_halves_t::takes(w_.type); }
 
     /// Loads a vector of 8-bit weights less `zp`, as f32. Floats of 8 bits have
-    /// no zero points; they become multiples of 1 / unit().
+    /// no zero points; they count in units.
     void load_bytes(const vmm_t &to, const Xbyak::Operand &from,
             const vmm_t &zp, const vmm_t &scratch,
             const Xbyak::Opmask *mask = nullptr) {
         const vmm_t loaded = mask ? to | *mask | T_z : to;
-        if (is_f8()) {
-            load_halves(half_of(loaded), from, half_of(scratch));
-            vcvtph2ps(to, half_of(to));
-            return;
-        }
+        if (is_f8()) return f8_.load_f32<isa>(loaded, from, scratch);
         if (is_signed()) vpmovsxbd(loaded, from);
         else vpmovzxbd(loaded, from);
         vcvtdq2ps(to, to);
         if (has_zps()) vsubps(to, to, zp);
     }
 
-    float unit() const { return jit_f8_halves_t::unit_of(w_.type); }
-    /// Multiplies scales, or numbers, by the unit.
-    void multiply_by_unit(const vmm_t &v) {
-        if (unit() != 1) vmulps(v, v, constant(bits_of_f32(unit())));
-    }
+    /// Multiplies scales, or numbers, by the unit of floats of 8 bits.
+    void multiply_by_unit(const vmm_t &v) { f8_.multiply_by_unit(v); }
 
     /// Loads nibbles, or 2 bits as nibbles.
     /// @param to A vector of as many bytes as there are pairs.

@@ -21,7 +21,6 @@
 
 #include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
 
-#include "base/bits.hpp"
 #include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/two_bits.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
@@ -92,11 +91,8 @@ private:
     }
 
     void load_f8(const Ymm &to, int v) {
-        const Xmm halves(to.getIdx()), scratch(weight(v + 1).getIdx());
-        f8_.load<isa_avx2>(halves, ptr[rcx + weights_bytes(v)], scratch);
-        vcvtph2ps(to, halves);
-        const float unit = jit_f8_halves_t::unit_of(w_.type);
-        if (unit != 1) vmulps(to, to, constant(bits_of_f32(unit)));
+        f8_.load_f32<isa_avx2>(to, ptr[rcx + weights_bytes(v)], weight(v + 1));
+        f8_.multiply_by_unit(to);
     }
 
     void all_nibbles() {

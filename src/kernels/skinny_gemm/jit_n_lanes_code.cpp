@@ -24,7 +24,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/bits.hpp"
 #include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/two_bits.hpp"
@@ -123,7 +122,7 @@ private:
             if (is_nibble(w_)) load_nibbles(second_raw_, rcx + r8);
         }
         if (has_room()) vbroadcastss(vmm_a_, ptr[row_of_a(0)]);
-        if (scales_a()) vmulps(vmm_a_, vmm_a_, constant(bits_of_f32(unit())));
+        if (scales_a()) f8_.multiply_by_unit(vmm_a_);
         for (int v = 0; v < vectors_; ++v) {
             if (is_bf16_) {
                 multiply_pairs(v);
@@ -195,15 +194,13 @@ private:
             vpermps(w, v > 0 ? w : raw, numbers_);
             return;
         }
-        const Ymm halves(w.getIdx()), scratch(scratch_.getIdx());
-        f8_.load<isa_avx512_core>(halves, ptr[row + weights_bytes(v)], scratch);
-        vcvtph2ps(w, halves);
-        if (unit() != 1 && !scales_a())
-            vmulps(w, w, constant(bits_of_f32(unit())));
+        f8_.load_f32<isa_avx512_core>(w, ptr[row + weights_bytes(v)], scratch_);
+        if (!scales_a()) f8_.multiply_by_unit(w);
     }
-    float unit() const { return jit_f8_halves_t::unit_of(w_.type); }
     // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
-    bool scales_a() const { return unit() != 1 && has_room() && !rounds_; }
+    bool scales_a() const {
+        return jit_f8_halves_t::unit_of(w_.type) != 1 && has_room() && !rounds_;
+    }
     bool subtracts() const { return !is_float(w_); }
 
     void multiply(const Zmm &value, int v) {

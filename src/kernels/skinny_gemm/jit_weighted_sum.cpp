@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/bits.hpp"
 #include "base/text.hpp"
 #include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/lanes.hpp"
@@ -280,10 +279,8 @@ private:
         if (is_nibble()) return look_up(number, v);
         const Address from = ptr[at_ + static_cast<size_t>(v * lanes)];
         if (jit_f8_halves_t::takes(values_.type)) {
-            f8_.load<isa>(half_of(number), from, half_of(scratch_[0]));
-            vcvtph2ps(number, half_of(number));
-            const float unit = jit_f8_halves_t::unit_of(values_.type);
-            if (unit != 1) vmulps(number, number, constant(bits_of_f32(unit)));
+            f8_.load_f32<isa>(number, from, scratch_[0]);
+            f8_.multiply_by_unit(number);
         } else {
             if (is_signed()) vpmovsxbd(number, from);
             else vpmovzxbd(number, from);
