@@ -143,18 +143,10 @@ std::string expected_kernel(const dequantize_case_t &c) {
     for (size_t d = 0; d < c.dst.dims.size(); ++d)
         if (c.dst.dims[d] > 1 && c.dst.strides[d] == 1) unit_stride = true;
     if (!unit_stride || c.dst.count() == 0) return "";
-#if !defined(__x86_64__)
-    return ""; // what oneDNN says of the ISA there is not of x86
-#endif
-    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-    const auto covers = [isa](dnnl::cpu_isa wanted) {
-        const auto bits = static_cast<unsigned>(wanted);
-        return (isa & bits) == bits;
-    };
     const std::string jit
             = is_quantize(c.op) ? "jit_quantize_" : "jit_dequantize_";
-    if (covers(dnnl::cpu_isa::avx512_core)) return jit + "avx512_core";
-    if (covers(dnnl::cpu_isa::avx2)) return jit + "avx2";
+    if (cpu_has(dnnl_cpu_isa_avx512_core)) return jit + "avx512_core";
+    if (cpu_has(dnnl_cpu_isa_avx2)) return jit + "avx2";
     return "";
 }
 

@@ -14,10 +14,18 @@
 namespace dnnl_dequant {
 namespace e2e {
 
-bool may_use_tiles() {
+bool cpu_has(unsigned wanted) {
+#if defined(__x86_64__)
     const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-    constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
-    return (isa & amx) == amx && support::has_amx_bf16();
+    return (isa & wanted) == wanted;
+#else
+    static_cast<void>(wanted);
+    return false;
+#endif
+}
+
+bool may_use_tiles() {
+    return cpu_has(dnnl_cpu_isa_avx512_core_amx) && support::has_amx_bf16();
 }
 
 bool plugin_present() {

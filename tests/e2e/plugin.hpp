@@ -24,6 +24,10 @@ std::string plugin_version();
 /// The name of the machine's policy.
 std::string plugin_policy();
 
+/// True if oneDNN's level, which the plugin keeps to, has `wanted`, a
+/// dnnl_cpu_isa_t of x86-64.
+bool cpu_has(unsigned wanted);
+
 /// True if the CPU has tiles of bf16, and oneDNN's level allows them.
 bool may_use_tiles();
 

@@ -12,7 +12,6 @@
 #include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "oneapi/dnnl/dnnl.h"
-#include "support/cpu.hpp"
 #include "support/cross_product.hpp"
 #include "support/numbers.hpp"
 
@@ -22,11 +21,6 @@ namespace {
 
 using t = data_type_t;
 using mode_t = dnnl::fpmath_mode;
-
-bool cpu_has(unsigned wanted) {
-    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-    return (isa & wanted) == wanted;
-}
 
 bool cpu_multiplies_bf16() {
     return cpu_has(dnnl_cpu_isa_avx512_core_bf16);
@@ -42,11 +36,6 @@ TEST(narrow_matmul, is_taken_where_it_is_asked_for) {
     const bool must
             = cpu_is_pretended() && cpu_has(dnnl_cpu_isa_avx512_core_vnni);
     EXPECT_TRUE(!must || cpu_multiplies_bf16());
-}
-
-// Whether AMX multiplies, whatever oneDNN's effective ISA pretends.
-bool cpu_has_tiles() {
-    return cpu_has(dnnl_cpu_isa_avx512_core_amx) && support::has_amx_bf16();
 }
 
 // Whether few rows, and blocks without tiles, multiply pairs. Intel's CPUs
@@ -71,7 +60,7 @@ constexpr dim_t most_pair_rows = 2;
 
 // Returns the kernel of blocks of so many rows.
 std::string by_own_blocks(dim_t rows = 9) {
-    if (cpu_has_tiles()) return by_tiles;
+    if (may_use_tiles()) return by_tiles;
     if (pairs_are_wanted()) return by_pairs;
     return rows > most_pair_rows ? of_f32 : by_any;
 }
@@ -79,7 +68,7 @@ std::string by_own_blocks(dim_t rows = 9) {
 // The same with 16 rows or more.
 std::string by_blocks() {
     const bool is_onednn
-            = cpu_has(dnnl_cpu_isa_avx512_core_amx) && !cpu_has_tiles();
+            = cpu_has(dnnl_cpu_isa_avx512_core_amx) && !may_use_tiles();
     return is_onednn ? "onednn_matmul_bf16" : by_own_blocks();
 }
 
@@ -217,7 +206,7 @@ std::string by_made_tiles(const matmul_case_t &c) {
                            || c.group % depth == 0
                            || (depth % c.group == 0 && c.group % group == 0);
     const bool is_nibble = bits_of(c.quantized) == 4;
-    if (!cpu_has_tiles() || rows > most_rows || c.weights[0] % depth != 0
+    if (!may_use_tiles() || rows > most_rows || c.weights[0] % depth != 0
             || c.weights[1] % (is_nibble ? cols : cols_of_bytes) != 0
             || !in_groups)
         return "";
@@ -241,7 +230,7 @@ std::string kernel_of(const matmul_case_t &c) {
         const bool in_vectors = !is_nibble || c.group <= 0 || c.group % 32 == 0;
         if (!in_vectors || rows > most_rows_by_column)
             return by_own_blocks(rows);
-        return cpu_has_tiles() && rows >= least_rows_of_amx
+        return may_use_tiles() && rows >= least_rows_of_amx
                        ? by_tiles
                        : by_few_rows(by_column, rows);
     }
