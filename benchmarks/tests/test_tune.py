@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 TOOL = sys.argv.pop(1)
-POLICIES = ["Cascade Lake", "Xeon with AMX", "Zen 3", "Zen 4", "unknown"]
+POLICIES = ["Cascade Lake", "Xeon with AMX", "Zen 3", "Zen 4", "Zen 5",
+            "unknown"]
 ROW = "u8/f32/tensor/zps_u8/dense/256x256/t1"
 
 

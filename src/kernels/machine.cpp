@@ -17,10 +17,14 @@ namespace {
 #include "kernels/machine.def"
 #undef X
 
+constexpr unsigned first_family_of_zen_5 = 0x1a;
+
 const machine_policy_t &policy_of(const cpu_t &cpu) {
     switch (cpu.vendor) {
     case cpu_vendor_t::intel: return cpu.has_amx_bf16 ? amx_xeon : cascade_lake;
-    case cpu_vendor_t::amd: return cpu.has_avx512 ? zen_4 : zen_3;
+    case cpu_vendor_t::amd:
+        if (!cpu.has_avx512) return zen_3;
+        return cpu.family < first_family_of_zen_5 ? zen_4 : zen_5;
     case cpu_vendor_t::other: break;
     }
     return unknown;

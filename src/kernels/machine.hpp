@@ -37,12 +37,16 @@ struct machine_policy_t {
     /// Weights, which are read once, and lines of transposed sources, of which
     /// tiles are made, are prefetched into L2 and no further.
     bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
+    /// Lines that are needed long after, with the next block of weights, are
+    /// prefetched into L1, not only into L2.
+    bool prefetches_early_into_l1;
     /// Integer weights that are [N,K] and read once are prefetched so many
-    /// bytes ahead, into L2; 0: 2 KiB ahead, into L1.
+    /// bytes ahead, early; 0: 2 KiB ahead, into L1.
     uint32_t nk_integers_ahead;
     /// The most rows of [K,N] integer weights that are read by turns, if the
-    /// weights are read once and rows are shorter than a page: 16 to 32.
-    uint32_t kn_integers_rows;
+    /// weights are read once and rows are shorter than a page: 16 to 32. Each
+    /// is prefetched so many bytes ahead, where the CPU has VNNI.
+    uint32_t kn_integers_rows, kn_integers_ahead;
     /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
     /// them and src and weights may be rounded to it. More rows are multiplied
     /// as f32, or in tiles. Nibbles of [N,K] weights have a limit of their own
@@ -75,6 +79,7 @@ const machine_t &this_machine();
 enum class cpu_vendor_t { intel, amd, other };
 struct cpu_t {
     cpu_vendor_t vendor = cpu_vendor_t::other;
+    unsigned family = 0; // base and extended, as vendors write it
     bool has_avx512 = false, has_avx512_vbmi = false, has_amx_bf16 = false;
 };
 cpu_t this_cpu();

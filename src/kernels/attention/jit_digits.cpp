@@ -189,7 +189,7 @@ private:
         const size_t place = static_cast<size_t>(token * format_.pitch)
                              + static_cast<size_t>(chunk) * line;
         const bool is_short = (chunk + 1) * format_.chunk > format_.key_bytes();
-        prefetcht1(ptr[keys_ + place + static_cast<size_t>(format_.ahead)]);
+        prefetch_early(ptr[keys_ + place + static_cast<size_t>(format_.ahead)]);
         const Zmm key = keys[token * halves()];
         const Address at = ptr[keys_ + place];
         if (is_short) vmovdqu8(key | k_tail_ | T_z, at);

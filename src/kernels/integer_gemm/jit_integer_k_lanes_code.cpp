@@ -150,7 +150,7 @@ private:
 
     void prefetch_weights(const RegExp &at) {
         const size_t ahead = this_machine().policy.nk_integers_ahead;
-        if (ahead > 0) prefetcht1(ptr[at + ahead]);
+        if (ahead > 0) prefetch_early(ptr[at + ahead]);
         else prefetcht0(ptr[at + bytes_ahead]);
     }
 

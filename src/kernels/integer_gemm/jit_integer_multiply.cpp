@@ -270,7 +270,7 @@ void jit_integer_tile_t::prefetch_step() {
     constexpr auto step = static_cast<uint32_t>(integer_prefetch_t::step);
     Label l_within;
     for (uint32_t i = 0; i < step; i += line)
-        prefetcht1(ptr[prefetch_ + i]);
+        prefetch_early(ptr[prefetch_ + i]);
     add(prefetch_, step);
     cmp(prefetch_, of_prefetch(offsetof(integer_prefetch_t, end)));
     jb(l_within);

@@ -16,10 +16,19 @@ bool has_amx_bf16() {
            && (edx & all) == all;
 }
 
+unsigned family() {
+    constexpr unsigned int base_mask = 0xf, extended_mask = 0xff;
+    unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return 0;
+    const unsigned int base = eax >> 8 & base_mask;
+    return base < base_mask ? base : base + (eax >> 20 & extended_mask);
+}
+
 cpu_t read_cpu() {
     cpu_t cpu;
     if (__builtin_cpu_is("intel")) cpu.vendor = cpu_vendor_t::intel;
     if (__builtin_cpu_is("amd")) cpu.vendor = cpu_vendor_t::amd;
+    cpu.family = family();
     cpu.has_avx512 = __builtin_cpu_supports("avx512f") != 0;
     cpu.has_avx512_vbmi = __builtin_cpu_supports("avx512vbmi") != 0;
     cpu.has_amx_bf16 = has_amx_bf16();

@@ -110,6 +110,11 @@ void jit_generator_t::prefetch_stream(const Xbyak::Address &line) {
     else prefetcht0(line);
 }
 
+void jit_generator_t::prefetch_early(const Xbyak::Address &line) {
+    if (this_machine().policy.prefetches_early_into_l1) prefetcht0(line);
+    else prefetcht1(line);
+}
+
 void jit_generator_t::write_constants() {
     align(64);
     L(constants_label_);

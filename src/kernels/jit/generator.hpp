@@ -66,8 +66,11 @@ protected:
     void preamble();
     void postamble();
 
-    /// A line of what is read once, as a stream.
+    /// Prefetches a line of what is read once, as a stream.
     void prefetch_stream(const Xbyak::Address &line);
+    /// Prefetches a line that is read long after, for example with the next
+    /// block.
+    void prefetch_early(const Xbyak::Address &line);
 
     const Xbyak::Reg64 abi_param = rdi;
 

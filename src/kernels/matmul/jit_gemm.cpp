@@ -179,7 +179,7 @@ private:
         // Each step prefetches one line. Lines in one burst would wait for each
         // other, and the multiplication would wait for them.
         repeat(offsetof(arguments_t, ahead_steps), [&] {
-            prefetcht1(ptr[r12]);
+            prefetch_early(ptr[r12]);
             add(r12, r13);
             multiply(rows, unroll);
         });

@@ -199,7 +199,7 @@ private:
     void prefetch_rows() {
         lea(ahead_row_, ptr[rows_[0] + ahead_]);
         for (int r = 0; r < rows_at_once; ++r) {
-            prefetcht1(ptr[ahead_row_]);
+            prefetch_early(ptr[ahead_row_]);
             add(ahead_row_, pitch_);
         }
     }

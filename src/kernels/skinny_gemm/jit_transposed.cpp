@@ -124,7 +124,7 @@ private:
     void prefetch_weights() {
         Label l_within;
         for (int c = 0; c < quarters; ++c)
-            prefetcht1(ptr[ahead_ + bytes(c)]);
+            prefetch_early(ptr[ahead_ + bytes(c)]);
         add(ahead_, bytes(quarters));
         cmp(ahead_, ahead_end_);
         jb(l_within, T_NEAR);

@@ -189,7 +189,7 @@ private:
     void token() {
         for (size_t place = 0; values_.ahead > 0 && place < panel_bytes();
                 place += line)
-            prefetcht1(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
+            prefetch_early(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
         if (values_.by_token) begin_token();
         if (is_nibble()) load_nibbles();
         const bool keeps_weights = rows_ <= most_broadcast;
