@@ -265,7 +265,8 @@ private:
         plan_.joins_groups = most_rows > 1 && can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);
         // The next two long rows are called for, of four none: MEASURED.md.
-        const bool share = plan_.params_vary() && plan_.rows_share();
+        const bool share = plan_.params_vary() && plan_.rows_share()
+                           && plan_.rows.extent() > 1;
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = most_rows;
         else if (share && is_direct && !short_rows) plan_.block_rows = 2;

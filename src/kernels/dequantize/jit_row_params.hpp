@@ -193,10 +193,26 @@ private:
         return lanes;
     }
 
+    // Spreads the values of a step's groups over the lanes. As few as possible
+    // are loaded: a whole vector would lie across two lines, and could not be
+    // forwarded from the stores that staged the values.
+    void spread(const vmm_t &to, const vmm_t &which, const Xbyak::Address &from,
+            uint32_t groups) {
+        if (groups == 1) return h_.vbroadcastss(to, from);
+        if (groups > io_t::simd_w / 2) return h_.vpermps(to, which, from);
+        if (groups <= 2) h_.vbroadcastsd(to, from);
+        else if constexpr (isa != isa_avx512_core) h_.vbroadcastf128(to, from);
+        else if (groups <= 4) h_.vbroadcastf32x4(to, from);
+        else h_.vbroadcastf64x4(to, from);
+        h_.vpermps(to, which, to);
+    }
+
     void load_groups(uint32_t offset) {
+        const auto width = static_cast<uint32_t>(io_t::simd_w * io_.fields());
+        const uint32_t groups = std::max(width / desc_.group_cols, 1u);
         const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
             const uint32_t place = offset / desc_.group_cols * f32_bytes;
-            h_.vpermps(to, vmm_groups, h_.ptr[from + place]);
+            spread(to, vmm_groups, h_.ptr[from + place], groups);
         };
         if (desc_.scales_vary) load(vmm_scales(0), reg_scales);
         if (!desc_.zps_vary) return;
@@ -211,15 +227,19 @@ private:
         using Xbyak::util::rax;
         const vmm_t vmm_which {vmm_groups_by_table_at};
         const uint32_t place = offset * f32_bytes;
+        const auto width = static_cast<uint32_t>(io_t::simd_w * io_.fields());
+        // The first may begin before the step and the last end after it.
+        const uint32_t groups = (width - 2) / desc_.group_cols + 2;
         h_.mov(rax.cvt32(), h_.dword[reg_group_table + place]);
         h_.shr(rax.cvt32(), group_table_shift - 2); // in bytes
         for (int f = 0; f < io_.fields(); ++f) {
             const uint32_t field = static_cast<uint32_t>(f) * vmm_bytes;
             h_.vmovups(vmm_which, h_.ptr[reg_group_table + place + field]);
             if (desc_.scales_vary)
-                h_.vpermps(vmm_scales(f), vmm_which, h_.ptr[reg_scales + rax]);
+                spread(vmm_scales(f), vmm_which, h_.ptr[reg_scales + rax],
+                        groups);
             if (!desc_.zps_vary) continue;
-            h_.vpermps(vmm_zps(f), vmm_which, h_.ptr[reg_zps + rax]);
+            spread(vmm_zps(f), vmm_which, h_.ptr[reg_zps + rax], groups);
             add_bias(vmm_zps(f), vmm_zps(f), f);
         }
     }
