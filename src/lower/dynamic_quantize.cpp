@@ -187,6 +187,10 @@ private:
         composition.chain.quantize(type_of(y));
         if (result.ok())
             result = composition.chain.finish(strides_of(y), problem_);
+        // The scales are of the same x. A zero among them, which a range of
+        // subnormal numbers gives, is below 2^-60.
+        for (auto &step : problem_.steps)
+            step.has_small_quotients = step.kind == step_kind_t::divide;
         sources_ = composition.sources;
         sources_.push_back({y.id, -1});
         return result;

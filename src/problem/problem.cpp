@@ -95,6 +95,7 @@ std::string to_string(const problem_t &problem, const step_t &step) {
         text += std::string(":") + to_string(step.type);
     if (step.kind == step_kind_t::clamp || step.kind == step_kind_t::saturate)
         text += two_numbers(step.lower, step.upper);
+    if (step.has_small_quotients) text += ":small";
     if (has_parameters(step.function))
         text += two_numbers(step.alpha, step.beta);
     return text;

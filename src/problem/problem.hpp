@@ -118,12 +118,16 @@ struct step_t {
     float lower = 0, upper = 0;            // of clamp and saturate
     function_t function = function_t::none;
     float alpha = 0, beta = 0; // of some functions
+    /// Of divide: whatever the buffers hold, quotients are NaN or some hundreds
+    /// at most, except those by divisors below 2^-60.
+    bool has_small_quotients = false;
 
     bool operator==(const step_t &other) const {
         return kind == other.kind && operand == other.operand
                && type == other.type && lower == other.lower
                && upper == other.upper && function == other.function
-               && alpha == other.alpha && beta == other.beta;
+               && alpha == other.alpha && beta == other.beta
+               && has_small_quotients == other.has_small_quotients;
     }
 };
 

@@ -191,6 +191,30 @@ TEST(dynamic_quantize, of_a_range_without_a_scale_saturates) {
     EXPECT_EQ(answer.y, (std::vector<int> {255, 0}));
 }
 
+// The cases above, so often that whole vectors are stored together.
+TEST(dynamic_quantize, is_the_same_in_long_rows) {
+    const float nan = std::nanf("");
+    for (const std::vector<float> &few :
+            {std::vector<float> {nan, -1.f, 2.f, nan, 0.f},
+                    std::vector<float> {infinity, 1.f, -5.f, nan},
+                    std::vector<float> {1e-45f, 0.f, nan},
+                    std::vector<float> {0x1p-59f, -0x1p-67f, 0x1p-60f},
+                    std::vector<float> {3e37f, -2e37f, 1.f}}) {
+        const auto once = quantize(few);
+        constexpr size_t times = 100;
+        std::vector<float> many;
+        std::vector<int> expected;
+        for (size_t i = 0; i < times; ++i) {
+            many.insert(many.end(), few.begin(), few.end());
+            expected.insert(expected.end(), once.y.begin(), once.y.end());
+        }
+        const auto answer = quantize(many);
+        EXPECT_EQ(answer.scale, once.scale);
+        EXPECT_EQ(answer.zero, once.zero);
+        EXPECT_EQ(answer.y, expected);
+    }
+}
+
 TEST(dynamic_quantize, infers_shapes_and_layouts) {
     auto c = make_case(
             {6, 40}, {1, 8}, data_type_t::f32, data_type_t::s8, false);

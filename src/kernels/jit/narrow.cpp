@@ -12,6 +12,45 @@ jit_narrow_t<isa>::jit_narrow_t(
     , is_signed_(is_signed)
     , vmm_order_(vmm_order) {}
 
+template <isa_t isa>
+void jit_narrow_t<isa>::clamp_to(int lower, int upper) {
+    const int least = is_signed_ ? -(1 << (bits_ - 1)) : 0;
+    const int most = (1 << (is_signed_ ? bits_ - 1 : bits_)) - 1;
+    if (lower > least) lower_ = lower;
+    if (upper < most) upper_ = upper;
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::clamp_lanes(const vmm_t &vector) {
+    const auto all = [this](int bound) {
+        return h_.constant(static_cast<uint32_t>(bound));
+    };
+    // Lanes of unsigned integers may be negative.
+    if (!lower_ && upper_ && !is_signed_) h_.vpmaxsd(vector, vector, all(0));
+    if (lower_) h_.vpmaxsd(vector, vector, all(*lower_));
+    if (upper_) h_.vpminsd(vector, vector, all(*upper_));
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::clamp_narrow(const vmm_t &vector) {
+    const auto all = [this](int bound) {
+        const auto bits = static_cast<uint32_t>(bound);
+        return h_.constant(bits_ == 8 ? (bits & 0xff) * 0x01010101u
+                                      : (bits & 0xffff) * 0x00010001u);
+    };
+    if (bits_ == 8) {
+        if (lower_ && is_signed_) h_.vpmaxsb(vector, vector, all(*lower_));
+        else if (lower_) h_.vpmaxub(vector, vector, all(*lower_));
+        if (upper_ && is_signed_) h_.vpminsb(vector, vector, all(*upper_));
+        else if (upper_) h_.vpminub(vector, vector, all(*upper_));
+        return;
+    }
+    if (lower_ && is_signed_) h_.vpmaxsw(vector, vector, all(*lower_));
+    else if (lower_) h_.vpmaxuw(vector, vector, all(*lower_));
+    if (upper_ && is_signed_) h_.vpminsw(vector, vector, all(*upper_));
+    else if (upper_) h_.vpminuw(vector, vector, all(*upper_));
+}
+
 // Packing works within 128 bits: four vectors of bytes come out as dwords
 // whose order this puts right, two of words as quadwords.
 template <isa_t isa>
@@ -49,7 +88,9 @@ void jit_narrow_t<isa>::to_narrow(const vmm_t *vectors) {
         to_words(vectors[2], vectors[2], vectors[3]);
         to_bytes(first, first, vectors[2]);
     }
-    if (bits_ < 32) h_.vpermd(first, vmm_order_, first);
+    if (bits_ == 32) return;
+    clamp_narrow(first);
+    h_.vpermd(first, vmm_order_, first);
 }
 
 template <isa_t isa>
@@ -88,6 +129,7 @@ void jit_narrow_t<isa>::store_nibble_group(
 
 template <isa_t isa>
 void jit_narrow_t<isa>::store_nibbles(const RegExp &dst, const vmm_t &vector) {
+    clamp_lanes(vector);
     const Xmm x(vector.getIdx());
     if (is_avx512) {
         h_.vpmovdb(x, Zmm(vector.getIdx()));
@@ -122,6 +164,7 @@ void jit_narrow_t<isa>::store_lanes(const Address &to, const vmm_t &vector) {
 template <isa_t isa>
 void jit_narrow_t<isa>::store(
         const RegExp &dst, const vmm_t &vector, bool tail, const Opmask &mask) {
+    clamp_lanes(vector);
     if (is_avx512) {
         if (tail) store_lanes(h_.ptr[dst] | mask, vector);
         else store_lanes(h_.ptr[dst], vector);
@@ -144,6 +187,7 @@ void jit_narrow_t<isa>::store(
 
 template <isa_t isa>
 void jit_narrow_t<isa>::store_single(const RegExp &dst, const vmm_t &vector) {
+    clamp_lanes(vector);
     const Xmm x(vector.getIdx());
     if (bits_ == 32) {
         h_.vmovd(h_.ptr[dst], x);

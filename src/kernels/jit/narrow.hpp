@@ -1,6 +1,8 @@
 #ifndef KERNELS_JIT_NARROW_HPP
 #define KERNELS_JIT_NARROW_HPP
 
+#include <optional>
+
 #include "base/data_type.hpp"
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/registers.hpp"
@@ -8,7 +10,8 @@
 namespace dnnl_dequant {
 
 /// Stores lanes of 32-bit integers as integers of 8, 16 or 32 bits; those of 8
-/// and 16 bits saturate.
+/// and 16 bits saturate. Bounds within their range cost little, since vectors
+/// that are stored together are clamped when they are one.
 template <isa_t isa>
 class jit_narrow_t {
 public:
@@ -17,6 +20,9 @@ public:
     /// `vmm_order`: a register of its own.
     jit_narrow_t(jit_generator_t &host, int bits, bool is_signed,
             const vmm_t &vmm_order);
+
+    /// For integers of 8 and 16 bits.
+    void clamp_to(int lower, int upper);
 
     /// Vectors that are stored together fastest.
     int group() const { return bits_ == 8 ? 4 : bits_ == 16 ? 2 : 1; }
@@ -43,6 +49,8 @@ private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
     void to_narrow(const vmm_t *vectors);
+    void clamp_lanes(const vmm_t &vector);
+    void clamp_narrow(const vmm_t &vector);
     template <typename Reg>
     void pair_nibbles(const Reg &bytes);
     void to_words(const vmm_t &to, const vmm_t &low, const vmm_t &high);
@@ -53,6 +61,8 @@ private:
     const int bits_;
     const bool is_signed_;
     const vmm_t vmm_order_;
+    // Where saturation does not do it.
+    std::optional<int> lower_, upper_;
 };
 
 } // namespace dnnl_dequant

@@ -12,6 +12,8 @@ struct jit_quantize_desc_t {
     data_type_t zps = data_type_t::undef; // none
     bool scales_vary = false, zps_vary = false;
     bool true_division = false; // else by the scales' reciprocals
+    // Quotients by ordinary scales are NaN or some hundreds at most.
+    bool has_small_quotients = false;
     bool prefetching = false;
     // Past the caches, src called for ahead: rows of dst begin at lines.
     bool streaming = false;

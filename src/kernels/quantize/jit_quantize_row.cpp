@@ -54,7 +54,15 @@ public:
         , quantizer_(*this, desc, vmm_scratch_at)
         , narrow_(*this, desc.packs ? 8 : desc.container_bits(),
                   family_of(desc.dst) == type_family_t::signed_int,
-                  vmm_t(vmm_order_at)) {}
+                  vmm_t(vmm_order_at)) {
+        if (!desc.to_integers() || desc.is_wide()) return;
+        const auto range = range_of(desc.dst);
+        const auto lower = desc.saturates ? static_cast<int64_t>(desc.lower)
+                                          : range.lowest;
+        const auto upper = desc.saturates ? static_cast<int64_t>(desc.upper)
+                                          : range.highest;
+        narrow_.clamp_to(static_cast<int>(lower), static_cast<int>(upper));
+    }
 
     void operator()(jit_row_args_t &args) const override {
         getCode<void (*)(jit_row_args_t *)>()(&args);

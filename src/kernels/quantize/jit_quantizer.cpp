@@ -65,7 +65,7 @@ void jit_quantizer_t<isa>::multiply(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
     const vmm_t q = scratch(0);
     h_.vmulps(q, x, reciprocal);
-    hold(q, far);
+    if (!are_held()) hold(q, far);
     h_.vfnmadd231ps(x, q, scale);
     h_.vfmadd132ps(x, q, reciprocal);
     clear_nan(x);
@@ -86,21 +86,11 @@ void jit_quantizer_t<isa>::hold(const vmm_t &x, float most) {
 
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
-    hold(x, near);
+    if (!are_held()) hold(x, near);
     // The conversion rounds to the nearest, even at ties.
     if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
     else h_.vcvtps2dq(x, x);
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
-    // Narrowing saturates, but perhaps to other bounds than dst's.
-    const auto range = range_of(desc_.dst);
-    const bool tight = desc_.bits() < 8 || desc_.saturates;
-    if (!tight) return;
-    const auto lower = desc_.saturates ? static_cast<int64_t>(desc_.lower)
-                                       : range.lowest;
-    const auto upper = desc_.saturates ? static_cast<int64_t>(desc_.upper)
-                                       : range.highest;
-    h_.vpmaxsd(x, x, h_.constant(static_cast<uint32_t>(lower)));
-    h_.vpminsd(x, x, h_.constant(static_cast<uint32_t>(upper)));
 }
 
 // Adds in f64, which holds all sums exactly.

@@ -30,14 +30,19 @@ public:
     jit_quantizer_t(jit_generator_t &host, const jit_quantize_desc_t &desc,
             int vmm_scratch);
 
-    /// Replaces `x` by the result. Zero points are f32 for floating dst, else
-    /// integers of 32 bits. Clobbers k6 and k7.
+    /// Replaces `x` by the result, not yet clamped where that is an integer.
+    /// Zero points are f32 for floating dst, else integers of 32 bits. Clobbers
+    /// k6 and k7.
     void quantize(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal, const Xbyak::Operand &zp);
 
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
+    // Quotients are held already, unless the scale is no ordinary one.
+    bool are_held() const {
+        return desc_.has_small_quotients && !desc_.true_division;
+    }
     vmm_t scratch(int i) const { return vmm_t(vmm_scratch_ + i); }
     void divide(const vmm_t &x, const Xbyak::Operand &scale);
     void multiply(const vmm_t &x, const Xbyak::Operand &scale,
