@@ -141,10 +141,13 @@ TEST_P(skinny_gemm, multiplies_columns_one_after_the_other) {
 TEST_P(skinny_gemm, multiplies_columns_side_by_side_that_share_scales) {
     // The same kernels as by AVX-512 alone.
     if (has(isa(), isa_avx512_core_bf16)) return;
-    for (const dim_t col_group : {32, 96, 128, 384})
+    for (const dim_t col_group : {32, 64, 96, 128, 384})
         for (const dim_t depth : {1, 100})
             for (const dim_t group : {1, 7, 1000})
                 check(false, depth, 384, group, col_group);
+    // These are no whole lines.
+    for (const dim_t col_group : {32, 64})
+        check(false, 100, 3 * col_group, 1, col_group);
 }
 
 TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {

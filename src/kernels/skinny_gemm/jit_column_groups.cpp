@@ -172,11 +172,16 @@ weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
 result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, const char *name,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    // A unit has as many columns as one line has nibbles, or as share a scale.
+    // A unit has as many columns as one line has nibbles, whole groups, so that
+    // lines are read once. If there are other columns, it is within a group.
     dim_t unit = 128;
-    while (weights.col_group % unit != 0)
+    const bool has_groups = unit % weights.col_group == 0
+                            && weights.cols % unit == 0
+                            && weights.col_group < unit;
+    while (!has_groups && weights.col_group % unit != 0)
         unit /= 2;
     weighted_values_t values = values_of(weights, unit);
+    if (has_groups) values.group_cols = weights.col_group;
     values.pitch = bytes_of(weights.type, weights.pitch);
     values.ahead = k_chunk * values.pitch;
     std::shared_ptr<const weighted_sum_t> sum;

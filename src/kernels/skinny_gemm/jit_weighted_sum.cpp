@@ -49,6 +49,14 @@ int vectors_of(const weighted_values_t &values, dim_t rows) {
     return 0;
 }
 
+// Those of them that share a scale.
+template <isa_t isa>
+int group_vectors_of(const weighted_values_t &values, dim_t rows) {
+    const int vectors = vectors_of<isa>(values, rows);
+    const dim_t group = values.group_cols / lanes_of<isa>;
+    return group == 0 ? vectors : std::min(vectors, static_cast<int>(group));
+}
+
 template <isa_t isa>
 class generator_t : public jit_simd_t {
 public:
@@ -57,6 +65,7 @@ public:
         , values_(values)
         , rows_(rows)
         , vectors_(vectors_of<isa>(values, rows))
+        , group_vectors_(group_vectors_of<isa>(values, rows))
         , lanes_(*this, jit_isa_t<isa>::vmm_count, data_type_t::undef) {}
 
 private:
@@ -65,7 +74,9 @@ private:
     static constexpr uint32_t vector_bytes = lanes * 4, line = 64;
 
     const weighted_values_t values_;
-    const int rows_, vectors_;
+    const int rows_, vectors_, group_vectors_;
+    int first_group_ = 0;    // of the panel
+    int group_ = 0;          // in the panel
     jit_lanes_t<isa> lanes_; // constants in memory
     jit_f8_halves_t f8_ {*this, values_.type};
     const Reg64 at_ = general_.take("values", rax),
@@ -134,18 +145,33 @@ private:
             mov(row_, arg(offsetof(block_t, zp)));
             if (is_nibble())
                 make_table([this](const vmm_t &half) {
-                    if (values_.has_zp) subtract(half, row_);
+                    if (values_.has_zp) subtract(half, RegExp(row_));
                 });
             else if (values_.has_zp) vbroadcastss(table_[0], ptr[row_]);
+        }
+        if (values_.group_cols > 0) {
+            // Each has groups of its own.
+            const dim_t cols = dim_t(vectors_) * lanes;
+            for (dim_t col = 0; col < values_.cols; col += cols) {
+                first_group_ = static_cast<int>(col / values_.group_cols);
+                panel();
+                next_panel();
+            }
+            postamble();
+            return;
         }
         Label l_panel;
         L(l_panel);
         panel();
-        add(first_, static_cast<uint32_t>(panel_pitch()));
-        add(sums_at_, static_cast<uint32_t>(vectors_) * vector_bytes);
+        next_panel();
         dec(panels_);
         jnz(l_panel, T_NEAR);
         postamble();
+    }
+
+    void next_panel() {
+        add(first_, static_cast<uint32_t>(panel_pitch()));
+        add(sums_at_, static_cast<uint32_t>(vectors_) * vector_bytes);
     }
 
     void panel() {
@@ -189,13 +215,13 @@ private:
     void token() {
         for (size_t place = 0; values_.ahead > 0 && place < panel_bytes();
                 place += line)
-            prefetch_early(ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
-        if (values_.by_token) begin_token();
-        if (is_nibble()) load_nibbles();
+            prefetch_early(
+                    ptr[at_ + place + static_cast<size_t>(values_.ahead)]);
         const bool keeps_weights = rows_ <= most_broadcast;
         for (int r = 0; keeps_weights && r < rows_; ++r)
             vbroadcastss(weights_[r], ptr[weights_of(r)]);
         for (int v = 0; v < vectors_; ++v) {
+            if (v % group_vectors_ == 0) begin_group(v / group_vectors_);
             const vmm_t number = numbers_[is_avx512<isa> ? v % 2 : 0];
             make_number(number, v);
             for (int r = 0; r < rows_; ++r) {
@@ -210,13 +236,32 @@ private:
         }
     }
 
-    // Prepares what a token's numbers share.
+    // Prepares what a group of a token's numbers shares, and loads its nibbles.
+    void begin_group(int group) {
+        group_ = group;
+        if (values_.by_token) begin_token();
+        if (is_nibble()) load_nibbles();
+    }
+
+    RegExp scale_at() const {
+        return scales_ + static_cast<size_t>(first_group_ + group_) * 4;
+    }
+    RegExp zp_at() const {
+        return zps_ + static_cast<size_t>(first_group_ + group_) * 4;
+    }
+    // Returns the address of the group's values.
+    RegExp group_at() const {
+        return at_
+               + static_cast<size_t>(bytes_of(
+                       values_.type, dim_t(group_) * group_vectors_ * lanes));
+    }
+
     void begin_token() {
         if (is_nibble())
             return make_table([this](const vmm_t &half) { scale(half); });
         if (is_avx512<isa>) return;
-        if (values_.has_zp) vbroadcastss(table_[0], ptr[zps_]);
-        vbroadcastss(table_[1], ptr[scales_]);
+        if (values_.has_zp) vbroadcastss(table_[0], ptr[zp_at()]);
+        vbroadcastss(table_[1], ptr[scale_at()]);
     }
 
     // Loads the numbers that nibbles stand for. `use(half)` makes the table of
@@ -235,11 +280,12 @@ private:
     // Loads nibbles, one of each vector to a lane.
     void load_nibbles() {
         const vmm_t raw = raw_[0];
+        const Address from = ptr[group_at()];
         if (values_.part_pitch == 0 || vectors_ == 2) {
             if (bits_of(values_.type) == 2) return load_two_bits_of(raw);
-            if (vectors_ == 8) load(raw, ptr[at_]);
-            else if (vectors_ == 4) vpmovzxwd(raw, ptr[at_]);
-            else vpmovzxbd(raw, ptr[at_]);
+            if (group_vectors_ == 8) load(raw, from);
+            else if (group_vectors_ == 4) vpmovzxwd(raw, from);
+            else vpmovzxbd(raw, from);
             return;
         }
         const auto part = [this](int p) {
@@ -261,22 +307,23 @@ private:
 
     void load_two_bits_of(const vmm_t &raw) {
         const vmm_t scratch = numbers_[0];
+        const Address from = ptr[group_at()];
         const Xmm half = half_of(raw), quarter(raw.getIdx());
-        if (vectors_ == 8)
-            return load_two_bits<isa>(*this, raw, ptr[at_], scratch);
-        if (vectors_ == 4) {
-            load_two_bits<isa>(*this, half, ptr[at_], half_of(scratch));
+        if (group_vectors_ == 8)
+            return load_two_bits<isa>(*this, raw, from, scratch);
+        if (group_vectors_ == 4) {
+            load_two_bits<isa>(*this, half, from, half_of(scratch));
             return vpmovzxwd(raw, half);
         }
         // Two vectors of AVX2 have four bytes, of AVX-512 eight.
-        if (is_avx512<isa>) vmovq(quarter, ptr[at_]);
-        else vmovd(quarter, ptr[at_]);
+        if (is_avx512<isa>) vmovq(quarter, from);
+        else vmovd(quarter, from);
         load_two_bits<isa>(*this, quarter, quarter, Xmm(scratch.getIdx()));
         vpmovzxbd(raw, quarter);
     }
 
     void make_number(const vmm_t &number, int v) {
-        if (is_nibble()) return look_up(number, v);
+        if (is_nibble()) return look_up(number, v % group_vectors_);
         const Address from = ptr[at_ + static_cast<size_t>(v * lanes)];
         if (jit_f8_halves_t::takes(values_.type)) {
             f8_.load_f32<isa>(number, from, scratch_[0]);
@@ -316,12 +363,12 @@ private:
     void scale(const vmm_t &numbers) {
         const bool are_kept = !is_avx512<isa> && !is_nibble();
         if (values_.has_zp && are_kept) vsubps(numbers, numbers, table_[0]);
-        else if (values_.has_zp) subtract(numbers, zps_);
+        else if (values_.has_zp) subtract(numbers, zp_at());
         if (is_avx512<isa>) {
-            vmulps(numbers, numbers, ptr_b[scales_]);
+            vmulps(numbers, numbers, ptr_b[scale_at()]);
         } else {
             const vmm_t scale = are_kept ? table_[1] : numbers_[0];
-            if (!are_kept) vbroadcastss(scale, ptr[scales_]);
+            if (!are_kept) vbroadcastss(scale, ptr[scale_at()]);
             vmulps(numbers, numbers, scale);
         }
         lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
@@ -329,7 +376,7 @@ private:
     }
 
     // Subtracts from each number the one at an address.
-    void subtract(const vmm_t &numbers, const Reg64 &one) {
+    void subtract(const vmm_t &numbers, const RegExp &one) {
         if (is_avx512<isa>) return vsubps(numbers, numbers, ptr_b[one]);
         vbroadcastss(numbers_[0], ptr[one]);
         vsubps(numbers, numbers, numbers_[0]);
@@ -379,7 +426,7 @@ public:
             dim_t rows, const block_t &block) const noexcept override {
         if (bits_of(values_.type) > 4) return;
         for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
-            const int vectors = vectors_of<isa>(values_, count);
+            const int vectors = group_vectors_of<isa>(values_, count);
             const auto order = vectors == 8   ? join_columns<8, lanes_of<isa>>
                                : vectors == 4 ? join_columns<4, lanes_of<isa>>
                                               : join_columns<2, lanes_of<isa>>;

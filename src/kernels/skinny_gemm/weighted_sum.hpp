@@ -20,13 +20,15 @@ struct weighted_values_t {
     dim_t ahead = 16 * 1024; // prefetch distance, bytes; 0: none
     /// If true, each token has a scale and a zero point:
     ///     value = (number - zero point) * scale, rounded to `rounded`
-    /// Otherwise all tokens share a zero point and nothing is scaled.
+    /// So do its next `group_cols` numbers, unless that is 0. Otherwise all
+    /// tokens share a zero point and nothing is scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
     /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
     /// a token's numbers are contiguous.
     dim_t part_pitch = 0;
+    dim_t group_cols = 0; // a power of two, from 32 on
 };
 
 /// Computes sums = sum over tokens of weight * value, a few rows of weights at
