@@ -118,8 +118,8 @@ struct step_t {
     float lower = 0, upper = 0;            // of clamp and saturate
     function_t function = function_t::none;
     float alpha = 0, beta = 0; // of some functions
-    /// Of divide: whatever the buffers hold, quotients are NaN or some hundreds
-    /// at most, except those by divisors below 2^-60.
+    /// True if a division gives NaN or some hundreds at most, whatever the
+    /// buffers hold. Divisors below 2^-60 are an exception.
     bool has_small_quotients = false;
 
     bool operator==(const step_t &other) const {

@@ -193,8 +193,8 @@ private:
         return lanes;
     }
 
-    // Spreads the values of a step's groups over the lanes. As few as possible
-    // are loaded: a whole vector would lie across two lines, and could not be
+    // Spreads the values of a step's groups over the lanes. It loads as few as
+    // possible: a whole vector would lie across two lines, and could not be
     // forwarded from the stores that staged the values.
     void spread(const vmm_t &to, const vmm_t &which, const Xbyak::Address &from,
             uint32_t groups) {

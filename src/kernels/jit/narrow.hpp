@@ -61,7 +61,7 @@ private:
     const int bits_;
     const bool is_signed_;
     const vmm_t vmm_order_;
-    // Where saturation does not do it.
+    // Only bounds that saturation does not keep.
     std::optional<int> lower_, upper_;
 };
 

@@ -49,7 +49,7 @@ int vectors_of(const weighted_values_t &values, dim_t rows) {
     return 0;
 }
 
-// Those of them that share a scale.
+// Returns how many of those vectors share a scale.
 template <isa_t isa>
 int group_vectors_of(const weighted_values_t &values, dim_t rows) {
     const int vectors = vectors_of<isa>(values, rows);
