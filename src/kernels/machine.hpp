@@ -41,12 +41,15 @@ struct machine_policy_t {
     /// prefetched into L1, not only into L2.
     bool prefetches_early_into_l1;
     /// Integer weights that are [N,K] and read once are prefetched so many
-    /// bytes ahead, early; 0: 2 KiB ahead, into L1.
+    /// bytes ahead, as lines that are needed long after; 0: 2 KiB ahead, into
+    /// L1.
     uint32_t nk_integers_ahead;
     /// The most rows of [K,N] integer weights that are read by turns, if the
-    /// weights are read once and rows are shorter than a page: 16 to 32. Each
-    /// is prefetched so many bytes ahead, where the CPU has VNNI.
-    uint32_t kn_integers_rows, kn_integers_ahead;
+    /// weights are read once and rows are shorter than a page: 16 to 32.
+    uint32_t kn_integers_rows;
+    /// The prefetch distance in each row of [K,N] integer weights, in bytes,
+    /// where the CPU has VNNI.
+    uint32_t kn_integers_ahead;
     /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
     /// them and src and weights may be rounded to it. More rows are multiplied
     /// as f32, or in tiles. Nibbles of [N,K] weights have a limit of their own

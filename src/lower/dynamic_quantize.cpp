@@ -187,8 +187,8 @@ private:
         composition.chain.quantize(type_of(y));
         if (result.ok())
             result = composition.chain.finish(strides_of(y), problem_);
-        // The scales are of the same x. A zero among them, which a range of
-        // subnormal numbers gives, is below 2^-60.
+        // No x is beyond its group's range, which is 255 scales wide at most.
+        // Scales below 2^-60, which may be 0, are an exception.
         for (auto &step : problem_.steps)
             step.has_small_quotients = step.kind == step_kind_t::divide;
         sources_ = composition.sources;

@@ -198,7 +198,10 @@ TEST(dynamic_quantize, is_the_same_in_long_rows) {
             {std::vector<float> {nan, -1.f, 2.f, nan, 0.f},
                     std::vector<float> {infinity, 1.f, -5.f, nan},
                     std::vector<float> {1e-45f, 0.f, nan},
-                    std::vector<float> {0x1p-59f, -0x1p-67f, 0x1p-60f},
+                    std::vector<float> {0x1.fep-53f, nan, 0x1p-60f},
+                    std::vector<float> {0x1.fcp-53f, 0x1p-61f, 0x1p-60f},
+                    std::vector<float> {0x1.fep66f, nan, -0x1.fep66f},
+                    std::vector<float> {0x1.fep67f, nan, -0x1.fep67f},
                     std::vector<float> {3e37f, -2e37f, 1.f}}) {
         const auto once = quantize(few);
         constexpr size_t times = 100;

@@ -159,6 +159,15 @@ TEST(dequantize_in_memory, takes_groups_of_few_columns) {
     expect_as_ref({t::s4, t::s4, t::f16, {122, 9002}, {61, 5}, is_dense});
 }
 
+// They are one row, whose parts begin with a group.
+TEST(dequantize_in_memory, takes_short_groups_of_dense_rows) {
+    const bool is_dense = true;
+    expect_as_ref({t::u8, t::u8, t::f32, {1000, 400}, {1, 8}, is_dense});
+    expect_as_ref({t::u4, t::u4, t::f32, {500, 600}, {1, 8}, is_dense});
+    expect_as_ref({t::u8, t::u8, t::bf16, {1000, 608}, {1, 16}, is_dense});
+    expect_as_ref({t::u4, t::u4, t::bf16, {40, 16401}, {1, 16}, is_dense});
+}
+
 // Panels of half as many rows.
 TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
     expect_as_ref({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});

@@ -24,7 +24,9 @@ public:
         , plan_(plan) {}
 
     void choose() {
-        const dim_t unit_bytes = this->unit_bytes();
+        const dim_t unit_bytes = std::min(max_unit_bytes,
+                std::max(min_unit_bytes, dst_total() / wanted_units));
+
         plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
         const dim_t row_bytes
                 = std::max<dim_t>(plan_.cols.block * dst_bytes(), 1);
@@ -54,11 +56,6 @@ public:
     }
 
 private:
-    dim_t unit_bytes() const {
-        return std::clamp(
-                dst_total() / wanted_units, min_unit_bytes, max_unit_bytes);
-    }
-
     // Each row has its own parameters of each group.
     void choose_panel_groups() {
         static_assert(jit_wide_panel_cols <= jit_max_staged, "a row fits");
@@ -86,14 +83,8 @@ private:
         if (plan_.is_packed()) return widest_tile_cols(dst_total());
         if (plan_.streams_at_once())
             return std::min(staged_cols(), long_call_cols);
-        if (plan_.params_vary()) {
-            // Groups of one row are many calls: no more than need be.
-            const dim_t in_caches = unit_bytes() / dst_bytes();
-            return std::min(plan_.joins_cols() && !plan_.streaming
-                                    ? in_caches
-                                    : plan_.bounced_cols(dst_bytes()),
-                    staged_cols());
-        }
+        if (plan_.params_vary())
+            return std::min(plan_.bounced_cols(dst_bytes()), staged_cols());
         return plan_.streaming ? plan_.bounced_cols(dst_bytes())
                                : jit_tile_bytes;
     }

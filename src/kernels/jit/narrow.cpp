@@ -14,8 +14,9 @@ jit_narrow_t<isa>::jit_narrow_t(
 
 template <isa_t isa>
 void jit_narrow_t<isa>::clamp_to(int lower, int upper) {
-    const int least = is_signed_ ? -(1 << (bits_ - 1)) : 0;
-    const int most = (1 << (is_signed_ ? bits_ - 1 : bits_)) - 1;
+    const int64_t one = 1;
+    const int64_t least = is_signed_ ? -(one << (bits_ - 1)) : 0;
+    const int64_t most = (one << (is_signed_ ? bits_ - 1 : bits_)) - 1;
     if (lower > least) lower_ = lower;
     if (upper < most) upper_ = upper;
 }

@@ -21,7 +21,7 @@ public:
     jit_narrow_t(jit_generator_t &host, int bits, bool is_signed,
             const vmm_t &vmm_order);
 
-    /// For integers of 8 and 16 bits.
+    /// Integers of 8 and 16 bits are also clamped to these bounds, from now on.
     void clamp_to(int lower, int upper);
 
     /// Vectors that are stored together fastest.

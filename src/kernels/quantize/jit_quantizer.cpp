@@ -58,14 +58,14 @@ void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
     }
 }
 
-// The quotient is held to `far`, since no remainder of an infinite one would
-// be of use. A NaN x is one again in the remainder.
+// A quotient that may be large is held to `far`, since no remainder of an
+// infinite one would be of use. A NaN x is one again in the remainder.
 template <isa_t isa>
 void jit_quantizer_t<isa>::multiply(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
     const vmm_t q = scratch(0);
     h_.vmulps(q, x, reciprocal);
-    if (!are_held()) hold(q, far);
+    if (!are_small()) hold(q, far);
     h_.vfnmadd231ps(x, q, scale);
     h_.vfmadd132ps(x, q, reciprocal);
     clear_nan(x);
@@ -86,7 +86,7 @@ void jit_quantizer_t<isa>::hold(const vmm_t &x, float most) {
 
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
-    if (!are_held()) hold(x, near);
+    if (!are_small()) hold(x, near);
     // The conversion rounds to the nearest, even at ties.
     if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
     else h_.vcvtps2dq(x, x);

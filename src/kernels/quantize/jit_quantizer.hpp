@@ -39,8 +39,8 @@ public:
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
-    // Quotients are held already, unless the scale is no ordinary one.
-    bool are_held() const {
+    // True if no quotient need be held to what an integer holds.
+    bool are_small() const {
         return desc_.has_small_quotients && !desc_.true_division;
     }
     vmm_t scratch(int i) const { return vmm_t(vmm_scratch_ + i); }

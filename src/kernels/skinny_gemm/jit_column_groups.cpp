@@ -1,5 +1,5 @@
-// A skinny GEMM by weights of which columns share scales: a unit of columns has
-// one scale in each row.
+// A skinny GEMM by weights of which columns share scales. A unit of columns has
+// one scale in each row, or several side by side.
 
 #include <algorithm>
 
@@ -172,12 +172,13 @@ weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
 result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, const char *name,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    // A unit has as many columns as one line has nibbles, whole groups, so that
-    // lines are read once. If there are other columns, it is within a group.
+    // If 128 columns are whole groups and divide the weights, a unit has 128:
+    // lines are read once. Otherwise a unit divides a group.
     dim_t unit = 128;
-    const bool has_groups = unit % weights.col_group == 0
-                            && weights.cols % unit == 0
-                            && weights.col_group < unit;
+    constexpr dim_t least_group = 32;
+    const bool has_groups
+            = unit % weights.col_group == 0 && weights.cols % unit == 0
+              && weights.col_group >= least_group && weights.col_group < unit;
     while (!has_groups && weights.col_group % unit != 0)
         unit /= 2;
     weighted_values_t values = values_of(weights, unit);

@@ -1,8 +1,8 @@
 // Sums of integer values by weights. The sums of some columns stay in registers
 // over all tokens. A nibble is looked up in a table of 16 numbers, which is
 // scaled if tokens have scales; on AVX2 the table takes two registers. A loaded
-// lane has one nibble for each vector of sums. The sums are put in order at the
-// end.
+// lane has one nibble for each vector of numbers that share a scale. The sums
+// are put in order at the end.
 
 #include <algorithm>
 #include <array>
@@ -150,7 +150,7 @@ private:
             else if (values_.has_zp) vbroadcastss(table_[0], ptr[row_]);
         }
         if (values_.group_cols > 0) {
-            // Each has groups of its own.
+            // Each panel has groups of its own.
             const dim_t cols = dim_t(vectors_) * lanes;
             for (dim_t col = 0; col < values_.cols; col += cols) {
                 first_group_ = static_cast<int>(col / values_.group_cols);

@@ -20,8 +20,9 @@ struct weighted_values_t {
     dim_t ahead = 16 * 1024; // prefetch distance, bytes; 0: none
     /// If true, each token has a scale and a zero point:
     ///     value = (number - zero point) * scale, rounded to `rounded`
-    /// So do its next `group_cols` numbers, unless that is 0. Otherwise all
-    /// tokens share a zero point and nothing is scaled.
+    /// If `group_cols` is not 0, each `group_cols` numbers of a token have
+    /// their own. If false, all tokens share a zero point, and nothing is
+    /// scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
