@@ -159,7 +159,7 @@ TEST(dequantize_in_memory, takes_groups_of_few_columns) {
     expect_as_ref({t::s4, t::s4, t::f16, {122, 9002}, {61, 5}, is_dense});
 }
 
-// They are one row, whose parts begin with a group.
+// All but the last are one row. No dst has a size that is a power of two.
 TEST(dequantize_in_memory, takes_short_groups_of_dense_rows) {
     const bool is_dense = true;
     expect_as_ref({t::u8, t::u8, t::f32, {1000, 400}, {1, 8}, is_dense});

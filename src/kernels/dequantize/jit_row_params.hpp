@@ -208,8 +208,7 @@ private:
     }
 
     void load_groups(uint32_t offset) {
-        const auto width = static_cast<uint32_t>(io_t::simd_w * io_.fields());
-        const uint32_t groups = std::max(width / desc_.group_cols, 1u);
+        const uint32_t groups = std::max(io_.width() / desc_.group_cols, 1u);
         const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
             const uint32_t place = offset / desc_.group_cols * f32_bytes;
             spread(to, vmm_groups, h_.ptr[from + place], groups);
@@ -227,9 +226,8 @@ private:
         using Xbyak::util::rax;
         const vmm_t vmm_which {vmm_groups_by_table_at};
         const uint32_t place = offset * f32_bytes;
-        const auto width = static_cast<uint32_t>(io_t::simd_w * io_.fields());
         // The first may begin before the step and the last end after it.
-        const uint32_t groups = (width - 2) / desc_.group_cols + 2;
+        const uint32_t groups = (io_.width() - 2) / desc_.group_cols + 2;
         h_.mov(rax.cvt32(), h_.dword[reg_group_table + place]);
         h_.shr(rax.cvt32(), group_table_shift - 2); // in bytes
         for (int f = 0; f < io_.fields(); ++f) {

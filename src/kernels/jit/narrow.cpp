@@ -26,8 +26,6 @@ void jit_narrow_t<isa>::clamp_lanes(const vmm_t &vector) {
     const auto all = [this](int bound) {
         return h_.constant(static_cast<uint32_t>(bound));
     };
-    // Lanes of unsigned integers may be negative.
-    if (!lower_ && upper_ && !is_signed_) h_.vpmaxsd(vector, vector, all(0));
     if (lower_) h_.vpmaxsd(vector, vector, all(*lower_));
     if (upper_) h_.vpminsd(vector, vector, all(*upper_));
 }
@@ -133,6 +131,8 @@ void jit_narrow_t<isa>::store_nibbles(const RegExp &dst, const vmm_t &vector) {
     clamp_lanes(vector);
     const Xmm x(vector.getIdx());
     if (is_avx512) {
+        // This does not saturate, and lanes of unsigned types may be negative.
+        if (!is_signed_) h_.vpmaxsd(vector, vector, h_.constant(0));
         h_.vpmovdb(x, Zmm(vector.getIdx()));
     } else {
         to_words(vector, vector, vector);
