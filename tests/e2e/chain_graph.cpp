@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -135,6 +136,16 @@ chain_values_t initial_values(
             std::fill_n(static_cast<char *>(zps.data()), zps.size(), '\0');
         }
     return buffers;
+}
+
+chain_values_t copies_of(const chain_values_t &values, size_t slack) {
+    chain_values_t copies;
+    for (const auto &buffer : values) {
+        copies.emplace_back(
+                buffer.size(), support::guarded_buffer_t::edge_t::end, slack);
+        std::memcpy(copies.back().data(), buffer.data(), buffer.size());
+    }
+    return copies;
 }
 
 std::string run(const chain_graph_t &g, const partition &p,

@@ -58,6 +58,9 @@ using chain_values_t = std::vector<support::guarded_buffer_t>;
 chain_values_t initial_values(
         const chain_graph_t &g, support::values_t values, uint64_t seed);
 
+/// Returns copies, each so many bytes before the end of its pages.
+chain_values_t copies_of(const chain_values_t &values, size_t slack);
+
 /// Writes the op's output as the formulas have it. False for an op that has
 /// none here: what stock gives is right then.
 bool compute(const chain_graph_t &g, size_t id, const chain_values_t &values);

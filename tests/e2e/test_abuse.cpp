@@ -248,13 +248,7 @@ TEST(abuse, buffers_of_a_product_at_any_byte) {
                 c.bias = true;
                 const chain_graph_t g = graph_of(c);
                 const auto expected = exact_values(g, 1);
-                chain_values_t odd;
-                for (const auto &buffer : expected) {
-                    odd.emplace_back(buffer.size(),
-                            guarded_buffer_t::edge_t::end, slack);
-                    std::memcpy(
-                            odd.back().data(), buffer.data(), buffer.size());
-                }
+                const chain_values_t odd = copies_of(expected, slack);
                 compute_exactly(g, expected);
                 graph built(dnnl::engine::kind::cpu);
                 build(g, built);

@@ -247,6 +247,34 @@ TEST(attention_sizes, of_zero) {
     }
 }
 
+// --- buffers
+
+// A block of the query, or of dst, that is dense f32 is used as it lies.
+TEST(attention_buffers, at_any_byte) {
+    for (const t type : {t::f32, t::bf16})
+        for (const dim_t rows : {1, 7, 40}) {
+            attention_case_t c = plain_attention();
+            c.type = type;
+            c.rows = rows;
+            c.cols = 64;
+            const attention_graph_t g = graph_of(c);
+            const partition p = only_partition(g.ops);
+            const chain_values_t expected = values_of(c, g);
+            run(g.ops, p, expected);
+            for (const size_t slack : {1u, 2u, 3u}) {
+                const chain_values_t odd = copies_of(values_of(c, g), slack);
+                run(g.ops, p, odd);
+                EXPECT_EQ(support::difference(type, expected[g.dst()].data(),
+                                  odd[g.dst()].data(),
+                                  g.ops.tensors[g.dst()].span()),
+                        "")
+                        << to_string(c) << ", " << slack << " bytes";
+                for (const auto &buffer : odd)
+                    EXPECT_TRUE(buffer.intact());
+            }
+        }
+}
+
 // --- threads
 
 // Finds a function of OpenMP, whichever runtime the library brings.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <tuple>
+
 #include "base/convert.hpp"
 #include "base/isa.hpp"
 #include "kernels/exact_floats.hpp"
@@ -89,6 +92,66 @@ void check_sizes(const gemm_t &gemm) {
         for (dim_t cols = gemm.col_unit(); cols < 2 * gemm.nr();
                 cols += gemm.col_unit())
             check_gemm(gemm, rows, cols, 22);
+}
+
+// Has the order of packed rows that a kernel may have, and does nothing.
+class order_t : public gemm_t {
+public:
+    order_t(data_type_t type, dim_t packed_bytes, dim_t mr)
+        : type_(type)
+        , packed_bytes_(packed_bytes)
+        , mr_(mr) {}
+
+    const char *name() const override { return "order"; }
+    data_type_t type() const override { return type_; }
+    dim_t packed_bytes() const override { return packed_bytes_; }
+    dim_t nr() const override { return 1; }
+    dim_t mr() const override { return mr_; }
+    void run(const gemm_block_t & /*block*/) const noexcept override {}
+
+private:
+    const data_type_t type_;
+    const dim_t packed_bytes_, mr_;
+};
+
+// Whatever the machine has: values of f32 and pairs of bf16 of up to 6 and of
+// up to 32 rows, and rows of tiles.
+TEST(gemm, packs_rows_in_order) {
+    constexpr dim_t value = 4, row_of_tile = 64;
+    for (const auto &[type, unit, mr] :
+            {std::tuple {data_type_t::f32, value, dim_t(6)},
+                    {data_type_t::bf16, value, dim_t(6)},
+                    {data_type_t::bf16, value, dim_t(32)},
+                    {data_type_t::bf16, row_of_tile, dim_t(32)}})
+        for (const dim_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 15, 31, 32, 33, 70})
+            for (const dim_t depth : {1, 2, 3, 7, 8, 9, 31, 32, 33, 100}) {
+                const order_t order(type, unit, mr);
+                const dim_t row = bytes_of(type, depth);
+                const dim_t pitch = bytes_of(type, depth + 3);
+                const dim_t packed_row = round_up(row, value);
+                const support::guarded_buffer_t src(
+                        static_cast<size_t>((rows - 1) * pitch + row)),
+                        packed(static_cast<size_t>(rows * packed_row));
+                auto *const from = static_cast<uint8_t *>(src.data());
+                for (size_t i = 0; i < src.size(); ++i)
+                    from[i] = static_cast<uint8_t>(i * 37 + i / 256);
+                std::vector<uint8_t> expected;
+                for_row_blocks(rows, mr, [&](dim_t first, dim_t count) {
+                    for (dim_t at = 0; at < packed_row; at += unit)
+                        for (dim_t r = first; r < first + count; ++r)
+                            for (dim_t b = at;
+                                    b < std::min(at + unit, packed_row); ++b)
+                                expected.push_back(
+                                        b < row ? from[r * pitch + b] : 0);
+                });
+                pack_rows(order, from, depth + 3, rows, depth, packed.data());
+                EXPECT_EQ(std::memcmp(packed.data(), expected.data(),
+                                  expected.size()),
+                        0)
+                        << to_string(type) << ' ' << unit << ' ' << mr << ": "
+                        << rows << " rows, depth " << depth;
+                EXPECT_TRUE(src.intact() && packed.intact());
+            }
 }
 
 TEST(gemm, is_the_product) {

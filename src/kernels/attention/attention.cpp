@@ -18,9 +18,21 @@ constexpr float vanishes_from = 104.f;
 constexpr dim_t products_per_thread = 256 * 1024;
 constexpr dim_t floats_a_line = 16;
 
-void scale(float *values, dim_t count, float by) {
+void scale(const float *values, dim_t count, float by, float *to) {
     for (dim_t i = 0; i < count; ++i)
-        values[i] *= by;
+        to[i] = values[i] * by;
+}
+
+// Returns an operand of a plain copy of f32, which spares the copy; null if
+// the block is none, or if a user's floats begin at an odd byte.
+float *as_it_lies(const block_kernels_t &kernels,
+        const block_kernels_t::index_t &block, size_t operand,
+        void *const *buffers) {
+    if (!kernels.is_copy(block)) return nullptr;
+    void *const at = kernels.address_of(block, operand, buffers);
+    const bool is_aligned
+            = reinterpret_cast<uintptr_t>(at) % alignof(float) == 0;
+    return is_aligned ? static_cast<float *>(at) : nullptr;
 }
 
 // The factor of the sums so far, when the maximum grows.
@@ -243,8 +255,13 @@ void attention_kernel_t::load_query(
     std::copy_n(own.all.buffers + plan_.query_operands.first,
             plan_.query_operands.count, at.begin());
     at[plan_.query_operands.count] = own.query;
-    plan_.query.run({state.row_block, 0, 0}, at.data());
-    plan_.keys->arrange(own.query, rows_of(state).rows, state.query, own.keys);
+    const block_kernels_t::index_t block {state.row_block, 0, 0};
+    const float *query = as_it_lies(plan_.query, block, 0, at.data());
+    if (query == nullptr) {
+        plan_.query.run(block, at.data());
+        query = own.query;
+    }
+    plan_.keys->arrange(query, rows_of(state).rows, state.query, own.keys);
 }
 
 // Computes the scores of a tile, and the largest one of each row.
@@ -378,8 +395,8 @@ void attention_kernel_t::weigh(const memory_t &own, state_t &state,
         // A row of -infinity alone has weights of 0: exp(-infinity - 0).
         own.shifts[r] = after == -infinity ? 0.f : -after;
         state.totals[r] *= by;
-        if (state.has_sums && by != 1.f)
-            scale(state.sums + r * plan_.cols_pitch, plan_.cols, by);
+        float *const sums = state.sums + r * plan_.cols_pitch;
+        if (state.has_sums && by != 1.f) scale(sums, plan_.cols, by, sums);
     }
     if (plan_.values)
         plan_.values->weigh(values, tile, *plan_.softmax, own.shifts,
@@ -417,22 +434,25 @@ void attention_kernel_t::store(
         const stage_memory_t &memory, const state_t &state) const noexcept {
     const dim_t rows = rows_of(state).rows;
     if (plan_.stats != 0) store_stats(memory, state);
+    std::array<void *, max_operands> at {state.sums};
+    std::copy_n(memory.buffers + plan_.result_operands.first,
+            plan_.result_operands.count, at.begin() + 1);
+    const block_kernels_t::index_t block {state.row_block, 0, 0};
+    float *const dst = as_it_lies(plan_.result, block, 1, at.data());
     for (dim_t r = 0; r < rows; ++r) {
         float *const sums = state.sums + r * plan_.cols_pitch;
+        float *const to = dst ? dst + r * plan_.cols_pitch : sums;
         const bool is_masked
                 = state.maxima[r] == -infinity && !std::isnan(state.totals[r]);
         if (plan_.token_blocks.empty()
                 || (is_masked && plan_.masked_rows_are_zero)) {
-            std::fill_n(sums, plan_.cols, 0.f);
+            std::fill_n(to, plan_.cols, 0.f);
             continue;
         }
         // 0 * infinity, which is NaN, where all are masked.
-        scale(sums, plan_.cols, 1 / state.totals[r]);
+        scale(sums, plan_.cols, 1 / state.totals[r], to);
     }
-    std::array<void *, max_operands> at {state.sums};
-    std::copy_n(memory.buffers + plan_.result_operands.first,
-            plan_.result_operands.count, at.begin() + 1);
-    plan_.result.run({state.row_block, 0, 0}, at.data());
+    if (!dst) plan_.result.run(block, at.data());
 }
 
 // In the order of the splits, whoever computed them.

@@ -39,6 +39,10 @@ public:
     /// Says that blocks like this one are plain copies of so many contiguous
     /// bytes.
     void set_copied_bytes(const index_t &block, size_t bytes);
+    /// Returns true if set_copied_bytes() was called for a block like this one.
+    bool is_copy(const index_t &block) const noexcept {
+        return copied_bytes_[slot_of(block)] > 0;
+    }
     /// Returns the offset of an operand's first element within its byte.
     dim_t phase_of(const index_t &block, size_t operand) const;
 
