@@ -15,6 +15,13 @@ namespace dnnl_dequant {
 using stage_t = bool (*)(
         float *to, const void *base, dim_t first, dim_t stride, dim_t count);
 
+/// The most scales, or zero points, that are staged at once.
+constexpr dim_t jit_max_staged = 2048;
+/// The floats of each kind, those behind the last that can be read among them.
+constexpr dim_t jit_staged_floats = jit_max_staged + 16;
+/// Bytes from a zero point, or its low part, to its high part.
+constexpr uint32_t zps_high_at = 4 * jit_staged_floats;
+
 /// Zero points beyond this do not leave room for the bias of jit_io_t, which is
 /// 2^23 and more.
 constexpr int64_t max_one_part_zp = 1 << 22;

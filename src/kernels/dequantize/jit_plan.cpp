@@ -189,14 +189,9 @@ private:
         return group <= most && (params.masks_tails || whole_steps);
     }
 
-    // Its place is that of the higher parts of zero points.
     bool can_have_group_table(int inner) const {
-        const auto &params = plan_.params;
-        const auto is_wide = [](const operand_t &operand) {
-            return is_integer(operand.type) && bits_of(operand.type) > 16;
-        };
-        return gains_by_group_table(inner) && !is_wide(problem_.src())
-               && (params.zps < 0 || !is_wide(operand(params.zps)));
+        const bool is_wide = is_integer(problem_.src().type) && src_bits() > 16;
+        return gains_by_group_table(inner) && !is_wide;
     }
 
     // Without masks a row of each group ends with elements one by one, unless

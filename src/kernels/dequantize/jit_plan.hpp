@@ -13,7 +13,6 @@
 namespace dnnl_dequant {
 
 /// Sizes of what a thread keeps on its stack, see jit_scratch_t.
-constexpr dim_t jit_max_staged = 2048; // scales or zero points
 constexpr dim_t jit_tile_bytes = 16 * 1024;
 constexpr dim_t jit_bounce_bytes = 16 * 1024;
 
@@ -63,9 +62,8 @@ struct jit_parameters_t {
     zps_stages_t stages_of_zps {};
     // Stages many at once; null if they are staged one by one.
     stage_blocks_t blocks_of_scales = nullptr, blocks_of_zps = nullptr;
-    /// A row kernel divides by the scales: it has their reciprocals in the
-    /// place of zps_high, and its second form is for scales that
-    /// stage_scales says are not ordinary.
+    /// A row kernel divides by the scales: it has their reciprocals, and its
+    /// second form is for scales that stage_scales says are not ordinary.
     bool divides = false;
     // The first of the row kernels is for scales of which none is subnormal.
     bool checks_scales = false;

@@ -79,7 +79,7 @@ struct jit_row_args_t {
     // whole steps, or are one float a group of columns. 16 floats more can be
     // read. Other parameters are one float.
     const float *scales, *zps;
-    const float *zps_high; // with two_part_zps
+    const float *reciprocals; // of scales, for kernels/quantize
     // With has_group_table(), in the order of parameters that vary: each
     // column's group less the first one of its step and, from bit
     // group_table_shift on, less the row's first one.

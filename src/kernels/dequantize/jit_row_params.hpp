@@ -10,7 +10,7 @@
 namespace dnnl_dequant {
 
 /// The row kernel's scales and zero points: emission that brings them to
-/// registers, from where reg_scales, reg_zps and reg_zps_high point, and that
+/// registers, from where reg_scales and reg_zps point, and that
 /// applies them.
 template <isa_t isa>
 class jit_row_params_t : private jit_row_registers_t {
@@ -78,7 +78,8 @@ public:
             h_.vmovups(vmm_zps(f), h_.ptr[reg_zps + place]);
             add_bias(vmm_zps(f), vmm_zps(f), f);
             if (desc_.two_part_zps)
-                h_.vmovups(vmm_zps_high(f), h_.ptr[reg_zps_high + place]);
+                h_.vmovups(
+                        vmm_zps_high(f), h_.ptr[reg_zps + place + zps_high_at]);
         }
     }
 
@@ -89,7 +90,7 @@ public:
             h_.mov(rax.cvt32(), h_.dword[reg_group_table + place]);
             h_.shr(rax.cvt32(), group_table_shift);
         }
-        const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
+        const auto load = [&](const vmm_t &to, const Xbyak::RegExp &from) {
             const Xbyak::Xmm lane(to.getIdx());
             if (has_table()) h_.vmovss(lane, h_.ptr[from + rax * f32_bytes]);
             else h_.vmovss(lane, h_.ptr[from + place]);
@@ -99,16 +100,14 @@ public:
         load(vmm_zps(0), reg_zps);
         const Xbyak::Xmm zp(vmm_zps(0).getIdx());
         add_bias(zp, zp, 0);
-        if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps_high);
+        if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps + zps_high_at);
     }
 
     void advance(uint32_t bytes) {
         if (has_table()) return h_.add(reg_group_table, bytes);
         if (repeats()) bytes /= desc_.group_cols;
         if (desc_.scales_vary) h_.add(reg_scales, bytes);
-        if (!desc_.zps_vary) return;
-        h_.add(reg_zps, bytes);
-        if (desc_.two_part_zps) h_.add(reg_zps_high, bytes);
+        if (desc_.zps_vary) h_.add(reg_zps, bytes);
     }
 
     /// Points at the parameters of the first row or group, which the arguments
@@ -118,7 +117,6 @@ public:
         h_.mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
         if (has_table())
             h_.mov(reg_group_table, arg(offsetof(jit_row_args_t, group_table)));
-        else h_.mov(reg_zps_high, arg(offsetof(jit_row_args_t, zps_high)));
     }
 
     /// Moves the arguments' pointers on by a pitch.
@@ -128,7 +126,6 @@ public:
         h_.add(arg(offsetof(jit_row_args_t, scales)), rax);
         h_.mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
         h_.add(arg(offsetof(jit_row_args_t, zps)), rax);
-        h_.add(arg(offsetof(jit_row_args_t, zps_high)), rax);
     }
 
     void next_group() {
@@ -136,10 +133,8 @@ public:
             next_pitch();
             return load_pointers();
         }
-        const auto zps_jump = arg(offsetof(jit_row_args_t, zps_jump));
         h_.add(reg_scales, arg(offsetof(jit_row_args_t, scales_jump)));
-        h_.add(reg_zps, zps_jump);
-        h_.add(reg_zps_high, zps_jump);
+        h_.add(reg_zps, arg(offsetof(jit_row_args_t, zps_jump)));
     }
 
     /// After a block of rows: to the next row's, or back to what all share.
@@ -149,10 +144,8 @@ public:
             return load_pointers();
         }
         h_.add(reg_scales, arg(offsetof(jit_row_args_t, scales_pitch)));
-        if (!desc_.has_zps) return;
-        h_.add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
-        if (desc_.two_part_zps)
-            h_.add(reg_zps_high, arg(offsetof(jit_row_args_t, zps_pitch)));
+        if (desc_.has_zps)
+            h_.add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
     }
 
     /// After so many short rows, whose pitches are in registers.
@@ -160,7 +153,6 @@ public:
         const auto scale = static_cast<int>(rows);
         h_.lea(reg_scales, h_.ptr[reg_scales + reg_scales_pitch * scale]);
         h_.lea(reg_zps, h_.ptr[reg_zps + reg_zps_pitch * scale]);
-        h_.lea(reg_zps_high, h_.ptr[reg_zps_high + reg_zps_pitch * scale]);
     }
 
     /// Turns the value that io_.extract() gave into the result.
@@ -209,7 +201,7 @@ private:
 
     void load_groups(uint32_t offset) {
         const uint32_t groups = std::max(io_.width() / desc_.group_cols, 1u);
-        const auto load = [&](const vmm_t &to, const Xbyak::Reg64 &from) {
+        const auto load = [&](const vmm_t &to, const Xbyak::RegExp &from) {
             const uint32_t place = offset / desc_.group_cols * f32_bytes;
             spread(to, vmm_groups, h_.ptr[from + place], groups);
         };
@@ -218,7 +210,7 @@ private:
         load(vmm_zps(0), reg_zps);
         for (int f = io_.fields() - 1; f >= 0; --f)
             add_bias(vmm_zps(f), vmm_zps(0), f);
-        if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps_high);
+        if (desc_.two_part_zps) load(vmm_zps_high(0), reg_zps + zps_high_at);
     }
 
     // A step spans fewer groups than a vector has lanes.
@@ -239,6 +231,9 @@ private:
             if (!desc_.zps_vary) continue;
             spread(vmm_zps(f), vmm_which, h_.ptr[reg_zps + rax], groups);
             add_bias(vmm_zps(f), vmm_zps(f), f);
+            if (desc_.two_part_zps)
+                spread(vmm_zps_high(f), vmm_which,
+                        h_.ptr[reg_zps + rax + zps_high_at], groups);
         }
     }
 

@@ -3,8 +3,8 @@
 //   rdi                the arguments
 //   rdx rsi rcx        src and dst of the first row of the block, rows to do
 //   r8 r9 rbx          src and dst of the current step, elements to do
-//   r10 r11 r12        scales, zps, zps_high of the current row or step; the
-//                      table of groups, which leaves no room for zps_high
+//   r10 r11 r12        scales and zps of the current row or step; the table of
+//                      groups, or reciprocals of scales (kernels/quantize)
 //   r13 r14, r15 rbp   src and dst pitch, and three times that or, where
 //                      prefetching single rows, how far ahead
 //   rax                scratch; dst of the high halves of the current step
@@ -21,6 +21,8 @@
 
 #include <xbyak/xbyak.h>
 
+#include "kernels/dequantize/jit_params.hpp"
+
 namespace dnnl_dequant {
 
 struct jit_row_registers_t {
@@ -33,8 +35,8 @@ struct jit_row_registers_t {
     const Xbyak::Reg64 reg_count = Xbyak::util::rbx;
     const Xbyak::Reg64 reg_scales = Xbyak::util::r10;
     const Xbyak::Reg64 reg_zps = Xbyak::util::r11;
-    const Xbyak::Reg64 reg_zps_high = Xbyak::util::r12;
-    const Xbyak::Reg64 reg_group_table = reg_zps_high;
+    const Xbyak::Reg64 reg_group_table = Xbyak::util::r12;
+    const Xbyak::Reg64 reg_reciprocals = reg_group_table;
     const Xbyak::Reg64 reg_src_pitch = Xbyak::util::r13;
     const Xbyak::Reg64 reg_dst_pitch = Xbyak::util::r14;
     const Xbyak::Reg64 reg_src_pitch3 = Xbyak::util::r15;
@@ -59,7 +61,7 @@ struct jit_row_registers_t {
     static constexpr int vmm_scales_at = 4, vmm_zps_at = 6;
     static constexpr int vmm_groups_at = 5; // of the second field's scales
     static constexpr int vmm_zps_high_at = 8, vmm_table_at = 10;
-    static constexpr int vmm_groups_by_table_at = vmm_zps_high_at;
+    static constexpr int vmm_groups_by_table_at = vmm_tmp_at;
     static constexpr int vmm_f8_table_at = vmm_scales_at,
                          vmm_byte_table_at = vmm_scales_at;
     static constexpr int vmm_low_bytes_at = vmm_scales_at + 1,
@@ -89,7 +91,7 @@ struct jit_row_registers_t {
         return row_address(reg_zps, reg_zps_pitch, reg_zps_pitch3, r);
     }
     Xbyak::RegExp zps_high_row(uint32_t r) const {
-        return row_address(reg_zps_high, reg_zps_pitch, reg_zps_pitch3, r);
+        return zps_row(r) + zps_high_at;
     }
 
 private:

@@ -318,8 +318,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.dst = static_cast<char *>(dst) + src.first * dst_pitch;
     args.scales = shifted(scratch_.scales, scales_pitch);
     args.zps = shifted(scratch_.zps, zps_pitch);
-    args.zps_high = shifted(
-            scratch_.zps_high, params.divides ? scales_pitch : zps_pitch);
+    args.reciprocals = shifted(scratch_.zps_high, scales_pitch);
     args.group_table = group_table_;
     args.rows = src.count;
     args.cols = chunk.cols;

@@ -2,6 +2,7 @@
 #define KERNELS_DEQUANTIZE_JIT_WALK_HPP
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/dequantize/jit_params.hpp"
@@ -11,16 +12,17 @@ namespace dnnl_dequant {
 
 /// The memory that one thread keeps on its stack.
 struct jit_scratch_t {
-    static constexpr dim_t slack = 16; // see jit_params.hpp
-    alignas(64) float scales[jit_max_staged + slack];
-    alignas(64) float zps[jit_max_staged + slack];
-    union {
-        alignas(64) float zps_high[jit_max_staged + slack]; // or 1 / scales
-        alignas(64) uint32_t group_table[jit_max_staged];
-    };
+    alignas(64) float scales[jit_staged_floats];
+    alignas(64) float zps[jit_staged_floats];
+    alignas(64) float zps_high[jit_staged_floats]; // or 1 / scales
+    alignas(64) uint32_t group_table[jit_max_staged];
     // Results on their way past the caches; before that, parameters of groups.
     alignas(64) char bounce[jit_bounce_bytes];
 };
+
+static_assert(offsetof(jit_scratch_t, zps) + zps_high_at
+                      == offsetof(jit_scratch_t, zps_high),
+        "row kernels find the high parts");
 
 /// One thread's walk through pieces of one execution.
 class jit_walk_t {

@@ -95,7 +95,7 @@ void jit_walk_t::run_panel_rows(const rect_t &rect, const panel_rows_t &rows,
     args.dst = dst;
     args.scales = begin_of(scratch_.scales, plan_.scales_rows);
     args.zps = begin_of(scratch_.zps, plan_.zps_rows);
-    args.zps_high = begin_of(scratch_.zps_high, plan_.zps_rows);
+    args.reciprocals = nullptr;
     args.rows = rows.count * panel_count_;
     args.cols = rect.cols;
     args.group_rows = panel_count_;

@@ -68,7 +68,7 @@ void jit_walk_t::stage(const rect_t &rect) {
             params.stages_of_zps.whole, params.blocks_of_zps, scratch_.zps};
     two_part_ = kernel_.always_two_part_ || odd;
     if (params.zps < 0) scratch_.zps[0] = 0.f;
-    if (params.zps < 0 && !has_group_table_) scratch_.zps_high[0] = 0.f;
+    if (params.zps < 0) scratch_.zps_high[0] = 0.f;
     if (params.divides) {
         if (params.zps >= 0) stage_operand(zps, rect);
         invert_scales(rect);

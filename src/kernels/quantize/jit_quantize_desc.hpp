@@ -41,8 +41,8 @@ struct jit_quantize_desc_t {
 };
 
 /// Generates the code for isa_avx512_core or isa_avx2. It is called as the row
-/// kernels of dequantize are, with reciprocals in the place of zps_high; src
-/// and dst begin at a byte. `name` stands in the perf map.
+/// kernels of dequantize are, with the reciprocals of scales; src and dst begin
+/// at a byte. `name` stands in the perf map.
 result_t make_jit_quantize_row(const jit_quantize_desc_t &desc, isa_t isa,
         const char *name, std::unique_ptr<const jit_row_kernel_t> &kernel);
 

@@ -120,7 +120,7 @@ private:
     void load_params_row() {
         mov(reg_scales, arg(offsetof(jit_row_args_t, scales)));
         mov(reg_zps, arg(offsetof(jit_row_args_t, zps)));
-        mov(reg_reciprocals(), arg(offsetof(jit_row_args_t, zps_high)));
+        mov(reg_reciprocals, arg(offsetof(jit_row_args_t, reciprocals)));
     }
 
     // Two rows that are stored as one group of vectors. Rows that are less than
@@ -185,7 +185,7 @@ private:
         if (!desc_.scales_vary) {
             vbroadcastss(vmm_t(vmm_scale_at), ptr[reg_scales]);
             if (!desc_.true_division)
-                vbroadcastss(vmm_t(vmm_reciprocal_at), ptr[reg_reciprocals()]);
+                vbroadcastss(vmm_t(vmm_reciprocal_at), ptr[reg_reciprocals]);
         }
         if (desc_.has_zps() && !desc_.zps_vary)
             vbroadcastss(vmm_t(vmm_zp_at), ptr[reg_zps]);
@@ -286,7 +286,7 @@ private:
         const vmm_t scale(vmm_scale_at), reciprocal(vmm_reciprocal_at),
                 zp(vmm_zp_at);
         const Address scales = place(reg_scales), zps = place(reg_zps),
-                      reciprocals = place(reg_reciprocals());
+                      reciprocals = place(reg_reciprocals);
         const auto choose = [](bool vary, const Operand &varying,
                                     const Operand &fixed) -> const Operand & {
             return vary ? varying : fixed;
@@ -331,7 +331,7 @@ private:
         add(reg_dst, dst_bytes(elements));
         if (desc_.scales_vary) {
             add(reg_scales, elements * f32_bytes);
-            add(reg_reciprocals(), elements * f32_bytes);
+            add(reg_reciprocals, elements * f32_bytes);
         }
         if (desc_.zps_vary) add(reg_zps, elements * f32_bytes);
     }
@@ -357,20 +357,19 @@ private:
         if (!varies()) {
             mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
             add(reg_scales, rax);
-            add(reg_reciprocals(), rax);
+            add(reg_reciprocals, rax);
             add(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
             return;
         }
         mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
         add(arg(offsetof(jit_row_args_t, scales)), rax);
-        add(arg(offsetof(jit_row_args_t, zps_high)), rax);
+        add(arg(offsetof(jit_row_args_t, reciprocals)), rax);
         mov(rax, arg(offsetof(jit_row_args_t, zps_pitch)));
         add(arg(offsetof(jit_row_args_t, zps)), rax);
         load_params_row();
     }
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
-    const Reg64 &reg_reciprocals() const { return reg_zps_high; }
     const Reg64 &reg_src_ahead() const { return reg_src_pitch3; }
 
     const jit_quantize_desc_t desc_;
