@@ -2,7 +2,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/dequantize/jit_call_for.hpp"
+#include "base/prefetch.hpp"
 #include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
@@ -52,7 +52,7 @@ __attribute__((target("avx512f,avx512bw"))) inline void interleave(
     }
 }
 
-template <bool to_l2>
+template <int cache>
 __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
         uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
         dim_t ahead) {
@@ -61,7 +61,7 @@ __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
     for (int i = 0; i < block; ++i) {
         a[i] = _mm512_loadu_si512(src + i * stride);
         // Prefetch the next line, which no hardware prefetcher foresees.
-        call_for<to_l2>(src + i * stride + ahead);
+        prefetch_into<cache>(src + i * stride + ahead);
     }
     interleave(b, a);
     interleave(a, b);
@@ -114,7 +114,7 @@ __attribute__((target("avx2"))) inline void interleave(
     }
 }
 
-template <bool to_l2>
+template <int cache>
 __attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
         dim_t pitch, const uint8_t *src, dim_t stride, dim_t ahead) {
     __m256i a[block], b[block];
@@ -122,7 +122,7 @@ __attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
     for (int i = 0; i < block; ++i) {
         a[i] = _mm256_loadu_si256(
                 reinterpret_cast<const __m256i *>(src + i * stride));
-        call_for<to_l2>(src + i * stride + ahead);
+        prefetch_into<cache>(src + i * stride + ahead);
     }
     interleave(b, a);
     interleave(a, b);
@@ -208,10 +208,10 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &from,
     }
     const dim_t block_rows = is_avx512 ? 64 : 32;
     const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
-    const auto transpose = is_avx512 ? to_l2 ? transpose_64_rows<true>
-                                             : transpose_64_rows<false>
-                           : to_l2 ? transpose_32_rows<true>
-                                     : transpose_32_rows<false>;
+    const auto transpose
+            = is_avx512 ? to_l2 ? transpose_64_rows<2> : transpose_64_rows<1>
+              : to_l2 ? transpose_32_rows<2>
+                        : transpose_32_rows<1>;
     const dim_t whole_rows = rows - rows % block_rows;
     const dim_t whole_cols = cols - cols % block;
     for (dim_t c = 0; c < whole_cols; c += block)

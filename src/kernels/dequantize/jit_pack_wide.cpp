@@ -6,7 +6,7 @@
 
 #include <emmintrin.h>
 
-#include "kernels/dequantize/jit_call_for.hpp"
+#include "base/prefetch.hpp"
 #include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
@@ -75,7 +75,7 @@ uint8_t quarter(const void *src, dim_t index) {
 #define DNNL_DEQUANT_UNROLL
 #endif
 
-template <typename T, bool to_l2>
+template <typename T, int cache>
 inline void transpose_block(
         T *tile, dim_t pitch, const char *src, dim_t stride, dim_t ahead) {
     using block = block_t<T>;
@@ -86,7 +86,7 @@ inline void transpose_block(
         const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
         a[i] = load(from);
         // Prefetch the next line, which no hardware prefetcher foresees.
-        call_for<to_l2>(from + ahead);
+        prefetch_into<cache>(from + ahead);
     }
     DNNL_DEQUANT_UNROLL
     for (size_t round = 0; round < block::rounds; ++round) {
@@ -113,7 +113,7 @@ void transpose_scalar(T *tile, dim_t pitch, const char *src, dim_t stride,
 }
 
 // Along the columns of src outermost, so that a line of it is read at once.
-template <typename T, bool to_l2>
+template <typename T, int cache>
 void transpose(
         void *to, dim_t pitch, const transposed_src_t &from, dim_t ahead) {
     auto *const tile = static_cast<T *>(to);
@@ -124,7 +124,7 @@ void transpose(
     const dim_t whole_cols = cols - cols % side;
     for (dim_t c = 0; c < whole_cols; c += side)
         for (dim_t r = 0; r < whole_rows; r += side)
-            transpose_block<T, to_l2>(tile + r * pitch + c, pitch,
+            transpose_block<T, cache>(tile + r * pitch + c, pitch,
                     src(c * stride + r), stride, ahead);
     transpose_scalar(tile + whole_rows * pitch, pitch, src(whole_rows), stride,
             rows - whole_rows, whole_cols);
@@ -148,10 +148,10 @@ void gather(void *to, dim_t pitch, const gathered_src_t &from,
 void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
         int bits, dim_t ahead) {
     const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
-    const auto run = bits == 16 ? to_l2 ? transpose<uint16_t, true>
-                                        : transpose<uint16_t, false>
-                     : to_l2 ? transpose<uint32_t, true>
-                                : transpose<uint32_t, false>;
+    const auto run = bits == 16 ? to_l2 ? transpose<uint16_t, 2>
+                                        : transpose<uint16_t, 1>
+                     : to_l2 ? transpose<uint32_t, 2>
+                                : transpose<uint32_t, 1>;
     run(tile, pitch, src, ahead);
 }
 

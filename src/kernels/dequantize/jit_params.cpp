@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/prefetch.hpp"
 #include "kernels/dequantize/jit_loaders.hpp"
 
 namespace dnnl_dequant {
@@ -255,13 +256,15 @@ floats_stages_t floats_stages_of(data_type_t type) {
 }
 
 // Rows of groups are short, so a call for each cost more than its elements.
-template <stage_t stage>
-DNNL_DEQUANT_AVX2 bool stage_rows(const staged_rows_t &all) {
+template <data_type_t type, stage_t stage>
+DNNL_DEQUANT_AVX2 bool stage_each_row(const staged_rows_t &all) {
     const auto *row = static_cast<const char *>(all.from);
+    const dim_t row_bytes = div_up(all.count * bits_of(type), dim_t(8));
     float *to = all.to;
     bool found = false;
     for (dim_t r = 0; r < all.rows; ++r) {
         found |= stage(to, row, 0, 1, all.count);
+        if (all.ahead > 0) prefetch_bytes(row + all.ahead, row_bytes);
         row += all.from_pitch;
         to += all.to_pitch;
     }
@@ -273,17 +276,17 @@ DNNL_DEQUANT_AVX2 bool stage_rows(const staged_rows_t &all) {
 stage_blocks_t stage_rows_of(data_type_t type) {
     using t = data_type_t;
     switch (type) {
-    case t::f32: return stage_rows<stage_floats<t::f32>>;
-    case t::bf16: return stage_rows<stage_floats<t::bf16>>;
-    case t::f16: return stage_rows<stage_floats<t::f16>>;
-    case t::u32: return stage_rows<stage_integers<t::u32>>;
-    case t::s32: return stage_rows<stage_integers<t::s32>>;
-    case t::u16: return stage_rows<stage_integers<t::u16>>;
-    case t::s16: return stage_rows<stage_integers<t::s16>>;
-    case t::u8: return stage_rows<stage_integers<t::u8>>;
-    case t::s8: return stage_rows<stage_integers<t::s8>>;
-    case t::u4: return stage_rows<stage_integers<t::u4>>;
-    case t::s4: return stage_rows<stage_integers<t::s4>>;
+    case t::f32: return stage_each_row<t::f32, stage_floats<t::f32>>;
+    case t::bf16: return stage_each_row<t::bf16, stage_floats<t::bf16>>;
+    case t::f16: return stage_each_row<t::f16, stage_floats<t::f16>>;
+    case t::u32: return stage_each_row<t::u32, stage_integers<t::u32>>;
+    case t::s32: return stage_each_row<t::s32, stage_integers<t::s32>>;
+    case t::u16: return stage_each_row<t::u16, stage_integers<t::u16>>;
+    case t::s16: return stage_each_row<t::s16, stage_integers<t::s16>>;
+    case t::u8: return stage_each_row<t::u8, stage_integers<t::u8>>;
+    case t::s8: return stage_each_row<t::s8, stage_integers<t::s8>>;
+    case t::u4: return stage_each_row<t::u4, stage_integers<t::u4>>;
+    case t::s4: return stage_each_row<t::s4, stage_integers<t::s4>>;
     default: return nullptr;
     }
 }

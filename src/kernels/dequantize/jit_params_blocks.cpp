@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 
+#include "base/prefetch.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 
 #define DNNL_DEQUANT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
@@ -154,13 +155,17 @@ DNNL_DEQUANT_AVX512 bool stage_blocks(const staged_rows_t &all) {
     constexpr bool is_wide = !is_float && bits_of(type) == 32;
     constexpr dim_t bits = bits_of(type), half = staged_block / 2;
     const bool reorder = all.paired == in_halves<type>;
+    // A row's next lines are those of the next columns.
+    constexpr dim_t prefetched = 128;
     unsigned found = 0;
     const auto *row = static_cast<const char *>(all.from);
     float *to_row = all.to;
     for (dim_t r = 0; r < all.rows; ++r) {
         for (dim_t i = 0; i < all.count; i += staged_block) {
             const dim_t count = std::min(staged_block, all.count - i);
-            const lanes_t lanes = load<type>(row + i * bits / 8, count);
+            const char *const from = row + i * bits / 8;
+            const lanes_t lanes = load<type>(from, count);
+            if (all.ahead > 0) prefetch_bytes(from + all.ahead, prefetched);
             two_t two = values_of<type>(lanes);
             if (is_float) two = {plain(two.first), plain(two.second)};
             if (is_float && checked)

@@ -16,12 +16,18 @@ struct staged_rows_t {
     dim_t to_pitch, from_pitch; // floats, bytes
     // The even elements of each block first; the blocks are whole.
     bool paired;
+    // Bytes from parameters to those that are to be prefetched; 0: none.
+    dim_t ahead;
 };
 
 /// Does what stage_t of jit_params.hpp and pair_blocks() do together, row after
 /// row, and returns what stage_t does. With AVX-512 it writes up to 15 floats
 /// past each row; without, nothing may be paired.
 using stage_blocks_t = bool (*)(const staged_rows_t &rows);
+
+/// Stages rows of a type of so many bits. Rows of a few parameters are joined
+/// first, since a row takes as many instructions as a block does.
+bool stage_rows(stage_blocks_t stage, staged_rows_t rows, dim_t bits);
 
 /// Stages scales, or zero points as one f32 each. Null for rare types, which
 /// only stage_t serves.

@@ -265,6 +265,7 @@ private:
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = most_rows;
         else if (share && is_direct && !short_rows) plan_.block_rows = 2;
+        plan_.prefetches_params = !in_cache;
         choose_halves();
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;

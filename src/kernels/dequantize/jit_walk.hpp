@@ -107,6 +107,8 @@ private:
     bool are_runs(int operand, const rect_t &rect) const;
     bool stage_repeated(const staging_t &staging, dim_t first, dim_t stride,
             dim_t count, const rect_t &rect);
+    dim_t bytes_ahead(
+            const staging_t &staging, dim_t stride, dim_t bytes) const;
     bool stage_runs(const staging_t &staging, dim_t first, dim_t stride,
             dim_t rows, dim_t count);
     void order(float *values, dim_t count) const;

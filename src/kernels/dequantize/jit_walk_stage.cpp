@@ -5,12 +5,16 @@
 
 #include <algorithm>
 
+#include "base/prefetch.hpp"
+
 namespace dnnl_dequant {
 
 namespace {
 
 // Elements, of parameters that are staged eight at a time.
 constexpr dim_t most_near = 8;
+// The prefetch distance, in bytes of parameters.
+constexpr dim_t param_bytes_ahead = 2048;
 
 size_t at(int index) {
     return static_cast<size_t>(index);
@@ -203,17 +207,38 @@ bool jit_walk_t::stage_runs(const staging_t &staging, dim_t first, dim_t stride,
     const bool in_blocks = !paired
                            || (plan_.params.masks_tails
                                    && (count & (staged_block - 1)) == 0);
+    const dim_t bytes = div_up(count * bits, dim_t(8));
+    const dim_t ahead = bytes_ahead(staging, rows > 1 ? stride : 0, bytes);
+    const auto *const from = static_cast<const char *>(buffers_[o]);
     if (staging.blocks != nullptr && in_blocks
             && ((first | stride) * bits & 7) == 0)
-        return staging.blocks({staging.to,
-                static_cast<const char *>(buffers_[o]) + first * bits / 8, rows,
-                count, count, stride * bits / 8, paired});
+        return stage_rows(staging.blocks,
+                {staging.to, from + first * bits / 8, rows, count, count,
+                        stride * bits / 8, paired, ahead},
+                bits);
     bool wide = false;
-    for (dim_t r = 0; r < rows; ++r)
-        wide |= stage_span(
-                staging, first + r * stride, staging.to + r * count, count);
+    for (dim_t r = 0; r < rows; ++r) {
+        const dim_t begin = first + r * stride;
+        if (ahead > 0) prefetch_bytes(from + begin * bits / 8 + ahead, bytes);
+        wide |= stage_span(staging, begin, staging.to + r * count, count);
+    }
     if (in_steps) order(staging.to, rows * count);
     return wide;
+}
+
+// Returns the bytes from parameters to those that are prefetched, 0 for none:
+// some rows of parameters ahead, or further on in one long row. A row may be
+// that of a group of rows. Rows are far from each other in memory, where
+// no hardware prefetcher finds them. The next call often begins where this one
+// ends.
+dim_t jit_walk_t::bytes_ahead(
+        const staging_t &staging, dim_t stride, dim_t bytes) const {
+    if (!plan_.prefetches_params || bytes == 0) return 0;
+    if (stride == 0 && !staging.by_row)
+        stride = plan_.strides[at(staging.operand)].outer_row;
+    if (stride == 0) return param_bytes_ahead;
+    const int bits = bits_of(problem_.operands[at(staging.operand)].type);
+    return div_up(param_bytes_ahead, bytes) * stride * bits / 8;
 }
 
 // Returns the floats from one row's parameter to the next one's. Rows that are

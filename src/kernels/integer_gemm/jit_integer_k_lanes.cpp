@@ -106,7 +106,7 @@ private:
                          + bytes_of(type, first_col * groups_);
         const dim_t bytes = bytes_of(type, cols_at_once * groups_);
         for (dim_t i = 0; i < bytes; i += line)
-            prefetch_into_l2(at + i);
+            prefetch_into<2>(at + i);
     }
 
     const integer_stream_weights_t w_;

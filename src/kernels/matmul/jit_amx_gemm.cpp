@@ -280,7 +280,7 @@ private:
     static void prefetch(const read_ahead_t &ahead) noexcept {
         for (dim_t r = 0; r < ahead.rows; ++r)
             for (dim_t at = 0; at < ahead.bytes; at += row_bytes)
-                prefetch_into_l2(ahead.first + r * ahead.pitch + at);
+                prefetch_into<2>(ahead.first + r * ahead.pitch + at);
     }
 
     static dim_t pairs_of(dim_t depth) { return div_up(depth, dim_t(2)); }

@@ -386,7 +386,7 @@ void amx_many_rows_t::prefetch_weights(const skinny_gemm_t::block_t &block,
     for (dim_t i = lines * part / parts_count;
             i < lines * (part + 1) / parts_count; ++i)
         for (dim_t at = 0; at < length; at += amx_row_bytes)
-            prefetch_into_l2(from + i * pitch + at);
+            prefetch_into<2>(from + i * pitch + at);
 }
 
 void amx_many_rows_t::multiply(const skinny_gemm_t::block_t &block,

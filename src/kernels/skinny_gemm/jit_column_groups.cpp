@@ -147,7 +147,7 @@ private:
                 for (dim_t part = 0; part < transposed_tile;
                         part += rows_together) {
                     for (dim_t i = 0; i < rows_together; ++i, next += pitch)
-                        prefetch_into_l2(next);
+                        prefetch_into<2>(next);
                     add(block, tile + bytes_of(weights_.type, part), k + part,
                             rows_together, col);
                 }
