@@ -54,7 +54,7 @@ zps_stages_t stages_of_zps(data_type_t type);
 stage_blocks_t stage_rows_of(data_type_t type);
 
 /// Writes each value `times` times over, without the first `skip` results,
-/// `total` results in all. It does not work in place.
+/// `total` results in all, and up to 7 floats more. It does not work in place.
 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 

@@ -180,7 +180,9 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
         const dim_t skip = chunk.col % extent;
         read(values, base, first + chunk.col / extent * feed.outer_col,
                 feed.outer_col, div_up(skip + chunk.cols, extent));
-        repeat_each(to, values, extent, skip, chunk.cols);
+        if (1 < extent && extent < most_repeats)
+            repeat_each({to, values, 1, 0, 0}, extent, skip, chunk.cols);
+        else repeat_each(to, values, extent, skip, chunk.cols);
     } else {
         for (dim_t c = 0, count = 0; c < chunk.cols; c += count) {
             const dim_t skip = (chunk.col + c) % extent;
