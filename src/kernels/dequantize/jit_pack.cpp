@@ -206,22 +206,24 @@ void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &from,
         cols -= done;
         ahead = block * stride;
     }
-    const dim_t block_rows = is_avx512 ? 64 : 32;
     const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
-    const auto transpose
-            = is_avx512 ? to_l2 ? transpose_64_rows<2> : transpose_64_rows<1>
-              : to_l2 ? transpose_32_rows<2>
-                        : transpose_32_rows<1>;
-    const dim_t whole_rows = rows - rows % block_rows;
     const dim_t whole_cols = cols - cols % block;
-    for (dim_t c = 0; c < whole_cols; c += block)
-        for (dim_t r = 0; r < whole_rows; r += block_rows)
-            transpose(tile + r * pitch + c, pitch, src + c * stride + r, stride,
-                    ahead);
+    dim_t done = 0; // rows
+    const auto take = [&](dim_t block_rows, auto transpose) {
+        const dim_t end = done + (rows - done) / block_rows * block_rows;
+        for (dim_t c = 0; c < whole_cols; c += block)
+            for (dim_t r = done; r < end; r += block_rows)
+                transpose(tile + r * pitch + c, pitch, src + c * stride + r,
+                        stride, ahead);
+        done = end;
+    };
+    if (is_avx512)
+        take(64, to_l2 ? transpose_64_rows<2> : transpose_64_rows<1>);
+    take(32, to_l2 ? transpose_32_rows<2> : transpose_32_rows<1>);
     // The rows left over, then the columns.
-    if (whole_rows < rows)
-        transpose_few_rows(tile + whole_rows * pitch, pitch, src + whole_rows,
-                stride, rows - whole_rows, whole_cols);
+    if (done < rows)
+        transpose_few_rows(tile + done * pitch, pitch, src + done, stride,
+                rows - done, whole_cols);
     transpose_scalar(tile + whole_cols, pitch, src + whole_cols * stride,
             stride, rows, cols - whole_cols);
 }
