@@ -88,6 +88,16 @@ bool is_quick(const bench_case_t &c, int fewest_threads, int most_threads) {
     const bool in_cache = is_in_cache(c);
     const bool short_groups = has_groups(c, 8, 1) || has_groups(c, 1, 8)
                               || has_groups(c, 7, 1) || has_groups(c, 1, 7);
+    // Parameters of short groups have ways of their own: those of 32 bits in
+    // groups that are no power of two, and those that come from memory.
+    if (is_unsigned && c.zps == type_t::s32 && in_cache && !c.transposed
+            && has_groups(c, 1, 7))
+        return true;
+    if (is_unsigned && own_zps && c.dims[1] == memory_shape.cols
+            && c.dst == type_t::bf16 && c.threads == fewest_threads
+            && (has_groups(c, 8, 1) || has_groups(c, 1, 8)
+                    || (c.transposed && has_groups(c, 1, 32))))
+        return true;
     if (c.transposed)
         return is_unsigned && own_zps
                && (common || (in_cache && short_groups)
