@@ -106,7 +106,7 @@ struct jit_plan_t {
     dim_t panel_strides[4] = {};
 
     dim_t pieces = 0, pieces_per_unit = 1;
-    bool prefetches_params = false; // they are in memory
+    bool prefetches_params = false; // dst is beyond L2, and so may they be
     bool streaming = false;
     // Rows that are written from end to end too, where they are computed.
     bool streams_rows = false;

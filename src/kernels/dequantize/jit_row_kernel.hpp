@@ -78,6 +78,7 @@ struct jit_row_args_t {
     // Parameters that vary are ordered like jit_io_t's fields and padded to
     // whole steps, or are one float a group of columns. 16 floats more can be
     // read. Other parameters are one float.
+    // With two_part_zps the high parts are zps_high_at bytes behind the zps.
     const float *scales, *zps;
     const float *reciprocals; // of scales, for kernels/quantize
     // With has_group_table(), in the order of parameters that vary: each

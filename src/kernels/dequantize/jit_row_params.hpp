@@ -10,8 +10,7 @@
 namespace dnnl_dequant {
 
 /// The row kernel's scales and zero points: emission that brings them to
-/// registers, from where reg_scales and reg_zps point, and that
-/// applies them.
+/// registers, from where reg_scales and reg_zps point, and that applies them.
 template <isa_t isa>
 class jit_row_params_t : private jit_row_registers_t {
 public:
