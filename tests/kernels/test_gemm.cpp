@@ -114,7 +114,7 @@ private:
     const dim_t packed_bytes_, mr_;
 };
 
-// Whatever the machine has: values of f32 and pairs of bf16 of up to 6 and of
+// On any machine: values of f32 and pairs of bf16 of up to 6 and of
 // up to 32 rows, and rows of tiles.
 TEST(gemm, packs_rows_in_order) {
     constexpr dim_t value = 4, row_of_tile = 64;
