@@ -24,7 +24,8 @@ using buffers_t = std::vector<std::vector<unsigned char>>;
 struct variant_t {
     t src, zps, dst;
     dims_t dims, group;
-    bool is_dense = false; // src is, else along the rows
+    bool is_dense = false;          // src is, else along the rows
+    bool has_turned_params = false; // dense along the rows
 };
 
 // Begins of dst. At 0 whole lines are stored past the caches where they are
@@ -44,7 +45,8 @@ chain_case_t case_of(const variant_t &v) {
     const dims_t dense {v.dims[1], 1};
     c.tensors.push_back(
             {v.src, v.is_dense ? dense : dims_t {1, v.dims[0]}, false, 0});
-    const dims_t strides {groups_of(v, 1), 1};
+    const dims_t strides = v.has_turned_params ? dims_t {1, groups_of(v, 0)}
+                                               : dims_t {groups_of(v, 1), 1};
     if (v.zps != t::undef) {
         c.tensors.push_back({v.zps, strides, true, 0});
         c.steps.push_back({step_kind_t::subtract, 1});
@@ -137,6 +139,16 @@ TEST(dequantize_in_memory, transposes_groups_of_columns) {
     // Half of the rows, for which there is room, are an odd number.
     expect_as_ref({t::u4, t::u4, t::f32, {66, 98304}, {1, 32}});
     expect_as_ref({t::s4, t::s4, t::bf16, {130, 98304}, {1, 32}});
+}
+
+// They lie as those of weights do that are transposed after a dequantize.
+TEST(dequantize_in_memory, transposes_groups_of_transposed_parameters) {
+    for (const dims_t &group :
+            {dims_t {1, 7}, dims_t {1, 8}, dims_t {1, 32}, dims_t {8, 32}}) {
+        expect_as_ref({t::u8, t::s32, t::bf16, wide, group, false, true});
+        expect_as_ref({t::u4, t::u4, t::f32, narrow_rest, group, false, true});
+        expect_as_ref({t::s8, t::undef, t::f16, odd, group, false, true});
+    }
 }
 
 TEST(dequantize_in_memory, transposes_groups_of_few_columns) {

@@ -107,6 +107,12 @@ private:
     bool are_runs(int operand, const rect_t &rect) const;
     bool stage_repeated(const staging_t &staging, dim_t first, dim_t stride,
             dim_t count, const rect_t &rect);
+    // Columns of parameters, and the floats from row to row of staged ones.
+    struct param_cols_t {
+        dim_t stride, count, pitch;
+    };
+    bool stage_across(const staging_t &staging, dim_t first, dim_t rows,
+            const param_cols_t &cols);
     dim_t bytes_ahead(
             const staging_t &staging, dim_t stride, dim_t bytes) const;
     bool stage_runs(const staging_t &staging, dim_t first, dim_t stride,

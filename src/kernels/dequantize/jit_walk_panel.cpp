@@ -25,6 +25,9 @@ bool jit_walk_t::stage_panel_operand(
             = element(o, rect) + panel_group_ * plan_.panel_strides[o];
     if (plan_.panel_strides[o] == 1)
         return stage_runs(staging, first, row_stride, rows, panel_count_);
+    if (rows > 1 && row_stride == 1)
+        return stage_across(staging, first, rows,
+                {plan_.panel_strides[o], panel_count_, panel_count_});
     bool wide = false;
     for (dim_t r = 0; r < rows; ++r)
         wide |= staging.stage(staging.to + r * panel_count_, buffers_[o],

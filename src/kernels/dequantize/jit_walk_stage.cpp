@@ -13,6 +13,9 @@ namespace {
 
 // Elements, of parameters that are staged eight at a time.
 constexpr dim_t most_near = 8;
+constexpr dim_t f32_bytes = 4;
+// Rows whose parameters are worth transposing.
+constexpr dim_t least_across = 16;
 // The prefetch distance, in bytes of parameters.
 constexpr dim_t param_bytes_ahead = 2048;
 
@@ -151,17 +154,52 @@ bool jit_walk_t::stage_groups(const staging_t &staging, const rect_t &rect) {
 bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
         dim_t count, const rect_t &rect) {
     const dim_t pitch = staged_cols(rect);
+    const auto &strides = plan_.strides[at(staging.operand)];
     if (are_runs(staging.operand, rect))
         return stage_runs(
                 staging, first + first_group(rect.col), stride, count, pitch);
-    if (plan_.group_cols == 1 && plan_.strides[at(staging.operand)].col == 0
-            && plan_.cols.inner_extent > 1
+    if (stride == 1 && count >= least_across && plan_.group_cols > 1)
+        return stage_across(staging,
+                first + first_group(rect.col) * strides.outer_col, count,
+                {strides.outer_col, pitch, pitch});
+    if (plan_.group_cols == 1 && strides.col == 0 && plan_.cols.inner_extent > 1
             && plan_.cols.inner_extent < most_repeats)
         return stage_repeated(staging, first, stride, count, rect);
     bool wide = false;
     for (dim_t i = 0; i < count; ++i)
         wide |= stage_cols(
                 staging, first + i * stride, staging.to + i * pitch, rect);
+    return wide;
+}
+
+// Stages parameters that lie side by side along the rows: column after column,
+// and then transposes them. One row after the other would read each line of
+// them several times.
+bool jit_walk_t::stage_across(const staging_t &staging, dim_t first, dim_t rows,
+        const param_cols_t &cols) {
+    const int o = staging.operand;
+    const int bits = bits_of(problem_.operands[at(o)].type);
+    const dim_t bytes = div_up(rows * bits, dim_t(8));
+    auto *values = reinterpret_cast<float *>(scratch_.bounce);
+    constexpr dim_t slack = 16; // see jit_params.hpp
+    constexpr dim_t room = jit_bounce_bytes / f32_bytes - slack;
+    const dim_t most = std::max<dim_t>(room / rows, 1);
+    bool wide = false;
+    for (dim_t c = 0; c < cols.count; c += most) {
+        const dim_t count = std::min(most, cols.count - c);
+        for (dim_t i = 0; i < count; ++i) {
+            const dim_t begin = first + (c + i) * cols.stride;
+            // The next call often takes the next rows.
+            if (plan_.prefetches_params)
+                prefetch_bytes(static_cast<const char *>(buffers_[o])
+                                       + begin * bits / 8 + bytes,
+                        bytes);
+            wide |= stage_span(staging, begin, values + i * rows, rows);
+        }
+        for (dim_t r = 0; r < rows; ++r)
+            for (dim_t i = 0; i < count; ++i)
+                staging.to[r * cols.pitch + c + i] = values[i * rows + r];
+    }
     return wide;
 }
 
