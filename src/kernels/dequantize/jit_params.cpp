@@ -327,6 +327,8 @@ zps_stages_t stages_of_zps(data_type_t type) {
 
 DNNL_DEQUANT_AVX2 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total) {
+    if (1 < times && times < most_repeats)
+        return repeat_each({to, from, 1, 0, 0}, times, skip, total);
     dim_t left = times - skip;
     for (dim_t i = 0; i < total; ++from, left = times) {
         const dim_t end = std::min(total, i + left);

@@ -17,8 +17,11 @@ using stage_t = bool (*)(
 
 /// The most scales, or zero points, that are staged at once.
 constexpr dim_t jit_max_staged = 2048;
-/// The floats of each kind, those behind the last that can be read among them.
-constexpr dim_t jit_staged_floats = jit_max_staged + 16;
+/// Floats behind the last that may be read and written.
+constexpr dim_t staged_slack = 16;
+constexpr dim_t jit_staged_floats = jit_max_staged + staged_slack; // each kind
+/// The prefetch distance, in bytes of parameters.
+constexpr dim_t param_bytes_ahead = 2048;
 /// Bytes from a zero point, or its low part, to its high part.
 constexpr uint32_t zps_high_at = 4 * jit_staged_floats;
 
@@ -54,7 +57,8 @@ zps_stages_t stages_of_zps(data_type_t type);
 stage_blocks_t stage_rows_of(data_type_t type);
 
 /// Writes each value `times` times over, without the first `skip` results,
-/// `total` results in all, and up to 7 floats more. It does not work in place.
+/// `total` results in all, and up to 7 floats more. Reads up to 7 floats past
+/// the last value. It does not work in place.
 void repeat_each(
         float *to, const float *from, dim_t times, dim_t skip, dim_t total);
 

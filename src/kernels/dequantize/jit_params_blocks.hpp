@@ -27,7 +27,7 @@ using stage_blocks_t = bool (*)(const staged_rows_t &rows);
 
 /// Stages rows of a type of so many bits. Rows of a few parameters are joined
 /// first, since a row takes as many instructions as a block does.
-bool stage_rows(stage_blocks_t stage, staged_rows_t rows, dim_t bits);
+bool join_and_stage(stage_blocks_t stage, staged_rows_t rows, dim_t bits);
 
 /// Stages scales, or zero points as one f32 each. Null for rare types, which
 /// only stage_t serves.

@@ -44,7 +44,7 @@ join_rows_t join_of(const staged_rows_t &all, dim_t bits) {
 
 } // namespace
 
-bool stage_rows(stage_blocks_t stage, staged_rows_t rows, dim_t bits) {
+bool join_and_stage(stage_blocks_t stage, staged_rows_t rows, dim_t bits) {
     const join_rows_t join = join_of(rows, bits);
     if (join == nullptr) return stage(rows);
     alignas(64) std::array<char, 1024> joined;

@@ -16,8 +16,6 @@ constexpr dim_t most_near = 8;
 constexpr dim_t f32_bytes = 4;
 // Rows whose parameters are worth transposing.
 constexpr dim_t least_across = 16;
-// The prefetch distance, in bytes of parameters.
-constexpr dim_t param_bytes_ahead = 2048;
 
 size_t at(int index) {
     return static_cast<size_t>(index);
@@ -181,8 +179,7 @@ bool jit_walk_t::stage_across(const staging_t &staging, dim_t first, dim_t rows,
     const int bits = bits_of(problem_.operands[at(o)].type);
     const dim_t bytes = div_up(rows * bits, dim_t(8));
     auto *values = reinterpret_cast<float *>(scratch_.bounce);
-    constexpr dim_t slack = 16; // see jit_params.hpp
-    constexpr dim_t room = jit_bounce_bytes / f32_bytes - slack;
+    constexpr dim_t room = jit_bounce_bytes / f32_bytes - staged_slack;
     const dim_t most = std::max<dim_t>(room / rows, 1);
     bool wide = false;
     for (dim_t c = 0; c < cols.count; c += most) {
@@ -250,7 +247,7 @@ bool jit_walk_t::stage_runs(const staging_t &staging, dim_t first, dim_t stride,
     const auto *const from = static_cast<const char *>(buffers_[o]);
     if (staging.blocks != nullptr && in_blocks
             && ((first | stride) * bits & 7) == 0)
-        return stage_rows(staging.blocks,
+        return join_and_stage(staging.blocks,
                 {staging.to, from + first * bits / 8, rows, count, count,
                         stride * bits / 8, paired, ahead},
                 bits);

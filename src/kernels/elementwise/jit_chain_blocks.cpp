@@ -22,7 +22,6 @@ constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
-constexpr dim_t slack = 16; // see jit_params.hpp
 
 // How large pieces and units are, and what is stored how.
 class chain_blocks_t : private jit_nest_t {
@@ -44,8 +43,8 @@ public:
                 std::max(min_unit_bytes, dst_total() / wanted_units));
         plan_.col_block = max_direct_cols;
         if (plan_.slice_floats > 0)
-            plan_.col_block
-                    = std::min(max_staged_cols, plan_.slice_floats - slack);
+            plan_.col_block = std::min(
+                    max_staged_cols, plan_.slice_floats - staged_slack);
         if (plan_.streaming || plan_.packs)
             plan_.col_block = std::min(
                     plan_.col_block, chain_bounce_bytes / dst_bytes());
@@ -91,7 +90,7 @@ private:
                && prefers_panels(dst_total())
                && plan_.all_cols() >= least_panel_cols
                && (plan_.slice_floats == 0
-                       || plan_.slice_floats - slack >= least_panel_cols)
+                       || plan_.slice_floats - staged_slack >= least_panel_cols)
                && rows_of_lines() * tiled_bytes() <= chain_panel_rows;
     }
 

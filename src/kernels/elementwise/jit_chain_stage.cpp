@@ -6,6 +6,7 @@
 
 #include <immintrin.h>
 
+#include "base/prefetch.hpp"
 #include "kernels/dequantize/jit_pack.hpp"
 #include "kernels/dequantize/jit_pack_wide.hpp"
 
@@ -145,7 +146,7 @@ void chain_walk_t::stage_constant(
     for (int part = 0; part < parts_of(feed); ++part) {
         float *to = scratch_.constants[place + part];
         // The function writes some floats past the last.
-        alignas(64) float values[chain_desc_t::constant_rows + 16];
+        alignas(64) float values[chain_desc_t::constant_rows + staged_slack];
         const dim_t count = feed.by_row ? chunk.rows : 1;
         feed.stages[at(part)](
                 values, buffers_[feed.operand], first, feed.row, count);
@@ -178,11 +179,15 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
         // Repeats the one value of each group.
         auto *values = reinterpret_cast<float *>(scratch_.bounce);
         const dim_t skip = chunk.col % extent;
-        read(values, base, first + chunk.col / extent * feed.outer_col,
-                feed.outer_col, div_up(skip + chunk.cols, extent));
-        if (1 < extent && extent < most_repeats)
-            repeat_each({to, values, 1, 0, 0}, extent, skip, chunk.cols);
-        else repeat_each(to, values, extent, skip, chunk.cols);
+        const dim_t begin = first + chunk.col / extent * feed.outer_col;
+        const dim_t groups = div_up(skip + chunk.cols, extent);
+        const int bits = bits_of(problem_.operands[at(feed.operand)].type);
+        if (feed.outer_col == 1)
+            prefetch_bytes(static_cast<const char *>(base) + begin * bits / 8
+                                   + param_bytes_ahead,
+                    div_up(groups * bits, dim_t(8)));
+        read(values, base, begin, feed.outer_col, groups);
+        repeat_each(to, values, extent, skip, chunk.cols);
     } else {
         for (dim_t c = 0, count = 0; c < chunk.cols; c += count) {
             const dim_t skip = (chunk.col + c) % extent;

@@ -169,7 +169,8 @@ dim_t chain_walk_t::chunk_rows(const rect_t &rect, bool bounced) const {
     if (plan_.constants_by_row)
         most = std::min<dim_t>(most, chain_desc_t::constant_rows);
     if (plan_.staged_by_row)
-        most = std::min(most, (plan_.slice_floats - 16) / padded(rect.cols));
+        most = std::min(
+                most, (plan_.slice_floats - staged_slack) / padded(rect.cols));
     if (bounced)
         most = std::min(most, chain_bounce_bytes / (rect.cols * dst_bytes_));
     return std::max<dim_t>(most, 1);

@@ -13,7 +13,7 @@ namespace dnnl_dequant {
 struct chain_scratch_t {
     alignas(64) float constants[chain_desc_t::max_constants]
                                [chain_desc_t::constant_rows];
-    alignas(64) float staged[chain_staged_floats + 16]; // see jit_params.hpp
+    alignas(64) float staged[chain_staged_floats + staged_slack];
     // Results on their way past the caches; before that, values of groups.
     alignas(64) char bounce[chain_bounce_bytes];
 };

@@ -95,16 +95,8 @@ private:
         preamble();
         load_arguments();
         load_constants();
-        Label l_step, l_end;
-        look_up_step(false);
-        dec(steps_);
-        jz(l_end, T_NEAR);
-        align(32);
-        L(l_step);
-        look_up_step(true);
-        dec(steps_);
-        jnz(l_step, T_NEAR);
-        L(l_end);
+        look_up_steps(
+                steps_, [this](bool multiplies) { look_up_step(multiplies); });
         for (int part = 0; part < parts; ++part)
             multiply(part);
         store_sums();

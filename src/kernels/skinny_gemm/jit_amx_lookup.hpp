@@ -69,6 +69,24 @@ protected:
         return 0x4b000000 | (is_signed() ? 0x80u : 0u);
     }
 
+    /// Looks up the weights of the first step, and then those of each further
+    /// step beside the multiplication of the step before.
+    /// @param steps How many there are, at least one.
+    /// @param look_up Emits one step, and the multiplication too if it is true.
+    template <typename look_up_t>
+    void look_up_steps(const Xbyak::Reg64 &steps, look_up_t &&look_up) {
+        Xbyak::Label l_step, l_end;
+        look_up(false);
+        dec(steps);
+        jz(l_end, T_NEAR);
+        align(32);
+        L(l_step);
+        look_up(true);
+        dec(steps);
+        jnz(l_step, T_NEAR);
+        L(l_end);
+    }
+
     const int src_tiles_;
     const Xbyak::Reg64 line_ = general_.take("bytes of a line", rbp),
                        sums_ = general_.take("sums", r9),

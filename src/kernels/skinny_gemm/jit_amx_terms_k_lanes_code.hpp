@@ -141,16 +141,8 @@ private:
     }
 
     void multiply_steps() {
-        Label l_step, l_end;
-        look_up_step(false);
-        dec(steps_);
-        jz(l_end, T_NEAR);
-        align(32);
-        L(l_step);
-        look_up_step(true);
-        dec(steps_);
-        jnz(l_step, T_NEAR);
-        L(l_end);
+        look_up_steps(
+                steps_, [this](bool multiplies) { look_up_step(multiplies); });
         multiply_step();
         if (takes_turns()) store_sums(parts - 1, finished_sums_);
         for (int set = 0; set < step_sets; ++set)
