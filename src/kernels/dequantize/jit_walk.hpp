@@ -113,6 +113,11 @@ private:
     };
     bool stage_across(const staging_t &staging, dim_t first, dim_t rows,
             const param_cols_t &cols);
+    // Rows of staged parameters, which take `pitch` floats each.
+    struct staged_steps_t {
+        dim_t rows, cols, pitch;
+    };
+    void complete_steps(float *rows, const staged_steps_t &steps) const;
     dim_t bytes_ahead(
             const staging_t &staging, dim_t stride, dim_t bytes) const;
     bool stage_runs(const staging_t &staging, dim_t first, dim_t stride,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/prefetch.hpp"
+#include "kernels/dequantize/jit_pack_wide.hpp"
 
 namespace dnnl_dequant {
 
@@ -15,7 +16,7 @@ namespace {
 constexpr dim_t most_near = 8;
 constexpr dim_t f32_bytes = 4;
 // Rows whose parameters are worth transposing.
-constexpr dim_t least_across = 16;
+constexpr dim_t least_across = 4;
 
 size_t at(int index) {
     return static_cast<size_t>(index);
@@ -160,6 +161,13 @@ bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
         return stage_across(staging,
                 first + first_group(rect.col) * strides.outer_col, count,
                 {strides.outer_col, pitch, pitch});
+    if (stride == 1 && count >= least_across && strides.col != 0
+            && plan_.cols.outer < 0) {
+        const bool wide = stage_across(staging, first + rect.col * strides.col,
+                count, {strides.col, rect.cols, pitch});
+        complete_steps(staging.to, {count, rect.cols, pitch});
+        return wide;
+    }
     if (plan_.group_cols == 1 && strides.col == 0 && plan_.cols.inner_extent > 1
             && plan_.cols.inner_extent < most_repeats)
         return stage_repeated(staging, first, stride, count, rect);
@@ -181,21 +189,28 @@ bool jit_walk_t::stage_across(const staging_t &staging, dim_t first, dim_t rows,
     auto *values = reinterpret_cast<float *>(scratch_.bounce);
     constexpr dim_t room = jit_bounce_bytes / f32_bytes - staged_slack;
     const dim_t most = std::max<dim_t>(room / rows, 1);
+    const bool in_blocks = staging.blocks != nullptr
+                           && ((first | cols.stride) * bits & 7) == 0;
+    // The next call often takes the next rows.
+    const dim_t ahead = plan_.prefetches_params ? bytes : 0;
+    const auto *const from = static_cast<const char *>(buffers_[o]);
     bool wide = false;
     for (dim_t c = 0; c < cols.count; c += most) {
         const dim_t count = std::min(most, cols.count - c);
-        for (dim_t i = 0; i < count; ++i) {
-            const dim_t begin = first + (c + i) * cols.stride;
-            // The next call often takes the next rows.
-            if (plan_.prefetches_params)
-                prefetch_bytes(static_cast<const char *>(buffers_[o])
-                                       + begin * bits / 8 + bytes,
-                        bytes);
-            wide |= stage_span(staging, begin, values + i * rows, rows);
+        const dim_t begin = first + c * cols.stride;
+        if (in_blocks)
+            wide |= join_and_stage(staging.blocks,
+                    {values, from + begin * bits / 8, count, rows, rows,
+                            cols.stride * bits / 8, false, ahead},
+                    bits);
+        for (dim_t i = 0; i < count && !in_blocks; ++i) {
+            const dim_t each = begin + i * cols.stride;
+            if (ahead > 0)
+                prefetch_bytes(from + each * bits / 8 + ahead, bytes);
+            wide |= stage_span(staging, each, values + i * rows, rows);
         }
-        for (dim_t r = 0; r < rows; ++r)
-            for (dim_t i = 0; i < count; ++i)
-                staging.to[r * cols.pitch + c + i] = values[i * rows + r];
+        pack_transposed_wide(staging.to + c, cols.pitch,
+                {values, rows, rows, count}, 8 * f32_bytes, in_cache);
     }
     return wide;
 }
@@ -215,10 +230,7 @@ bool jit_walk_t::stage_repeated(const staging_t &staging, dim_t first,
                 first + i * stride + before * outer, outer, groups);
     repeat_each(
             {staging.to, values, count, pitch, groups}, group, skip, rect.cols);
-    for (dim_t i = 0; i < count; ++i)
-        std::fill(staging.to + i * pitch + rect.cols,
-                staging.to + (i + 1) * pitch, 1.f);
-    order(staging.to, count * pitch);
+    complete_steps(staging.to, {count, rect.cols, pitch});
     return wide;
 }
 
@@ -333,9 +345,17 @@ bool jit_walk_t::stage_cols(
                     first + group * outer + skip * inner, inner, count);
         }
     }
-    std::fill(to + rect.cols, to + padded(rect.cols), 1.f);
-    order(to, padded(rect.cols));
+    complete_steps(to, {1, rect.cols, padded(rect.cols)});
     return wide;
+}
+
+// Makes rows of parameters whole steps, in the order that row kernels read.
+void jit_walk_t::complete_steps(
+        float *rows, const staged_steps_t &steps) const {
+    for (dim_t r = 0; r < steps.rows; ++r)
+        std::fill(rows + r * steps.pitch + steps.cols,
+                rows + (r + 1) * steps.pitch, 1.f);
+    order(rows, steps.rows * steps.pitch);
 }
 
 // Orders parameters that vary in the whole steps that row kernels read.
