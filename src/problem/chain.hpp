@@ -77,6 +77,10 @@ public:
     /// dimension: a dst in the same order is written fastest.
     dims_t preferred_order() const;
 
+    /// The least number of neighbours along dimension `d`, more than one, that
+    /// share an element of an operand which varies along it; 0 if there are no
+    /// such groups.
+    dim_t shortest_group(size_t d) const;
     /// True where blocks of `size` indices along dimension `d`, which begin at
     /// its multiples, look alike to every operand; a last one may be short.
     bool cuts_evenly(size_t d, dim_t size) const;
@@ -89,6 +93,9 @@ public:
     /// The value as it is after so many steps, without the operands that come
     /// later.
     chain_t after(size_t steps) const;
+    /// The value as it is made from what after(steps) is: that is operand 0,
+    /// which has no place yet; the operands that come later follow it.
+    chain_t from(size_t steps) const;
     /// Appends dst as the last operand, with strides over the value's
     /// dimensions.
     void place_dst(const dims_t &strides);

@@ -6,6 +6,24 @@
 
 namespace dnnl_dequant {
 
+dim_t chain_t::shortest_group(size_t d) const {
+    dim_t shortest = 0;
+    const auto add = [&shortest](dim_t group) {
+        if (group > 1 && (shortest == 0 || group < shortest)) shortest = group;
+    };
+    std::vector<dim_t> constant(operands_.size(), 1); // of the inner axes
+    for (size_t i = dims_[d].size(); i-- > 0;) {
+        const axis_t &axis = dims_[d][i];
+        for (size_t o = 0; o < operands_.size(); ++o) {
+            const along_t &a = axis.along[o];
+            if (constant[o] == 0) continue; // varies further in
+            if (a.stride != 0) add(constant[o] * a.group);
+            constant[o] = a.stride == 0 ? constant[o] * axis.extent : 0;
+        }
+    }
+    return shortest;
+}
+
 bool chain_t::cuts_evenly(size_t d, dim_t size) const {
     const dim_axes_t &axes = dims_[d];
     dim_t inner = 1; // indices of the axes that are whole in a block
@@ -70,6 +88,28 @@ chain_t chain_t::after(size_t steps) const {
         for (axis_t &axis : axes)
             axis.along.resize(operands);
     return part;
+}
+
+chain_t chain_t::from(size_t steps) const {
+    const chain_t first = after(steps);
+    const auto gone = static_cast<std::ptrdiff_t>(first.operands_.size() - 1);
+    const auto leave_out = [gone](auto &each) {
+        each.erase(each.begin() + 1, each.begin() + 1 + gone);
+    };
+    chain_t rest = *this;
+    leave_out(rest.operands_);
+    rest.operands_[0] = first.type_;
+    for (dim_axes_t &axes : rest.dims_)
+        for (axis_t &axis : axes) {
+            // A value of no elements has operands without places.
+            if (!empty_) leave_out(axis.along);
+            axis.along[0] = {};
+        }
+    rest.steps_.erase(rest.steps_.begin(),
+            rest.steps_.begin() + static_cast<std::ptrdiff_t>(steps));
+    for (step_t &step : rest.steps_)
+        if (has_operand(step.kind)) step.operand -= static_cast<int>(gone);
+    return rest;
 }
 
 void chain_t::place_dst(const dims_t &strides) {

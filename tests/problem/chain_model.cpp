@@ -157,14 +157,26 @@ void chain_model_t::transpose(const std::vector<size_t> &order) {
     shape_ = shape;
 }
 
-std::string chain_model_t::difference(
-        const problem_t &problem, const dims_t &dst_strides) const {
+namespace {
+
+// Runs the reference kernel. Returns what is wrong with the problem, or
+// nothing.
+std::string run_problem(
+        const problem_t &problem, const std::vector<void *> &buffers) {
     std::shared_ptr<const kernel_t> kernel;
     const result_t made = make_ref_elementwise(problem, isa_none, kernel);
     if (!made.ok()) return made.reason;
-    if (problem.operands.size() != operands_.size() + 1)
+    if (problem.operands.size() != buffers.size())
         return "another number of operands";
+    kernel->run(buffers.data(), 0, kernel->work_amount());
+    return "";
+}
 
+} // namespace
+
+std::string chain_model_t::difference(
+        const std::function<std::string(const std::vector<void *> &)> &run,
+        const dims_t &dst_strides) const {
     const auto elements = elements_of(view_of(type_, dst_strides), shape_);
     const dim_t span = span_of(elements);
     std::vector<unsigned char> got(static_cast<size_t>(bytes_of(type_, span)));
@@ -176,8 +188,33 @@ std::string chain_model_t::difference(
     for (const chain_buffer_t &operand : operands_)
         buffers.push_back(const_cast<unsigned char *>(operand.bytes.data()));
     buffers.push_back(got.data());
-    kernel->run(buffers.data(), 0, kernel->work_amount());
+    const std::string wrong = run(buffers);
+    if (!wrong.empty()) return wrong;
     return support::difference(type_, expected.data(), got.data(), span);
+}
+
+std::string chain_model_t::difference(
+        const problem_t &problem, const dims_t &dst_strides) const {
+    return difference([&](const std::vector<void *> &buffers) {
+        return run_problem(problem, buffers);
+    }, dst_strides);
+}
+
+std::string chain_model_t::difference(const problem_t &first, size_t operands,
+        data_type_t between, const problem_t &rest,
+        const dims_t &dst_strides) const {
+    return difference([&](const std::vector<void *> &buffers) {
+        std::vector<unsigned char> value(
+                static_cast<size_t>(bytes_of(between, product(shape_))));
+        const auto cut
+                = buffers.begin() + static_cast<std::ptrdiff_t>(operands);
+        std::vector<void *> of_first(buffers.begin(), cut);
+        of_first.push_back(value.data());
+        std::vector<void *> of_rest {value.data()};
+        of_rest.insert(of_rest.end(), cut, buffers.end());
+        const std::string wrong = run_problem(first, of_first);
+        return wrong.empty() ? run_problem(rest, of_rest) : wrong;
+    }, dst_strides);
 }
 
 } // namespace dnnl_dequant

@@ -1,6 +1,7 @@
 #ifndef TESTS_PROBLEM_CHAIN_MODEL_HPP
 #define TESTS_PROBLEM_CHAIN_MODEL_HPP
 
+#include <functional>
 #include <memory>
 
 #include "problem/chain.hpp"
@@ -39,7 +40,16 @@ public:
     std::string difference(
             const problem_t &problem, const dims_t &dst_strides) const;
 
+    /// The same of two problems, of which the second begins with what the first
+    /// one makes of so many operands, dense in row-major order, of `between`.
+    std::string difference(const problem_t &first, size_t operands,
+            data_type_t between, const problem_t &rest,
+            const dims_t &dst_strides) const;
+
 private:
+    std::string difference(
+            const std::function<std::string(const std::vector<void *> &)> &run,
+            const dims_t &dst_strides) const;
     chain_buffer_t new_operand(data_type_t type, dim_t elements);
 
     support::random_t *random_;

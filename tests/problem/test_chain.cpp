@@ -57,6 +57,23 @@ TEST(chain, of_a_reshape_moves_groups_into_dimensions) {
     EXPECT_EQ(problem_text(chain), before);
 }
 
+TEST(chain, knows_its_shortest_group) {
+    chain_t chain = chain_of({4, 64});
+    EXPECT_EQ(chain.shortest_group(1), 0);
+    ASSERT_TRUE(
+            chain.apply(step_kind_t::multiply, scales_in({4, 64}, 16)).ok());
+    EXPECT_EQ(chain.shortest_group(0), 0); // a scale each
+    EXPECT_EQ(chain.shortest_group(1), 16);
+    ASSERT_TRUE(chain.apply(step_kind_t::add, scales_in({4, 64}, 8)).ok());
+    EXPECT_EQ(chain.shortest_group(1), 8);
+    ASSERT_TRUE(chain.reshape({4, 4, 16}).ok());
+    EXPECT_EQ(chain.shortest_group(1), 0);
+    EXPECT_EQ(chain.shortest_group(2), 8);
+    // Groups of whole dimensions that are one again.
+    ASSERT_TRUE(chain.reshape({4, 64}).ok());
+    EXPECT_EQ(chain.shortest_group(1), 8);
+}
+
 // Rows 8 apart do not lie like one dimension: 24 indices are 4 rows of 6, of
 // which two share a scale.
 TEST(chain, is_cut_between_rows_and_between_groups) {

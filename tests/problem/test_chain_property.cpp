@@ -25,7 +25,7 @@ struct pair_t {
 };
 
 struct tally_t {
-    int accepted = 0, refused = 0, finished = 0, unfinished = 0;
+    int accepted = 0, refused = 0, finished = 0, unfinished = 0, halved = 0;
 };
 
 // Sentences with numbers in place of what differs.
@@ -199,6 +199,38 @@ void any_step(pair_t &p, random_t &random, tally_t &tally) {
     }
 }
 
+// A value that is put aside does not go from one half to the other.
+bool can_be_cut(const chain_t &chain, size_t steps) {
+    int aside = 0;
+    for (size_t i = 0; i < steps; ++i) {
+        const step_kind_t kind = chain.steps()[i].kind;
+        aside += kind == step_kind_t::push;
+        aside -= kind == step_kind_t::pop_add;
+    }
+    return aside == 0;
+}
+
+// What a chain is after some steps, and what the others make of that.
+void check_halves(const pair_t &p, const dims_t &strides, random_t &random,
+        tally_t &tally) {
+    const auto count = static_cast<dim_t>(p.chain.steps().size());
+    const auto steps = static_cast<size_t>(random.between(0, count));
+    if (!can_be_cut(p.chain, steps)) return;
+    const chain_t first = p.chain.after(steps);
+    chain_t rest = p.chain.from(steps);
+    const dims_t dense = support::dense_strides(p.model.shape());
+    rest.lay_first(dense);
+    problem_t of_first, of_rest;
+    if (!first.finish(dense, of_first).ok()
+            || !rest.finish(strides, of_rest).ok())
+        return;
+    ++tally.halved;
+    EXPECT_EQ(p.model.difference(of_first, first.operand_count(), first.type(),
+                      of_rest, strides),
+            "")
+            << to_string(of_first) << " and " << to_string(of_rest);
+}
+
 void check_chain(random_t &random, tally_t &tally) {
     pair_t p(random);
     begin(p, any_shape(random), random);
@@ -220,6 +252,7 @@ void check_chain(random_t &random, tally_t &tally) {
         EXPECT_EQ(p.model.difference(problem, strides), "")
                 << to_string(problem);
     else expect_reason(finished);
+    if (finished.ok()) check_halves(p, strides, random, tally);
 }
 
 TEST(chain_property, equals_plain_numbers) {
@@ -238,6 +271,7 @@ TEST(chain_property, equals_plain_numbers) {
     EXPECT_GT(tally.accepted, 4 * tally.refused);
     EXPECT_GT(tally.refused, 0);
     EXPECT_GT(tally.finished, 10 * tally.unfinished);
+    EXPECT_GT(tally.halved, tally.finished / 2);
     // A sample may have none.
     EXPECT_GE(tally.unfinished, support::every() > 1 ? 0 : 1);
 }
