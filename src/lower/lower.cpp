@@ -6,6 +6,7 @@
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
 #include "lower/attention.hpp"
+#include "lower/chain_in_blocks.hpp"
 #include "lower/decomposed_quantize.hpp"
 #include "lower/dynamic_quantize.hpp"
 #include "lower/matmul.hpp"
@@ -106,6 +107,9 @@ result_t lower_chain(const partition_t &partition, composition_t &composition,
     lowered.operands.push_back({dst.id, -1});
     lowered.constants = std::move(composition.constants);
     lowered.inplace = inplace_pairs(lowered);
+    result = make_chain_in_blocks(
+            chain, strides_of(dst), isa, lowered.implementation);
+    if (result.is_final()) return result;
     return choose_implementation(lowered.problem, isa, lowered.implementation);
 }
 
