@@ -50,6 +50,10 @@ struct machine_policy_t {
     /// The prefetch distance in each row of [K,N] integer weights, in bytes,
     /// where the CPU has VNNI.
     uint32_t kn_integers_ahead;
+    /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
+    /// has sums in sixteen parts, which are read and written every 128 rows of
+    /// weights.
+    dim_t transposed_cols;
     /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
     /// them and src and weights may be rounded to it. More rows are multiplied
     /// as f32, or in tiles. Nibbles of [N,K] weights have a limit of their own

@@ -69,20 +69,28 @@ result_t choose_tiles(const product_cut_t &cut, skinny_weights_t &weights) {
     return {};
 }
 
+// [K,N] weights.
+dim_t most_n_lanes_cols(dim_t rows, const skinny_gemm_t &skinny_gemm) {
+    const auto with_sums = [rows](dim_t cols, dim_t sums) {
+        return std::min(cols, sums / rows / panel * panel);
+    };
+    if (skinny_gemm.packs_src())
+        return with_sums(most_skinny_cols, most_tile_sums);
+    if (skinny_gemm.partial_floats() > 1)
+        return with_sums(
+                this_machine().policy.transposed_cols, most_transposed_sums);
+    return with_sums(most_skinny_cols, most_skinny_sums);
+}
+
 product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
         const skinny_weights_t &weights, const skinny_gemm_t &skinny_gemm) {
-    const dim_t most_sums = skinny_gemm.packs_src() ? most_tile_sums
-                            : skinny_gemm.partial_floats() > 1
-                                    ? most_transposed_sums
-                                    : most_skinny_sums;
     const bool are_terms = skinny_gemm.packs_src() && skinny_gemm.scales_sums();
     const dim_t most
             = are_terms && cut.block_rows > skinny_gemm_t::most_rows_in_turns
                       ? most_cols_of_many_rows
               : weights.by_column
                       ? most_k_lanes_cols(cut.block_rows, weights, are_terms)
-                      : std::min(most_skinny_cols,
-                                most_sums / cut.block_rows / panel * panel);
+                      : most_n_lanes_cols(cut.block_rows, skinny_gemm);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());
     // Blocks of one width, so that no thread has a wide one and another the
     // rest (kernels/skinny_gemm/MEASURED.md). Other kernels keep their widths,

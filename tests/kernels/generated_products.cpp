@@ -51,10 +51,7 @@ void generate_skinny_gemm(skinny_weights_t weights, isa_t isa) {
 void generate_column_groups(skinny_weights_t weights, isa_t isa) {
     weights.depth = weights.cols = weights.pitch = 256;
     weights.scales.type = t::f32;
-    const bool in_blocks = has(isa, isa_avx512_core_bf16) && !weights.by_column;
-    const dim_t most = in_blocks ? skinny_gemm_t::most_f32_rows_of_bf16
-                       : has(isa, isa_avx512_core) ? 12
-                                                   : 4;
+    const dim_t most = has(isa, isa_avx512_core) ? 12 : 4;
     for (const dim_t group : {1, 64})
         for (const dim_t col_group : {32, 64, 128}) {
             weights.group = group;

@@ -14,14 +14,21 @@ namespace dnnl_dequant {
 namespace {
 
 // A chunk has so many rows of weights. While one unit of columns is multiplied,
-// the next lines of that unit are prefetched.
-constexpr dim_t k_chunk = 32;
+// the next lines of that unit are prefetched. Those of pairs of bf16 leave less
+// time for it (MEASURED.md).
+constexpr dim_t k_chunk = 32, k_chunk_of_pairs = 16;
+
+dim_t chunk_of(const skinny_weights_t &weights) {
+    const bool is_paired = weights.multiplied == data_type_t::bf16;
+    return is_paired && weights.are_nibbles() ? k_chunk_of_pairs : k_chunk;
+}
 
 // The base for both orders of weights.
 class column_groups_t : public skinny_gemm_t {
 public:
     dim_t nr() const final { return unit_; }
     bool parameters_by_column() const final { return false; }
+    data_type_t src_type() const final { return weights_.multiplied; }
     dim_t src_unit() const final { return 1; }
     void arrange(void *) const noexcept final {}
     dim_t partial_floats() const final { return 1; }
@@ -63,7 +70,7 @@ private:
                                 + (block.first_col + col) / weights_.col_group;
         weighted_sum_t::block_t chunk {};
         chunk.values = values;
-        chunk.weights = static_cast<const float *>(src_at(block, 0, k));
+        chunk.weights = src_at(block, 0, k);
         chunk.scales = block.scales + parameter;
         if (weights_.zps.type != data_type_t::undef)
             chunk.zp = block.zps + parameter;
@@ -94,11 +101,12 @@ private:
     void add_products(
             const char *weights, const block_t &block) const noexcept override {
         const skinny_weights_t &w = weights_;
+        const dim_t chunk = chunk_of(w);
         dim_t depth = 0;
         for (dim_t k = 0; k < w.depth; k += depth) {
             const dim_t group_left
-                    = w.group == 1 ? k_chunk : w.group - k % w.group;
-            depth = std::min({w.depth - k, k_chunk, group_left});
+                    = w.group == 1 ? chunk : w.group - k % w.group;
+            depth = std::min({w.depth - k, chunk, group_left});
             for (dim_t col = 0; col < block.cols; col += unit_)
                 add(block,
                         weights
@@ -165,6 +173,7 @@ weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
     values.has_zp = weights.zps.type != data_type_t::undef;
     values.by_token = true;
     values.rounded = weights.rounded;
+    values.multiplied = weights.multiplied;
     values.adds = true;
     return values;
 }
@@ -184,7 +193,7 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
     weighted_values_t values = values_of(weights, unit);
     if (has_groups) values.group_cols = weights.col_group;
     values.pitch = bytes_of(weights.type, weights.pitch);
-    values.ahead = k_chunk * values.pitch;
+    values.ahead = chunk_of(weights) * values.pitch;
     std::shared_ptr<const weighted_sum_t> sum;
     const result_t result = make_jit_weighted_sum(values, rows, isa, sum);
     if (result.ok())
@@ -197,8 +206,14 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
 
 result_t make_column_groups(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make_side_by_side(weights, rows, isa_avx512_core,
-            "jit_matmul_column_groups_avx512_core", skinny_gemm);
+    if (weights.multiplied != data_type_t::bf16)
+        return make_side_by_side(weights, rows, isa_avx512_core,
+                "jit_matmul_column_groups_avx512_core", skinny_gemm);
+    // Chunks of the depth do not cut pairs.
+    if (weights.group != 1 && weights.group % 2 != 0)
+        return refuse(text("group ", weights.group, "; expected 1 or even"));
+    return make_side_by_side(weights, rows, isa_avx512_core_bf16,
+            "jit_matmul_column_groups_avx512_core_bf16", skinny_gemm);
 }
 
 result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,

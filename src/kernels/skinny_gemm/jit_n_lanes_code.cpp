@@ -24,6 +24,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/jit/bf16_pairs.hpp"
 #include "kernels/jit/f8_halves.hpp"
 #include "kernels/jit/nibble_numbers.hpp"
 #include "kernels/jit/two_bits.hpp"
@@ -94,7 +95,7 @@ private:
         if (!is_float(w_)) load_constants_of_integers();
         else if (is_nibble(w_))
             vmovups(numbers_, constant(nibble_numbers(w_.type)));
-        if (is_bf16_) vmovups(order_, constant(order_of_pairs()));
+        if (is_bf16_) vmovups(order_, constant(order_of_bf16_pairs()));
     }
 
     void load_constants_of_integers() {
@@ -234,14 +235,6 @@ private:
         if (has_room()) return vdpbf16ps(sum(0, v), first, vmm_a_);
         for (int r = 0; r < rows_; ++r)
             vdpbf16ps(sum(r, v), first, ptr_b[row_of_a(r)]);
-    }
-
-    // Returns the order of words 0 and 16, 1 and 17, and so on.
-    static lanes_t order_of_pairs() {
-        lanes_t order;
-        for (size_t i = 0; i < order.size(); ++i)
-            order[i] = static_cast<uint32_t>(i | (i + order.size()) << 16);
-        return order;
     }
 
     Zmm free_vmm() const override { return raw_; }

@@ -107,35 +107,44 @@ private:
         Label l_rows;
         L(l_rows);
         point_to_rows();
-        for (const bool odd : {false, true}) {
-            pair_rows(odd);
-            unpack(rounds);
-            for (int v = 0; v < vectors; ++v)
-                vmovups(ptr[to_ + static_cast<size_t>((2 * v + odd) * 64)],
-                        round_[0][v]);
-        }
+        pair_rows();
+        unpack_columns(false);
+        for (int v = 0; v < vectors; ++v)
+            vmovups(round_[0][v], column(v, true));
+        unpack_columns(true);
         next_rows(transposed_part_bytes);
         dec(steps);
         jnz(l_rows, T_NEAR);
         postamble();
     }
 
-    // Puts the nibbles of every other column of two rows into bytes, the first
-    // row's in the lower half.
-    void pair_rows(bool odd) {
-        constexpr uint8_t memory_where_mask = 0xb8, memory_elsewhere = 0xe2;
-        const Zmm low = round_[1][vectors - 1];
+    Address column(int v, bool odd) const {
+        return ptr[to_ + static_cast<size_t>((2 * v + odd) * 64)];
+    }
+
+    void unpack_columns(bool odd) {
+        unpack(rounds);
+        for (int v = 0; v < vectors; ++v)
+            vmovups(column(v, odd), round_[0][v]);
+    }
+
+    // Puts the nibbles of a column of two rows into bytes, the first row's in
+    // the lower half. Those of odd columns wait in the tile. So each row is
+    // read once: rows that are half a page apart share two sets of L1.
+    void pair_rows() {
+        constexpr uint8_t third_where_mask = 0xb8, third_elsewhere = 0xe2;
+        const Zmm low = round_[1][0], first = round_[1][1],
+                  second = round_[1][2];
         vmovups(low, constant(0x0f0f0f0fu));
         for (int v = 0; v < vectors; ++v) {
-            const Zmm pair = round_[0][v];
-            const Address first = row(2 * v), second = row(2 * v + 1);
-            if (odd) {
-                vpsrlw(pair, first, 4);
-                vpternlogd(pair, low, second, memory_elsewhere);
-            } else {
-                vpsllw(pair, second, 4);
-                vpternlogd(pair, low, first, memory_where_mask);
-            }
+            const Zmm even = round_[0][v];
+            vmovdqu32(first, row(2 * v));
+            vmovdqu32(second, row(2 * v + 1));
+            vpsllw(even, second, 4);
+            vpternlogd(even, low, first, third_where_mask);
+            vpsrlw(first, first, 4);
+            vpternlogd(first, low, second, third_elsewhere);
+            vmovups(column(v, true), first);
         }
     }
 };

@@ -30,6 +30,10 @@ struct weighted_values_t {
     /// a token's numbers are contiguous.
     dim_t part_pitch = 0;
     dim_t group_cols = 0; // a power of two, from 32 on
+    /// If bf16, which takes AVX512_BF16 and `by_token`, weights are of this
+    /// type, values are rounded to it, and the products of two tokens are added
+    /// at once. The number of tokens is even.
+    data_type_t multiplied = data_type_t::f32;
 };
 
 /// Computes sums = sum over tokens of weight * value, a few rows of weights at
@@ -37,10 +41,10 @@ struct weighted_values_t {
 class weighted_sum_t {
 public:
     struct block_t {
-        const void *values;   // of the first token
-        const float *weights; // rows, weights_pitch bytes apart
-        const float *zp;      // of the first token
-        float *sums;          // rows x cols, sums_pitch bytes apart
+        const void *values;  // of the first token
+        const void *weights; // rows, weights_pitch bytes apart
+        const float *zp;     // of the first token
+        float *sums;         // rows x cols, sums_pitch bytes apart
         dim_t weights_pitch, sums_pitch;
         dim_t tokens;           // more than 0
         const float *scales;    // of the first token

@@ -1,0 +1,512 @@
+// The generated code of weighted_sum_t. The sums of some columns stay in
+// registers over all tokens. A nibble is looked up in a table of 16 numbers,
+// which is scaled if tokens have scales; on AVX2 the table takes two registers.
+// A loaded lane has one nibble for each vector of numbers that share a scale.
+//
+// Pairs of bf16: a table has the numbers of two tokens, those of the second
+// behind those of the first. A lane has nibbles of the first token in its lower
+// word and those of the second in its upper word, so one permutation of words
+// looks up what one vdpbf16ps multiplies.
+
+#include "kernels/skinny_gemm/jit_weighted_sum_code.hpp"
+
+#include <array>
+
+#include "kernels/jit/bf16_pairs.hpp"
+#include "kernels/jit/f8_halves.hpp"
+#include "kernels/jit/lanes.hpp"
+#include "kernels/jit/nibble_numbers.hpp"
+#include "kernels/jit/simd.hpp"
+#include "kernels/jit/two_bits.hpp"
+
+namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+namespace {
+
+using block_t = weighted_sum_t::block_t;
+
+constexpr int most_vectors = 8;
+constexpr size_t part_bytes = 16;
+
+template <isa_t isa>
+constexpr bool is_avx512 = isa == isa_avx512_core;
+template <isa_t isa>
+constexpr int lanes_of = static_cast<int>(jit_isa_t<isa>::simd_w);
+
+template <isa_t isa>
+class generator_t : public jit_simd_t {
+public:
+    generator_t(const weighted_values_t &values, int rows)
+        : jit_simd_t("jit_weighted_sum")
+        , values_(values)
+        , rows_(rows)
+        , vectors_(weighted_sum_vectors<isa>(values, rows))
+        , group_vectors_(weighted_sum_group_vectors<isa>(values, rows))
+        , lanes_(*this, jit_isa_t<isa>::vmm_count, data_type_t::undef) {}
+
+private:
+    using vmm_t = typename jit_isa_t<isa>::vmm_t;
+    static constexpr int lanes = lanes_of<isa>;
+    static constexpr uint32_t vector_bytes = lanes * 4, line = 64;
+
+    const weighted_values_t values_;
+    const int rows_, vectors_, group_vectors_;
+    int first_group_ = 0;    // of the panel
+    int group_ = 0;          // in the panel
+    jit_lanes_t<isa> lanes_; // constants in memory
+    jit_f8_halves_t f8_ {*this, values_.type};
+    const Reg64 at_ = general_.take("values", rax),
+                sums_at_ = general_.take("sums", rcx),
+                pitch_ = general_.take("pitch of sums", rdx),
+                weights_pitch_ = general_.take("pitch of weights", rbx),
+                tokens_ = general_.take("tokens to go", r11),
+                panels_ = general_.take("panels to go", r12),
+                first_ = general_.take("values of the panel", r13),
+                row_ = general_.take("a row of sums, pitch of scales", r14),
+                parameters_pitch_ = row_, // while there are tokens
+            scales_ = general_.take("scales", rbp),
+                zps_ = general_.take("zero points", r15);
+    // Each register addresses three rows.
+    const std::array<Reg64, 4> weights_at_ {
+            general_.take("weights of rows 0 to 2", rsi),
+            general_.take("weights of rows 3 to 5", r8),
+            general_.take("weights of rows 6 to 8", r9),
+            general_.take("weights of rows 9 to 11", r10)};
+    vector_registers_t<isa> registers_;
+    using vmms_t = typename vector_registers_t<isa>::range_t;
+    // For bytes the table's registers hold zero point and scale.
+    const vmms_t sums_ = registers_.take("sums", rows_ *vectors_),
+                 numbers_ = registers_.take("numbers", 2),
+                 raw_ = registers_.take("nibbles", is_paired() ? 2 : 1),
+                 table_
+                 = registers_.take("table of nibbles, or zero point and scale",
+                         is_avx512<isa> ? 1 : 2),
+                 weights_
+                 = registers_.take("weights", is_paired()               ? 0
+                                              : rows_ <= most_broadcast ? rows_
+                                                                        : 1),
+                 scratch_ = registers_.take(
+                         "rounding, half a lookup", is_paired() ? 0 : 1),
+                 constants_
+                 = registers_.take("constants of pairs", is_paired() ? 3 : 0);
+
+    // The most rows whose weights are in registers.
+    static constexpr int most_broadcast = is_avx512<isa> ? 3 : 2;
+
+    bool is_nibble() const { return bits_of(values_.type) <= 4; }
+    bool is_paired() const { return values_.multiplied == data_type_t::bf16; }
+    bool is_signed() const {
+        return family_of(values_.type) == type_family_t::signed_int;
+    }
+    size_t panel_bytes() const {
+        return static_cast<size_t>(
+                bytes_of(values_.type, dim_t(vectors_) * lanes));
+    }
+    // Returns the bytes from one panel of values to the next.
+    size_t panel_pitch() const {
+        return values_.part_pitch == 0
+                       ? panel_bytes()
+                       : panel_bytes() / part_bytes
+                                 * static_cast<size_t>(values_.part_pitch);
+    }
+    vmm_t sum(int row, int v) const { return sums_[row * vectors_ + v]; }
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+    RegExp weights_of(int row) const {
+        const RegExp base(weights_at_[static_cast<size_t>(row / 3)]);
+        return row % 3 == 0 ? base : base + weights_pitch_ * (row % 3);
+    }
+
+    void generate() override {
+        preamble();
+        mov(first_, arg(offsetof(block_t, values)));
+        mov(sums_at_, arg(offsetof(block_t, sums)));
+        mov(pitch_, arg(offsetof(block_t, sums_pitch)));
+        mov(weights_pitch_, arg(offsetof(block_t, weights_pitch)));
+        mov(panels_, static_cast<uint64_t>(values_.cols / lanes)
+                             / static_cast<uint64_t>(vectors_));
+        if (is_paired()) load_constants_of_pairs();
+        if (!values_.by_token) {
+            mov(row_, arg(offsetof(block_t, zp)));
+            if (is_nibble())
+                make_table([this](const vmm_t &half) {
+                    if (values_.has_zp) subtract(half, RegExp(row_));
+                });
+            else if (values_.has_zp) vbroadcastss(table_[0], ptr[row_]);
+        }
+        if (values_.group_cols > 0) {
+            // Each panel has groups of its own.
+            const dim_t cols = dim_t(vectors_) * lanes;
+            for (dim_t col = 0; col < values_.cols; col += cols) {
+                first_group_ = static_cast<int>(col / values_.group_cols);
+                panel();
+                next_panel();
+            }
+            postamble();
+            return;
+        }
+        Label l_panel;
+        L(l_panel);
+        panel();
+        next_panel();
+        dec(panels_);
+        jnz(l_panel, T_NEAR);
+        postamble();
+    }
+
+    void next_panel() {
+        add(first_, static_cast<uint32_t>(panel_pitch()));
+        add(sums_at_, static_cast<uint32_t>(vectors_) * vector_bytes);
+    }
+
+    void panel() {
+        mov(at_, first_);
+        mov(tokens_, arg(offsetof(block_t, tokens)));
+        if (is_paired()) shr(tokens_, 1);
+        mov(weights_at_[0], arg(offsetof(block_t, weights)));
+        if (values_.by_token) {
+            mov(scales_, arg(offsetof(block_t, scales)));
+            mov(zps_, arg(offsetof(block_t, zp)));
+        }
+        for (size_t i = 1; i * 3 < static_cast<size_t>(rows_); ++i) {
+            lea(weights_at_[i], ptr[weights_pitch_ + weights_pitch_ * 2]);
+            add(weights_at_[i], weights_at_[i - 1]);
+        }
+        if (values_.adds)
+            for_sums([this](const Address &at, const vmm_t &sum) {
+                vmovups(sum, at);
+            });
+        else
+            for (int i = 0; i < sums_.count(); ++i)
+                clear(sums_[i]);
+        if (values_.by_token)
+            mov(parameters_pitch_, arg(offsetof(block_t, parameters_pitch)));
+        Label l_token;
+        align(32);
+        L(l_token);
+        if (is_paired()) two_tokens();
+        else token();
+        const int tokens = is_paired() ? 2 : 1;
+        add(at_, static_cast<uint32_t>(tokens * values_.pitch));
+        for (size_t i = 0; i * 3 < static_cast<size_t>(rows_); ++i)
+            add(weights_at_[i], 4);
+        for (int i = 0; values_.by_token && i < tokens; ++i) {
+            add(scales_, parameters_pitch_);
+            if (values_.has_zp) add(zps_, parameters_pitch_);
+        }
+        dec(tokens_);
+        jnz(l_token, T_NEAR);
+        for_sums([this](const Address &at, const vmm_t &sum) {
+            vmovups(at, sum);
+        });
+    }
+
+    void prefetch_token(size_t offset) {
+        for (size_t place = 0; values_.ahead > 0 && place < panel_bytes();
+                place += line)
+            prefetch_early(ptr[at_ + offset + place
+                               + static_cast<size_t>(values_.ahead)]);
+    }
+
+    void token() {
+        prefetch_token(0);
+        const bool keeps_weights = rows_ <= most_broadcast;
+        for (int r = 0; keeps_weights && r < rows_; ++r)
+            vbroadcastss(weights_[r], ptr[weights_of(r)]);
+        for (int v = 0; v < vectors_; ++v) {
+            if (v % group_vectors_ == 0) begin_group(v / group_vectors_);
+            const vmm_t number = numbers_[is_avx512<isa> ? v % 2 : 0];
+            make_number(number, v);
+            for (int r = 0; r < rows_; ++r) {
+                if (!keeps_weights && is_avx512<isa>) {
+                    vfmadd231ps(sum(r, v), number, ptr_b[weights_of(r)]);
+                    continue;
+                }
+                const vmm_t weight = weights_[keeps_weights ? r : 0];
+                if (!keeps_weights) vbroadcastss(weight, ptr[weights_of(r)]);
+                vfmadd231ps(sum(r, v), number, weight);
+            }
+        }
+    }
+
+    // Multiplies pairs of numbers of two tokens.
+    void two_tokens() {
+        prefetch_token(0);
+        prefetch_token(second_token());
+        for (int v = 0; v < vectors_; v += group_vectors_) {
+            group_ = v / group_vectors_;
+            if (!is_nibble()) {
+                for (int i = v; i < v + group_vectors_; ++i)
+                    multiply_pairs(i, pair_of_bytes(i));
+                continue;
+            }
+            make_table_of_two();
+            pair_nibbles();
+            for (int half = 0; half * 4 < group_vectors_; ++half)
+                look_up_pairs(v + half * 4, raw_[half]);
+        }
+    }
+
+    void multiply_pairs(int v, const vmm_t &pairs) {
+        for (int r = 0; r < rows_; ++r)
+            vdpbf16ps(sum(r, v), pairs, ptr_b[weights_of(r)]);
+    }
+
+    size_t second_token() const { return static_cast<size_t>(values_.pitch); }
+
+    // Turns numbers into values of the first or the second token.
+    void scale(const vmm_t &to, const vmm_t &numbers, int token) {
+        const auto of_token = [&](const RegExp &first) {
+            return token == 0 ? first : first + parameters_pitch_;
+        };
+        if (values_.has_zp) vsubps(to, numbers, ptr_b[of_token(zp_at())]);
+        vmulps(to, values_.has_zp ? to : numbers, ptr_b[of_token(scale_at())]);
+    }
+
+    void make_table_of_two() {
+        for (int token = 0; token < 2; ++token)
+            scale(numbers_[token], constants_[2], token);
+        vcvtne2ps2bf16(table_[0], numbers_[1], numbers_[0]);
+    }
+
+    // Loads nibbles of two tokens, up to four of each in a lane: those of the
+    // lower words in the first vector, if there are more those of the upper
+    // words in the second.
+    void pair_nibbles() {
+        constexpr uint8_t word_bits = 16;
+        constexpr uint8_t first_where_third = 0xe4, second_where_third = 0xd8;
+        load_nibbles(raw_[0], 0);
+        load_nibbles(raw_[1], second_token());
+        const vmm_t shifted = numbers_[0], upper = numbers_[1];
+        vpslld(shifted, raw_[1], word_bits);
+        if (group_vectors_ < most_vectors) {
+            vpord(raw_[0], raw_[0], shifted);
+            return;
+        }
+        const Address lower_words = constant(0xffffu);
+        vpsrld(upper, raw_[0], word_bits);
+        vpternlogd(raw_[0], shifted, lower_words, first_where_third);
+        vpternlogd(raw_[1], upper, lower_words, second_where_third);
+    }
+
+    // The bit above an index says which token's.
+    void look_up_pairs(int first, const vmm_t &raw) {
+        constexpr uint8_t nibble_bits = 4, byte_bits = 8;
+        constexpr uint8_t masked_or_third = 0xea;
+        const vmm_t index = numbers_[0], pairs = numbers_[1];
+        const int count = std::min(group_vectors_, 4);
+        for (int odd = 0; odd < 2; ++odd) {
+            if (odd == 0) vmovdqa32(index, raw);
+            else vpsrlw(index, raw, nibble_bits);
+            vpternlogd(index, constants_[0], constants_[1], masked_or_third);
+            for (int v = odd; v < count; v += 2) {
+                if (v >= 2) vpsrlw(index, index, byte_bits);
+                vpermw(pairs, index, table_[0]);
+                multiply_pairs(first + v, pairs);
+            }
+        }
+    }
+
+    vmm_t pair_of_bytes(int v) {
+        for (int token = 0; token < 2; ++token) {
+            const vmm_t number = numbers_[token];
+            load_bytes(number,
+                    ptr[at_ + static_cast<size_t>(v * lanes)
+                            + (token == 0 ? 0 : second_token())],
+                    table_[0]);
+            scale(number, number, token);
+        }
+        vcvtne2ps2bf16(numbers_[0], numbers_[1], numbers_[0]);
+        vpermw(numbers_[0], constants_[0], numbers_[0]);
+        return numbers_[0];
+    }
+
+    // Loads what does not change: of nibbles the mask and the bit that selects
+    // a token's half of the table, and what they stand for; of bytes the order
+    // of pairs.
+    void load_constants_of_pairs() {
+        if (!is_nibble())
+            return vmovups(constants_[0], constant(order_of_bf16_pairs()));
+        vmovups(constants_[0], constant(0x0f0f0f0fu));
+        vmovups(constants_[1], constant(0x10100000u));
+        vmovups(constants_[2], constant(nibble_numbers(values_.type)));
+    }
+
+    // Prepares what a group of a token's numbers shares, and loads its nibbles.
+    void begin_group(int group) {
+        group_ = group;
+        if (values_.by_token) begin_token();
+        if (is_nibble()) load_nibbles(raw_[0], 0);
+    }
+
+    RegExp scale_at() const {
+        return scales_ + static_cast<size_t>(first_group_ + group_) * 4;
+    }
+    RegExp zp_at() const {
+        return zps_ + static_cast<size_t>(first_group_ + group_) * 4;
+    }
+    // Returns the address of the group's values.
+    RegExp group_at() const {
+        return at_
+               + static_cast<size_t>(bytes_of(
+                       values_.type, dim_t(group_) * group_vectors_ * lanes));
+    }
+
+    void begin_token() {
+        if (is_nibble())
+            return make_table([this](const vmm_t &half) { scale(half); });
+        if (is_avx512<isa>) return;
+        if (values_.has_zp) vbroadcastss(table_[0], ptr[zp_at()]);
+        vbroadcastss(table_[1], ptr[scale_at()]);
+    }
+
+    // Loads the numbers that nibbles stand for. `use(half)` makes the table of
+    // them.
+    template <typename use_t>
+    void make_table(use_t &&use) {
+        lanes_t numbers = nibble_numbers(values_.type);
+        for (int half = 0; half < table_.count(); ++half) {
+            vmovups(table_[half], constant(numbers));
+            use(table_[half]);
+            std::rotate(numbers.begin(), numbers.begin() + lanes % 16,
+                    numbers.end());
+        }
+    }
+
+    // Loads nibbles, one of each vector to a lane.
+    void load_nibbles(const vmm_t &raw, size_t offset) {
+        const Address from = ptr[group_at() + offset];
+        if (values_.part_pitch == 0 || vectors_ == 2) {
+            if (bits_of(values_.type) == 2) return load_two_bits_of(raw, from);
+            if (group_vectors_ == 8) load(raw, from);
+            else if (group_vectors_ == 4) vpmovzxwd(raw, from);
+            else vpmovzxbd(raw, from);
+            return;
+        }
+        const auto part = [this](int p) {
+            return ptr[at_
+                       + static_cast<size_t>(p)
+                                 * static_cast<size_t>(values_.part_pitch)];
+        };
+        const Zmm whole(raw.getIdx());
+        const Ymm half(raw.getIdx());
+        vmovups(Xmm(raw.getIdx()), part(0));
+        if (vectors_ == 4) {
+            vinserti32x4(half, half, part(1), 1);
+            vpmovzxwd(whole, half);
+            return;
+        }
+        for (int p = 1; p < 4; ++p)
+            vinserti32x4(whole, whole, part(p), static_cast<uint8_t>(p));
+    }
+
+    void load_two_bits_of(const vmm_t &raw, const Address &from) {
+        const vmm_t scratch = numbers_[0];
+        const Xmm half = half_of(raw), quarter(raw.getIdx());
+        if (group_vectors_ == 8)
+            return load_two_bits<isa>(*this, raw, from, scratch);
+        if (group_vectors_ == 4) {
+            load_two_bits<isa>(*this, half, from, half_of(scratch));
+            return vpmovzxwd(raw, half);
+        }
+        // Two vectors of AVX2 have four bytes, of AVX-512 eight.
+        if (is_avx512<isa>) vmovq(quarter, from);
+        else vmovd(quarter, from);
+        load_two_bits<isa>(*this, quarter, quarter, Xmm(scratch.getIdx()));
+        vpmovzxbd(raw, quarter);
+    }
+
+    void make_number(const vmm_t &number, int v) {
+        if (is_nibble()) return look_up(number, v % group_vectors_);
+        load_bytes(
+                number, ptr[at_ + static_cast<size_t>(v * lanes)], scratch_[0]);
+        if (values_.by_token) scale(number);
+        else if (values_.has_zp) vsubps(number, number, table_[0]);
+    }
+
+    void load_bytes(
+            const vmm_t &number, const Address &from, const vmm_t &scratch) {
+        if (jit_f8_halves_t::takes(values_.type)) {
+            f8_.load_f32<isa>(number, from, scratch);
+            f8_.multiply_by_unit(number);
+            return;
+        }
+        if (is_signed()) vpmovsxbd(number, from);
+        else vpmovzxbd(number, from);
+        vcvtdq2ps(number, number);
+    }
+
+    // Looks up the v-th nibble of each lane.
+    void look_up(const vmm_t &number, int v) {
+        constexpr int nibble_bits = 4, last = 7;
+        const auto shift = static_cast<uint8_t>(nibble_bits * v);
+        if (is_avx512<isa>) {
+            if (v > 0) vpsrld(number, raw_[0], shift);
+            vpermps(number, v > 0 ? number : raw_[0], table_[0]);
+            return;
+        }
+        // The highest bit of an index selects the half of the table.
+        const vmm_t index = numbers_[1], upper = scratch_[0];
+        if (v > 0) vpsrld(index, raw_[0], shift);
+        const vmm_t &from = v > 0 ? index : raw_[0];
+        vpermps(number, from, table_[0]);
+        vpermps(upper, from, table_[table_.count() - 1]);
+        if (v < last)
+            vpslld(index, raw_[0],
+                    static_cast<uint8_t>(nibble_bits * (last - v)));
+        vblendvps(number, number, upper, v < last ? index : raw_[0]);
+    }
+
+    // Turns numbers into a token's values. On AVX2 the zero point and the scale
+    // of bytes are in registers.
+    void scale(const vmm_t &numbers) {
+        const bool are_kept = !is_avx512<isa> && !is_nibble();
+        if (values_.has_zp && are_kept) vsubps(numbers, numbers, table_[0]);
+        else if (values_.has_zp) subtract(numbers, zp_at());
+        if (is_avx512<isa>) {
+            vmulps(numbers, numbers, ptr_b[scale_at()]);
+        } else {
+            const vmm_t scale = are_kept ? table_[1] : numbers_[0];
+            if (!are_kept) vbroadcastss(scale, ptr[scale_at()]);
+            vmulps(numbers, numbers, scale);
+        }
+        lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
+                scratch_[0]);
+    }
+
+    // Subtracts from each number the one at an address.
+    void subtract(const vmm_t &numbers, const RegExp &one) {
+        if (is_avx512<isa>) return vsubps(numbers, numbers, ptr_b[one]);
+        vbroadcastss(numbers_[0], ptr[one]);
+        vsubps(numbers, numbers, numbers_[0]);
+    }
+
+    template <typename use_t>
+    void for_sums(use_t &&use) {
+        mov(row_, sums_at_);
+        for (int r = 0; r < rows_; ++r) {
+            for (int v = 0; v < vectors_; ++v)
+                use(ptr[row_ + static_cast<size_t>(v) * vector_bytes],
+                        sum(r, v));
+            add(row_, pitch_);
+        }
+    }
+};
+
+} // namespace
+
+template <isa_t isa>
+result_t make_jit_weighted_sum_code(const weighted_values_t &values, int rows,
+        jit_weighted_sum_code_t &code) {
+    return make_jit_as<generator_t<isa>>(code, values, rows);
+}
+
+template result_t make_jit_weighted_sum_code<isa_avx512_core>(
+        const weighted_values_t &values, int rows,
+        jit_weighted_sum_code_t &code);
+template result_t make_jit_weighted_sum_code<isa_avx2>(
+        const weighted_values_t &values, int rows,
+        jit_weighted_sum_code_t &code);
+
+} // namespace dnnl_dequant
