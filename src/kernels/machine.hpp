@@ -18,6 +18,12 @@ enum class far_stores_t {
     at_once,   // past the caches where it is computed, src called for ahead
 };
 
+/// The most rows of weights that are read by turns, 8 to 32; and the prefetch
+/// distance in each of them, in bytes, where the CPU has VNNI.
+struct kn_integers_t {
+    uint32_t rows, ahead;
+};
+
 /// How kernels with equal results are chosen, and generated, on one kind of
 /// CPU; machine.def has them, and what was measured.
 struct machine_policy_t {
@@ -44,12 +50,11 @@ struct machine_policy_t {
     /// bytes ahead, as lines that are needed long after; 0: 2 KiB ahead, into
     /// L1.
     uint32_t nk_integers_ahead;
-    /// The most rows of [K,N] integer weights that are read by turns, if the
-    /// weights are read once and rows are shorter than a page: 16 to 32.
-    uint32_t kn_integers_rows;
-    /// The prefetch distance in each row of [K,N] integer weights, in bytes,
-    /// where the CPU has VNNI.
-    uint32_t kn_integers_ahead;
+    /// How [K,N] integer weights that are read once are read, and if their rows
+    /// lie a multiple of half a page apart. From sixteen rows on, the rows that
+    /// are read by turns are on so many pages.
+    kn_integers_t kn_integers, kn_integers_of_half_pages;
+    uint32_t kn_integers_pages;
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
     /// weights.

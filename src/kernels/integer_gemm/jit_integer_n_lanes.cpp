@@ -26,22 +26,24 @@ constexpr dim_t line = 64, rows_of_k4 = 4;
 //     Cascade Lake, 11008          2.9           3.3
 //     Zen 3 (AVX2)          1.03   0.76          0.81
 //     Zen 3, 11008                 1.65   1.8    2.5
-constexpr dim_t least_k_chunk = 16, most_k_chunk = 32,
-                k_chunk_bytes = 16 * 4096;
+constexpr dim_t least_k_chunk = 16, most_k_chunk = 32, page = 4096;
+kn_integers_t policy_of(dim_t pitch) {
+    const machine_policy_t &policy = this_machine().policy;
+    return pitch % (page / 2) == 0 ? policy.kn_integers_of_half_pages
+                                   : policy.kn_integers;
+}
 dim_t k_chunk_of(dim_t pitch, isa_t isa) {
     if (!has(isa, isa_avx512_core_vnni)) return least_k_chunk;
-    const dim_t rows = k_chunk_bytes / pitch / rows_of_k4 * rows_of_k4;
-    const dim_t most_rows = std::min<dim_t>(
-            this_machine().policy.kn_integers_rows, most_k_chunk);
-    return std::clamp(rows, least_k_chunk, most_rows);
+    const dim_t rows = this_machine().policy.kn_integers_pages * page / pitch
+                       / rows_of_k4 * rows_of_k4;
+    const dim_t most = std::min<dim_t>(policy_of(pitch).rows, most_k_chunk);
+    return std::clamp(rows, std::min(least_k_chunk, most), most);
 }
 // Returns the prefetch distance in each row. A Zen 3 took 0.76 ms with 256
 // bytes, 0.81 with 512 and 0.87 with 1024.
-dim_t bytes_ahead_on(isa_t isa) {
+dim_t bytes_ahead_of(dim_t pitch, isa_t isa) {
     constexpr dim_t on_avx2 = 256;
-    return has(isa, isa_avx512_core_vnni)
-                   ? this_machine().policy.kn_integers_ahead
-                   : on_avx2;
+    return has(isa, isa_avx512_core_vnni) ? policy_of(pitch).ahead : on_avx2;
 }
 // The most sets of sums that one generated function keeps in registers. Each
 // row has a set, and so do the weights if they are summed.
@@ -55,10 +57,9 @@ public:
         , isa_(isa)
         , panel_cols_(line * 8 / bits_of(weights.format.weights))
         , weights_sets_(weights.format.has_src_zps ? 1 : 0)
-        , k_chunk_(k_chunk_of(
-                  bytes_of(weights.format.weights, weights.format.depth_stride),
-                  isa))
-        , bytes_ahead_(bytes_ahead_on(isa))
+        , pitch_(bytes_of(weights.format.weights, weights.format.depth_stride))
+        , k_chunk_(k_chunk_of(pitch_, isa))
+        , bytes_ahead_(bytes_ahead_of(pitch_, isa))
         , stage_scales_(stage_floats_of(weights.format.scales))
         , stage_zps_(stages_of_zps(weights.format.zps).whole) {}
 
@@ -117,7 +118,8 @@ private:
 
     const integer_stream_weights_t w_;
     const isa_t isa_;
-    const dim_t panel_cols_, weights_sets_, k_chunk_, bytes_ahead_;
+    const dim_t panel_cols_, weights_sets_;
+    const dim_t pitch_, k_chunk_, bytes_ahead_; // bytes, rows, bytes
     const stage_t stage_scales_, stage_zps_;
     std::array<jit_integer_n_lanes_t, most_sets + 1> code_;
 };
@@ -177,7 +179,7 @@ void jit_integer_n_lanes_stream_t::run_k_chunk(const void *weights,
                                                 + block.first_col);
     jit_integer_n_lanes_args_t args;
     args.weights = from;
-    args.pitch = bytes_of(type, w_.format.depth_stride);
+    args.pitch = pitch_;
     args.panels = block.cols / panel_cols_;
     args.ahead = bytes_ahead_;
     args.last_panels = bytes_ahead_ / line;
