@@ -18,9 +18,9 @@ enum class far_stores_t {
     at_once,   // past the caches where it is computed, src called for ahead
 };
 
-/// The most rows of weights that are read by turns, 8 to 32; and the prefetch
-/// distance in each of them, in bytes, where the CPU has VNNI.
-struct kn_integers_t {
+/// The most rows of [K,N] weights that are read by turns, 8 to 32, and the
+/// prefetch distance in each of them, in bytes.
+struct rows_by_turns_t {
     uint32_t rows, ahead;
 };
 
@@ -50,11 +50,14 @@ struct machine_policy_t {
     /// bytes ahead, as lines that are needed long after; 0: 2 KiB ahead, into
     /// L1.
     uint32_t nk_integers_ahead;
-    /// How [K,N] integer weights that are read once are read, and if their rows
-    /// lie a multiple of half a page apart. From sixteen rows on, the rows that
-    /// are read by turns are on so many pages.
-    kn_integers_t kn_integers, kn_integers_of_half_pages;
+    /// How [K,N] weights are read that integers multiply once, where the CPU
+    /// has VNNI, and if their rows lie a multiple of half a page apart. From
+    /// sixteen rows on, the rows that are read by turns are on so many pages.
+    rows_by_turns_t kn_integers, kn_integers_of_half_pages;
     uint32_t kn_integers_pages;
+    /// The same of [K,N] weights that one row of floats multiplies, if they are
+    /// not rounded and their rows lie a multiple of half a page apart.
+    rows_by_turns_t kn_floats_of_half_pages;
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
     /// weights.

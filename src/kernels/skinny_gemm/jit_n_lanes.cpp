@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/machine.hpp"
 #include "kernels/skinny_gemm/jit_deinterleave.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
 
@@ -13,16 +14,22 @@ namespace dnnl_dequant {
 
 namespace {
 
-// The rows of weights in a chunk. L1 holds a line of each, though the rows meet
-// in the same sets. With more rows of src more sums go to memory and back for
-// each chunk, so the chunk is longer.
-constexpr dim_t k_chunk_of(dim_t rows) {
-    return rows == 1 ? 16 : 32;
+// The rows of weights in a chunk, and the prefetch distance in each. L1 holds a
+// line of each, though the rows meet in the same sets, until it is used. With
+// more rows of src more sums go to memory and back for each chunk, so the chunk
+// is longer. Weights that are rounded take more time than reading them.
+rows_by_turns_t turns_of(const skinny_weights_t &weights, dim_t rows) {
+    constexpr dim_t half_page = 2048;
+    constexpr rows_by_turns_t of_one_row {16, 512}, of_rows {32, 512};
+    if (rows > 1) return of_rows;
+    const bool is_rounded = weights.rounded != data_type_t::f32
+                            || weights.multiplied != data_type_t::f32;
+    const bool shares_sets
+            = bytes_of(weights.type, weights.pitch) % half_page == 0;
+    return shares_sets && !is_rounded
+                   ? this_machine().policy.kn_floats_of_half_pages
+                   : of_one_row;
 }
-
-// The prefetch distance in each row. A chunk of rows stays in L1 until it is
-// used.
-constexpr dim_t bytes_ahead = 512;
 
 class jit_n_lanes_t : public skinny_gemm_t {
 public:
@@ -30,7 +37,7 @@ public:
             const jit_n_lanes_panel_t &panel, dim_t rows)
         : skinny_gemm_t(weights)
         , panel_(panel)
-        , k_chunk_(k_chunk_of(rows)) {}
+        , turns_(turns_of(weights, rows)) {}
 
     const char *name() const override {
         return is_avx2()   ? "jit_matmul_n_lanes_avx2"
@@ -93,7 +100,7 @@ private:
     void restore_order(const block_t &block) const noexcept;
 
     const jit_n_lanes_panel_t panel_;
-    const dim_t k_chunk_;
+    const rows_by_turns_t turns_;
     jit_deinterleave_t deinterleave_scales_, deinterleave_zps_;
     std::vector<jit_n_lanes_code_t> code_; // by rows
 };
@@ -134,9 +141,9 @@ void jit_n_lanes_t::run(
     args.weights_pitch = bytes_of(weights_.type, weights_.pitch);
     args.panels = block.cols / panel_.cols();
     const dim_t panel_bytes = bytes_of(weights_.type, panel_.cols());
-    args.ahead = std::max(bytes_ahead, panel_bytes);
+    args.ahead = std::max<dim_t>(turns_.ahead, panel_bytes);
     args.last_panels = args.ahead / panel_bytes;
-    args.ahead_last = args.weights_pitch * k_chunk_ + args.ahead
+    args.ahead_last = args.weights_pitch * turns_.rows + args.ahead
                       - bytes_of(weights_.type, block.cols);
     args.c = block.c;
     args.partial = block.partial;
@@ -146,7 +153,7 @@ void jit_n_lanes_t::run(
         const dim_t group = k / weights_.group, within = k % weights_.group;
         const dim_t left
                 = std::min(weights_.group - within, weights_.depth - k);
-        depth = std::min(left, k_chunk_);
+        depth = std::min<dim_t>(left, turns_.rows);
         args.depth = is_bf16() ? depth / 2 : depth;
         args.continues = within != 0;
         args.ends = depth == left;
