@@ -11,13 +11,15 @@ namespace {
 
 constexpr const char *name = "chain_in_blocks";
 
-// A block has rows of src's whole lines, but of no more elements than bytes;
-// its own rows take so many bytes. So it takes 64 to 128 KiB of L2. The gap
-// keeps its rows out of each other's cache sets. Measured: kernels/elementwise/
-// MEASURED.md.
+// A block has the rows of whole lines of src, at least 64. Its own rows take so
+// many bytes: that makes 64 or 128 KiB of L2, and more if groups do not divide
+// it. The gap keeps its rows out of each other's cache sets. The measurements
+// are in kernels/elementwise/MEASURED.md.
 constexpr dim_t line_bits = 512, row_bytes = 1024, gap_bytes = 64;
 // Fewer rows or columns cost more by calls than they bring.
 constexpr dim_t least_rows = 32, least_cols = 128;
+// Their places are kept, so that there may not be any number.
+constexpr dim_t most_blocks = dim_t(1) << 18;
 // Groups along the rows or columns that are worth the way by scratch memory, of
 // 16 bits an element or of 32.
 constexpr dim_t most_group = 32, most_group_of_f32 = 16;
@@ -94,7 +96,8 @@ public:
         sizes_.assign(rank_, 1);
         sizes_[row_] = cut(chain, row_, line_bits / std::min<dim_t>(bits, 8));
         sizes_[col_] = cut(chain, col_, row_bytes / bytes);
-        if (sizes_[row_] < least_rows || sizes_[col_] < least_cols)
+        if (sizes_[row_] < least_rows || sizes_[col_] < least_cols
+                || has_too_many_blocks())
             return refuse("");
         scratch_strides_.assign(rank_, 0);
         scratch_strides_[col_] = 1;
@@ -128,6 +131,16 @@ private:
                 = [most](dim_t group) { return group > 0 && group <= most; };
         return is_short(dequantized_.shortest_group(row_))
                || is_short(dequantized_.shortest_group(col_));
+    }
+
+    bool has_too_many_blocks() const {
+        dim_t blocks = 1;
+        for (size_t d = 0; d < rank_; ++d) {
+            const dim_t along = div_up(shape_[d], sizes_[d]);
+            if (along > most_blocks / blocks) return true;
+            blocks *= along;
+        }
+        return false;
     }
 
     // Even rows of 4 bits begin at whole bytes. A size that does not come near
@@ -209,8 +222,10 @@ bool is_empty(const dims_t &shape) {
 result_t make_chain_in_blocks(const chain_t &chain, const dims_t &dst_strides,
         isa_t isa, implementation_t &implementation) {
     const size_t steps = dequantize_steps(chain);
+    // Blocks whose elements share bytes of dst may not be computed at once.
+    const bool shares_bytes = bits_of(chain.type()) < 8;
     if (!has(isa, isa_avx2) || steps == 0 || steps == chain.steps().size()
-            || is_empty(chain.shape()))
+            || shares_bytes || is_empty(chain.shape()))
         return refuse("");
     return chain_cut_t(chain, dst_strides, steps, isa)
             .make(chain, implementation);

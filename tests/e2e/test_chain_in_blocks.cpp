@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <oneapi/dnnl/dnnl.h>
 
+#include "dnnl_dequant/dnnl_dequant.hpp"
 #include "e2e/chain_graph.hpp"
 #include "e2e/plugin.hpp"
 #include "support/cross_product.hpp"
@@ -27,6 +30,8 @@ struct chain_case_t {
     bool clamps = false; // after it
     dim_t dst_gap = 0;   // elements between rows of dst
     bool side_is_transposed = false; // it lies as dst does
+    bool is_split = false;           // a dimension of dst is two of src
+    t quantized = t::undef; // dst is u8 by Quantize, or u4 by QuantizeLinear
 };
 
 class chain_builder_t {
@@ -54,7 +59,13 @@ public:
             transpose.order.push_back(static_cast<int64_t>(d));
         std::swap(dims.rbegin()[0], dims.rbegin()[1]);
         std::swap(transpose.order.rbegin()[0], transpose.order.rbegin()[1]);
-        const size_t dst = add(transpose, c_.value, dims);
+        size_t dst = add(transpose, c_.value, dims);
+        if (c_.is_split) {
+            chain_node_t reshape {op::kind::StaticReshape, {dst}, {}};
+            dims = reshape.shape = {dims[0], 2, dims[1] / 2};
+            dst = add(reshape, c_.value, dims);
+        }
+        if (c_.quantized != t::undef) dst = quantize(dst, dims);
         dims.back() += c_.dst_gap;
         g_.tensors[dst].strides = support::dense_strides(dims);
         return std::move(g_);
@@ -69,6 +80,20 @@ private:
         node.outputs = {add_tensor(type, dims)};
         g_.nodes.push_back(std::move(node));
         return g_.tensors.size() - 1;
+    }
+
+    size_t quantize(size_t value, const dims_t &dims) {
+        if (c_.quantized == t::u4) {
+            const size_t scale = add_tensor(t::f32, {1});
+            const size_t zp = add_tensor(t::u4, {1});
+            return add({op_kind::QuantizeLinear, {value, scale, zp}, {}}, t::u4,
+                    dims);
+        }
+        chain_node_t node {op::kind::Quantize, {value}, {}};
+        node.scales = {0.25f};
+        node.zps = {7};
+        node.upper = 255;
+        return add(node, t::u8, dims);
     }
 
     size_t dequantize() {
@@ -90,7 +115,7 @@ private:
     chain_graph_t g_;
 };
 
-// What is multiplied.
+// Returns the tensor that the value is multiplied by.
 size_t side_of(const chain_graph_t &g) {
     for (const chain_node_t &node : g.nodes)
         if (node.kind == op::kind::Multiply) return node.inputs[1];
@@ -120,9 +145,14 @@ void expect_equal(const chain_case_t &c, uint64_t seed, bool in_place = false) {
     const std::string kernel = run(g, only_partition(g),
             [&](size_t id) { return got[id == dst ? place : id].data(); });
     EXPECT_TRUE(kernel == in_blocks || !has_kernels()) << kernel;
-    EXPECT_EQ(support::difference(c.value, expected[dst].data(),
-                      got[place].data(), g.tensors[dst].span()),
-            "");
+    if (c.quantized == t::undef)
+        EXPECT_EQ(support::difference(c.value, expected[dst].data(),
+                          got[place].data(), g.tensors[dst].span()),
+                "");
+    else
+        EXPECT_EQ(std::memcmp(expected[dst].data(), got[place].data(),
+                          got[place].size()),
+                0);
     EXPECT_TRUE(got[place].intact());
 }
 
@@ -174,6 +204,23 @@ TEST(chain_in_blocks, takes_more_dimensions_and_many_blocks) {
     }
 }
 
+// Rows of src that begin within bytes, dst of another shape, dst that is
+// quantized.
+TEST(chain_in_blocks, takes_odd_rows_and_what_follows) {
+    chain_case_t c;
+    c.dims = {150, 301};
+    expect_equal(c, 5);
+    c.groups = {1, 7};
+    expect_equal(c, 6);
+    c = chain_case_t();
+    c.dims = {300, 264};
+    c.is_split = true;
+    expect_equal(c, 7);
+    c.is_split = false;
+    c.quantized = t::u8;
+    expect_equal(c, 8);
+}
+
 TEST(chain_in_blocks, computes_in_the_place_of_an_operand) {
     chain_case_t c;
     c.side = c.dims;
@@ -201,6 +248,13 @@ TEST(chain_in_blocks, is_for_short_groups_and_many_rows_and_columns) {
     EXPECT_NE(kernel_of(c), in_blocks);
     c.dims = {0, 300};
     EXPECT_NE(kernel_of(c), in_blocks);
+    // Rows of an odd number of nibbles share bytes.
+    c = chain_case_t();
+    c.dims = {301, 2000};
+    c.quantized = t::u4;
+    EXPECT_NE(kernel_of(c), in_blocks);
+    c.quantized = t::u8;
+    EXPECT_EQ(kernel_of(c), in_blocks);
 }
 
 } // namespace

@@ -86,8 +86,9 @@ protected:
         return made;
     }
     // Checks every number of rows, with and without zero points and rounding.
+    // `gap`: bytes more from row to row, or from column to column.
     void check(bool by_column, dim_t depth, dim_t cols, dim_t group,
-            dim_t col_group = 1) {
+            dim_t col_group = 1, dim_t gap = 0) {
         const dim_t most = most_rows(
                 by_column, depth, std::min(group, depth), col_group);
         for (dim_t rows = 1; rows <= most; ++rows) {
@@ -102,7 +103,7 @@ protected:
             // Rows begin with bytes.
             const dim_t unit = w.have_two_bits() ? 4 : 2;
             w.pitch = round_up(by_column ? depth : cols, unit)
-                      + unit * (rows % 3);
+                      + unit * (rows % 3) + gap * 8 / bits_of(w.type);
             w.group = std::min(group, depth);
             w.col_group = col_group;
             w.scales.type = rows % 2 ? t::f32 : t::bf16;
@@ -132,6 +133,15 @@ TEST_P(skinny_gemm, multiplies_columns_side_by_side) {
         for (const dim_t cols : {32, 64, 96, 128, 192, 256})
             for (const dim_t group : {1000, 48, 8})
                 check(false, depth, cols, group);
+}
+
+// Some CPUs read such rows in another order.
+TEST_P(skinny_gemm, multiplies_columns_side_by_side_in_rows_half_a_page_apart) {
+    for (const dim_t depth : {20, 100})
+        for (const dim_t group : {1000, 12}) {
+            const dim_t cols = 96;
+            check(false, depth, cols, group, 1, 2048 - bytes_of(type(), cols));
+        }
 }
 
 TEST_P(skinny_gemm, multiplies_columns_one_after_the_other) {

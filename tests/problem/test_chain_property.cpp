@@ -210,7 +210,7 @@ bool can_be_cut(const chain_t &chain, size_t steps) {
     return aside == 0;
 }
 
-// What a chain is after some steps, and what the others make of that.
+// Cuts the chain in two, and computes one half after the other.
 void check_halves(const pair_t &p, const dims_t &strides, random_t &random,
         tally_t &tally) {
     const auto count = static_cast<dim_t>(p.chain.steps().size());

@@ -37,9 +37,10 @@ public:
                                      > streaming_threshold(plan_.has_tiles);
         if (plan_.streaming && !plan_.has_tiles)
             plan_.desc.stream_ahead = this_machine().policy.src_ahead;
-        plan_.desc.prefetching = !plan_.streaming && !plan_.packs
-                                 && (plan_.panels || !plan_.has_tiles)
-                                 && !is_in_second_cache(dst_total() * problem_.parts);
+        plan_.desc.prefetching
+                = !plan_.streaming && !plan_.packs
+                  && (plan_.panels || !plan_.has_tiles)
+                  && !is_in_second_cache(dst_total() * problem_.parts);
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total() / wanted_units));
         plan_.col_block = max_direct_cols;

@@ -16,10 +16,11 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t line = 64, rows_of_k4 = 4;
-// The rows of weights in a chunk lie on sixteen pages if possible, because the
-// L2 prefetcher follows few more. AVX2 reads a line twice, so the line has to
-// stay in L1. These times decided it (4096 x 4096 u4, x 11008, one thread, ms,
-// 2026-11; the Cascade Lake had a busy neighbour):
+// The rows of weights in a chunk lie on so many pages as the policy says,
+// because the L2 prefetcher follows few more than sixteen on some CPUs. AVX2
+// reads a line twice, so the line has to stay in L1. These times decided it
+// (4096 x 4096 u4, x 11008, one thread, ms, 2026-11; the Cascade Lake had a
+// busy neighbour):
 //
 //     rows of a chunk       8      16     24     32     64         128
 //     Cascade Lake                 0.97          0.81   0.77-1.4   0.76-1.9

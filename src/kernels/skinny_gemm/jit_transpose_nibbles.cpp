@@ -129,8 +129,8 @@ private:
     }
 
     // Puts the nibbles of a column of two rows into bytes, the first row's in
-    // the lower half. Those of odd columns wait in the tile. So each row is
-    // read once: rows that are half a page apart share two sets of L1.
+    // the lower half. The bytes of odd columns wait in the tile. So each row
+    // is read once: rows that are half a page apart share two sets of L1.
     void pair_rows() {
         constexpr uint8_t third_where_mask = 0xb8, third_elsewhere = 0xe2;
         const Zmm low = round_[1][0], first = round_[1][1],

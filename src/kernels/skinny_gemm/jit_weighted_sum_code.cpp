@@ -4,8 +4,8 @@
 // A loaded lane has one nibble for each vector of numbers that share a scale.
 //
 // Pairs of bf16: a table has the numbers of two tokens, those of the second
-// behind those of the first. A lane has nibbles of the first token in its lower
-// word and those of the second in its upper word, so one permutation of words
+// behind those of the first. The lower word of a lane has nibbles of the first
+// token, the upper word nibbles of the second. So one permutation of words
 // looks up what one vdpbf16ps multiplies.
 
 #include "kernels/skinny_gemm/jit_weighted_sum_code.hpp"
@@ -270,9 +270,8 @@ private:
         vcvtne2ps2bf16(table_[0], numbers_[1], numbers_[0]);
     }
 
-    // Loads nibbles of two tokens, up to four of each in a lane: those of the
-    // lower words in the first vector, if there are more those of the upper
-    // words in the second.
+    // Loads nibbles of two tokens, up to four of each in a lane. If a lane has
+    // eight of a token, the second vector has those of the upper words.
     void pair_nibbles() {
         constexpr uint8_t word_bits = 16;
         constexpr uint8_t first_where_third = 0xe4, second_where_third = 0xd8;
@@ -322,9 +321,8 @@ private:
         return numbers_[0];
     }
 
-    // Loads what does not change: of nibbles the mask and the bit that selects
-    // a token's half of the table, and what they stand for; of bytes the order
-    // of pairs.
+    // Nibbles need a mask, the bit that selects a token's half of the table,
+    // and the numbers that they stand for. Bytes need the order of pairs.
     void load_constants_of_pairs() {
         if (!is_nibble())
             return vmovups(constants_[0], constant(order_of_bf16_pairs()));
