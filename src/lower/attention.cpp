@@ -175,19 +175,20 @@ private:
                     std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
 
-    // The type that both factors are multiplied in. The factors are the query
+    // The type that both factors may be rounded to. The factors are the query
     // and keys, or weights, which have the query's type, and values.
-    data_type_t compute_type_of(const composition_t &factor) const {
+    data_type_t narrow_type_of(const composition_t &factor) const {
         const product_t product {attention_.query, factor, shape_, nullptr};
-        const bool has_pairs
-                = has(isa_, isa_avx512_core_bf16)
-                  && narrow_type(product, mode_) == data_type_t::bf16;
-        return has_pairs ? data_type_t::bf16 : data_type_t::f32;
+        return narrow_type(product, mode_);
     }
 
     attention_cut_t cut_of(dim_t pitch, const composition_t &factor) const {
-        attention_cut_t cut {isa_, rows_.most, {}, tokens_, plan_.tile_pitch,
-                pitch, compute_type_of(factor)};
+        attention_cut_t cut {
+                isa_, rows_.most, {}, tokens_, plan_.tile_pitch, pitch};
+        const data_type_t narrow = narrow_type_of(factor);
+        cut.may_be_narrow = narrow != data_type_t::f32;
+        if (narrow == data_type_t::bf16 && has(isa_, isa_avx512_core_bf16))
+            cut.compute_type = narrow;
         for (const auto &block : plan_.row_blocks)
             cut.row_counts.insert(block.rows);
         return cut;

@@ -229,7 +229,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
         plan.format.type = weights.type;
         plan.format.head = head;
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
-        plan.format.digits = cut.compute_type == data_type_t::bf16 ? 2 : 3;
+        plan.format.digits = cut.may_be_narrow ? 2 : 3;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;
         plan.format.ahead = bytes_ahead(plan.format.pitch);
         return make_jit_digits(plan.format, cut.rows, cut.isa, plan.kernel);

@@ -17,8 +17,11 @@ struct attention_cut_t {
     dim_t tokens;       // of a block, all but the last
     dim_t scores_pitch; // floats from row to row
     dim_t pitch;        // the same of the result, or of scores
-    /// The type that both factors may be rounded to, f32 or bf16.
+    /// The type that both factors are multiplied in, f32 or bf16.
     data_type_t compute_type = data_type_t::f32;
+    /// Whether both factors may be rounded to 16 bits, whatever multiplies
+    /// them.
+    bool may_be_narrow = false;
 };
 
 /// The first way that takes the keys, [..., head, tokens], or values, [...,
