@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lower/blocks.hpp"
+#include "lower/not_taken.hpp"
 
 namespace dnnl_dequant {
 
@@ -39,17 +40,17 @@ size_t dequantize_steps(const chain_t &chain) {
     return count;
 }
 
+dim_t count_of(const block_kernels_t &kernels) {
+    dim_t blocks = 1;
+    for (size_t a = 0; a < block_kernels_t::axes; ++a)
+        blocks *= static_cast<dim_t>(kernels.block_count(a));
+    return blocks;
+}
+
 // Two kernels a block.
 struct block_pair_t {
     block_kernels_t dequantize, rest;
     size_t dequantize_operands = 0; // without its dst
-
-    dim_t amount() const {
-        dim_t blocks = 1;
-        for (size_t a = 0; a < block_kernels_t::axes; ++a)
-            blocks *= static_cast<dim_t>(rest.block_count(a));
-        return blocks;
-    }
 
     // Successive blocks are those of successive rows, whose scales and zero
     // points lie next to each other.
@@ -107,11 +108,12 @@ public:
         pair->dequantize_operands = dequantized_.operand_count();
         result_t result = make_dequantize(pair->dequantize);
         if (result.ok()) result = make_rest(pair->rest);
+        if (!result.is_final()) log_not_taken(name, result.reason);
         if (!result.ok()) return result;
         implementation.name = name;
         auto &workload = implementation.workload;
         workload.scratch.own = sizes_[row_] * scratch_strides_[row_] * bytes;
-        const dim_t amount = pair->amount();
+        const dim_t amount = count_of(pair->rest);
         workload.stages = {{amount,
                 std::min(amount,
                         amount * workload.scratch.own / bytes_per_thread),
@@ -190,9 +192,7 @@ private:
         chain_t placed = rest_;
         placed.place_dst(dst_strides_);
         kernels = places_of(placed);
-        dim_t blocks = 1;
-        for (size_t a = 0; a < block_kernels_t::axes; ++a)
-            blocks *= static_cast<dim_t>(kernels.block_count(a));
+        const dim_t blocks = count_of(kernels);
         return make_kernels(kernels, isa_,
                 [&](size_t, size_t row, size_t col, problem_t &problem) {
             chain_t block = placed.block(sizes_of(row, col));

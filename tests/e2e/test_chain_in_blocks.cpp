@@ -16,7 +16,6 @@ namespace dnnl_dequant {
 namespace e2e {
 namespace {
 
-using support::random_t;
 using t = data_type_t;
 
 constexpr const char *in_blocks = "chain_in_blocks";

@@ -190,7 +190,10 @@ void pick_strides(case_t &c, random_t &random) {
         w.format.depth_stride = 1;
         w.format.col_stride = round_up(w.depth, 2) + gap;
     } else {
-        w.format.depth_stride = round_up(cols, 2) + gap;
+        // Policies read rows that lie half a page apart in other orders.
+        const dim_t half_page = 2048 * 8 / bits_of(w.format.weights);
+        w.format.depth_stride = random.one_in(4) ? round_up(cols, half_page)
+                                                 : round_up(cols, 2) + gap;
         w.format.col_stride = 1;
     }
     const auto place = [&](dim_t &of_groups, dim_t &of_cols) {

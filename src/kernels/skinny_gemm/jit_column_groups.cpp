@@ -14,13 +14,16 @@ namespace dnnl_dequant {
 namespace {
 
 // A chunk has so many rows of weights. While one unit of columns is multiplied,
-// the next lines of that unit are prefetched. Pairs of bf16 take less time, and
-// shorter chunks (MEASURED.md).
+// the next lines of that unit are prefetched. Pairs of nibbles whose unit
+// shares a scale take less time, and shorter chunks (MEASURED.md).
 constexpr dim_t k_chunk = 32, k_chunk_of_pairs = 16;
+constexpr dim_t most_unit = 128; // columns
 
 dim_t chunk_of(const skinny_weights_t &weights) {
-    const bool is_paired = weights.multiplied == data_type_t::bf16;
-    return is_paired && weights.are_nibbles() ? k_chunk_of_pairs : k_chunk;
+    const bool has_quick_pairs = weights.multiplied == data_type_t::bf16
+                                 && weights.are_nibbles()
+                                 && weights.col_group >= most_unit;
+    return has_quick_pairs ? k_chunk_of_pairs : k_chunk;
 }
 
 // The base for both orders of weights.
@@ -183,7 +186,7 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
     // If 128 columns are whole groups and divide the weights, a unit has 128:
     // lines are read once. Otherwise a unit divides a group.
-    dim_t unit = 128;
+    dim_t unit = most_unit;
     constexpr dim_t least_group = 32;
     const bool has_groups
             = unit % weights.col_group == 0 && weights.cols % unit == 0
