@@ -136,7 +136,8 @@ TEST(gemm, packs_rows_in_order) {
                 for (size_t i = 0; i < src.size(); ++i)
                     from[i] = static_cast<uint8_t>(i * 37 + i / 256);
                 std::vector<uint8_t> expected;
-                for_row_blocks(rows, mr, [&](dim_t first, dim_t count) {
+                for_row_blocks(
+                        rows, mr, [&, unit = unit](dim_t first, dim_t count) {
                     for (dim_t at = 0; at < packed_row; at += unit)
                         for (dim_t r = first; r < first + count; ++r)
                             for (dim_t b = at;
