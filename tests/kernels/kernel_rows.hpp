@@ -6,6 +6,7 @@
 
 #include "kernels/kernel.hpp"
 #include "support/dequantize_case.hpp"
+#include "support/isa_of_machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -23,8 +24,7 @@ const std::vector<kernel_row_t> &dequantize_rows();
 /// which stands in for theirs.
 const std::vector<kernel_row_t> &quantize_rows();
 
-/// Returns this machine's instruction sets, whatever oneDNN is told to use.
-isa_t isa_of_machine();
+using support::isa_of_machine;
 
 inline bool runs_here(const kernel_row_t &row) {
     return has(isa_of_machine(), row.isa);
