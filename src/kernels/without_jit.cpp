@@ -12,6 +12,7 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/quantize/ranges.hpp"
+#include "kernels/short_rows/interleave.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
 
@@ -40,6 +41,11 @@ REFUSE(make_jit_elementwise_avx2)
 REFUSE(make_copy_avx512_core)
 REFUSE(make_copy_avx2)
 #undef REFUSE
+
+result_t make_jit_interleave(
+        const planes_t &, isa_t, std::shared_ptr<const interleave_t> &) {
+    return refuse_machine();
+}
 
 result_t make_jit_digits(const digits_format_t &, dim_t, isa_t,
         std::shared_ptr<const digits_kernel_t> &) {

@@ -2,8 +2,10 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/stage.hpp"
+#include "lower/joined_rows.hpp"
 #include "lower/lower.hpp"
 #include "lower/not_taken.hpp"
+#include "lower/planes.hpp"
 #include "primitives/reorder.hpp"
 
 namespace dnnl_dequant {
@@ -29,7 +31,9 @@ constexpr candidate_t candidates[] = {
 template <typename before_ref_t>
 result_t choose(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel, before_ref_t &&before_ref) {
-    result_t last;
+    result_t last = make_joined_rows(problem, isa, kernel);
+    if (!last.is_final()) last = make_planes(problem, isa, kernel);
+    if (last.is_final()) return last;
     bool tried = false;
     for (const candidate_t &candidate : candidates) {
         if (candidate.isa == isa_none && !tried) {

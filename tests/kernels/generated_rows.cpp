@@ -6,6 +6,7 @@
 #include "kernels/generated_code.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/quantize/ranges.hpp"
+#include "kernels/short_rows/interleave.hpp"
 #include "support/linear_cases.hpp"
 
 namespace dnnl_dequant {
@@ -89,6 +90,20 @@ void hash_elementwise(const kernel_row_t &row, code_hashes_t &hashes) {
         });
 }
 
+void hash_interleave(code_hashes_t &hashes) {
+    for (const bool interleaves : {false, true})
+        for (const int bytes : {1, 2, 4})
+            record_generated(hashes,
+                    text(interleaves ? "interleave " : "deinterleave ", bytes,
+                            " bytes"),
+                    [&] {
+                std::shared_ptr<const interleave_t> interleave;
+                for (int count = 2; count <= planes_t::most_planes; ++count)
+                    (void)make_jit_interleave({count, bytes, interleaves},
+                            isa_avx512_core_vbmi, interleave);
+            });
+}
+
 bool is_generated(const kernel_row_t &row) {
     return row.name.compare(0, 4, "jit_") == 0;
 }
@@ -107,6 +122,7 @@ void hash_rows(code_hashes_t &hashes) {
     };
     for (const auto &row : elementwise)
         if (is_generated(row)) hash_elementwise(row, hashes);
+    hash_interleave(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core})
         for (const auto src : plain_types) {
             const problem_t problem {{{100, -1, 0}, {1000, -1, 0}},

@@ -1,0 +1,39 @@
+#ifndef KERNELS_SHORT_ROWS_PLANES_HPP
+#define KERNELS_SHORT_ROWS_PLANES_HPP
+
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "kernels/short_rows/interleave.hpp"
+
+namespace dnnl_dequant {
+
+/// A problem whose src or dst has a few planes as points, side by side, and the
+/// other one as planes. Blocks of points are planes in memory on the stack
+/// between the kernel and the copy.
+struct points_and_planes_t {
+    /// Loops around planes and points: extents, and for each operand the
+    /// strides in bytes.
+    dims_t outer;
+    std::vector<dims_t> outer_bytes;
+    /// Bytes of each operand from block to block. 0 for the one on the stack.
+    dims_t block_bytes;
+    size_t operands = 0, stacked = 0; // the one on the stack: src, or dst
+    planes_t planes;
+    dim_t points = 0, block = 0; // of all, of a block
+    /// The bytes of points from block to block, and of the stacked operand's
+    /// first point.
+    dim_t point_bytes = 0, first_byte = 0;
+    std::shared_ptr<const interleave_t> interleave;
+    /// The kernels of a block, and of the last one if it is shorter.
+    std::shared_ptr<const kernel_t> whole, rest;
+
+    static constexpr dim_t most_bytes = 6 * 1024; // on the stack
+};
+
+std::shared_ptr<const kernel_t> make_points_and_planes(
+        points_and_planes_t plan);
+
+} // namespace dnnl_dequant
+
+#endif

@@ -1,0 +1,160 @@
+#include "lower/planes.hpp"
+
+#include <algorithm>
+
+#include "kernels/short_rows/planes.hpp"
+
+namespace dnnl_dequant {
+
+namespace {
+
+// With fewer points a block is little but overhead. Kernels of blocks join no
+// rows of so many points.
+constexpr dim_t least_points = 129;
+
+class planner_t {
+public:
+    explicit planner_t(const problem_t &problem)
+        : problem_(problem) {}
+
+    // Finds the loops of planes and of points. The innermost loop is one of
+    // them, and each of both may be so many that it looks like the other.
+    bool find_loops() {
+        const size_t last = problem_.loops.size() - 1;
+        const operand_t &src = problem_.src(), &dst = problem_.dst();
+        for (size_t l = 0; l < last; ++l) {
+            if (are_planes_and_points(last, l) && interleave(src, dst, last, l))
+                interleaves_ = true;
+            else if (!are_planes_and_points(l, last)
+                     || !interleave(dst, src, l, last))
+                continue;
+            plane_ = interleaves_ ? last : l;
+            point_ = interleaves_ ? l : last;
+            return true;
+        }
+        return false;
+    }
+
+    result_t make(isa_t isa, std::shared_ptr<const kernel_t> &kernel) const {
+        points_and_planes_t plan;
+        plan.operands = problem_.operands.size();
+        plan.stacked = interleaves_ ? plan.operands - 1 : 0;
+        const operand_t &stacked = problem_.operands[plan.stacked];
+        const dim_t bits = bits_of(stacked.type);
+        // Two units may not share a byte of dst.
+        if (bits % 8 != 0 || bits > 32 || bits_of(problem_.dst().type) < 8)
+            return refuse("");
+        plan.planes = {static_cast<int>(extent(plane_)),
+                static_cast<int>(bits / 8), interleaves_};
+        plan.points = extent(point_);
+        const dim_t line_points = 64;
+        plan.block = std::min(plan.points, points_and_planes_t::most_bytes * 8
+                                                   / bits / extent(plane_)
+                                                   / line_points * line_points);
+        plan.point_bytes = plan.block * extent(plane_) * bits / 8;
+        plan.first_byte = stacked.offset * bits / 8;
+        for (size_t l = 0; l < problem_.loops.size(); ++l)
+            if (is_outer(l)) {
+                if (!is_plain(l)) return refuse("");
+                plan.outer.push_back(extent(l));
+            }
+        for (size_t o = 0; o < plan.operands; ++o)
+            if (!add_strides(o, plan))
+                return refuse("a block begins within a byte");
+        result_t result = make_interleave(plan.planes, isa, plan.interleave);
+        if (result.ok() && plan.block <= plan.points)
+            result = choose_kernel(
+                    block_problem(plan, plan.block), isa, plan.whole);
+        const dim_t rest = plan.points % plan.block;
+        if (result.ok() && rest > 0)
+            result = choose_kernel(block_problem(plan, rest), isa, plan.rest);
+        if (result.ok()) kernel = make_points_and_planes(std::move(plan));
+        return result;
+    }
+
+private:
+    dim_t extent(size_t l) const { return problem_.loops[l].extent; }
+    bool is_outer(size_t l) const { return l != plane_ && l != point_; }
+    bool are_planes_and_points(size_t plane, size_t point) const {
+        return extent(plane) <= planes_t::most_planes
+               && extent(point) >= least_points && is_plain(plane)
+               && is_plain(point);
+    }
+    // Planes of dense points in one operand are side by side in the other one.
+    bool interleave(const operand_t &planes, const operand_t &points,
+            size_t plane, size_t point) const {
+        return planes.strides[point] == 1
+               && planes.strides[plane] >= extent(point)
+               && points.strides[plane] == 1
+               && points.strides[point] == extent(plane);
+    }
+    bool is_plain(size_t loop) const {
+        const auto &loops = problem_.loops;
+        return loops[loop].parent < 0
+               && std::none_of(
+                       loops.begin(), loops.end(), [&](const loop_t &l) {
+            return l.parent == static_cast<int>(loop);
+        });
+    }
+
+    // Strides in bytes; false if a block or an outer iteration would begin
+    // within one.
+    bool add_strides(size_t o, points_and_planes_t &plan) const {
+        const operand_t &operand = problem_.operands[o];
+        const dim_t bits = bits_of(operand.type);
+        bool in_bytes = true;
+        const auto bytes = [&](dim_t elements) {
+            in_bytes = in_bytes && elements * bits % 8 == 0;
+            return elements * bits / 8;
+        };
+        plan.outer_bytes.emplace_back();
+        for (size_t l = 0; l < problem_.loops.size(); ++l)
+            if (is_outer(l))
+                plan.outer_bytes.back().push_back(bytes(operand.strides[l]));
+        const bool has_blocks = o != plan.stacked && plan.block < plan.points;
+        plan.block_bytes.push_back(
+                has_blocks ? bytes(plan.block * operand.strides[point_]) : 0);
+        return in_bytes;
+    }
+
+    // Planes by points; the stacked operand has whole blocks of planes.
+    problem_t block_problem(
+            const points_and_planes_t &plan, dim_t points) const {
+        problem_t block;
+        block.steps = problem_.steps;
+        block.loops = {{extent(plane_)}, {points}};
+        for (const operand_t &o : problem_.operands)
+            block.operands.push_back(
+                    {o.type, o.offset, {o.strides[plane_], o.strides[point_]}});
+        block.operands[plan.stacked].offset = 0;
+        block.operands[plan.stacked].strides = {plan.block, 1};
+        // No loop has an extent of 1.
+        if (points == 1) {
+            block.loops.pop_back();
+            for (operand_t &o : block.operands)
+                o.strides.pop_back();
+        }
+        // A dst in memory is all of it, for those who choose by its size.
+        if (!interleaves_) {
+            block.parts = problem_.parts * div_up(plan.points, plan.block);
+            for (const dim_t outer : plan.outer)
+                block.parts *= outer;
+        }
+        return block;
+    }
+
+    const problem_t &problem_;
+    size_t plane_ = 0, point_ = 0; // loops
+    bool interleaves_ = false;
+};
+
+} // namespace
+
+result_t make_planes(const problem_t &problem, isa_t isa,
+        std::shared_ptr<const kernel_t> &kernel) {
+    if (problem.loops.size() < 2) return refuse("");
+    planner_t planner(problem);
+    return planner.find_loops() ? planner.make(isa, kernel) : refuse("");
+}
+
+} // namespace dnnl_dequant

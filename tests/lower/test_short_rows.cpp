@@ -1,0 +1,304 @@
+// Rows of few elements: those that are joined, and planes that become points or
+// come from them. Bits are those of the plain C++ kernels.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "kernels/dequantize/dequantize.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "lower/joined_rows.hpp"
+#include "lower/planes.hpp"
+#include "support/cross_product.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/isa_of_machine.hpp"
+#include "support/random.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+using t = data_type_t;
+using edge_t = support::guarded_buffer_t::edge_t;
+
+struct operand_case_t {
+    t type;
+    dims_t strides;
+};
+
+// (src - zps) * scales, or src * scales + addend where `zps` is a float.
+problem_t problem_of(const dims_t &extents, const operand_case_t &src,
+        const operand_case_t &scales, const operand_case_t &zps,
+        const operand_case_t &dst) {
+    problem_t problem;
+    for (const dim_t extent : extents)
+        problem.loops.push_back({extent});
+    const auto add = [&](const operand_case_t &o) {
+        problem.operands.push_back({o.type, 0, o.strides});
+        return static_cast<int>(problem.operands.size()) - 1;
+    };
+    add(src);
+    const auto step = [&](step_kind_t kind, const operand_case_t &of) {
+        step_t made {};
+        made.kind = kind;
+        made.operand = add(of);
+        problem.steps.push_back(made);
+    };
+    const bool has_zps = zps.type != t::undef, adds = is_floating(zps.type);
+    if (has_zps && !adds) step(step_kind_t::subtract, zps);
+    step(step_kind_t::multiply, scales);
+    if (has_zps && adds) step(step_kind_t::add, zps);
+    add(dst);
+    return problem;
+}
+
+dim_t elements_of(const problem_t &problem, const operand_t &operand) {
+    dim_t last = operand.offset;
+    for (size_t l = 0; l < problem.loops.size(); ++l)
+        last += (problem.loops[l].extent - 1) * operand.strides[l];
+    return last + 1;
+}
+
+// Buffers of the operands, with the same values each time.
+class buffers_t {
+public:
+    buffers_t(const problem_t &problem, edge_t edge) {
+        support::random_t random(7);
+        for (const operand_t &operand : problem.operands) {
+            const auto bytes = static_cast<size_t>(
+                    bytes_of(operand.type, elements_of(problem, operand)));
+            buffers_.emplace_back(bytes, edge);
+            void *const data = buffers_.back().data();
+            if (is_floating(operand.type))
+                support::fill_floats(operand.type, data, bytes,
+                        support::values_t::ordinary, random);
+            else support::fill_integers(operand.type, data, bytes, random);
+            at_.push_back(data);
+        }
+        std::memset(at_.back(), 0x5a, buffers_.back().size());
+    }
+    void *const *at() const { return at_.data(); }
+    const support::guarded_buffer_t &dst() const { return buffers_.back(); }
+
+private:
+    std::vector<support::guarded_buffer_t> buffers_;
+    std::vector<void *> at_;
+};
+
+void expect_equal(const problem_t &problem, const kernel_t &kernel,
+        const kernel_t &plain) {
+    const buffers_t expected(problem, edge_t::end);
+    plain.run(expected.at(), 0, plain.work_amount());
+    for (const edge_t edge : {edge_t::start, edge_t::end})
+        for (const bool one_by_one : {false, true}) {
+            const buffers_t got(problem, edge);
+            const dim_t units = kernel.work_amount();
+            if (one_by_one)
+                for (dim_t unit = units; unit-- > 0;)
+                    kernel.run(got.at(), unit, unit + 1);
+            else kernel.run(got.at(), 0, units);
+            ASSERT_TRUE(got.dst().intact());
+            ASSERT_EQ(std::memcmp(expected.dst().data(), got.dst().data(),
+                              got.dst().size()),
+                    0)
+                    << to_string(problem);
+        }
+}
+
+using make_t = result_t (*)(
+        const problem_t &, isa_t, std::shared_ptr<const kernel_t> &);
+
+void check(const problem_t &problem, make_t make) {
+    std::shared_ptr<const kernel_t> plain;
+    const bool adds = problem.steps.back().kind == step_kind_t::add;
+    ASSERT_TRUE((adds ? make_ref_elementwise : make_ref_dequantize)(
+            problem, isa_none, plain)
+                    .ok());
+    const isa_t machine = support::isa_of_machine();
+    for (const isa_t isa : {isa_none, isa_avx2, isa_avx512_core, machine}) {
+        if (!has(machine, isa)) continue;
+        std::shared_ptr<const kernel_t> kernel;
+        const result_t made = make(problem, isa, kernel);
+        ASSERT_TRUE(made.ok()) << made.reason << " " << to_string(problem);
+        expect_equal(problem, *kernel, *plain);
+        if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+struct parameters_t {
+    t scales, zps;
+};
+constexpr parameters_t all_parameters[] = {{t::f32, t::undef}, {t::f32, t::u8},
+        {t::bf16, t::s32}, {t::f16, t::u4}, {t::f32, t::f32}};
+
+// Calls use(src, dst, parameters) for a sample of all types.
+template <typename use_t>
+void for_types(const std::vector<t> &sources, use_t &&use) {
+    dim_t n = 0;
+    for (const t src : sources)
+        for (const t dst : {t::f32, t::bf16, t::f16})
+            for (const parameters_t &parameters : all_parameters) {
+                if (++n % support::every() != 0) continue;
+                use(src, dst, parameters);
+                if (testing::Test::HasFailure()) return;
+            }
+}
+
+TEST(joined_rows, are_the_plain_rows) {
+    // Some rows are left, or all are one.
+    constexpr dim_t counts[] = {2, 9, 341, 342, 343, 1000, 3001};
+    for (const dim_t row : {2, 3, 5, 16, 100, 128})
+        for_types({t::u8, t::s4, t::u2},
+                [&](t src, t dst, const parameters_t &parameters) {
+            for (const dim_t rows : counts) {
+                if (rows * row > 20000) continue;
+                check(problem_of({rows, row}, {src, {row, 1}},
+                              {parameters.scales, {0, 1}},
+                              {parameters.zps, {0, 1}}, {dst, {row, 1}}),
+                        make_joined_rows);
+                if (testing::Test::HasFailure()) return;
+            }
+        });
+}
+
+TEST(joined_rows, have_loops_around_them) {
+    for_types({t::s8, t::u4}, [](t src, t dst, const parameters_t &parameters) {
+        check(problem_of({3, 400, 3}, {src, {1300, 3, 1}},
+                      {parameters.scales, {0, 0, 2}},
+                      {parameters.zps, {0, 0, 0}}, {dst, {1204, 3, 1}}),
+                make_joined_rows);
+    });
+}
+
+TEST(joined_rows, are_refused_where_rows_differ) {
+    const problem_t problems[] = {
+            // Long rows; rows with gaps; scales of each row; a transposed src.
+            problem_of({9, 129}, {t::u8, {129, 1}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::f32, {129, 1}}),
+            problem_of({9, 3}, {t::u8, {4, 1}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::f32, {3, 1}}),
+            problem_of({9, 3}, {t::u8, {3, 1}}, {t::f32, {1, 0}},
+                    {t::u8, {3, 1}}, {t::f32, {4, 1}}),
+            problem_of({9, 3}, {t::u8, {1, 9}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::f32, {3, 1}}),
+            problem_of({9}, {t::u8, {1}}, {t::f32, {0}}, {t::undef, {}},
+                    {t::f32, {1}}),
+            // One scale for all; units that could share a byte of dst.
+            problem_of({9, 3}, {t::u8, {3, 1}}, {t::f32, {0, 0}},
+                    {t::undef, {}}, {t::f32, {3, 1}}),
+            problem_of({900, 3}, {t::u8, {3, 1}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::u4, {3, 1}})};
+    for (const problem_t &problem : problems) {
+        std::shared_ptr<const kernel_t> kernel;
+        EXPECT_EQ(make_joined_rows(problem, isa_none, kernel).status,
+                status_t::unimplemented)
+                << to_string(problem);
+        EXPECT_EQ(kernel, nullptr);
+    }
+}
+
+// One block of points, whole blocks, and a last one that is shorter.
+constexpr dim_t point_counts[] = {129, 384, 769, 1283, 5000};
+
+TEST(planes, become_points) {
+    for (const dim_t planes : {2, 3, 4, 5, 7, 8})
+        for_types({t::u8, t::s4},
+                [&](t src, t dst, const parameters_t &parameters) {
+            for (const dim_t points : point_counts) {
+                const dim_t pitch = round_up(points, dim_t(2));
+                check(problem_of({points, planes}, {src, {1, pitch}},
+                              {parameters.scales, {0, 1}},
+                              {parameters.zps, {0, 0}}, {dst, {planes, 1}}),
+                        make_planes);
+                if (testing::Test::HasFailure()) return;
+            }
+        });
+}
+
+TEST(planes, come_from_points) {
+    for (const dim_t planes : {2, 3, 4, 6, 8})
+        for_types({t::u8, t::s8, t::u16},
+                [&](t src, t dst, const parameters_t &parameters) {
+            for (const dim_t points : point_counts) {
+                check(problem_of({planes, points}, {src, {1, planes}},
+                              {parameters.scales, {1, 0}},
+                              {parameters.zps, {1, 0}}, {dst, {points, 1}}),
+                        make_planes);
+                if (testing::Test::HasFailure()) return;
+            }
+        });
+}
+
+// One scale and one zero point for all; a last block of one point.
+TEST(planes, share_parameters) {
+    for_types({t::u8}, [](t src, t dst, const parameters_t &parameters) {
+        for (const dim_t points : {129, 513, 769, 1537, 3073}) {
+            check(problem_of({points, 3}, {src, {1, points}},
+                          {parameters.scales, {0, 0}}, {parameters.zps, {0, 0}},
+                          {dst, {3, 1}}),
+                    make_planes);
+            check(problem_of({3, points}, {src, {1, 3}},
+                          {parameters.scales, {0, 0}}, {parameters.zps, {0, 0}},
+                          {dst, {points, 1}}),
+                    make_planes);
+        }
+    });
+}
+
+// Small images of one scale are one row to some kernels.
+TEST(planes, are_chosen_for_any_number_of_points) {
+    for (const dim_t points : {2, 64, 100, 128, 129, 300})
+        for (const dim_t planes : {2, 3, 8}) {
+            const problem_t problems[]
+                    = {problem_of({points, planes}, {t::u8, {1, points}},
+                               {t::f32, {0, 0}}, {t::undef, {}},
+                               {t::f32, {planes, 1}}),
+                            problem_of({planes, points}, {t::s8, {1, planes}},
+                                    {t::f32, {0, 0}}, {t::s32, {0, 0}},
+                                    {t::bf16, {points, 1}}),
+                            problem_of({planes, points}, {t::s8, {points, 1}},
+                                    {t::f32, {0, 0}}, {t::undef, {}},
+                                    {t::f32, {points, 1}})};
+            for (const problem_t &problem : problems)
+                check(problem, choose_kernel);
+        }
+}
+
+// Images with gaps between them, and a scale for each.
+TEST(planes, have_loops_around_them) {
+    for_types({t::u8}, [](t src, t dst, const parameters_t &parameters) {
+        check(problem_of({3, 700, 3}, {src, {2200, 1, 701}},
+                      {parameters.scales, {3, 0, 1}},
+                      {parameters.zps, {2, 0, 0}}, {dst, {2100, 3, 1}}),
+                make_planes);
+        check(problem_of({3, 3, 700}, {src, {2200, 1, 3}},
+                      {parameters.scales, {1, 0, 0}},
+                      {parameters.zps, {6, 2, 0}}, {dst, {2105, 701, 1}}),
+                make_planes);
+    });
+}
+
+TEST(planes, are_refused_where_there_are_none) {
+    const problem_t problems[] = {
+            // Nine planes; few points; a gap between points; nibbles as points.
+            problem_of({200, 9}, {t::u8, {1, 200}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::f32, {9, 1}}),
+            problem_of({128, 3}, {t::u8, {1, 128}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::f32, {3, 1}}),
+            problem_of({200, 3}, {t::u8, {1, 200}}, {t::f32, {0, 1}},
+                    {t::undef, {}}, {t::f32, {4, 1}}),
+            problem_of({3, 200}, {t::u4, {1, 3}}, {t::f32, {1, 0}},
+                    {t::undef, {}}, {t::f32, {200, 1}}),
+            // Units could share a byte of dst.
+            problem_of({3, 201}, {t::u8, {1, 3}}, {t::f32, {1, 0}},
+                    {t::undef, {}}, {t::u4, {201, 1}})};
+    for (const problem_t &problem : problems) {
+        std::shared_ptr<const kernel_t> kernel;
+        EXPECT_EQ(make_planes(problem, isa_none, kernel).status,
+                status_t::unimplemented)
+                << to_string(problem);
+        EXPECT_EQ(kernel, nullptr);
+    }
+}
+
+} // namespace
+} // namespace dnnl_dequant
