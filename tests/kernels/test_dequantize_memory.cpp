@@ -162,7 +162,7 @@ TEST(dequantize_in_memory, transposes_groups_of_few_columns) {
     expect_as_ref({t::s4, t::u4, t::f16, {3072, 4093}, {1, 48}});
 }
 
-// A row is several blocks of columns, which begin within groups.
+// A row is several blocks of columns.
 TEST(dequantize_in_memory, takes_groups_of_few_columns) {
     const bool is_dense = true;
     expect_as_ref({t::u4, t::u4, t::bf16, {123, 9001}, {1, 7}, is_dense});
@@ -172,6 +172,20 @@ TEST(dequantize_in_memory, takes_groups_of_few_columns) {
 }
 
 // All but the last are one row. No dst has a size that is a power of two.
+// All groups are as long, so that all rows are one, whose blocks begin with a
+// group. Or each row ends with a group of another length.
+TEST(dequantize_in_memory, takes_whole_groups_of_dense_rows) {
+    for (const dim_t group : {3, 7, 12, 30, 36, 61}) {
+        const dim_t cols = 4096 / group * group;
+        for (const dim_t more : {0, 1}) {
+            const dims_t dims {513, cols + more};
+            expect_as_ref({t::u8, t::u8, t::bf16, dims, {1, group}, true});
+            expect_as_ref({t::u4, t::undef, t::f32, dims, {1, group}, true});
+            expect_as_ref({t::s8, t::s32, t::f16, dims, {1, group}, true});
+        }
+    }
+}
+
 TEST(dequantize_in_memory, takes_short_groups_of_dense_rows) {
     const bool is_dense = true;
     expect_as_ref({t::u8, t::u8, t::f32, {1000, 400}, {1, 8}, is_dense});

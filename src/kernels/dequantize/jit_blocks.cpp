@@ -1,6 +1,7 @@
 #include "kernels/dequantize/jit_blocks.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
@@ -27,7 +28,8 @@ public:
         const dim_t unit_bytes = std::min(max_unit_bytes,
                 std::max(min_unit_bytes, dst_total() / wanted_units));
 
-        plan_.cols.block = std::min(plan_.cols.extent(), max_block_cols());
+        plan_.cols.block
+                = std::min(plan_.cols.extent(), in_groups(max_block_cols()));
         const dim_t row_bytes
                 = std::max<dim_t>(plan_.cols.block * dst_bytes(), 1);
         plan_.rows.block = std::min(plan_.rows.extent(), max_block_rows());
@@ -87,6 +89,17 @@ private:
             return std::min(plan_.bounced_cols(dst_bytes()), staged_cols());
         return plan_.streaming ? plan_.bounced_cols(dst_bytes())
                                : jit_tile_bytes;
+    }
+    // Blocks begin with a group, so that they share one table of groups. They
+    // begin with a line of dst too, if there is room for so many columns.
+    dim_t in_groups(dim_t cols) const {
+        if (!plan_.has_group_table()) return cols;
+        constexpr dim_t line = 64;
+        for (dim_t unit = line / dst_bytes(); unit > 1; unit /= 2)
+            if (const dim_t even = std::lcm(plan_.group_cols, unit);
+                    even <= cols)
+                return cols / even * even;
+        return cols / plan_.group_cols * plan_.group_cols;
     }
     // Columns whose parameters have room.
     dim_t staged_cols() const {

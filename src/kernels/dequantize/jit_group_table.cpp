@@ -4,10 +4,10 @@
 
 namespace dnnl_dequant {
 
-void fill_group_table(const jit_grouped_cols_t &cols, dim_t first, dim_t count,
-        uint32_t *table) {
+void fill_group_table(
+        const jit_grouped_cols_t &cols, dim_t count, uint32_t *table) {
     const dim_t half = cols.width / 2;
-    dim_t left = cols.group_cols - first % cols.group_cols;
+    dim_t left = cols.group_cols;
     uint32_t group = 0;
     for (dim_t step = 0; step < count; step += cols.width) {
         const uint32_t first_of_step = group;

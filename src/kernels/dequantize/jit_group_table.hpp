@@ -14,10 +14,9 @@ struct jit_grouped_cols_t {
     bool are_paired;  // odd columns of a step stand half a step on
 };
 
-/// Fills jit_row_args_t::group_table for `count` columns from `first` on, in
-/// whole steps.
-void fill_group_table(const jit_grouped_cols_t &cols, dim_t first, dim_t count,
-        uint32_t *table);
+/// Fills jit_row_args_t::group_table for `count` columns, in whole steps.
+void fill_group_table(
+        const jit_grouped_cols_t &cols, dim_t count, uint32_t *table);
 
 } // namespace dnnl_dequant
 

@@ -21,9 +21,10 @@ constexpr dim_t tile_cols = jit_narrow_cols;
 constexpr dim_t narrow_tile_cols = 16;
 // Any row kernel takes this many columns in whole steps.
 constexpr dim_t any_step = 32;
-// Columns of a group, no power of two, that are better off without a table:
-// in the caches or a tile, and of dense rows in memory.
-constexpr dim_t long_group = 64, long_group_in_memory = 24;
+// Columns of a group, no power of two, that are better off without a table: in
+// the caches, a tile, or rows that end with a shorter group. And of dense rows
+// in memory whose groups are all alike, to f32 and to fewer bits (MEASURED.md).
+constexpr dim_t long_group = 64, long_group_to_f32 = 24, long_even_group = 36;
 // A stretch of dst that is worth a panel.
 constexpr dim_t least_panel_cols = 512;
 
@@ -204,9 +205,9 @@ private:
                    && (group < any_step || group % step != 0);
         }
         const bool is_dense = stride(problem_.src(), inner) == 1;
-        const bool in_memory = !is_in_second_cache(dst_total());
-        return group
-               < (is_dense && in_memory ? long_group_in_memory : long_group);
+        if (!is_dense || is_clipped(inner) || is_in_second_cache(dst_total()))
+            return group < long_group;
+        return group < (dst_bytes() > 2 ? long_group_to_f32 : long_even_group);
     }
 
     // Columns that are few are joined by the loop around them.

@@ -44,7 +44,8 @@ void jit_rows_t::make_group_table() {
     if (!plan_.has_group_table()) return;
     const dim_t steps = div_up(plan_.cols.block, step_width_);
     group_table_.resize(static_cast<size_t>(steps * step_width_));
-    fill_group_table(grouped_cols(), 0, plan_.cols.block, group_table_.data());
+    fill_group_table({plan_.group_cols, step_width_, paired_}, plan_.cols.block,
+            group_table_.data());
 }
 
 dim_t jit_rows_t::work_amount() const {

@@ -44,9 +44,6 @@ protected:
     virtual result_t make_row_kernel(row_src_t src, bool streams) = 0;
     /// Makes the table. It needs the row kernels' step width.
     void make_group_table();
-    jit_grouped_cols_t grouped_cols() const {
-        return {plan_.group_cols, step_width_, paired_};
-    }
 
     const problem_t problem_;
     const isa_t isa_;
@@ -65,8 +62,7 @@ protected:
     bool paired_ = false;
     bool always_two_part_ = false;  // for what src is
     bool has_two_part_zps_ = false; // the second of the row kernels reads them
-    // The plan's table, if it has one, for a block of columns that begins with
-    // a group.
+    // The plan's table, if it has one, for a block of columns.
     std::vector<uint32_t> group_table_;
 
 private:

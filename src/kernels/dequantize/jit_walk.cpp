@@ -319,7 +319,7 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.scales = shifted(scratch_.scales, scales_pitch);
     args.zps = shifted(scratch_.zps, zps_pitch);
     args.reciprocals = shifted(scratch_.zps_high, scales_pitch);
-    args.group_table = group_table_;
+    args.group_table = kernel_.group_table_.data();
     args.rows = src.count;
     args.cols = chunk.cols;
     args.group_rows = joined ? plan_.rows.inner_extent >> src.other : args.rows;

@@ -15,7 +15,6 @@ struct jit_scratch_t {
     alignas(64) float scales[jit_staged_floats];
     alignas(64) float zps[jit_staged_floats];
     alignas(64) float zps_high[jit_staged_floats]; // or 1 / scales
-    alignas(64) uint32_t group_table[jit_max_staged];
     // Results on their way past the caches; before that, parameters of groups.
     alignas(64) char bounce[jit_bounce_bytes];
 };
@@ -97,7 +96,6 @@ private:
     dim_t most_staged_cols() const;
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
-    void find_group_table(const rect_t &rect);
     void invert_scales(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     dim_t joined_groups(const rect_t &rect) const;
@@ -172,10 +170,7 @@ private:
     dim_t base_[4];          // each operand's element at the outer point
     dim_t tile_row_ = 0;     // the row, of the axis, that the tile begins with
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
-    dim_t joined_groups_ = 0;               // of those that are joined
-    const uint32_t *group_table_ = nullptr; // of what is staged
-    // The columns whose table of groups is in the scratch; none: no columns.
-    dim_t table_col_ = 0, table_cols_ = 0;
+    dim_t joined_groups_ = 0; // of those that are joined
     bool two_part_ = false;
     // The row kernel does, no bounce buffer.
     bool streams_at_once_ = false, packs_at_once_ = false;

@@ -36,7 +36,7 @@ dim_t jit_walk_t::first_group(dim_t col) const {
 }
 
 // Returns the floats of parameters that vary along the columns: groups, of
-// which the first and the last may be cut off, or whole steps.
+// which the last may be cut off, or whole steps.
 dim_t jit_walk_t::staged_cols(const rect_t &rect) const {
     if (plan_.group_cols == 1) return padded(rect.cols);
     return first_group(rect.col + rect.cols - 1) - first_group(rect.col) + 1;
@@ -44,8 +44,7 @@ dim_t jit_walk_t::staged_cols(const rect_t &rect) const {
 
 // Returns the most floats that any block of columns needs.
 dim_t jit_walk_t::most_staged_cols() const {
-    const dim_t late = has_group_table_ ? plan_.group_cols - 1 : 0;
-    return staged_cols({0, 0, 0, late, plan_.cols.block});
+    return staged_cols({0, 0, 0, 0, plan_.cols.block});
 }
 
 // Other rows often have the same parameters.
@@ -64,7 +63,6 @@ void jit_walk_t::stage(const rect_t &rect) {
     staged_ = rect;
     if (is_joined(rect)) joined_groups_ = joined_groups(rect);
     const auto &params = plan_.params;
-    if (has_group_table_) find_group_table(rect);
     const bool odd
             = stage_operand({params.scales, plan_.scales_vary,
                                     plan_.scales_rows, params.stage_scales,
@@ -95,21 +93,6 @@ void jit_walk_t::stage(const rect_t &rect) {
 dim_t jit_walk_t::joined_groups(const rect_t &rect) const {
     const auto group = static_cast<uint32_t>(plan_.rows.inner_extent);
     return div_up(static_cast<uint32_t>(rect.rows), group);
-}
-
-// All blocks that begin with a group share one table, and the only block of a
-// short row does. Other blocks have theirs made here.
-void jit_walk_t::find_group_table(const rect_t &rect) {
-    if (rect.col % plan_.group_cols == 0) {
-        group_table_ = kernel_.group_table_.data();
-        return;
-    }
-    group_table_ = scratch_.group_table;
-    if (table_col_ == rect.col && table_cols_ == rect.cols) return;
-    table_col_ = rect.col;
-    table_cols_ = rect.cols;
-    fill_group_table(
-            kernel_.grouped_cols(), rect.col, rect.cols, scratch_.group_table);
 }
 
 void jit_walk_t::invert_scales(const rect_t &rect) {
