@@ -25,19 +25,41 @@ bool has_zeros(const composition_t &weights, const skinny_parameters_t &zps) {
 
 result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
     const dims_t &shape = cut.weights().shape();
-    if (cut.batched) return refuse("weights differ from batch to batch");
     if (cut.blocks.depth == 0) return refuse("there is nothing to sum");
-    dims_t strides(shape.size(), 0);
+    dims_t strides(shape.size(), 0), batch(shape.size(), 1);
     strides[shape.size() - 2] = shape.back() + panel;
     strides.back() = 1;
+    std::copy_n(shape.end() - 2, 2, batch.end() - 2);
     problem_t problem;
-    result_t result = cut.weights().finish(strides, problem);
+    result_t result = cut.weights().block(batch).finish(strides, problem);
     if (result.ok())
         result = describe_weights(
                 problem, cut.blocks.depth, shape.back(), weights);
     if (result.ok() && has_zeros(cut.product.weights, weights.zps))
         weights.zps = {};
+    weights.may_have_rest = true;
     return result;
+}
+
+// Finds where each batch of weights begins.
+result_t find_batches(const product_cut_t &cut, std::vector<dim_t> &places) {
+    if (!cut.batched) return {};
+    const chain_t &chain = cut.weights();
+    const size_t operands = chain.operand_count();
+    auto outer = whole_axis(operands);
+    for (size_t d = 0; d + 2 < chain.shape().size(); ++d) {
+        if (!chain.cuts_evenly(d, 1))
+            return refuse("batches of weights are not alike");
+        outer = combined_axis(outer, block_axis(chain, d, 1));
+    }
+    for (size_t i = 0; i < outer.offsets.size(); ++i) {
+        const dim_t bits
+                = outer.offsets[i] * bits_of(chain.operand_type(i % operands));
+        if (bits % 8 != 0)
+            return refuse("a batch of weights begins within a byte");
+        places.push_back(bits / 8);
+    }
+    return {};
 }
 
 // Chooses what multiplies floats.
@@ -99,7 +121,7 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
             div_up(thread_cols, div_up(thread_cols, most)), skinny_gemm.nr());
     return cut.cut_cols(
             skinny_gemm.packs_src() ? even : std::min(most, thread_cols), panel,
-            panel, [&](dim_t size) {
+            std::max(panel, skinny_gemm.nr()), [&](dim_t size) {
         return size % skinny_gemm.nr() == 0 && cut.cuts_cols_evenly(size);
     });
 }
@@ -168,8 +190,10 @@ result_t make_shared_parameters(const product_cut_t &cut,
 result_t make_plan(product_cut_t &cut, const skinny_weights_t &weights,
         const chain_t &src, skinny_plan_t plan,
         std::shared_ptr<const multiplier_t> &multiplier) {
-    result_t result = make_skinny_kernel(weights, cut.block_rows,
-            cut.target.isa, plan.skinny_gemm, log_not_taken);
+    result_t result = find_batches(cut, plan.batch_places);
+    if (result.ok())
+        result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
+                plan.skinny_gemm, log_not_taken);
     if (!result.ok()) return result;
     product_blocks_t blocks = cut_skinny_gemm(cut, weights, *plan.skinny_gemm);
     plan.groups = weights.groups();

@@ -127,8 +127,8 @@ TEST(narrow_matmul, is_the_formula_where_sums_are_exact) {
             {{{25, 1}, {1, 1}}, {{27, 33}, {33, 65}}, {{26, 2100}, {2100, 9}},
                     {{25, 30}, {30, 600}}, {{28, 24}, {24, 257}},
                     {{530, 48}, {48, 66}}, {{3, 9, 24}, {24, 130}},
-                    {{3, 20, 16}, {3, 16, 9}}, {{2, 2, 19, 12}, {2, 1, 12, 7}},
-                    {{2, 1, 18, 40}, {3, 40, 96}}},
+                    {{3, 26, 16}, {3, 16, 9}}, {{2, 2, 27, 12}, {2, 1, 12, 7}},
+                    {{2, 1, 28, 40}, {3, 40, 96}}},
             {t::undef, t::u4}, {t::bf16}, {0, -1, 8, 6}};
     for (const matmul_case_t &c : cases_of(cross, 17)) {
         SCOPED_TRACE(to_string(c));
@@ -192,7 +192,7 @@ TEST(narrow_matmul_large, has_blocks_of_its_own_for_fewer_rows) {
         check_exact(graph_of(c), by_own_blocks());
     }
     // Each batch has its own weights, and few rows.
-    check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})), by_own_blocks());
+    check_exact(graph_of(bf16_case({4, 9, 16}, {4, 16, 32})), by_own_blocks());
 }
 
 // Weights that are whole tiles of AMX are made such, up to 32 rows: nibbles,
@@ -227,9 +227,9 @@ std::string kernel_of(const matmul_case_t &c) {
     const bool is_nibble = bits_of(c.quantized) == 4;
     const dim_t rows = c.src[c.src.size() - 2];
     if (c.transpose_b) {
-        const bool in_vectors = !is_nibble || c.group <= 0 || c.group % 32 == 0;
-        if (!in_vectors || rows > most_rows_by_column)
-            return by_own_blocks(rows);
+        const bool in_bytes
+                = c.group <= 0 || c.group % (is_nibble ? 4 : 2) == 0;
+        if (!in_bytes || rows > most_rows_by_column) return by_own_blocks(rows);
         return may_use_tiles() && rows >= least_rows_of_amx
                        ? by_tiles
                        : by_few_rows(by_column, rows);
@@ -300,23 +300,25 @@ TEST(narrow_rows, round_only_what_the_graph_lets_them) {
     check_exact(graph_of(c), of_f32, mode_t::any);
 }
 
-TEST(narrow_rows, are_for_weights_that_all_batches_share) {
+TEST(narrow_rows, are_for_weights_of_batches_and_for_shared_ones) {
     matmul_case_t c = bf16_case({2, 4, 128}, {128, 128});
     const std::string made = by_made_tiles(c);
     const std::string kernel = made.empty() ? by_few_rows(by_row, 8) : made;
     check_exact(graph_of(c), kernel);
     c.transpose_a = true;
     check_exact(graph_of(c), kernel);
+    check_exact(graph_of(bf16_case({4, 8, 16}, {4, 16, 32})),
+            by_few_rows(by_row, 8));
 }
 
 TEST(narrow_rows, leave_the_rest_to_others) {
-    // No pairs of rows, or no whole vectors of columns.
+    // No pairs of rows, or few columns that are no whole vectors.
     check_exact(graph_of(bf16_case({4, 97}, {97, 128})), of_f32);
     check_exact(graph_of(bf16_case({4, 96}, {96, 72})), by_own_blocks());
-    // Groups in no whole vectors.
+    // Groups of three bytes, where two are a unit.
     matmul_case_t c = bf16_case({4, 120}, {120, 16});
     c.transpose_b = true;
-    c.group = 24;
+    c.group = 6;
     check_exact(graph_of(c), by_own_blocks());
 }
 

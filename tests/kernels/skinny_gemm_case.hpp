@@ -113,6 +113,42 @@ public:
         EXPECT_LE(errors, errors_in_order);
     }
 
+    // One group of one column has this zero point, the others have 7. Src has a
+    // 1 in that group.
+    void check_zero_point(const skinny_gemm_t &skinny_gemm, int64_t zp) {
+        constexpr int32_t others = 7;
+        const dim_t groups = w_.groups(), group = groups / 2,
+                    column = w_.cols - 1, k = group * w_.group + 1;
+        make_values();
+        std::fill(src_.begin(), src_.end(), 0.f);
+        for (dim_t r = 0; r < rows_; ++r)
+            src_[at(r * w_.depth + k)] = 1;
+        std::fill(scales_.begin(), scales_.end(), 0.5f);
+        std::fill(zps_.begin(), zps_.end(), static_cast<float>(others));
+        const dim_t place = group * col_groups() + column / w_.col_group;
+        zps_[at(place)] = static_cast<float>(zp);
+        // The user's memory has them as [groups, columns].
+        std::vector<int32_t> integers(zps_.size(), others);
+        integers[at(place)] = static_cast<int32_t>(zp);
+        std::vector<float> user_scales = scales_;
+        zps_in_memory_ = integers.data();
+        scales_in_memory_ = user_scales.data();
+        const std::vector<float> c = run(skinny_gemm);
+        const auto difference = static_cast<float>(
+                support::integer_at(w_.type, stored_.data(),
+                        w_.by_column ? column * w_.pitch + k
+                                     : k * w_.pitch + column)
+                - zp);
+        // The graph alone rounds what is computed plainly.
+        const bool is_far = std::abs(static_cast<double>(zp))
+                            > static_cast<double>(skinny_gemm_t::farthest_zp);
+        const auto weight = static_cast<float>(
+                rounded(is_far ? w_.rounded : rounding_of(skinny_gemm),
+                        static_cast<double>(difference) / 2));
+        for (dim_t r = 0; r < rows_; ++r)
+            ASSERT_EQ(c[at(r * w_.cols + column)], weight);
+    }
+
     // A scale's NaN, whatever its payload, is every sum's.
     void check_nan(const skinny_gemm_t &skinny_gemm) {
         make_values();
@@ -147,14 +183,19 @@ private:
             if (is_arranged) skinny_gemm.arrange(row);
         }
         const support::guarded_buffer_t packed = pack(skinny_gemm, a, pitch);
-        const dim_t c_pitch = w_.cols + 64;
+        // The last panel is whole.
+        const dim_t c_pitch
+                = round_up(w_.cols, std::max<dim_t>(skinny_gemm.nr(), 32)) + 32;
         std::vector<float> c(at(rows_ * c_pitch));
         // They end at guard pages, too.
         const floats_t partial(std::max(rows_, most_rows_) * c_pitch
                                * skinny_gemm.partial_floats());
         const bool by_column = skinny_gemm.parameters_by_column();
         const bool are_shared = w_.col_group > 1;
-        const dim_t side_by_side = by_column ? w_.groups() : col_groups();
+        const dim_t side_by_side
+                = by_column    ? w_.groups()
+                  : are_shared ? col_groups()
+                               : round_up(col_groups(), skinny_gemm.nr());
         const dim_t pitch_of_groups = are_shared  ? side_by_side + 3
                                       : by_column ? side_by_side
                                                   : c_pitch;
@@ -166,11 +207,19 @@ private:
                   + side_by_side;
         const floats_t scales(parameters), zps(parameters);
         place(skinny_gemm, pitch_of_groups, scales.data(), zps.data());
-        void *const buffers[] = {stored_.data()};
-        skinny_gemm.run(buffers,
-                {packed.size() > 0 ? packed.data() : a.data(), c.data(),
-                        partial.data(), pitch, c_pitch, rows_, 0, w_.cols,
-                        scales.data(), zps.data(), pitch_of_groups});
+        void *const buffers[]
+                = {stored_.data(), zps_in_memory_, scales_in_memory_};
+        const support::guarded_buffer_t room(
+                at(skinny_gemm.rest_bytes(w_.cols)));
+        const skinny_gemm_t::block_t block {
+                packed.size() > 0 ? packed.data() : a.data(), c.data(),
+                partial.data(), pitch, c_pitch, rows_, 0, w_.cols,
+                scales.data(), zps.data(), pitch_of_groups};
+        const std::vector<dim_t> places = skinny_gemm.places_of_src();
+        if (skinny_gemm.has_far_zps(block))
+            skinny_gemm.run_plainly(
+                    buffers, block, places.empty() ? nullptr : places.data());
+        else skinny_gemm.run_with_rest(buffers, block, room.data());
         std::vector<float> dense;
         for (dim_t r = 0; r < rows_; ++r)
             dense.insert(dense.end(), c.begin() + r * c_pitch,
@@ -285,6 +334,8 @@ private:
     support::random_t random_ {7};
     support::guarded_buffer_t stored_;
     std::vector<float> src_, scales_, zps_;
+    // Operands 1 and 2, which only run_plainly() reads.
+    void *zps_in_memory_ = nullptr, *scales_in_memory_ = nullptr;
 };
 
 } // namespace dnnl_dequant

@@ -109,9 +109,11 @@ protected:
             if (pitch > 0) w.pitch = pitch * 8 / bits_of(w.type);
             w.group = std::min(group, depth);
             w.col_group = col_group;
+            w.may_have_rest = !by_column && col_group == 1 && cols % 32 != 0;
             w.scales.type = rows % 2 ? t::f32 : t::bf16;
-            const t zps[] = {t::u8, t::s16, t::undef, t::s8};
-            w.zps.type = is_floating(w.type) ? t::undef : zps[rows % 4];
+            const t zps[] = {t::u8, t::s16, t::undef, t::s8, t::s32};
+            constexpr dim_t zps_count = 5;
+            w.zps.type = is_floating(w.type) ? t::undef : zps[rows % zps_count];
             w.multiplied = multiplied();
             const auto types = roundings();
             w.rounded = types[static_cast<size_t>(rows) % types.size()];
@@ -123,7 +125,7 @@ protected:
                 for (const dim_t z : {rows + 1, rows + 2}) {
                     if (rounded != t::f32 && rows > 1) continue;
                     w.rounded = rounded;
-                    if (!is_floating(w.type)) w.zps.type = zps[z % 4];
+                    if (!is_floating(w.type)) w.zps.type = zps[z % zps_count];
                     check_skinny_gemm(c);
                     if (HasFatalFailure()) return;
                 }
@@ -136,6 +138,16 @@ TEST_P(skinny_gemm, multiplies_columns_side_by_side) {
         for (const dim_t cols : {32, 64, 96, 128, 192, 256})
             for (const dim_t group : {1000, 48, 8})
                 check(false, depth, cols, group);
+}
+
+// The last ones are no whole panel.
+TEST_P(skinny_gemm, multiplies_columns_side_by_side_that_leave_a_rest) {
+    for (const dim_t cols : {132, 604})
+        for (const dim_t group : {1000, 8})
+            check(false, 100, cols, group);
+    if (bits_of(type()) == 8) check(false, 100, 161, 48);
+    // Tiles that are transposed.
+    check(false, 256, 580, 128);
 }
 
 // One policy reads such rows in an order of its own.
@@ -176,24 +188,57 @@ TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {
         check(true, 1120, 8, group, 8);
 }
 
-TEST_P(skinny_gemm, multiplies_short_groups_of_bytes) {
-    if (bits_of(type()) <= 4) return;
-    for (const dim_t depth : {48, 50, 130})
-        for (const dim_t group : {16, 48})
-            check(true, depth, 9, group);
+// Groups end within a step: all of them, or the last one too.
+TEST_P(skinny_gemm, multiplies_short_groups_one_after_the_other) {
+    for (const dim_t depth : {50, 130})
+        for (const dim_t group : {4, 16, 20, 48, 100})
+            check(true, depth, 5, group);
+}
+
+// Beyond what kernels take, and as far as integers of 32 bits reach. One
+// element of src is 1, so that every bit of a difference counts.
+TEST_P(skinny_gemm, looks_at_zero_points) {
+    if (!is_integer(type())) return;
+    for (const bool by_column : {false, true})
+        for (const dim_t col_group : {1, 32})
+            for (const t rounded : roundings())
+                for (const int64_t zp : {-70000, 65535, 65536, 1 << 24,
+                             (1 << 24) + 3, INT32_MIN, INT32_MAX}) {
+                    // Infinities times zeros are NaN.
+                    constexpr int64_t largest_f16 = 65504;
+                    if (rounded == t::f16 && std::abs(zp) / 2 > largest_f16)
+                        continue;
+                    skinny_gemm_case_t c = square(by_column, t::f32, rounded);
+                    skinny_weights_t &w = c.weights;
+                    w.group = 32;
+                    w.col_group = col_group;
+                    const dim_t columns = w.cols / col_group;
+                    w.zps = {t::s32, 1, columns, 1};
+                    w.scales = {t::f32, 2, columns, 1};
+                    std::shared_ptr<const skinny_gemm_t> made;
+                    (void)make_skinny_kernel(w, c.rows, isa(), made);
+                    // Kernels for columns that share scales take no 2 bits.
+                    if (is_avx2() && col_group > 1 && by_column
+                            && w.have_two_bits()) {
+                        EXPECT_EQ(made, nullptr);
+                        continue;
+                    }
+                    ASSERT_NE(made, nullptr);
+                    SCOPED_TRACE(
+                            testing::Message() << made->name() << ", " << zp);
+                    skinny_gemm_case_run_t(c).check_zero_point(*made, zp);
+                    if (HasFatalFailure()) return;
+                }
 }
 
 #if defined(__x86_64__)
 void check_generated(const skinny_weights_t &w) {
-    const dim_t unit = w.are_nibbles() ? 32 : 16;
-    const bool in_units = w.group == w.depth || w.group % unit == 0;
-    // Pairs of rows, or a column's depth.
-    const bool fits = !w.by_column ? w.depth % 2 == 0 : in_units;
+    // Pairs of rows.
+    const bool fits = w.by_column || w.depth % 2 == 0;
     std::shared_ptr<const skinny_gemm_t> made;
     const result_t result
             = make_skinny_kernel(w, 8, isa_avx512_core_bf16, made);
-    EXPECT_EQ(result.ok(), fits || !w.by_column) << result.reason;
-    if (!result.ok()) return;
+    ASSERT_TRUE(result.ok()) << result.reason;
     EXPECT_EQ(made->src_type(), fits ? t::bf16 : t::f32) << made->name();
 }
 

@@ -153,6 +153,9 @@ struct skinny_plan_t {
 
     src_rows_t src;
     row_scales_t row_scales;
+    /// Each batch of weights begins here, in bytes: one place for each of their
+    /// operands, batch after batch. Empty if there is one batch.
+    std::vector<dim_t> batch_places;
     std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;

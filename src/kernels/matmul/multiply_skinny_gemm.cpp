@@ -29,14 +29,10 @@ public:
     const char *name() const override { return plan_.skinny_gemm->name(); }
     bool is_stream() const override { return true; }
     scratch_size_t scratch() const override {
-        const auto parameters = static_cast<dim_t>(plan_.parameters.size());
-        const dim_t made = std::count_if(plan_.parameters.begin(),
-                plan_.parameters.end(),
-                [](const auto &parameter) { return !parameter.are_in_place; });
-        return {shared_place(parameters),
-                4
-                        * (partial_floats_ + made * parameters_floats_
-                                + row_scales_floats())};
+        const auto shared = static_cast<dim_t>(plan_.shared.size() * batches());
+        const dim_t rest = plan_.skinny_gemm->rest_bytes(
+                blocks().col_blocks.empty() ? 0 : blocks().col_blocks.back());
+        return {shared_place(shared), 4 * rest_place() + rest};
     }
 
     std::vector<stage_t> prepare(dim_t /*threads*/) const override {
@@ -55,12 +51,13 @@ public:
         return stages;
     }
 
-    // A thread's own memory holds partial sums, then the parameters, then the
-    // scales of rows.
+    // A thread's own memory holds partial sums, then the parameters, the scales
+    // of rows, and copied columns of weights.
     status_t run(const product_unit_t &unit, const stage_memory_t &memory,
             float *sums) const noexcept override {
         const auto &rows = blocks().row_blocks[unit.row_block];
-        void *const *const weights = blocks().weights_of(memory.buffers);
+        const std::array<void *, max_operands> weights
+                = operands_of(memory.buffers, rows.outer);
         auto *const own = static_cast<float *>(memory.own);
         skinny_gemm_t::block_t block {find_src(memory, unit.row_block), sums,
                 own, plan_.src.pitch, blocks().pitch, rows.rows,
@@ -86,17 +83,23 @@ public:
             parameters.kernels.run({unit.begin, 0, 0}, buffers);
         }
         for (size_t p = 0; p < plan_.shared.size(); ++p)
-            if (plan_.shared[p].exist) at[p] = find(memory, p);
+            if (plan_.shared[p].exist) at[p] = find(memory, rows.outer, p);
         block.scales = at[0];
         block.zps = at[1];
         if (!plan_.row_scales.places.empty()) {
             load_row_scales(memory.buffers, rows, made);
             block.row_scales = made;
         }
-        plan_.skinny_gemm->run(weights, block);
+        const dim_t *const places
+                = places_of_src_.empty() ? nullptr : places_of_src_.data();
+        if (plan_.skinny_gemm->has_far_zps(block)) {
+            plan_.skinny_gemm->run_plainly(weights.data(), block, places);
+            return status_t::success;
+        }
+        plan_.skinny_gemm->run_with_rest(
+                weights.data(), block, own + rest_place());
         skinny_gemm_t::scale_rows(block);
-        plan_.skinny_gemm->redo_overflow(weights, block,
-                places_of_src_.empty() ? nullptr : places_of_src_.data());
+        plan_.skinny_gemm->redo_overflow(weights.data(), block, places);
         return status_t::success;
     }
 
@@ -159,6 +162,15 @@ private:
         return static_cast<char *>(memory.shared) + packed_place()
                + static_cast<dim_t>(row_block) * packed_bytes_;
     }
+    // Returns the floats of a thread's own memory before copied columns.
+    dim_t rest_place() const {
+        const dim_t made = std::count_if(plan_.parameters.begin(),
+                plan_.parameters.end(),
+                [](const auto &parameter) { return !parameter.are_in_place; });
+        return round_up(partial_floats_ + made * parameters_floats_
+                                + row_scales_floats(),
+                dim_t(16));
+    }
     dim_t row_scales_floats() const {
         return plan_.row_scales.places.empty() ? 0 : most_rows();
     }
@@ -184,40 +196,93 @@ private:
         return round_up(plan_.src.bytes(blocks().rows), dim_t(64));
     }
 
-    // Returns the bytes of shared memory before parameter p. The rows of src
-    // come first.
-    dim_t shared_place(dim_t p) const {
+    // Returns the bytes of shared memory before so many shared parameters of
+    // one batch each. The rows of src come first.
+    dim_t shared_place(dim_t before) const {
         const auto row_blocks = static_cast<dim_t>(blocks().row_blocks.size());
         const dim_t src = plan_.skinny_gemm->packs_src()
                                   ? row_blocks * packed_bytes_
                           : plan_.src.kernel ? plan_.src.bytes(blocks().rows)
                                              : 0;
-        return round_up(packed_place() + src, dim_t(64)) + p * shared_bytes();
+        return round_up(packed_place() + src, dim_t(64))
+               + before * shared_bytes();
     }
     dim_t shared_bytes() const {
         return round_up(4 * plan_.groups * plan_.col_groups, dim_t(64));
     }
 
+    size_t batches() const {
+        return plan_.batch_places.empty()
+                       ? 1
+                       : plan_.batch_places.size() / blocks().weights_operands;
+    }
+    char *operand_of(
+            void *const *buffers, size_t batch, size_t operand) const noexcept {
+        const dim_t place
+                = plan_.batch_places.empty()
+                          ? 0
+                          : plan_.batch_places[batch * blocks().weights_operands
+                                               + operand];
+        return static_cast<char *>(blocks().weights_of(buffers)[operand])
+               + place;
+    }
+    // Returns the weights' buffers, at the beginning of a batch.
+    std::array<void *, max_operands> operands_of(
+            void *const *buffers, size_t batch) const noexcept {
+        std::array<void *, max_operands> operands {};
+        for (size_t o = 0; o < blocks().weights_operands; ++o)
+            operands[o] = operand_of(buffers, batch, o);
+        return operands;
+    }
+
+    // Makes parameters that columns share. Threads share one batch, or have
+    // some of the batches each.
     void add_stage(size_t p, std::vector<stage_t> &stages) const {
         const auto &shared = plan_.shared[p];
         if (!shared.kernel) return;
-        const size_t operand = blocks().src_operands + shared.operand;
-        const dim_t place = shared_place(static_cast<dim_t>(p));
-        stages.push_back(make_stage(shared.kernel, shared_bytes(),
-                [operand, place](const stage_memory_t &memory, void **buffers) {
-            buffers[0] = memory.buffers[operand];
-            buffers[1] = static_cast<char *>(memory.shared) + place;
-        }));
+        const auto self = std::static_pointer_cast<const skinny_multiplier_t>(
+                shared_from_this());
+        if (batches() == 1) {
+            stages.push_back(make_stage(shared.kernel, shared_bytes(),
+                    [self, p](const stage_memory_t &memory, void **buffers) {
+                self->place_shared(memory, 0, p, buffers);
+            }));
+            return;
+        }
+        const auto count = static_cast<dim_t>(batches());
+        stages.push_back({count,
+                std::min(count, count * shared_bytes() / bytes_per_thread),
+                false,
+                [self, p](
+                        const stage_memory_t &memory, dim_t begin, dim_t end) {
+            const kernel_t &kernel = *self->plan_.shared[p].kernel;
+            std::array<void *, 2> buffers {};
+            for (dim_t batch = begin; batch < end; ++batch) {
+                self->place_shared(
+                        memory, static_cast<size_t>(batch), p, buffers.data());
+                kernel.run(buffers.data(), 0, kernel.work_amount());
+            }
+            return status_t::success;
+        }});
     }
 
-    float *find(const stage_memory_t &memory, size_t p) const noexcept {
+    // Finds from where to where a batch's shared parameters go.
+    void place_shared(const stage_memory_t &memory, size_t batch, size_t p,
+            void **buffers) const noexcept {
+        buffers[0] = operand_of(memory.buffers, batch, plan_.shared[p].operand);
+        buffers[1] = find(memory, batch, p);
+    }
+
+    float *find(const stage_memory_t &memory, size_t batch,
+            size_t p) const noexcept {
         const auto &shared = plan_.shared[p];
-        return static_cast<float *>(
-                shared.kernel
-                        ? static_cast<void *>(
-                                  static_cast<char *>(memory.shared)
-                                  + shared_place(static_cast<dim_t>(p)))
-                        : blocks().weights_of(memory.buffers)[shared.operand]);
+        char *const at
+                = shared.kernel
+                          ? static_cast<char *>(memory.shared)
+                                    + shared_place(static_cast<dim_t>(
+                                            p * batches() + batch))
+                          : operand_of(memory.buffers, batch, shared.operand);
+        return reinterpret_cast<float *>(at);
     }
 
     const skinny_plan_t plan_;

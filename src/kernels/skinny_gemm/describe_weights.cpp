@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 
@@ -15,15 +17,15 @@ struct loops_t {
     size_t varying_col() const { return has_col_groups ? col - 1 : col; }
 };
 
-// True if a scale or a zero point varies with each row.
-bool vary_by_row(const problem_t &problem, const loops_t &loops) {
-    for (const step_t &step : problem.steps)
-        if (step.operand >= 0
-                && problem.operands[static_cast<size_t>(step.operand)]
-                                   .strides[loops.row]
-                           != 0)
-            return true;
-    return false;
+// True if a scale or a zero point varies with each index of a loop.
+bool vary_along(const problem_t &problem, size_t loop) {
+    return std::any_of(problem.steps.begin(), problem.steps.end(),
+            [&](const step_t &step) {
+        return step.operand >= 0
+               && problem.operands[static_cast<size_t>(step.operand)]
+                                  .strides[loop]
+                          != 0;
+    });
 }
 
 // Finds the strides of scales and zero points. They may vary with a group of
@@ -114,9 +116,12 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
     if (found.has_groups ? src.strides[0] != row * weights.group
                          : weights.group != depth)
         return refuse("groups of the weights are not one after the other");
-    if (found.has_col_groups && !found.has_groups
-            && vary_by_row(problem, found))
-        weights.group = 1;
+    if (!found.has_groups && vary_along(problem, found.row)) {
+        // All columns may share what each row has of its own.
+        if (!found.has_col_groups && !vary_along(problem, found.col))
+            weights.col_group = cols;
+        if (weights.col_group > 1) weights.group = 1;
+    }
     return describe_parameters(problem, found, weights);
 }
 

@@ -40,8 +40,8 @@ struct args_t {
     dim_t ahead;                    // prefetch distance, bytes
 };
 
-// The step is the longest one that divides a group. A unit of groups is the
-// shortest step. Vectors of 8-bit weights are in order, not interleaved.
+// The step is the longest one that divides a group, or the shortest one if none
+// does. Vectors of 8-bit weights are in order, not interleaved.
 nibble_step_t step_of(const skinny_weights_t &w) {
     const int shortest = w.are_nibbles() ? 32 : 16;
     int step = 4 * shortest;
@@ -83,6 +83,8 @@ private:
     const vmms_t &byte_scales_ = raws_, &byte_zps_ = tables_,
                  &second_ = tables_;
     const Opmask k_tail_ {1}, k_bytes_ {2}, k_upper_ {3};
+    // The masks stand for this where code is generated; 0: for nothing yet.
+    int masked_lanes_ = 0, masked_tail_ = 0;
 
     RegExp row_of_a(int row) const {
         const RegExp base(rows_of_a_[row / rows_of_base]);
@@ -114,6 +116,7 @@ private:
         const dim_t full = w_.depth / w_.group, rest = w_.depth % w_.group;
         if (full > 0) {
             Label l_group;
+            set_group_masks();
             mov(groups_, static_cast<uint64_t>(full));
             L(l_group);
             group(w_.group);
@@ -124,12 +127,27 @@ private:
         store_sums();
     }
 
+    // Returns the elements of a group behind its last whole step.
+    int tail_of(dim_t depth) const {
+        return static_cast<int>(depth % step_.elements());
+    }
+
+    // Sets the masks of all groups' tails, if their vectors have as many lanes.
+    void set_group_masks() {
+        const int tail = tail_of(w_.group);
+        if (tail == 0 || tail % step_.vectors != 0
+                || lanes_of(0, tail) == step_.lanes)
+            return;
+        if (is_nibble()) set_bytes_mask(tail);
+        set_tail_masks(lanes_of(0, tail));
+    }
+
     void group(dim_t depth) {
         for (int c = 0; c < cols_; ++c)
             load_parameters(c, static_cast<size_t>(c * w_.groups() * 4));
         next_parameters();
         const dim_t steps = depth / step_.elements();
-        const auto tail = static_cast<int>(depth % step_.elements());
+        const int tail = tail_of(depth);
         Label l_step;
         if (steps > 1) {
             mov(steps_, static_cast<uint64_t>(steps));
@@ -157,6 +175,7 @@ private:
             prefetch_stream(ptr[columns_[c] + ahead_]);
             if (is_nibble()) load_nibbles(c, tail);
         }
+        dim_t before = 0; // elements of a before vector j
         for (int j = 0; j < step_.vectors; ++j) {
             const int lanes = tail == 0 ? step_.lanes : lanes_of(j, tail);
             if (lanes == 0) continue;
@@ -167,7 +186,10 @@ private:
                     make_f8_weights(c, j);
                 else make_weights(c, j, masked);
             for (int r = 0; r < rows_; ++r) {
-                load_a(ptr[row_of_a(r) + bytes(w_.multiplied, j)], masked);
+                load_a(ptr[row_of_a(r)
+                               + static_cast<uint32_t>(
+                                       bytes_of(w_.multiplied, before))],
+                        masked);
                 // A lane of bf16 is a pair, whose masked elements are already
                 // 0.
                 const bool masks_sum = masked && !is_bf16();
@@ -176,13 +198,15 @@ private:
                             masks_sum ? sum(r, c) | k_tail_ : sized(sum(r, c)),
                             c, vmm_a_);
             }
+            before += lanes;
         }
-        if (tail != 0) return;
-        add(offset_, bytes(w_.type, step_.vectors));
-        add(ahead_, bytes(w_.type, step_.vectors));
+        const dim_t elements = tail == 0 ? step_.elements() : dim_t(tail);
+        const auto taken = static_cast<uint32_t>(bytes_of(w_.type, elements));
+        add(offset_, taken);
+        add(ahead_, taken);
         for (int r = 0; r < rows_; r += rows_of_base)
             add(rows_of_a_[r / rows_of_base],
-                    bytes(w_.multiplied, step_.vectors));
+                    static_cast<uint32_t>(bytes_of(w_.multiplied, elements)));
     }
 
     // Returns how many of the first `tail` elements are in vector j.
@@ -192,11 +216,21 @@ private:
     }
 
     void set_tail_masks(int lanes) {
+        if (lanes == masked_lanes_) return;
+        masked_lanes_ = lanes;
         const Reg32 mask = steps_.cvt32();
         mov(mask, (1u << lanes) - 1);
         if (!is_bf16()) return kmovw(k_tail_, mask);
         kmovd(k_tail_, mask);
         kshiftrd(k_upper_, k_tail_, 16);
+    }
+
+    void set_bytes_mask(int tail) {
+        if (tail == masked_tail_) return;
+        masked_tail_ = tail;
+        const auto bytes = static_cast<int>(bytes_of(w_.type, tail));
+        mov(steps_, ~uint64_t(0) >> (64 - bytes));
+        kmovq(k_bytes_, steps_);
     }
 
     void load_a(const Address &at, bool masked) {
@@ -210,9 +244,7 @@ private:
         const Zmm raw = raws_[c];
         const Address at = ptr[columns_[c] + offset_];
         if (tail == 0) return spread_nibbles(c, at);
-        const auto bytes = static_cast<int>(bytes_of(w_.type, tail));
-        mov(steps_, ~uint64_t(0) >> (64 - bytes));
-        kmovq(k_bytes_, steps_);
+        set_bytes_mask(tail);
         vmovdqu8(raw | k_bytes_ | T_z, at);
         const Xmm nibbles = nibbles_of(raw);
         if (w_.have_two_bits()) spread_nibbles(c, half_of(nibbles));

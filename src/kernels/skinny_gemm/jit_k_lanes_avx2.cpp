@@ -267,7 +267,7 @@ void jit_k_lanes_avx2_t::run(
     const bool by_column = weights_.by_column;
     const dim_t at_once = chunks_at_once(block.rows), chunks = shape_.chunks;
     tile_t tile {};
-    tile.pitch = bytes_of(weights_.type, weights_.pitch);
+    tile.pitch = row_bytes(block);
     tile.cols = block.cols;
     do {
         const dim_t k = tile.first_chunk * shape_.k_chunk, n = block.first_col;

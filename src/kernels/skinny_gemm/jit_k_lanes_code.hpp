@@ -43,6 +43,17 @@ void arrange_lanes(element_t *row, dim_t depth) {
     }
 }
 
+/// The same for the elements behind the last whole step. Vectors have fewer
+/// lanes then, and lie one after the other.
+template <typename element_t>
+void arrange_tail(element_t *row, dim_t tail, dim_t vectors) {
+    element_t natural[most_step_elements];
+    std::copy_n(row, tail, natural);
+    for (dim_t j = 0; j < vectors; ++j)
+        for (dim_t i = j; i < tail; i += vectors)
+            *row++ = natural[i];
+}
+
 /// Returns the sum of partial ones: the upper half is added to the lower one
 /// until one is left.
 template <size_t parts>
@@ -108,8 +119,17 @@ protected:
 private:
     template <dim_t lanes, typename element_t>
     void arrange_as(element_t *row) const noexcept {
+        const dim_t step = step_.elements();
+        for (dim_t k = 0; k < weights_.depth; k += weights_.group) {
+            const dim_t depth = std::min(weights_.group, weights_.depth - k);
+            const dim_t whole = depth / step * step;
+            arrange_whole<lanes>(row + k, whole);
+            arrange_tail(row + k + whole, depth - whole, step_.vectors);
+        }
+    }
+    template <dim_t lanes, typename element_t>
+    void arrange_whole(element_t *row, dim_t depth) const noexcept {
         constexpr dim_t most = most_step_elements / lanes;
-        const dim_t depth = weights_.depth;
         if (step_.vectors == most) arrange_lanes<most, lanes>(row, depth);
         else if (step_.vectors == most / 2)
             arrange_lanes<most / 2, lanes>(row, depth);

@@ -138,7 +138,7 @@ void jit_n_lanes_t::run(
     jit_n_lanes_args_t args;
     args.a_pitch = src_pitch_bytes(block);
     args.c_pitch = block.c_pitch * 4;
-    args.weights_pitch = bytes_of(weights_.type, weights_.pitch);
+    args.weights_pitch = row_bytes(block);
     args.panels = block.cols / panel_.cols();
     const dim_t panel_bytes = bytes_of(weights_.type, panel_.cols());
     args.ahead = std::max<dim_t>(turns_.ahead, panel_bytes);
@@ -159,8 +159,8 @@ void jit_n_lanes_t::run(
         args.ends = depth == left;
         args.a = src_at(block, 0, k);
         args.weights = static_cast<const char *>(buffers[0])
-                       + bytes_of(weights_.type,
-                               k * weights_.pitch + block.first_col);
+                       + k * args.weights_pitch
+                       + bytes_of(weights_.type, block.first_col);
         args.scales = block.scales + group * block.c_pitch;
         args.zps = block.zps + group * block.c_pitch;
         code(args);

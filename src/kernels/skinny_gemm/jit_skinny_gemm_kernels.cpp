@@ -10,6 +10,9 @@ namespace dnnl_dequant {
 
 namespace {
 
+// The most columns that a kernel computes together.
+constexpr dim_t most_panel = 128;
+
 constexpr auto kn = weights_order_t::kn, nk = weights_order_t::nk;
 constexpr auto f32 = data_type_t::f32, bf16 = data_type_t::bf16;
 constexpr unsigned exact = skinny_kernel_t::exact,
@@ -41,6 +44,9 @@ std::string misfit_of_tiles(const skinny_kernel_t &row,
     const bool is_exact = weights.tiles == skinny_tiles_t::exact
                           || weights.tiles == skinny_tiles_t::integers;
     if (has(row.isa, isa_amx_bf16)) {
+        if (weights.may_have_far_zps())
+            return text("zero points are of type ", to_string(weights.zps.type),
+                    "; expected integers of 16 bits at most");
         if (weights.tiles == skinny_tiles_t::none)
             return "tiles serve more rows, of f32 or bf16";
         if (row.multiplied == bf16 && is_exact)
@@ -56,6 +62,15 @@ std::string misfit_of_tiles(const skinny_kernel_t &row,
     if (row.multiplied == bf16 && weights.multiplied != bf16)
         return "src and weights may not be rounded to bf16";
     return "";
+}
+
+// True if columns of [K,N] weights are no whole units, but so many that those
+// which fill the last one up do not count (skinny_gemm_t::run_with_rest()).
+bool has_rest(const skinny_kernel_t &row, const skinny_weights_t &weights) {
+    constexpr dim_t least_units = 4;
+    return weights.may_have_rest && row.order == kn && row.col_group == 1
+           && !has(row.isa, isa_amx_bf16) && weights.cols % row.cols != 0
+           && weights.cols >= least_units * row.cols;
 }
 
 // Says why a row of the table does not take the weights; empty if it does.
@@ -88,7 +103,9 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
         return "columns share scales";
     if (row.col_group > 1 && weights.col_group == 1)
         return "columns have scales of their own";
-    std::string why = in_units("columns", weights.cols, row.cols);
+    std::string why = has_rest(row, weights)
+                              ? std::string()
+                              : in_units("columns", weights.cols, row.cols);
     if (why.empty()) why = in_units("depth", weights.depth, row.depth);
     if (why.empty() && row.group_bytes > 0 && weights.group < weights.depth)
         why = in_units("group", weights.group, row.group_bytes * 8 / unit_bits);
@@ -116,8 +133,8 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
         const skinny_refusal_t &refused) {
     const data_type_t zps = weights.zps.type;
-    if (zps != data_type_t::undef && (!is_integer(zps) || bits_of(zps) > 16))
-        return refuse("zero points are no integers of 16 bits");
+    if (zps != data_type_t::undef && !is_integer(zps))
+        return refuse("zero points are no integers");
     if (zps != data_type_t::undef && !is_integer(weights.type))
         return refuse("weights are floats that have zero points");
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
@@ -125,6 +142,8 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
     for (const skinny_kernel_t &kernel : skinny_kernels()) {
         skinny_weights_t taken = weights;
         taken.multiplied = kernel.multiplied;
+        if (has_rest(kernel, weights))
+            taken.cols = weights.cols / most_panel * most_panel;
         result_t made = refuse(misfit(kernel, weights, rows, isa));
         if (made.reason.empty()) made = kernel.make(taken, rows, skinny_gemm);
         if (made.is_final()) return made;

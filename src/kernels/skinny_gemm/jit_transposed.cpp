@@ -215,7 +215,7 @@ private:
 void jit_transposed_t::run(
         void *const *buffers, const block_t &block) const noexcept {
     std::fill_n(block.partial, block.rows * block.c_pitch * sum_parts, 0.f);
-    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    const dim_t pitch = row_bytes(block);
     const dim_t block_bytes = bytes_of(weights_.type, block.cols);
     const char *rows = static_cast<const char *>(buffers[0])
                        + bytes_of(weights_.type, block.first_col);

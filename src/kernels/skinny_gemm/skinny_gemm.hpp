@@ -2,6 +2,7 @@
 #define KERNELS_SKINNY_GEMM_SKINNY_GEMM_HPP
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -41,6 +42,8 @@ struct skinny_weights_t {
     dim_t depth = 0, cols = 0; // of all
     dim_t group = 0;           // rows that share a scale and a zero point
     dim_t col_group = 1;       // columns that share them
+    // Whether [K,N] columns may be no whole units, for run_with_rest().
+    bool may_have_rest = false;
     skinny_parameters_t scales, zps;
     data_type_t rounded = data_type_t::f32; // what they are rounded to
     // The type that weights and src may be rounded to for the multiplication:
@@ -55,6 +58,11 @@ struct skinny_weights_t {
     /// True if weights become nibbles: those of 4 bits, and of 2 bits.
     bool are_nibbles() const { return bits_of(type) <= 4; }
     bool have_two_bits() const { return bits_of(type) == 2; }
+    /// True if zero points have more bits than kernels take, so that they have
+    /// to be looked at: skinny_gemm_t::has_far_zps().
+    bool may_have_far_zps() const {
+        return zps.type != data_type_t::undef && bits_of(zps.type) > 16;
+    }
     /// Returns the sign bit of an integer, 0 if it has none.
     uint32_t sign_bit() const {
         return family_of(type) == type_family_t::signed_int
@@ -83,13 +91,16 @@ public:
     /// block's, whatever they hold. It reads none behind a block whose number
     /// of columns is a multiple of `columns_beyond` + 1.
     static constexpr dim_t columns_beyond = 3;
+    /// Kernels take zero points of up to 16 bits. Some add 2^23 to them, which
+    /// is exact then.
+    static constexpr float farthest_zp = UINT16_MAX;
 
     struct block_t {
         const void *a;  // rows x depth of src_type(), arranged or packed
         float *c;       // rows x cols, c_pitch elements apart
         float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
-        dim_t first_col, cols; // in panels
+        dim_t first_col, cols; // whole panels, but for run_with_rest()
         // The order is what parameters_by_column() says. Parameters of a
         // block's columns are in scratch memory. If columns share parameters,
         // those of all columns are here. Parameters that are not contiguous are
@@ -98,13 +109,16 @@ public:
         dim_t parameters_pitch;
         // One for each row: sums are scaled by it. Null if there are none.
         const float *row_scales = nullptr;
+        // Elements from row to row of [K,N] weights that are copied; 0 if they
+        // are not. run_with_rest() sets it.
+        dim_t copied_pitch = 0;
     };
 
     explicit skinny_gemm_t(const skinny_weights_t &weights)
         : weights_(weights) {}
     virtual ~skinny_gemm_t() = default;
     virtual const char *name() const = 0;
-    /// Returns the columns that are computed together; blocks are whole panels.
+    /// Returns the columns that are computed together: a panel.
     virtual dim_t nr() const = 0;
 
     /// Scales and zero points are f32. If true, each column or group of columns
@@ -134,9 +148,31 @@ public:
     /// rows as the kernel was made for.
     virtual dim_t partial_floats() const = 0;
 
-    /// @param buffers The buffers of the weights' problem.
+    /// @param buffers The buffers of the weights' problem. Zero points are
+    ///     within `farthest_zp`.
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
+
+    /// Does what run() does, though the columns of [K,N] weights need not be
+    /// whole panels of nr(). The last ones are copied beside zeros.
+    /// @param room rest_bytes(block.cols) of scratch memory. Panels of c and of
+    ///     the parameters are whole.
+    void run_with_rest(void *const *buffers, const block_t &block,
+            void *room) const noexcept;
+    dim_t rest_bytes(dim_t cols) const {
+        return rest_of(cols) > 0
+                       ? weights_.depth * bytes_of(weights_.type, nr())
+                       : 0;
+    }
+
+    /// True if a zero point of a block, before run(), is farther from 0 than
+    /// kernels take. run_plainly() serves such a block.
+    bool has_far_zps(const block_t &block) const noexcept;
+    /// Does what run() and scale_rows() do, for all zero points. This is slow,
+    /// but zero points beyond all weights are rare.
+    /// @param places See redo_overflow().
+    void run_plainly(void *const *buffers, const block_t &block,
+            const dim_t *places) const noexcept;
 
     /// If true, sums or scales may overflow where the product does not. A group
     /// is then summed before it is scaled (activations of 1e37 by scales of
@@ -156,8 +192,7 @@ public:
             const block_t &block, dim_t row, dim_t k) const noexcept {
         return load_f32(src_type(), src_at(block, row, k), 0);
     }
-    /// Returns where arrange() puts the elements of an f32 row; empty if in
-    /// order.
+    /// Returns where arrange() puts the elements of a row; empty if in order.
     std::vector<dim_t> places_of_src() const;
 
 protected:
@@ -167,6 +202,11 @@ protected:
         return static_cast<const char *>(block.a)
                + bytes_of(src_type(), row * block.a_pitch + k);
     }
+    /// Returns the bytes from a row of [K,N] weights to the next.
+    dim_t row_bytes(const block_t &block) const noexcept {
+        return bytes_of(weights_.type,
+                block.copied_pitch != 0 ? block.copied_pitch : weights_.pitch);
+    }
     dim_t src_pitch_bytes(const block_t &block) const noexcept {
         return bytes_of(src_type(), block.a_pitch);
     }
@@ -174,6 +214,11 @@ protected:
     const skinny_weights_t weights_;
 
 private:
+    template <typename bits_t>
+    std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
+    dim_t rest_of(dim_t cols) const {
+        return weights_.by_column ? 0 : cols % nr();
+    }
     bool has_nan_scale(void *const *buffers, dim_t column) const noexcept;
     float sum_of_scaled(void *const *buffers, const block_t &block, dim_t row,
             const dim_t *places, dim_t column) const noexcept;

@@ -1,6 +1,7 @@
-// A group's f32 sum may overflow before it is scaled, or a scale that a unit of
-// weights multiplies, though the product of scaled weights is finite. This file
-// recomputes such sums.
+// Sums that kernels cannot make, or not exactly. A group's f32 sum may overflow
+// before it is scaled, or a scale that a unit of weights multiplies, though the
+// product of scaled weights is finite. Zero points may be far from all weights.
+// This file computes such sums one by one.
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +14,26 @@ namespace dnnl_dequant {
 
 namespace {
 
-// The compiler vectorizes this loop, as it would not one of floats.
-bool are_finite(const float *values, dim_t count) {
+// Returns the bits of the largest magnitude. The compiler vectorizes this loop,
+// as it would not one of floats.
+int32_t greatest_magnitude(const float *values, dim_t count) {
     constexpr uint32_t no_sign = 0x7fffffff;
-    constexpr int32_t infinity = 0x7f800000;
     int32_t greatest = 0;
     for (dim_t i = 0; i < count; ++i) {
         const uint32_t size = bits_of_f32(values[i]) & no_sign;
         greatest = std::max(greatest, static_cast<int32_t>(size));
     }
-    return greatest < infinity;
+    return greatest;
+}
+
+bool are_finite(const float *values, dim_t count) {
+    constexpr int32_t infinity = 0x7f800000;
+    return greatest_magnitude(values, count) < infinity;
+}
+
+bool are_near(const float *zps, dim_t count) {
+    return greatest_magnitude(zps, count)
+           <= static_cast<int32_t>(bits_of_f32(skinny_gemm_t::farthest_zp));
 }
 
 float rounded_to(data_type_t type, float value) {
@@ -47,23 +58,29 @@ bool skinny_gemm_t::has_nan_scale(
 float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
         dim_t row, const dim_t *places, dim_t column) const noexcept {
     const skinny_weights_t &w = weights_;
-    const auto parameter = [&](const skinny_parameters_t &p, dim_t group) {
-        return load_f32(p.type, buffers[p.operand],
-                group * p.group_stride
-                        + column / w.col_group * p.column_stride);
+    const auto place_of = [&](const skinny_parameters_t &p, dim_t group) {
+        return group * p.group_stride + column / w.col_group * p.column_stride;
     };
-    float sum = 0, scale = 0, zp = 0;
+    const bool has_zps = w.zps.type != data_type_t::undef;
+    float sum = 0, scale = 0;
+    int64_t zp = 0;
     const float row_scale = block.row_scales ? block.row_scales[row] : 1;
     for (dim_t k = 0; k < w.depth; ++k) {
         if (k % w.group == 0) {
-            scale = parameter(w.scales, k / w.group);
-            if (w.zps.type != data_type_t::undef)
-                zp = parameter(w.zps, k / w.group);
+            scale = load_f32(w.scales.type, buffers[w.scales.operand],
+                    place_of(w.scales, k / w.group));
+            if (has_zps)
+                zp = load_int(w.zps.type, buffers[w.zps.operand],
+                        place_of(w.zps, k / w.group));
         }
         const dim_t element
                 = w.by_column ? column * w.pitch + k : k * w.pitch + column;
-        const float weight = rounded_to(w.rounded,
-                (load_f32(w.type, buffers[0], element) - zp) * scale);
+        // Only integers have zero points.
+        const float number
+                = has_zps ? static_cast<float>(
+                                    load_int(w.type, buffers[0], element) - zp)
+                          : load_f32(w.type, buffers[0], element);
+        const float weight = rounded_to(w.rounded, number * scale);
         sum = std::fma(weight,
                 src_element(block, row, places ? places[k] : k) * row_scale,
                 sum);
@@ -101,18 +118,63 @@ void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
     }
 }
 
+bool skinny_gemm_t::has_far_zps(const block_t &block) const noexcept {
+    if (!weights_.may_have_far_zps()) return false;
+    const dim_t groups = weights_.groups();
+    const bool by_column = parameters_by_column();
+    dim_t rows = groups, count = block.cols, pitch = block.c_pitch;
+    if (weights_.col_group > 1) {
+        // The block has those of all columns.
+        const dim_t col_groups = weights_.cols / weights_.col_group;
+        rows = by_column ? col_groups : groups;
+        count = by_column ? groups : col_groups;
+        pitch = block.parameters_pitch;
+    } else if (by_column) {
+        rows = 1;
+        count = block.cols * groups;
+    }
+    for (dim_t r = 0; r < rows; ++r)
+        if (!are_near(block.zps + r * pitch, count)) return true;
+    return false;
+}
+
+void skinny_gemm_t::run_plainly(void *const *buffers, const block_t &block,
+        const dim_t *places) const noexcept {
+    for (dim_t r = 0; r < block.rows; ++r)
+        for (dim_t n = 0; n < block.cols; ++n)
+            block.c[r * block.c_pitch + n] = sum_of_scaled(
+                    buffers, block, r, places, block.first_col + n);
+}
+
 std::vector<dim_t> skinny_gemm_t::places_of_src() const {
-    const dim_t unit = src_unit(), depth = weights_.depth;
-    if (unit == 1 || packs_src() || src_type() != data_type_t::f32) return {};
-    // Elements are numbered from 1, because zeros fill the last unit.
-    std::vector<float> row(static_cast<size_t>(round_up(depth, unit)));
-    for (dim_t k = 0; k < depth; ++k)
-        row[static_cast<size_t>(k)] = static_cast<float>(k + 1);
-    arrange(row.data());
-    std::vector<dim_t> places(static_cast<size_t>(depth));
-    for (size_t at = 0; at < row.size(); ++at)
-        if (row[at] > 0)
-            places[static_cast<size_t>(row[at]) - 1] = static_cast<dim_t>(at);
+    const dim_t unit = src_unit();
+    if (unit == 1 || packs_src()) return {};
+    if (src_type() == data_type_t::f32)
+        return places_of_src_as<uint32_t>(round_up(weights_.depth, unit));
+    return places_of_src_as<uint16_t>(round_up(weights_.depth, unit));
+}
+
+// arrange() moves bits, whatever they are: here a digit of each element's
+// number, from 1 on, because zeros fill the last unit.
+template <typename bits_t>
+std::vector<dim_t> skinny_gemm_t::places_of_src_as(dim_t row_elements) const {
+    constexpr dim_t base = dim_t(1) << 15;
+    std::vector<dim_t> numbers(static_cast<size_t>(row_elements), 0);
+    std::vector<bits_t> row(numbers.size());
+    for (dim_t unit = 1; unit <= weights_.depth; unit *= base) {
+        std::fill(row.begin(), row.end(), bits_t(0));
+        for (dim_t k = 0; k < weights_.depth; ++k)
+            row[static_cast<size_t>(k)]
+                    = static_cast<bits_t>((k + 1) / unit % base);
+        arrange(row.data());
+        for (size_t at = 0; at < row.size(); ++at)
+            numbers[at] += row[at] * unit;
+    }
+    std::vector<dim_t> places(static_cast<size_t>(weights_.depth));
+    for (size_t at = 0; at < numbers.size(); ++at)
+        if (numbers[at] > 0)
+            places[static_cast<size_t>(numbers[at]) - 1]
+                    = static_cast<dim_t>(at);
     return places;
 }
 
