@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char *stream_name = "attention_stream";
 constexpr const char *narrow_name = "attention_low_precision_blocks";
+constexpr const char *shared_by_tokens = "tokens share scales or zero points";
 constexpr const char *short_group = "the last group of values is shorter";
 
 // Keys or values as both ways see them.
@@ -137,7 +138,7 @@ private:
 };
 
 // A token's numbers side by side, tokens as columns: so a scale or a zero point
-// is a group's and a column's.
+// is a group's and a column's, or a group of columns'.
 result_t describe_block(
         const factor_t &numbers, dim_t head, skinny_weights_t &weights) {
     const dim_t tokens = numbers.tokens_of(0);
@@ -146,8 +147,6 @@ result_t describe_block(
     if (result.ok()) result = describe_weights(problem, head, tokens, weights);
     if (result.ok() && !weights.by_column)
         return refuse("a token's numbers are not side by side");
-    if (result.ok() && weights.col_group > 1)
-        return refuse("tokens share scales or zero points");
     return result;
 }
 
@@ -159,18 +158,20 @@ bool begin_bytes(const block_kernels_t &places) {
     return true;
 }
 
-// Scales or zero points of a block of so many tokens, as f32.
+// Scales or zero points of a block of so many tokens, as f32: those of columns,
+// or of groups of columns, by groups.
+// @param strides The two strides of what becomes f32.
 result_t make_parameters(const skinny_weights_t &weights,
-        const skinny_parameters_t &place, isa_t isa, bool by_group,
-        size_t shape, attention_stream_t::parameters_t &parameters) {
+        const skinny_parameters_t &place, isa_t isa, const dims_t &strides,
+        size_t shape, attention_parameters_t &parameters) {
     if (place.type == data_type_t::undef) return {};
-    const dims_t sizes {weights.cols, weights.groups()};
     chain_t chain;
-    chain.begin(place.type, sizes, {place.column_stride, place.group_stride});
+    chain.begin(place.type,
+            {div_up(weights.cols, weights.col_group), weights.groups()},
+            {place.column_stride, place.group_stride});
     chain.set_type(data_type_t::f32);
     problem_t problem;
-    const result_t result = chain.finish(
-            by_group ? dims_t {1, sizes[0]} : dims_t {sizes[1], 1}, problem);
+    const result_t result = chain.finish(strides, problem);
     parameters.operand = place.operand;
     return result.ok() ? choose_kernel(problem, isa, parameters.kernels[shape])
                        : result;
@@ -202,11 +203,14 @@ result_t make_numbers(const factor_t &numbers, dim_t head,
         // A last block of one token alone would look like no weights.
         weights.cols = numbers.tokens_of(shape * last);
         plan.group = weights.group;
+        plan.token_group = weights.col_group;
+        const dims_t strides = by_group ? dims_t {1, weights.cols}
+                                        : dims_t {weights.groups(), 1};
         result = make_parameters(
-                weights, weights.scales, cut.isa, by_group, shape, plan.scales);
+                weights, weights.scales, cut.isa, strides, shape, plan.scales);
         if (result.ok())
             result = make_parameters(
-                    weights, weights.zps, cut.isa, by_group, shape, plan.zps);
+                    weights, weights.zps, cut.isa, strides, shape, plan.zps);
         if (result.ok()) result = make(shape, weights);
     }
     return result;
@@ -225,6 +229,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
         if (!is_integer(weights.type)) return refuse("keys are no integers");
+        if (weights.col_group > 1) return refuse(shared_by_tokens);
         if (weights.groups() > 1) return refuse("a token has several groups");
         plan.format.type = weights.type;
         plan.format.head = head;
@@ -246,6 +251,7 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
     return make_numbers(numbers, cols, cut, true, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
+        if (weights.col_group > 1) return refuse(shared_by_tokens);
         if (has_short_group(weights)) return refuse(short_group);
         // 0.63 ms of 4096 tokens, where lookups take 0.75 (a Zen 4 held to
         // AVX2).
@@ -273,6 +279,78 @@ skinny_weights_t without_parameters(const skinny_weights_t &weights) {
     return numbers;
 }
 
+// Nobody looks at zero points there.
+result_t make_stream_kernel(const skinny_weights_t &weights,
+        const attention_cut_t &cut,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    if (weights.may_have_far_zps())
+        return refuse(
+                text("zero points are of type ", to_string(weights.zps.type),
+                        "; expected integers of 16 bits at most"));
+    return make_skinny_kernel(
+            weights, cut.rows, cut.isa, skinny_gemm, log_not_taken);
+}
+
+// Values of which tokens share scales and zero points: a block is weights as a
+// product has them, of tokens by columns.
+result_t make_token_groups(const factor_t &values, dim_t cols,
+        const attention_cut_t &cut, attention_token_groups_t &plan) {
+    plan.places = values.places();
+    if (!begin_bytes(plan.places))
+        return refuse("a block begins within a byte");
+    plan.tokens = values.tokens_of(0);
+    plan.cols = cols;
+    const size_t last = values.block_count() - 1;
+    const size_t shapes = values.tokens_of(last) == plan.tokens ? 1 : 2;
+    result_t result;
+    for (size_t shape = 0; shape < shapes && result.ok(); ++shape) {
+        const dim_t tokens = values.tokens_of(shape * last);
+        problem_t problem;
+        skinny_weights_t weights;
+        result = values.block_problem(shape * last, cols + panel, problem);
+        if (result.ok())
+            result = describe_weights(problem, tokens, cols, weights);
+        if (!result.ok()) return result;
+        if (weights.by_column || weights.col_group > 1)
+            return refuse("tokens do not share scales alone");
+        // Sums are f32, which is closer to the formula.
+        weights.rounded = data_type_t::f32;
+        plan.groups = std::max(plan.groups, weights.groups());
+        result = make_stream_kernel(weights, cut, plan.skinny_gemm[shape]);
+        if (!result.ok()) return result;
+        const dims_t strides {1, plan.pitch()};
+        result = make_parameters(
+                weights, weights.scales, cut.isa, strides, shape, plan.scales);
+        if (result.ok())
+            result = make_parameters(
+                    weights, weights.zps, cut.isa, strides, shape, plan.zps);
+    }
+    return result;
+}
+
+// The ways to multiply values of which each token has its own scales.
+// @param values They lie as keys do: tokens are the last dimension.
+result_t make_values_of_tokens(const factor_t &values, dim_t cols,
+        const attention_cut_t &cut,
+        std::shared_ptr<const values_product_t> &product) {
+    attention_sum_t sum;
+    result_t result = make_sum(values, cols, cut, sum);
+    if (result.ok()) product = make_values_product(sum);
+    if (result.is_final()) return result;
+    log_not_taken("attention_weighted_sum", result.reason);
+    attention_stream_t stream;
+    result = make_numbers(values, cols, cut, true, stream,
+            [&](size_t shape, const skinny_weights_t &weights) -> result_t {
+        if (weights.col_group > 1) return refuse(shared_by_tokens);
+        if (has_short_group(weights)) return refuse(short_group);
+        return make_stream_kernel(
+                without_parameters(weights), cut, stream.skinny_gemm[shape]);
+    });
+    if (result.ok()) product = make_values_product(stream);
+    if (!result.is_final()) log_not_taken(stream_name, result.reason);
+    return result;
+}
+
 } // namespace
 
 result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
@@ -287,10 +365,19 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     log_not_taken("attention_digits", result.reason);
     attention_stream_t stream;
     result = make_numbers(factor, head, cut, false, stream,
-            [&](size_t shape, skinny_weights_t weights) {
+            [&](size_t shape, skinny_weights_t weights) -> result_t {
         weights.multiplied = cut.compute_type;
-        return make_skinny_kernel(weights, cut.rows, cut.isa,
-                stream.skinny_gemm[shape], log_not_taken);
+        // Keys that meet digits are not rounded either. So the kernel is one
+        // that has K in lanes.
+        if (weights.col_group > 1) weights.rounded = data_type_t::f32;
+        auto &made = stream.skinny_gemm[shape];
+        const result_t taken = make_stream_kernel(weights, cut, made);
+        const std::string first
+                = taken.ok() ? stream.skinny_gemm[0]->name() : "";
+        if (taken.ok()
+                && (!made->parameters_by_column() || made->name() != first))
+            return refuse("no kernel for keys takes all blocks");
+        return taken;
     });
     if (result.ok()) product = make_keys_product(std::move(stream));
     if (result.is_final()) return result;
@@ -320,22 +407,14 @@ result_t make_attention_values(const chain_t &values,
     transposed.transpose(order);
     const dim_t cols = values.shape()[rank - 1];
     const factor_t factor(transposed, rank - 1, cut);
-    attention_sum_t sum;
-    result_t result = make_sum(factor, cols, cut, sum);
-    if (result.ok()) product = make_values_product(sum);
+    result_t result = make_values_of_tokens(factor, cols, cut, product);
     if (result.is_final()) return result;
-    log_not_taken("attention_weighted_sum", result.reason);
-    attention_stream_t stream;
-    result = make_numbers(factor, cols, cut, true, stream,
-            [&](size_t shape, const skinny_weights_t &weights) -> result_t {
-        if (has_short_group(weights)) return refuse(short_group);
-        return make_skinny_kernel(without_parameters(weights), cut.rows,
-                cut.isa, stream.skinny_gemm[shape], log_not_taken);
-    });
-    if (result.ok()) product = make_values_product(stream);
-    if (result.is_final()) return result;
-    log_not_taken(stream_name, result.reason);
     const factor_t in_blocks(values, rank - 2, cut);
+    attention_token_groups_t groups;
+    result = make_token_groups(in_blocks, cols, cut, groups);
+    if (result.ok()) product = make_values_product(groups);
+    if (result.is_final()) return result;
+    log_not_taken("attention_token_groups", result.reason);
     attention_blocks_t narrow;
     result = in_blocks.make_narrow(
             in_blocks.token_counts(), cols, cut.scores_pitch, narrow);

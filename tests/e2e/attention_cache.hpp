@@ -13,6 +13,7 @@ enum class granularity_t {
     group,         // 16 of a token's numbers
     ragged,        // 24 of them, the last group shorter
     head_channel,  // one of a token's numbers, of all tokens
+    head_group,    // the same, of 32 tokens
     token_channel, // a token, in all batches
 };
 

@@ -46,7 +46,8 @@ const std::vector<cache_t> caches {
 
 const std::vector<granularity_t> granularities {granularity_t::whole,
         granularity_t::token, granularity_t::group, granularity_t::ragged,
-        granularity_t::head_channel, granularity_t::token_channel};
+        granularity_t::head_channel, granularity_t::token_channel,
+        granularity_t::head_group};
 
 const std::vector<stored_t> ways_to_store {stored_t::rows, stored_t::strided,
         stored_t::columns, stored_t::transposed, stored_t::turned,
@@ -223,6 +224,38 @@ TEST(attention, is_one_partition_and_right_in_all_variants) {
         const auto c = onednn.nearest(cases[static_cast<size_t>(n)]);
         EXPECT_EQ(check(c), "") << n << ": " << to_string(c);
     }
+}
+
+// Keys and values whose tokens share scales, of which the last group may be
+// short, and rows that share them.
+TEST(attention, is_right_where_tokens_share_scales) {
+    const onednn_t onednn;
+    dim_t number = 0;
+    for (const granularity_t granularity :
+            {granularity_t::head_group, granularity_t::head_channel})
+        for (const cache_t &cache : caches)
+            for (const dim_t tokens : {31, 64, 300, 1101})
+                for (const dim_t rows : {1, 4}) {
+                    if (cache.type == t::undef
+                            || number++ % support::every() != 0)
+                        continue;
+                    attention_case_t c;
+                    const t types[] = {t::bf16, t::f32, t::f16};
+                    c.type = types[number % 3];
+                    c.rows = rows;
+                    c.tokens = tokens;
+                    c.head = number % 2 ? 64 : 128;
+                    c.cols = c.head + (number % 5 == 0 ? 16 : 0);
+                    c.keys = c.values = cache;
+                    c.keys.granularity = granularity;
+                    (number % 4 == 0 ? c.keys : c.values).granularity
+                            = granularity;
+                    if (number % 4 == 1)
+                        c.values.granularity = granularity_t::group;
+                    c.seed = static_cast<uint64_t>(number);
+                    EXPECT_EQ(check(onednn.nearest(possible(c))), "")
+                            << to_string(c);
+                }
 }
 
 } // namespace

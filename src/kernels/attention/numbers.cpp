@@ -6,23 +6,26 @@ namespace dnnl_dequant {
 
 dim_t attention_numbers_t::parameter_floats() const {
     return round_up(
-            (tokens + skinny_gemm_t::columns_beyond) * groups(), dim_t(16));
+            (div_up(tokens, token_group) + skinny_gemm_t::columns_beyond)
+                    * groups(),
+            dim_t(16));
 }
 
-void *attention_numbers_t::numbers_of(
+void *attention_places_t::numbers_of(
         const attention_tokens_t &block) const noexcept {
     return places.address_of({block.outer, block.block, 0}, 0, block.buffers);
 }
 
-void attention_numbers_t::load(const parameters_t &parameters,
-        const attention_tokens_t &block, float *to) const noexcept {
+void attention_places_t::load(const attention_parameters_t &parameters,
+        const attention_tokens_t &block, dim_t count,
+        float *to) const noexcept {
     if (parameters.operand == 0) return;
     char *const from = places.address_of(
             {block.outer, block.block, 0}, parameters.operand, block.buffers);
     // Prefetch the next block's parameters: they are too few for the CPU to see
     // a stream.
     const dim_t bytes
-            = bytes_of(places.operand_type(parameters.operand), tokens);
+            = bytes_of(places.operand_type(parameters.operand), count);
     for (dim_t next = bytes; next < 2 * bytes; next += 64)
         __builtin_prefetch(from + next);
     void *const at[] = {from, to};

@@ -107,41 +107,58 @@ std::shared_ptr<const keys_product_t> make_keys_product(
 std::shared_ptr<const values_product_t> make_values_product(
         attention_blocks_t plan);
 
+/// Makes f32 of a block's scales, or zero points. Two shapes of blocks, the
+/// last one may be short.
+struct attention_parameters_t {
+    size_t operand = 0; // of the keys or values; 0: there are none
+    std::array<std::shared_ptr<const kernel_t>, 2> kernels;
+};
+
 /// Blocks of integer keys or values as they lie, a token's numbers side by
-/// side. Each token has a scale and a zero point for every group of its
-/// numbers.
-struct attention_numbers_t {
+/// side.
+struct attention_places_t {
     /// The begin of each operand of a block: outer, block of tokens.
     block_kernels_t places;
-    /// Makes f32 of a block's scales, or zero points: of keys [tokens, groups],
-    /// of values [groups, tokens]. Two shapes of blocks, the last one may be
-    /// short.
-    struct parameters_t {
-        size_t operand = 0; // of the keys or values; 0: there are none
-        std::array<std::shared_ptr<const kernel_t>, 2> kernels;
-    };
+    attention_parameters_t scales, zps;
+    dim_t tokens = 0; // of a block, all but the last
 
-    parameters_t scales, zps;
-    dim_t head = 0, group = 0; // numbers of a token, of a group
-    dim_t tokens = 0;          // of a block, all but the last
-
-    dim_t groups() const { return div_up(head, group); }
     size_t shape_of(const attention_tokens_t &block) const {
         return block.count == tokens ? 0 : 1;
     }
-    /// Floats of scales or zero points, with some tokens more that are read.
-    dim_t parameter_floats() const;
     void *numbers_of(const attention_tokens_t &block) const noexcept;
-    /// Makes f32 of the scales, and behind them of the zero points. Each has
-    /// parameter_floats().
-    void load(const attention_tokens_t &block, float *to) const noexcept {
-        load(scales, block, to);
-        load(zps, block, to + parameter_floats());
+    /// Makes f32 of the scales, and `floats` behind them of the zero points.
+    /// @param count How many of each a block has at most.
+    void load(const attention_tokens_t &block, dim_t count, dim_t floats,
+            float *to) const noexcept {
+        load(scales, block, count, to);
+        load(zps, block, count, to + floats);
     }
 
 private:
-    void load(const parameters_t &parameters, const attention_tokens_t &block,
+    void load(const attention_parameters_t &parameters,
+            const attention_tokens_t &block, dim_t count,
             float *to) const noexcept;
+};
+
+/// Numbers that share scales and zero points with a group of a token's numbers,
+/// and with a group of tokens: of keys [tokens, groups], of values [groups,
+/// tokens].
+struct attention_numbers_t : attention_places_t {
+    dim_t head = 0, group = 0; // numbers of a token, of a group
+    dim_t token_group = 1;     // tokens that share scales and zero points
+
+    dim_t groups() const { return div_up(head, group); }
+    dim_t parameter_count() const {
+        return div_up(tokens, token_group) * groups();
+    }
+    /// Floats of scales or zero points, with some tokens more that are read.
+    dim_t parameter_floats() const;
+    /// Makes f32 of the scales, and behind them of the zero points. Each has
+    /// parameter_floats().
+    void load(const attention_tokens_t &block, float *to) const noexcept {
+        attention_places_t::load(
+                block, parameter_count(), parameter_floats(), to);
+    }
 };
 
 /// For a few rows keys and values are numbers in registers only.
@@ -163,6 +180,19 @@ std::shared_ptr<const keys_product_t> make_keys_product(
 /// weights. Its zero point is that of the block's first token.
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_stream_t &plan);
+
+/// Values of which tokens share scales: each number has those of its group of
+/// tokens, [groups, cols].
+struct attention_token_groups_t : attention_places_t {
+    dim_t cols = 0, groups = 0;
+    std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm; // by shape
+
+    /// Floats from group to group.
+    dim_t pitch() const { return round_up(cols, dim_t(64)); }
+    dim_t parameter_floats() const { return groups * pitch(); }
+};
+std::shared_ptr<const values_product_t> make_values_product(
+        const attention_token_groups_t &plan);
 
 /// Or all groups of a token's values are summed alike.
 struct attention_sum_t : attention_numbers_t {

@@ -51,6 +51,7 @@ public:
         skinny_gemm_t::block_t block {};
         block.scales = scratch;
         block.zps = scratch + plan_.parameter_floats();
+        block.parameters_pitch = plan_.groups();
         block.partial = scratch + 2 * plan_.parameter_floats();
         block.a = arranged;
         block.a_pitch = bytes_of(data_type_t::f32, row_floats()) * 8

@@ -348,8 +348,10 @@ void k_lanes_column_groups_t<isa>::run_group(const char *weights,
             args.a = src_at(block, row, k);
             const int cols = cols_of<isa>(static_cast<int>(rows));
             for (dim_t col = n; col < n + most_cols; col += cols) {
+                // Sums behind the last column are nobody's.
                 for (dim_t c = 0; c < cols; ++c)
-                    args.weights[c] = weights + (col + c) * pitch
+                    args.weights[c] = weights
+                                      + std::min(col + c, last - 1) * pitch
                                       + bytes_of(weights_.type, k);
                 args.sums = block.partial
                             + (row * block.c_pitch + col - block.first_col)

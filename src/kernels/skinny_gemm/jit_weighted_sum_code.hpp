@@ -23,8 +23,12 @@ constexpr int weighted_sum_code_sums = isa == isa_avx512_core ? 24 : 8;
 template <isa_t isa>
 int weighted_sum_vectors(const weighted_values_t &values, dim_t rows) {
     constexpr int most = 8;
-    const int fewest = bits_of(values.type) <= 4 ? 2 : 1;
-    for (int vectors = most; vectors >= fewest; vectors /= 2)
+    const bool are_nibbles = bits_of(values.type) <= 4;
+    const int fewest = are_nibbles ? 2 : 1;
+    // Nibbles of a lane, and groups, are powers of two.
+    const bool takes_any = !are_nibbles && values.group_cols == 0;
+    for (int vectors = most; vectors >= fewest;
+            vectors = takes_any ? vectors - 1 : vectors / 2)
         if (rows * vectors <= weighted_sum_code_sums<isa>
                 && values.cols % (vectors * jit_isa_t<isa>::simd_w) == 0)
             return vectors;
