@@ -60,8 +60,13 @@ public:
         const dim_t most
                 = std::min(room * 8 / bits, joined_rows_t::most_elements);
         if (most / row < 2) return refuse("");
-        // Long rows of about one length, so that few rows are left.
-        joined.rows = div_up(rows, div_up(rows, most / row));
+        joined.rows = std::min(rows, most / row);
+        // Long rows begin with lines, or with bytes at least.
+        for (const dim_t unit : {64, 8})
+            if (joined.rows < rows && joined.rows > unit) {
+                joined.rows -= joined.rows % unit;
+                break;
+            }
         const dim_t whole = rows / joined.rows, left = rows % joined.rows;
         result_t result = choose_kernel(
                 part(0, whole, joined.rows), isa, joined.long_rows);
