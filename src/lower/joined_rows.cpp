@@ -20,18 +20,10 @@ public:
         , row_(col_ - 1) {}
 
     bool can_join() const {
-        const auto is_plain = [this](size_t loop) {
-            const auto &loops = problem_.loops;
-            return loops[loop].parent < 0
-                   && std::none_of(
-                           loops.begin(), loops.end(), [&](const loop_t &l) {
-                return l.parent == static_cast<int>(loop);
-            });
-        };
         // Two units may not share a byte of dst.
         return bits_of(problem_.dst().type) >= 8
                && problem_.loops[col_].extent <= most_short_row
-               && is_plain(row_) && is_plain(col_)
+               && is_plain(problem_, row_) && is_plain(problem_, col_)
                && std::all_of(problem_.operands.begin(),
                        problem_.operands.end(), [this](const operand_t &o) {
             return is_dense(o) || is_repeated(o) || is_constant(o);

@@ -55,14 +55,14 @@ public:
         plan.first_byte = stacked.offset * bits / 8;
         for (size_t l = 0; l < problem_.loops.size(); ++l)
             if (is_outer(l)) {
-                if (!is_plain(l)) return refuse("");
+                if (!is_plain(problem_, l)) return refuse("");
                 plan.outer.push_back(extent(l));
             }
         for (size_t o = 0; o < plan.operands; ++o)
             if (!add_strides(o, plan))
                 return refuse("a block begins within a byte");
         result_t result = make_interleave(plan.planes, isa, plan.interleave);
-        if (result.ok() && plan.block <= plan.points)
+        if (result.ok())
             result = choose_kernel(
                     block_problem(plan, plan.block), isa, plan.whole);
         const dim_t rest = plan.points % plan.block;
@@ -77,8 +77,8 @@ private:
     bool is_outer(size_t l) const { return l != plane_ && l != point_; }
     bool are_planes_and_points(size_t plane, size_t point) const {
         return extent(plane) <= planes_t::most_planes
-               && extent(point) >= least_points && is_plain(plane)
-               && is_plain(point);
+               && extent(point) >= least_points && is_plain(problem_, plane)
+               && is_plain(problem_, point);
     }
     // Planes of dense points in one operand are side by side in the other one.
     bool interleave(const operand_t &planes, const operand_t &points,
@@ -88,15 +88,6 @@ private:
                && points.strides[plane] == 1
                && points.strides[point] == extent(plane);
     }
-    bool is_plain(size_t loop) const {
-        const auto &loops = problem_.loops;
-        return loops[loop].parent < 0
-               && std::none_of(
-                       loops.begin(), loops.end(), [&](const loop_t &l) {
-            return l.parent == static_cast<int>(loop);
-        });
-    }
-
     // Strides in bytes; false if a block or an outer iteration would begin
     // within one.
     bool add_strides(size_t o, points_and_planes_t &plan) const {

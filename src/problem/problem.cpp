@@ -1,5 +1,6 @@
 #include "problem/problem.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -163,6 +164,14 @@ bool may_overwrite(const problem_t &problem, size_t operand) {
     return operand + 1 < problem.operands.size()
            && bits_of(from.type) == bits_of(dst.type)
            && from.offset == dst.offset && from.strides == dst.strides;
+}
+
+bool is_plain(const problem_t &problem, size_t loop) {
+    const auto &loops = problem.loops;
+    return loops[loop].parent < 0
+           && std::none_of(loops.begin(), loops.end(), [loop](const loop_t &l) {
+        return l.parent == static_cast<int>(loop);
+    });
 }
 
 std::string to_string(const problem_t &problem) {

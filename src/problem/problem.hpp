@@ -174,6 +174,10 @@ dim_t bytes_to_move(const problem_t &problem);
 /// only point that reads it.
 bool may_overwrite(const problem_t &problem, size_t operand);
 
+/// True if the loop runs as often in every iteration of the others, and they in
+/// its: neither names the other as its parent.
+bool is_plain(const problem_t &problem, size_t loop);
+
 /// One line without spaces or commas, for logs and benchmark names, different
 /// for different problems. The loops, each operand's type and strides, the
 /// steps: "2x100x32~4@1;src:u4:3172:32:1;arg1:f32:100:1:0;dst:f32:3172:32:1;

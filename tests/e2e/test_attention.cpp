@@ -9,6 +9,8 @@
 #include "dnnl_dequant/dnnl_dequant.hpp"
 #include "e2e/attention_graph.hpp"
 #include "e2e/host_scalar.hpp"
+#include "e2e/plugin.hpp"
+#include "oneapi/dnnl/dnnl.h"
 #include "support/cross_product.hpp"
 #include "support/pairs.hpp"
 
@@ -224,6 +226,27 @@ TEST(attention, is_one_partition_and_right_in_all_variants) {
         const auto c = onednn.nearest(cases[static_cast<size_t>(n)]);
         EXPECT_EQ(check(c), "") << n << ": " << to_string(c);
     }
+}
+
+// Keys are read once, not made f32 block by block. Fewer tokens than a block
+// (512) that end in a short group still go by blocks. (Who multiplies values
+// has no name.)
+TEST(attention, reads_keys_whose_tokens_share_scales_as_they_lie) {
+    if (!cpu_has(dnnl_cpu_isa_avx2)) GTEST_SKIP() << "no kernels of few rows";
+    for (const t type : {t::s8, t::u4})
+        for (const dim_t tokens : {320, 1101}) {
+            attention_case_t c;
+            c.rows = 1;
+            c.tokens = tokens;
+            c.head = c.cols = 128;
+            c.keys.type = c.values.type = type;
+            c.keys.granularity = granularity_t::head_group;
+            const attention_graph_t g = graph_of(c);
+            const std::string kernel
+                    = run(g.ops, only_partition(g.ops), values_of(c, g));
+            EXPECT_NE(kernel.find("k_lanes_column_groups"), std::string::npos)
+                    << kernel << ": " << to_string(c);
+        }
 }
 
 // Keys and values whose tokens share scales, of which the last group may be

@@ -1,5 +1,7 @@
 // Integer keys or values as they lie, and what scales them.
 
+#include <algorithm>
+
 #include "kernels/attention/products.hpp"
 
 namespace dnnl_dequant {
@@ -9,6 +11,14 @@ dim_t attention_numbers_t::parameter_floats() const {
             (div_up(tokens, token_group) + skinny_gemm_t::columns_beyond)
                     * groups(),
             dim_t(16));
+}
+
+dim_t most_of(const skinny_gemms_t &skinny_gemms,
+        dim_t (skinny_gemm_t::*what)() const) {
+    dim_t most = 0;
+    for (const auto &skinny_gemm : skinny_gemms)
+        if (skinny_gemm) most = std::max(most, (skinny_gemm.get()->*what)());
+    return most;
 }
 
 void *attention_places_t::numbers_of(

@@ -161,9 +161,16 @@ struct attention_numbers_t : attention_places_t {
     }
 };
 
+/// Whole blocks take the first; a last block of another shape takes the second,
+/// which is null if there is none.
+using skinny_gemms_t = std::array<std::shared_ptr<const skinny_gemm_t>, 2>;
+/// Returns the largest result of `what` among them.
+dim_t most_of(const skinny_gemms_t &skinny_gemms,
+        dim_t (skinny_gemm_t::*what)() const);
+
 /// For a few rows keys and values are numbers in registers only.
 struct attention_stream_t : attention_numbers_t {
-    std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm; // by shape
+    skinny_gemms_t skinny_gemm;
 };
 std::shared_ptr<const keys_product_t> make_keys_product(
         attention_stream_t plan);
@@ -185,7 +192,7 @@ std::shared_ptr<const values_product_t> make_values_product(
 /// tokens, [groups, cols].
 struct attention_token_groups_t : attention_places_t {
     dim_t cols = 0, groups = 0;
-    std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm; // by shape
+    skinny_gemms_t skinny_gemm;
 
     /// Floats from group to group.
     dim_t pitch() const { return round_up(cols, dim_t(64)); }

@@ -68,23 +68,12 @@ private:
         }
     }
 
-    template <typename of_t>
-    dim_t most_of(of_t &&of) const {
-        dim_t most = 0;
-        for (const auto &skinny_gemm : plan_.skinny_gemm)
-            if (skinny_gemm) most = std::max<dim_t>(most, of(*skinny_gemm));
-        return most;
-    }
     dim_t row_floats() const {
-        return round_up(plan_.tokens,
-                std::max<dim_t>(16, most_of([](const skinny_gemm_t &gemm) {
-            return gemm.src_unit();
-        })));
+        const dim_t unit = most_of(plan_.skinny_gemm, &skinny_gemm_t::src_unit);
+        return round_up(plan_.tokens, std::max<dim_t>(16, unit));
     }
     dim_t partial_floats() const {
-        return most_of([](const skinny_gemm_t &gemm) {
-            return gemm.partial_floats();
-        });
+        return most_of(plan_.skinny_gemm, &skinny_gemm_t::partial_floats);
     }
 
     const attention_token_groups_t plan_;

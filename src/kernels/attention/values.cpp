@@ -134,22 +134,15 @@ public:
         , skinny_gemm_(plan.skinny_gemm) {}
 
 private:
-    // The largest result of `what` among the blocks' shapes.
-    dim_t most_of(dim_t (skinny_gemm_t::*what)() const) const {
-        dim_t most = 0;
-        for (const auto &skinny_gemm : skinny_gemm_)
-            if (skinny_gemm)
-                most = std::max(most, (skinny_gemm.get()->*what)());
-        return most;
-    }
-
     dim_t row_unit() const override {
-        return most_of(&skinny_gemm_t::src_unit);
+        return most_of(skinny_gemm_, &skinny_gemm_t::src_unit);
     }
     // Scales and zero points for the skinny GEMM, and what its sums need.
     dim_t more_floats(dim_t rows) const override {
         return 2 * cols_floats()
-               + rows * cols_floats() * most_of(&skinny_gemm_t::partial_floats);
+               + rows * cols_floats()
+                         * most_of(
+                                 skinny_gemm_, &skinny_gemm_t::partial_floats);
     }
     void arrange(float *weights) const noexcept override {
         if (skinny_gemm_[0]->src_unit() > 1) skinny_gemm_[0]->arrange(weights);
@@ -173,7 +166,7 @@ private:
         skinny_gemm_[numbers_.shape_of(values)]->run(at, block);
     }
 
-    const std::array<std::shared_ptr<const skinny_gemm_t>, 2> skinny_gemm_;
+    const skinny_gemms_t skinny_gemm_;
 };
 
 class summed_values_t final : public scaled_values_t {

@@ -1,18 +1,14 @@
 #include "kernels/short_rows/joined_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "base/convert.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// Returns an element of less than a byte, in the lowest bits.
-unsigned load_bits(const char *base, dim_t index, int bits) {
-    const dim_t a_byte = 8 / bits;
-    const auto byte = static_cast<unsigned char>(base[index / a_byte]);
-    return byte >> (index % a_byte * bits) & ((1u << bits) - 1);
-}
 
 class joined_rows_kernel_t final : public kernel_t {
 public:
@@ -30,7 +26,7 @@ public:
         alignas(joined_rows_t::line) char room[joined_rows_t::most_bytes];
         char *made = room;
         std::array<void *, max_operands> at {};
-        std::copy_n(buffers, operands_, at.begin());
+        std::copy_n(buffers, rows_.operands, at.begin());
         for (const joined_rows_t::repeated_t &operand : rows_.repeated) {
             repeat(operand, static_cast<const char *>(buffers[operand.operand]),
                     made);
@@ -47,25 +43,13 @@ public:
 private:
     void repeat(const joined_rows_t::repeated_t &operand, const char *from,
             char *to) const noexcept {
-        const int bits = bits_of(operand.type);
-        const auto place
-                = [&](dim_t i) { return operand.offset + i * operand.stride; };
         const dim_t count = rows_.row * rows_.rows;
-        if (bits < 8) {
-            std::fill_n(to, bytes_of(operand.type, count), 0);
-            const dim_t a_byte = 8 / bits;
-            for (dim_t i = 0; i < count; ++i)
-                to[i / a_byte] = static_cast<char>(
-                        to[i / a_byte]
-                        | static_cast<int>(
-                                load_bits(from, place(i % rows_.row), bits)
-                                << (i % a_byte * bits)));
-            return;
-        }
-        const dim_t size = bits / 8;
-        for (dim_t i = 0; i < rows_.row; ++i)
-            std::memcpy(to + i * size, from + place(i) * size,
-                    static_cast<size_t>(size));
+        const bool are_bytes = bits_of(operand.type) >= 8;
+        for (dim_t i = 0; i < (are_bytes ? rows_.row : count); ++i)
+            copy_element(operand.type, from,
+                    operand.offset + i % rows_.row * operand.stride, to, i);
+        if (!are_bytes) return;
+        const dim_t size = bytes_of(operand.type, 1);
         // Twice as many each time.
         for (dim_t made = rows_.row; made < count; made *= 2)
             std::memcpy(to + made * size, to,
@@ -74,7 +58,6 @@ private:
 
     const joined_rows_t rows_;
     const dim_t amount_ = rows_.long_rows->work_amount();
-    const size_t operands_ = rows_.operands;
 };
 
 } // namespace

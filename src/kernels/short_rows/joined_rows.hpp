@@ -1,7 +1,6 @@
 #ifndef KERNELS_SHORT_ROWS_JOINED_ROWS_HPP
 #define KERNELS_SHORT_ROWS_JOINED_ROWS_HPP
 
-#include <array>
 #include <vector>
 
 #include "kernels/kernel.hpp"

@@ -13,9 +13,7 @@ public:
         : plan_(std::move(plan))
         , blocks_(div_up(plan_.points, plan_.block)) {}
 
-    const char *name() const override {
-        return (plan_.whole ? plan_.whole : plan_.rest)->name();
-    }
+    const char *name() const override { return plan_.whole->name(); }
     dim_t work_amount() const override {
         dim_t amount = blocks_;
         for (const dim_t extent : plan_.outer)

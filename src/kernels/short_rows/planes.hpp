@@ -25,7 +25,7 @@ struct points_and_planes_t {
     /// first point.
     dim_t point_bytes = 0, first_byte = 0;
     std::shared_ptr<const interleave_t> interleave;
-    /// The kernels of a block, and of the last one if it is shorter.
+    /// The kernels of a block, and of the last one if it is shorter; or null.
     std::shared_ptr<const kernel_t> whole, rest;
 
     static constexpr dim_t most_bytes = 6 * 1024; // on the stack
