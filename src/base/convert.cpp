@@ -226,6 +226,7 @@ void store_int(data_type_t type, void *base, dim_t index, int64_t value) {
     case 64: store_as(base, index, value); break;
     case 32: store_as(base, index, static_cast<uint32_t>(value)); break;
     case 16: store_as(base, index, static_cast<uint16_t>(value)); break;
+    case 8: store_as(base, index, static_cast<uint8_t>(value)); break;
     default: store_small(type, base, index, static_cast<unsigned>(value));
     }
 }
@@ -236,6 +237,7 @@ void copy_element(data_type_t type, const void *from, dim_t from_index,
     case 64: store_as(to, to_index, load_as<uint64_t>(from, from_index)); break;
     case 32: store_as(to, to_index, load_as<uint32_t>(from, from_index)); break;
     case 16: store_as(to, to_index, load_as<uint16_t>(from, from_index)); break;
+    case 8: store_as(to, to_index, load_as<uint8_t>(from, from_index)); break;
     default:
         store_small(type, to, to_index, small_bits(type, from, from_index));
     }

@@ -45,6 +45,10 @@ private:
             char *to) const noexcept {
         const dim_t count = rows_.row * rows_.rows;
         const bool are_bytes = bits_of(operand.type) >= 8;
+        // An element below a byte changes the byte that is there.
+        if (!are_bytes)
+            std::memset(
+                    to, 0, static_cast<size_t>(bytes_of(operand.type, count)));
         for (dim_t i = 0; i < (are_bytes ? rows_.row : count); ++i)
             copy_element(operand.type, from,
                     operand.offset + i % rows_.row * operand.stride, to, i);
