@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 namespace dnnl_dequant {
 namespace support {
@@ -127,6 +128,20 @@ void append_transposed(cases_t &cases, dequantize_case_t c) {
     cases.push_back(c);
 }
 
+// Weights of convolutions, OIHW: from HWIO, and to HWIO and OHWI.
+void append_convolution(cases_t &cases, dequantize_case_t c) {
+    set_dense(c);
+    const dims_t dense = c.src.strides,
+                 hwio = permuted_strides(c.src.dims, {2, 3, 1, 0}),
+                 ohwi = permuted_strides(c.src.dims, {0, 2, 3, 1});
+    for (const auto &[src, dst] : std::vector<std::pair<dims_t, dims_t>> {
+                 {hwio, dense}, {dense, hwio}, {dense, ohwi}}) {
+        c.src.strides = src;
+        c.dst.strides = dst;
+        cases.push_back(c);
+    }
+}
+
 cases_t make_small_shapes() {
     cases_t cases;
     append_layouts(cases, per_tensor({}));
@@ -191,6 +206,15 @@ cases_t make_vector_shapes() {
     // Groups of an odd number of rows, which begin within bytes.
     append_transposed(cases, per_group({150, 40}, {7, 1}));
     append_transposed(cases, per_group({2, 45, 24}, {1, 5, 8}));
+    for (const auto &dims : std::vector<dims_t> {
+                 {80, 20, 3, 3}, {33, 5, 1, 7}, {19, 131, 2, 2}}) {
+        append_convolution(cases, per_tensor(dims));
+        append_convolution(cases, per_channel(dims, 0));
+        append_convolution(cases, per_channel(dims, 1));
+        append_convolution(cases, grouped_along(dims, 1, 16));
+        append_convolution(cases, grouped_along(dims, 2, 2));
+        append_convolution(cases, grouped_along(dims, 12, 2));
+    }
     return cases;
 }
 

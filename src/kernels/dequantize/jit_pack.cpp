@@ -1,8 +1,12 @@
 #include "kernels/dequantize/jit_pack.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include <immintrin.h>
 
 #include "base/prefetch.hpp"
+#include "kernels/dequantize/jit_pack_columns.hpp"
 #include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
@@ -52,16 +56,15 @@ __attribute__((target("avx512f,avx512bw"))) inline void interleave(
     }
 }
 
-template <int cache>
+template <int cache, typename columns_t>
 __attribute__((target("avx512f,avx512bw"))) void transpose_64_rows(
-        uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
-        dim_t ahead) {
+        uint8_t *tile, dim_t pitch, columns_t columns, dim_t ahead) {
     __m512i a[block], b[block];
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
-        a[i] = _mm512_loadu_si512(src + i * stride);
+        a[i] = _mm512_loadu_si512(columns[i]);
         // Prefetch the next line, which no hardware prefetcher foresees.
-        prefetch_into<cache>(src + i * stride + ahead);
+        prefetch_into<cache>(columns[i] + ahead);
     }
     interleave(b, a);
     interleave(a, b);
@@ -114,15 +117,15 @@ __attribute__((target("avx2"))) inline void interleave(
     }
 }
 
-template <int cache>
-__attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
-        dim_t pitch, const uint8_t *src, dim_t stride, dim_t ahead) {
+template <int cache, typename columns_t>
+__attribute__((target("avx2"))) void transpose_32_rows(
+        uint8_t *tile, dim_t pitch, columns_t columns, dim_t ahead) {
     __m256i a[block], b[block];
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block; ++i) {
         a[i] = _mm256_loadu_si256(
-                reinterpret_cast<const __m256i *>(src + i * stride));
-        prefetch_into<cache>(src + i * stride + ahead);
+                reinterpret_cast<const __m256i *>(columns[i]));
+        prefetch_into<cache>(columns[i] + ahead);
     }
     interleave(b, a);
     interleave(a, b);
@@ -136,13 +139,6 @@ __attribute__((target("avx2"))) void transpose_32_rows(uint8_t *tile,
     }
 }
 
-void transpose_scalar(uint8_t *tile, dim_t pitch, const uint8_t *src,
-        dim_t stride, dim_t rows, dim_t cols) {
-    for (dim_t c = 0; c < cols; ++c)
-        for (dim_t r = 0; r < rows; ++r)
-            tile[r * pitch + c] = src[c * stride + r];
-}
-
 inline void interleave(__m128i (&to)[block], const __m128i (&from)[block]) {
     DNNL_DEQUANT_UNROLL
     for (int i = 0; i < block / 2; ++i) {
@@ -151,26 +147,79 @@ inline void interleave(__m128i (&to)[block], const __m128i (&from)[block]) {
     }
 }
 
+template <typename T>
+uint64_t bits_at(const uint8_t *from) {
+    T value;
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+}
+
+// Fewer than 16 bytes, and none beyond them: in two halves that overlap.
+inline __m128i load(const uint8_t *from, dim_t count) {
+    const auto vector = [](uint64_t low, uint64_t high) {
+        return _mm_set_epi64x(
+                static_cast<int64_t>(high), static_cast<int64_t>(low));
+    };
+    if (count >= 8)
+        return vector(bits_at<uint64_t>(from),
+                bits_at<uint64_t>(from + count - 8) >> (16 - count) * 8);
+    if (count >= 4)
+        return vector(bits_at<uint32_t>(from)
+                              | bits_at<uint32_t>(from + count - 4)
+                                        << (count - 4) * 8,
+                0);
+    uint64_t bits = 0;
+    for (dim_t i = 0; i < count; ++i)
+        bits |= uint64_t {from[i]} << i * 8;
+    return vector(bits, 0);
+}
+
+// Writes the first `rows` of 16 rows, of whose columns these are 16.
+inline void transpose_and_store(
+        uint8_t *tile, dim_t pitch, __m128i (&a)[block], dim_t rows) {
+    __m128i b[block];
+    interleave(b, a);
+    interleave(a, b);
+    interleave(b, a);
+    interleave(a, b);
+    DNNL_DEQUANT_UNROLL
+    for (int i = 0; i < block; ++i) {
+        if (i == rows) return;
+        store(tile + i * pitch, a[i]);
+    }
+}
+
 // Fewer rows than a vector has, such as those of a short group.
-[[gnu::noinline]] void transpose_few_rows(uint8_t *tile, dim_t pitch,
-        const uint8_t *src, dim_t stride, dim_t rows, dim_t whole_cols) {
-    const dim_t whole_rows = rows - rows % block;
-    for (dim_t c = 0; c < whole_cols; c += block)
-        for (dim_t r = 0; r < whole_rows; r += block) {
-            __m128i a[block], b[block];
-            DNNL_DEQUANT_UNROLL
-            for (int i = 0; i < block; ++i)
-                a[i] = load(src + (c + i) * stride + r);
-            interleave(b, a);
-            interleave(a, b);
-            interleave(b, a);
-            interleave(a, b);
-            DNNL_DEQUANT_UNROLL
-            for (int i = 0; i < block; ++i)
-                store(tile + (r + i) * pitch + c, a[i]);
-        }
-    transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
-            rows - whole_rows, whole_cols);
+template <typename columns_t>
+[[gnu::noinline]] void transpose_few_rows(
+        uint8_t *tile, dim_t pitch, const columns_t &columns, dim_t rows) {
+    __m128i a[block];
+    dim_t r = 0;
+    for (; r + block <= rows; r += block) {
+        DNNL_DEQUANT_UNROLL
+        for (int i = 0; i < block; ++i)
+            a[i] = load(columns[i] + r);
+        transpose_and_store(tile + r * pitch, pitch, a, block);
+    }
+    if (r == rows) return;
+    for (int i = 0; i < block; ++i)
+        a[i] = load(columns[i] + r, rows - r);
+    transpose_and_store(tile + r * pitch, pitch, a, rows - r);
+}
+
+template <typename columns_t>
+__attribute__((target("avx512f,avx512bw,avx512vl"))) void
+transpose_few_rows_by_masks(
+        uint8_t *tile, dim_t pitch, const columns_t &columns, dim_t rows) {
+    for (dim_t r = 0; r < rows; r += block) {
+        const dim_t count = std::min<dim_t>(block, rows - r);
+        const auto mask = static_cast<__mmask16>((1u << count) - 1u);
+        __m128i a[block];
+        DNNL_DEQUANT_UNROLL
+        for (int i = 0; i < block; ++i)
+            a[i] = _mm_maskz_loadu_epi8(mask, columns[i] + r);
+        transpose_and_store(tile + r * pitch, pitch, a, count);
+    }
 }
 
 // Packs columns of a source in the caches, up to the last whole vector. Returns
@@ -184,48 +233,64 @@ dim_t pack_vectors(uint8_t *tile, dim_t pitch, const uint8_t *src, dim_t stride,
         for (dim_t r = 0; r < whole_rows; r += block)
             transpose_16_rows(
                     tile + r * pitch + c, pitch, src + c * stride + r, stride);
-    transpose_scalar(tile + whole_rows * pitch, pitch, src + whole_rows, stride,
-            rows - whole_rows, whole_cols);
+    for (dim_t c = 0; c < whole_cols; ++c)
+        for (dim_t r = whole_rows; r < rows; ++r)
+            tile[r * pitch + c] = src[c * stride + r];
     return whole_cols;
+}
+
+template <typename columns_t>
+void pack_columns(uint8_t *tile, dim_t pitch, const transposed_src_t &src,
+        bool is_avx512, dim_t ahead) {
+    using block_t = typename columns_t::block_t;
+    const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
+    const auto transpose_64 = to_l2 ? transpose_64_rows<2, block_t>
+                                    : transpose_64_rows<1, block_t>;
+    const auto transpose_32 = to_l2 ? transpose_32_rows<2, block_t>
+                                    : transpose_32_rows<1, block_t>;
+    columns_t along(src);
+    const auto transpose_rest = is_avx512 ? transpose_few_rows_by_masks<block_t>
+                                          : transpose_few_rows<block_t>;
+    const dim_t rows = src.rows;
+    dim_t c = 0;
+    for (; c + block <= src.cols; c += block, tile += block) {
+        const block_t columns = along.next();
+        dim_t r = 0;
+        for (; is_avx512 && r + 64 <= rows; r += 64)
+            transpose_64(tile + r * pitch, pitch, columns.from_row(r), ahead);
+        for (; r + 32 <= rows; r += 32)
+            transpose_32(tile + r * pitch, pitch, columns.from_row(r), ahead);
+        if (r < rows)
+            transpose_rest(
+                    tile + r * pitch, pitch, columns.from_row(r), rows - r);
+    }
+    const block_t columns = along.next();
+    for (int i = 0; c + i < src.cols; ++i)
+        for (dim_t r = 0; r < rows; ++r)
+            tile[r * pitch + i] = columns[i][r];
 }
 
 } // namespace
 
 void pack_transposed(uint8_t *tile, dim_t pitch, const transposed_src_t &from,
         isa_t isa, dim_t ahead) {
-    const auto *src = static_cast<const uint8_t *>(from.data);
-    const dim_t stride = from.stride, rows = from.rows;
-    dim_t cols = from.cols;
     const bool is_avx512 = has(isa, isa_avx512_core);
+    transposed_src_t src = from;
     if (ahead == in_cache) {
-        const dim_t done
-                = is_avx512 ? pack_vectors(tile, pitch, src, stride, rows, cols)
-                            : 0;
-        tile += done;
-        src += done * stride;
-        cols -= done;
-        ahead = block * stride;
+        if (is_avx512 && src.group == 0) {
+            const auto *bytes = static_cast<const uint8_t *>(src.data);
+            const dim_t done = pack_vectors(
+                    tile, pitch, bytes, src.stride, src.rows, src.cols);
+            tile += done;
+            src.data = bytes + done * src.stride;
+            src.cols -= done;
+        }
+        ahead = src.columns_ahead(block);
     }
-    const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
-    const dim_t whole_cols = cols - cols % block;
-    dim_t done = 0; // rows
-    const auto take = [&](dim_t block_rows, auto transpose) {
-        const dim_t end = done + (rows - done) / block_rows * block_rows;
-        for (dim_t c = 0; c < whole_cols; c += block)
-            for (dim_t r = done; r < end; r += block_rows)
-                transpose(tile + r * pitch + c, pitch, src + c * stride + r,
-                        stride, ahead);
-        done = end;
-    };
-    if (is_avx512)
-        take(64, to_l2 ? transpose_64_rows<2> : transpose_64_rows<1>);
-    take(32, to_l2 ? transpose_32_rows<2> : transpose_32_rows<1>);
-    // The rows left over, then the columns.
-    if (done < rows)
-        transpose_few_rows(tile + done * pitch, pitch, src + done, stride,
-                rows - done, whole_cols);
-    transpose_scalar(tile + whole_cols, pitch, src + whole_cols * stride,
-            stride, rows, cols - whole_cols);
+    const auto pack = src.group == 0
+                              ? pack_columns<even_columns_t<uint8_t, block>>
+                              : pack_columns<grouped_columns_t<uint8_t, block>>;
+    pack(tile, pitch, src, is_avx512, ahead);
 }
 
 void pack_gathered(void *tile, dim_t pitch, const gathered_src_t &src) {

@@ -1,6 +1,7 @@
 #ifndef KERNELS_DEQUANTIZE_JIT_PACK_HPP
 #define KERNELS_DEQUANTIZE_JIT_PACK_HPP
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/isa.hpp"
@@ -14,10 +15,19 @@ namespace dnnl_dequant {
 /// otherwise. Nothing outside the elements named is read.
 
 /// A source that is dense along the rows: tile row r, column c is element
-/// c * stride + r.
+/// c * stride + r. Or its columns stand in groups of `group`, the first column
+/// being the group's column `first`: with n = first + c, tile row r, column c
+/// is element n / group * group_stride + n % group * stride + r.
 struct transposed_src_t {
     const void *data;
     dim_t stride, rows, cols;
+    dim_t group = 0, group_stride = 0, first = 0; // group 0: no groups
+
+    /// From a column to one that comes about `count` later.
+    dim_t columns_ahead(dim_t count) const {
+        return group == 0 ? count * stride
+                          : std::max(count / group, dim_t(1)) * group_stride;
+    }
 };
 
 /// Packs an 8-bit source that is dense along the rows. 4-bit elements are

@@ -7,6 +7,7 @@
 #include <emmintrin.h>
 
 #include "base/prefetch.hpp"
+#include "kernels/dequantize/jit_pack_columns.hpp"
 #include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
@@ -75,15 +76,15 @@ uint8_t quarter(const void *src, dim_t index) {
 #define DNNL_DEQUANT_UNROLL
 #endif
 
-template <typename T, int cache>
-inline void transpose_block(
-        T *tile, dim_t pitch, const char *src, dim_t stride, dim_t ahead) {
+template <typename T, int cache, typename columns_t>
+inline void transpose_block(T *tile, dim_t pitch, const columns_t &columns,
+        dim_t row, dim_t ahead) {
     using block = block_t<T>;
     constexpr size_t side = block::side;
     __m128i a[side], b[side];
     DNNL_DEQUANT_UNROLL
     for (size_t i = 0; i < side; ++i) {
-        const char *from = address<T>(src, static_cast<dim_t>(i) * stride);
+        const T *const from = columns[static_cast<int>(i)] + row;
         a[i] = load(from);
         // Prefetch the next line, which no hardware prefetcher foresees.
         prefetch_into<cache>(from + ahead);
@@ -104,32 +105,28 @@ inline void transpose_block(
         store(tile + static_cast<dim_t>(i) * pitch, a[i]);
 }
 
-template <typename T>
-void transpose_scalar(T *tile, dim_t pitch, const char *src, dim_t stride,
-        dim_t rows, dim_t cols) {
-    for (dim_t c = 0; c < cols; ++c)
-        for (dim_t r = 0; r < rows; ++r)
-            tile[r * pitch + c] = element<T>(src, c * stride + r);
-}
-
 // Along the columns of src outermost, so that a line of it is read at once.
-template <typename T, int cache>
+template <typename T, int cache, typename columns_t>
 void transpose(
-        void *to, dim_t pitch, const transposed_src_t &from, dim_t ahead) {
-    auto *const tile = static_cast<T *>(to);
-    const auto src = [&](dim_t index) { return address<T>(from.data, index); };
-    const dim_t stride = from.stride, rows = from.rows, cols = from.cols;
+        void *to, dim_t pitch, const transposed_src_t &src, dim_t ahead) {
+    auto *tile = static_cast<T *>(to);
     constexpr auto side = static_cast<dim_t>(block_t<T>::side);
-    const dim_t whole_rows = rows - rows % side;
-    const dim_t whole_cols = cols - cols % side;
-    for (dim_t c = 0; c < whole_cols; c += side)
+    const dim_t rows = src.rows, whole_rows = rows - rows % side;
+    columns_t along(src);
+    const auto one_by_one = [&](const auto &columns, dim_t first, dim_t cols) {
+        for (int i = 0; i < cols; ++i)
+            for (dim_t r = first; r < rows; ++r)
+                tile[r * pitch + i] = element<T>(columns[i], r);
+    };
+    dim_t c = 0;
+    for (; c + side <= src.cols; c += side, tile += side) {
+        const auto columns = along.next();
         for (dim_t r = 0; r < whole_rows; r += side)
-            transpose_block<T, cache>(tile + r * pitch + c, pitch,
-                    src(c * stride + r), stride, ahead);
-    transpose_scalar(tile + whole_rows * pitch, pitch, src(whole_rows), stride,
-            rows - whole_rows, whole_cols);
-    transpose_scalar(tile + whole_cols, pitch, src(whole_cols * stride), stride,
-            rows, cols - whole_cols);
+            transpose_block<T, cache>(
+                    tile + r * pitch, pitch, columns, r, ahead);
+        one_by_one(columns, whole_rows, side);
+    }
+    one_by_one(along.next(), 0, src.cols - c);
 }
 
 template <typename T>
@@ -143,15 +140,25 @@ void gather(void *to, dim_t pitch, const gathered_src_t &from,
     }
 }
 
+template <typename T>
+void transpose(
+        void *tile, dim_t pitch, const transposed_src_t &src, dim_t ahead) {
+    constexpr int side = block_t<T>::side;
+    using even_t = even_columns_t<T, side>;
+    using grouped_t = grouped_columns_t<T, side>;
+    const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
+    const auto run = src.group == 0 ? to_l2 ? transpose<T, 2, even_t>
+                                            : transpose<T, 1, even_t>
+                     : to_l2 ? transpose<T, 2, grouped_t>
+                                    : transpose<T, 1, grouped_t>;
+    run(tile, pitch, src, ahead);
+}
+
 } // namespace
 
 void pack_transposed_wide(void *tile, dim_t pitch, const transposed_src_t &src,
         int bits, dim_t ahead) {
-    const bool to_l2 = this_machine().policy.prefetches_tiles_into_l2;
-    const auto run = bits == 16 ? to_l2 ? transpose<uint16_t, 2>
-                                        : transpose<uint16_t, 1>
-                     : to_l2 ? transpose<uint32_t, 2>
-                                : transpose<uint32_t, 1>;
+    const auto run = bits == 16 ? transpose<uint16_t> : transpose<uint32_t>;
     run(tile, pitch, src, ahead);
 }
 

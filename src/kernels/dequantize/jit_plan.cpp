@@ -66,9 +66,20 @@ private:
         const bool are_few
                 = loop(inner).extent < wanted || can_repeat(next, inner);
         if (next >= 0 && are_few && gapless(next, inner)
-                && composes(problem_.src(), next, inner)
+                && (composes(problem_.src(), next, inner)
+                        || can_be_packed(next, inner))
                 && composes(problem_.dst(), next, inner))
             set_outer(plan_.cols, next);
+    }
+
+    // Columns of a tile of a transposed source need not compose in it.
+    bool can_be_packed(int outer, int inner) const {
+        if (stride(problem_.src(), inner) == 1) return false;
+        for (int l = 0; l < outer; ++l)
+            if (stride(problem_.src(), l) == 1 && loop(l).extent >= few_rows
+                    && loop(outer).parent != l && loop(inner).parent != l)
+                return all_at_bytes_but(l);
+        return false;
     }
 
     // Whether the rows of a transposed source would each have their own
@@ -122,8 +133,9 @@ private:
         const int dense = plan_.rows.inner;
         if (dense < 0 && row >= 0) set_inner(plan_.rows, row);
         // Short groups along the rows still take whole lines of src.
-        for (int l = 0; l < plan_.rows.inner; ++l)
-            if (!plan_.cols.has(l) && !shortens_cols(l)
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != plan_.rows.inner && !plan_.cols.has(l) && !shortens_cols(l)
+                    && loop(l).parent != plan_.rows.inner
                     && composes(src, l, plan_.rows.inner)
                     && gapless(l, plan_.rows.inner))
                 set_outer(plan_.rows, l);

@@ -132,6 +132,14 @@ struct jit_plan_t {
         const dim_t all = jit_bounce_bytes / dst_bytes;
         return params_vary() && !joins_cols() ? all / 4 : all;
     }
+    /// Columns of src after which it takes another stride, that of the outer
+    /// column loop; 0: all columns have the same stride.
+    dim_t src_group() const {
+        const jit_strides_t &src = strides[0];
+        return cols.outer >= 0 && src.outer_col != src.col * cols.inner_extent
+                       ? cols.inner_extent
+                       : 0;
+    }
     /// Too wide for the next lines of its source to be kept.
     bool is_wide_tile() const {
         return panels || cols.block * panel_groups > jit_narrow_cols;

@@ -69,7 +69,7 @@ private:
 
     dim_t extent(int loop, const rect_t &rect) const;
     dim_t axis_end(const jit_axis_t &axis, const rect_t &rect) const;
-    std::array<int, 3> fastest_first() const;
+    const std::array<int, 3> &fastest_first() const;
     bool shares_pages() const;
     void go_to(dim_t piece);
     void next_piece();

@@ -20,11 +20,13 @@ void jit_walk_t::run_pieces(dim_t begin, dim_t end) {
 // Orders the loops over blocks, fastest first. For a transposed source whose
 // columns are in a page each, the rows' blocks follow each other, else the
 // columns'.
-std::array<int, 3> jit_walk_t::fastest_first() const {
-    if (plan_.path != jit_src_path_t::transposed)
-        return {of_cols, of_rows, of_panels};
-    if (shares_pages()) return {of_cols, of_panels, of_rows};
-    return {of_rows, of_panels, of_cols};
+const std::array<int, 3> &jit_walk_t::fastest_first() const {
+    static constexpr std::array<int, 3> dense_rows {
+            of_cols, of_rows, of_panels},
+            by_pages {of_cols, of_panels, of_rows},
+            by_columns {of_rows, of_panels, of_cols};
+    if (plan_.path != jit_src_path_t::transposed) return dense_rows;
+    return plan_.panels && shares_pages() ? by_pages : by_columns;
 }
 
 // True if each page of src holds columns of two neighbouring panels, or each
@@ -33,9 +35,9 @@ std::array<int, 3> jit_walk_t::fastest_first() const {
 // them.
 bool jit_walk_t::shares_pages() const {
     constexpr dim_t page = 4096;
-    return plan_.panels
-           && (plan_.strides[0].col * src_bits_ / 8 < page
-                   || jit_panel_cols * dst_bytes_ < page);
+    const jit_strides_t &src = plan_.strides[0];
+    const dim_t stride = plan_.src_group() > 0 ? src.outer_col : src.col;
+    return stride * src_bits_ / 8 < page || jit_panel_cols * dst_bytes_ < page;
 }
 
 void jit_walk_t::go_to(dim_t piece) {

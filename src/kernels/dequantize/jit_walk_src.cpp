@@ -21,25 +21,33 @@ void jit_walk_t::pack_transposed_rows(
     const dim_t in_group
             = std::min(cols.cols, axis_end(plan_.cols, cols) - cols.col);
     if (rows <= 0 || in_group <= 0) return;
-    const dim_t col_stride = plan_.strides[0].col;
-    const dim_t first = base_[0] + begin + cols.col * col_stride
-                        + panel_group_ * plan_.panel_strides[0];
+    const jit_strides_t &strides = plan_.strides[0];
     tile_row_ = begin;
-    const dim_t count = in_group * panel_count_;
-    const dim_t next_cols = cols_ahead * col_stride * src_bits_ / 8;
-    const dim_t ahead = plan_.is_wide_tile() ? next_cols : next_line;
+    // In elements.
+    dim_t first = base_[0] + begin + panel_group_ * plan_.panel_strides[0];
+    transposed_src_t src {nullptr, strides.col, rows, in_group * panel_count_};
+    if (const dim_t group = plan_.src_group(); group > 0) {
+        src.group = group;
+        src.group_stride = strides.outer_col;
+        src.first = cols.col % group;
+        first += cols.col / group * strides.outer_col;
+    } else {
+        first += cols.col * strides.col;
+    }
+    src.data
+            = static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8;
+    const dim_t ahead = plan_.is_wide_tile()
+                                ? src.columns_ahead(cols_ahead) * src_bits_ / 8
+                                : next_line;
     if (src_bits_ > 8) {
-        pack_transposed_wide(tile_, tile_pitch_,
-                {static_cast<const uint8_t *>(buffers_[0])
-                                + first * tile_bytes_,
-                        col_stride, rows, count},
-                src_bits_, ahead);
+        pack_transposed_wide(tile_, tile_pitch_, src, src_bits_, ahead);
         return;
     }
     // Bytes are transposed: of two nibbles, or of four elements.
-    const transposed_src_t bytes {
-            static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8,
-            col_stride * src_bits_ / 8, (rows * src_bits_ + 7) / 8, count};
+    transposed_src_t bytes = src;
+    bytes.stride = src.stride * src_bits_ / 8;
+    bytes.group_stride = src.group_stride * src_bits_ / 8;
+    bytes.rows = (rows * src_bits_ + 7) / 8;
     const dim_t bytes_ahead
             = plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead;
     if (src_bits_ == 2)
