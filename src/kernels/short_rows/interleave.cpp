@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace dnnl_dequant {
 
@@ -27,24 +28,20 @@ void move_points(const interleave_args_t &args) noexcept {
 
 using move_t = void (*)(const interleave_args_t &args) noexcept;
 
-template <size_t bytes, bool interleaves>
-constexpr std::array<move_t, planes_t::most_planes + 1> moves_of() {
-    return {nullptr, nullptr, move_points<bytes, 2, interleaves>,
-            move_points<bytes, 3, interleaves>,
-            move_points<bytes, 4, interleaves>,
-            move_points<bytes, 5, interleaves>,
-            move_points<bytes, 6, interleaves>,
-            move_points<bytes, 7, interleaves>,
-            move_points<bytes, 8, interleaves>};
+template <size_t bytes, bool interleaves, size_t... planes>
+constexpr std::array<move_t, sizeof...(planes)> moves_of(
+        std::index_sequence<planes...>) {
+    return {move_points<bytes, dim_t {planes}, interleaves>...};
 }
 
 template <bool interleaves>
 move_t move_of(const planes_t &planes) {
     const auto count = static_cast<size_t>(planes.count);
+    constexpr std::make_index_sequence<planes_t::most_planes + 1> counts;
     switch (planes.element_bytes) {
-    case 1: return moves_of<1, interleaves>()[count];
-    case 2: return moves_of<2, interleaves>()[count];
-    default: return moves_of<4, interleaves>()[count];
+    case 1: return moves_of<1, interleaves>(counts)[count];
+    case 2: return moves_of<2, interleaves>(counts)[count];
+    default: return moves_of<4, interleaves>(counts)[count];
     }
 }
 
@@ -87,7 +84,10 @@ result_t make_interleave(const planes_t &planes, isa_t isa,
         std::shared_ptr<const interleave_t> &interleave) {
     std::shared_ptr<const interleave_t> generated;
     const result_t made = make_jit_interleave(planes, isa, generated);
-    if (!made.ok() && made.status != status_t::unimplemented) return made;
+    if (!made.ok()
+            && (made.status != status_t::unimplemented
+                    || planes.count > planes_t::most_plain))
+        return made;
     interleave = std::make_shared<const plain_interleave_t>(
             planes, std::move(generated));
     return {};

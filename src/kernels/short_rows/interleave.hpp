@@ -12,12 +12,12 @@ namespace dnnl_dequant {
 /// A few planes of elements, such as the colours of an image, and points that
 /// have one element of each plane side by side.
 struct planes_t {
-    int count = 0;         // 2 to most_planes
+    int count = 0;         // 2 to most_planes, to most_plain without AVX-512
     int element_bytes = 0; // 1, 2 or 4
     /// True if planes become points, false if points become planes.
     bool interleaves = false;
 
-    static constexpr int most_planes = 8;
+    static constexpr int most_plain = 8, most_planes = 15;
 };
 
 struct interleave_args_t {
@@ -35,7 +35,8 @@ public:
 };
 
 /// Plain C++ on any machine; for whole vectors by generated code where there
-/// is some.
+/// is some. Without it more planes than most_plain are refused: those who
+/// transpose take them in less time.
 result_t make_interleave(const planes_t &planes, isa_t isa,
         std::shared_ptr<const interleave_t> &interleave);
 
