@@ -15,9 +15,10 @@ namespace dnnl_dequant {
 /// otherwise. Nothing outside the elements named is read.
 
 /// A source that is dense along the rows: tile row r, column c is element
-/// c * stride + r. Or its columns stand in groups of `group`, the first column
-/// being the group's column `first`: with n = first + c, tile row r, column c
-/// is element n / group * group_stride + n % group * stride + r.
+/// c * stride + r. Its columns may stand in groups instead, which have a stride
+/// of their own. The first column is then column `first` of a group: with
+/// n = first + c, column c begins at element
+/// n / group * group_stride + n % group * stride.
 struct transposed_src_t {
     const void *data;
     dim_t stride, rows, cols;
