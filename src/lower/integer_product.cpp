@@ -116,8 +116,9 @@ public:
         const dims_t &shape = weights_.chain.shape();
         plan_.depth = shape[k_];
         plan_.cols = shape[k_ + 1];
-        if (std::any_of(shape.begin(), shape.end() - 2,
-                    [](dim_t dim) { return dim != 1; }))
+        if (repacks_
+                && std::any_of(shape.begin(), shape.end() - 2,
+                        [](dim_t dim) { return dim != 1; }))
             return refuse("weights differ from batch to batch");
         if (plan_.depth == 0) return refuse("there is nothing to sum");
         result_t result = init_src(isa);

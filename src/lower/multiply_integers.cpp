@@ -40,10 +40,15 @@ result_t make_repacked(
 
 result_t make_preferred_integers(
         product_cut_t &cut, std::shared_ptr<const multiplier_t> &multiplier) {
-    const result_t result = make_integers(cut.product.src, cut.product.weights,
+    result_t result = make_integers(cut.product.src, cut.product.weights,
             cut.target.isa, cut.block_rows, cut.integers);
+    if (result.ok() && !cut.integers) result = refuse("");
     if (!result.ok()) return result;
-    if (!cut.integers) return refuse("");
+    result = find_batches(cut);
+    if (!result.ok()) {
+        cut.integers = nullptr;
+        return refuse("integer_matmul: " + result.reason);
+    }
     const integer_plan_t &plan = cut.integers->plan();
     const bool by_column = plan.format.depth_stride == 1;
     if (!plan.stream

@@ -41,27 +41,6 @@ result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
     return result;
 }
 
-// Finds where each batch of weights begins.
-result_t find_batches(const product_cut_t &cut, std::vector<dim_t> &places) {
-    if (!cut.batched) return {};
-    const chain_t &chain = cut.weights();
-    const size_t operands = chain.operand_count();
-    auto outer = whole_axis(operands);
-    for (size_t d = 0; d + 2 < chain.shape().size(); ++d) {
-        if (!chain.cuts_evenly(d, 1))
-            return refuse("batches of weights are not alike");
-        outer = combined_axis(outer, block_axis(chain, d, 1));
-    }
-    for (size_t i = 0; i < outer.offsets.size(); ++i) {
-        const dim_t bits
-                = outer.offsets[i] * bits_of(chain.operand_type(i % operands));
-        if (bits % 8 != 0)
-            return refuse("a batch of weights begins within a byte");
-        places.push_back(bits / 8);
-    }
-    return {};
-}
-
 // Chooses what multiplies floats.
 result_t choose_tiles(const product_cut_t &cut, skinny_weights_t &weights) {
     const isa_t isa = cut.target.isa;
@@ -190,7 +169,7 @@ result_t make_shared_parameters(const product_cut_t &cut,
 result_t make_plan(product_cut_t &cut, const skinny_weights_t &weights,
         const chain_t &src, skinny_plan_t plan,
         std::shared_ptr<const multiplier_t> &multiplier) {
-    result_t result = find_batches(cut, plan.batch_places);
+    result_t result = find_batches(cut);
     if (result.ok())
         result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
                 plan.skinny_gemm, log_not_taken);

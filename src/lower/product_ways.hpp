@@ -67,6 +67,10 @@ using product_way_t = result_t (*)(
 #include "lower/product_ways.def"
 #undef X
 
+/// Finds where each batch of weights begins: cut.blocks.batch_places. Refuses
+/// batches that are not alike, or begin within a byte.
+result_t find_batches(product_cut_t &cut);
+
 /// Integers by weights that are repacked once; only where the target asks for
 /// it.
 result_t make_repacked(

@@ -369,7 +369,35 @@ TEST(integer_matmul, takes_a_zero_point_of_the_other_sign) {
     }
 }
 
-// Groups of eight are multiplied as f32, and so is a product in batches.
+// Each batch of weights, such as an expert's, is multiplied as if it were
+// alone.
+TEST(integer_matmul, takes_batches_of_weights) {
+    const quantized_src_t sources[]
+            = {{t::u8, qtype_t::per_tensor, 0, true, false},
+                    {t::s8, qtype_t::per_group, 32, false, true}};
+    for (const quantized_src_t &source : sources)
+        for (const auto &[src, weights] :
+                std::vector<std::pair<dims_t, dims_t>> {
+                        {{3, 1, 64}, {3, 64, 66}}, {{2, 5, 96}, {2, 96, 32}},
+                        {{3, 64}, {4, 64, 40}}, {{2, 70, 64}, {2, 64, 130}}})
+            for (const t quantized : {t::u4, t::s8})
+                for (const dim_t group : {0, 32})
+                    for (const bool transposed : {false, true}) {
+                        matmul_case_t c;
+                        c.src = src;
+                        c.weights = weights;
+                        c.quantized = quantized;
+                        c.zps = t::u8;
+                        c.group = group;
+                        c.transpose_b = transposed;
+                        SCOPED_TRACE(to_string(c) + ", source "
+                                     + std::to_string(&source - sources));
+                        check(c, source, true);
+                    }
+}
+
+// Groups of eight are multiplied as f32, and so are batches of weights that
+// begin within a byte.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
     matmul_case_t c;
@@ -377,8 +405,9 @@ TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     c.weights = {64, 66};
     c.group = 8;
     check(c, source, false);
-    c.src = {2, 3, 64};
-    c.weights = {2, 64, 66};
+    c.src = {2, 3, 65};
+    c.weights = {2, 65, 67};
+    c.quantized = t::u4;
     c.group = 0;
     check(c, source, false);
 }

@@ -18,6 +18,23 @@ dim_t product_blocks_t::sums_floats() const {
     return most * pitch;
 }
 
+void *product_blocks_t::weights_operand(
+        void *const *buffers, size_t batch, size_t operand) const {
+    const dim_t place
+            = batch_places.empty()
+                      ? 0
+                      : batch_places[batch * weights_operands + operand];
+    return static_cast<char *>(weights_of(buffers)[operand]) + place;
+}
+
+std::array<void *, max_operands> product_blocks_t::weights_of_batch(
+        void *const *buffers, size_t batch) const {
+    std::array<void *, max_operands> operands {};
+    for (size_t o = 0; o < weights_operands; ++o)
+        operands[o] = weights_operand(buffers, batch, o);
+    return operands;
+}
+
 void src_rows_t::add_stage(
         dim_t rows, dim_t offset, std::vector<stage_t> &stages) const {
     if (!kernel) return;

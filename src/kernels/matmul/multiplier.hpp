@@ -27,6 +27,10 @@ struct product_blocks_t {
     std::vector<row_block_t> row_blocks;
     std::vector<dim_t> depth_blocks, col_blocks; // sizes
     dim_t pitch = 0; // of a block's sums, and of its weights as floats
+    /// Each batch of weights begins here, in bytes: one place for each of their
+    /// operands, batch after batch. Empty if there is one batch, or if nobody
+    /// asked.
+    std::vector<dim_t> batch_places;
 
     dim_t cols() const;
     /// Returns the floats that a block's sums need.
@@ -34,6 +38,16 @@ struct product_blocks_t {
     void *const *weights_of(void *const *buffers) const {
         return buffers + src_operands;
     }
+    size_t batches() const {
+        return batch_places.empty() ? 1
+                                    : batch_places.size() / weights_operands;
+    }
+    /// Returns a buffer of the weights, or all of them, at the beginning of a
+    /// batch.
+    void *weights_operand(
+            void *const *buffers, size_t batch, size_t operand) const;
+    std::array<void *, max_operands> weights_of_batch(
+            void *const *buffers, size_t batch) const;
 };
 
 /// A block of rows by the blocks of columns [begin, end).
@@ -153,9 +167,6 @@ struct skinny_plan_t {
 
     src_rows_t src;
     row_scales_t row_scales;
-    /// Each batch of weights begins here, in bytes: one place for each of their
-    /// operands, batch after batch. Empty if there is one batch.
-    std::vector<dim_t> batch_places;
     std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;

@@ -49,7 +49,9 @@ public:
     status_t run(const product_unit_t &unit, const stage_memory_t &memory,
             float *sums) const noexcept override {
         const auto &rows = blocks().row_blocks[unit.row_block];
-        product_->run(blocks().weights_of(memory.buffers),
+        const auto weights
+                = blocks().weights_of_batch(memory.buffers, rows.outer);
+        product_->run(weights.data(),
                 {rows.first, rows.rows,
                         static_cast<dim_t>(unit.begin) * blocks().col_blocks[0],
                         blocks().col_blocks[unit.begin], sums, blocks().pitch},

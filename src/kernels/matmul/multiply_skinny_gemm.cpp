@@ -29,7 +29,8 @@ public:
     const char *name() const override { return plan_.skinny_gemm->name(); }
     bool is_stream() const override { return true; }
     scratch_size_t scratch() const override {
-        const auto shared = static_cast<dim_t>(plan_.shared.size() * batches());
+        const auto shared
+                = static_cast<dim_t>(plan_.shared.size() * blocks().batches());
         const dim_t rest = plan_.skinny_gemm->rest_bytes(
                 blocks().col_blocks.empty() ? 0 : blocks().col_blocks.back());
         return {shared_place(shared), 4 * rest_place() + rest};
@@ -57,7 +58,7 @@ public:
             float *sums) const noexcept override {
         const auto &rows = blocks().row_blocks[unit.row_block];
         const std::array<void *, max_operands> weights
-                = operands_of(memory.buffers, rows.outer);
+                = blocks().weights_of_batch(memory.buffers, rows.outer);
         auto *const own = static_cast<float *>(memory.own);
         skinny_gemm_t::block_t block {find_src(memory, unit.row_block), sums,
                 own, plan_.src.pitch, blocks().pitch, rows.rows,
@@ -211,30 +212,6 @@ private:
         return round_up(4 * plan_.groups * plan_.col_groups, dim_t(64));
     }
 
-    size_t batches() const {
-        return plan_.batch_places.empty()
-                       ? 1
-                       : plan_.batch_places.size() / blocks().weights_operands;
-    }
-    char *operand_of(
-            void *const *buffers, size_t batch, size_t operand) const noexcept {
-        const dim_t place
-                = plan_.batch_places.empty()
-                          ? 0
-                          : plan_.batch_places[batch * blocks().weights_operands
-                                               + operand];
-        return static_cast<char *>(blocks().weights_of(buffers)[operand])
-               + place;
-    }
-    // Returns the weights' buffers, at the beginning of a batch.
-    std::array<void *, max_operands> operands_of(
-            void *const *buffers, size_t batch) const noexcept {
-        std::array<void *, max_operands> operands {};
-        for (size_t o = 0; o < blocks().weights_operands; ++o)
-            operands[o] = operand_of(buffers, batch, o);
-        return operands;
-    }
-
     // Makes parameters that columns share. Threads share one batch, or have
     // some of the batches each.
     void add_stage(size_t p, std::vector<stage_t> &stages) const {
@@ -242,14 +219,14 @@ private:
         if (!shared.kernel) return;
         const auto self = std::static_pointer_cast<const skinny_multiplier_t>(
                 shared_from_this());
-        if (batches() == 1) {
+        if (blocks().batches() == 1) {
             stages.push_back(make_stage(shared.kernel, shared_bytes(),
                     [self, p](const stage_memory_t &memory, void **buffers) {
                 self->place_shared(memory, 0, p, buffers);
             }));
             return;
         }
-        const auto count = static_cast<dim_t>(batches());
+        const auto count = static_cast<dim_t>(blocks().batches());
         stages.push_back({count,
                 std::min(count, count * shared_bytes() / bytes_per_thread),
                 false,
@@ -269,7 +246,8 @@ private:
     // Finds from where to where a batch's shared parameters go.
     void place_shared(const stage_memory_t &memory, size_t batch, size_t p,
             void **buffers) const noexcept {
-        buffers[0] = operand_of(memory.buffers, batch, plan_.shared[p].operand);
+        buffers[0] = blocks().weights_operand(
+                memory.buffers, batch, plan_.shared[p].operand);
         buffers[1] = find(memory, batch, p);
     }
 
@@ -280,8 +258,9 @@ private:
                 = shared.kernel
                           ? static_cast<char *>(memory.shared)
                                     + shared_place(static_cast<dim_t>(
-                                            p * batches() + batch))
-                          : operand_of(memory.buffers, batch, shared.operand);
+                                            p * blocks().batches() + batch))
+                          : static_cast<char *>(blocks().weights_operand(
+                                    memory.buffers, batch, shared.operand));
         return reinterpret_cast<float *>(at);
     }
 
