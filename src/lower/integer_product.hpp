@@ -20,7 +20,7 @@ result_t split_row_scales(const composition_t &src, scaled_integers_t &scaled);
 /// Makes the product as one of integers, if the graph has src in integers of 8
 /// bits, which it dequantizes. It is null, and the log says why, if the graph
 /// has no such src, if the product would not be exact, or if no kernel takes
-/// the weights. Of batches of weights the plan has the first one.
+/// the weights. The plan has the first batch of weights.
 /// @param rows The most that are done together. If they are few, the weights
 ///     are read as a stream if they can be.
 /// @returns out_of_memory, or success with `product` or without.

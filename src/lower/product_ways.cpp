@@ -1,4 +1,4 @@
-// What several ways to multiply ask of a product.
+// Questions that several ways to multiply ask.
 
 #include "lower/product_ways.hpp"
 

@@ -16,8 +16,9 @@ namespace dnnl_dequant {
 
 /// A source that is dense along the rows: tile row r, column c is element
 /// c * stride + r. Its columns may stand in groups instead, which have a stride
-/// of their own. The first column is then column `first` of a group. Column c begins
-/// at n / group * group_stride + n % group * stride, where n is first + c.
+/// of their own. The first column is then column `first` of a group. Column c
+/// begins at n / group * group_stride + n % group * stride, where n is
+/// first + c.
 struct transposed_src_t {
     const void *data;
     dim_t stride, rows, cols;
