@@ -22,6 +22,7 @@ constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
+constexpr dim_t far_row_bytes = 64 * 1024;
 
 // How large pieces and units are, and what is stored how.
 class chain_blocks_t : private jit_nest_t {
@@ -33,10 +34,8 @@ public:
     void choose() {
         plan_.panels = can_panel();
         plan_.streaming = !plan_.packs && !plan_.panels
-                          && dst_total() * problem_.parts
+                          && bytes_to_cache() * problem_.parts
                                      > streaming_threshold(plan_.has_tiles);
-        if (plan_.streaming && !plan_.has_tiles)
-            plan_.desc.stream_ahead = this_machine().policy.src_ahead;
         plan_.desc.prefetching
                 = !plan_.streaming && !plan_.packs
                   && (plan_.panels || !plan_.has_tiles)
@@ -51,6 +50,7 @@ public:
             plan_.col_block = std::min(
                     plan_.col_block, chain_bounce_bytes / dst_bytes());
         if (plan_.has_tiles) choose_tiles();
+        if (plan_.streaming && !plan_.has_tiles) look_ahead();
         const auto fit = [](dim_t &block, dim_t extent) {
             block = std::max<dim_t>(std::min(block, extent), 1);
         };
@@ -68,6 +68,29 @@ public:
     }
 
 private:
+    // A dst that is small next to its source is pushed out by it.
+    dim_t bytes_to_cache() const {
+        const bool is_read_once
+                = !plan_.has_tiles
+                  && this_machine().policy.long_rows == far_stores_t::at_once;
+        return is_read_once
+                       ? std::max(dst_total(), (src_total() + dst_total()) / 2)
+                       : dst_total();
+    }
+    // The same columns of the next row come next where a block has not all.
+    void look_ahead() {
+        const bool are_strips = plan_.col_block < plan_.all_cols();
+        for (const auto &feed : plan_.feeds) {
+            if (feed.input.port < 0) continue;
+            auto &port = plan_.desc.ports[static_cast<size_t>(feed.input.port)];
+            if (!port.prefetch) continue;
+            port.stream_ahead = this_machine().policy.src_ahead;
+            const dim_t row = feed.row * port.format.container_bits / 8;
+            if (port.stream_ahead > 0 && are_strips && row > 0
+                    && row <= far_row_bytes)
+                port.stream_ahead = static_cast<uint32_t>(row);
+        }
+    }
     dim_t tiled_bits(const chain_feed_t &feed) const {
         return feed.tiled ? bits_of(operand(feed.operand).type) : 0;
     }

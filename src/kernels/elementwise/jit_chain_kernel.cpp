@@ -173,11 +173,10 @@ private:
     }
 
     void prefetch(uint32_t elements) {
-        if (desc_.stream_ahead > 0)
-            for (const auto &p : desc_.ports)
-                if (p.prefetch)
-                    prefetch_lines(pointer(p) + desc_.stream_ahead,
-                            steps_t::bytes(p, elements));
+        for (const auto &p : desc_.ports)
+            if (p.stream_ahead > 0)
+                prefetch_lines(pointer(p) + p.stream_ahead,
+                        steps_t::bytes(p, elements));
         if (!desc_.prefetching) return;
         mov(rax, arg(offsetof(chain_args_t, dst_ahead)));
         for (uint32_t b = 0; b < dst_bytes(elements); b += line)

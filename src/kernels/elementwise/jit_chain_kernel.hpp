@@ -24,6 +24,8 @@ struct chain_port_t {
     lane_format_t format;
     int place = 0;         // among the constants, or among the pointers
     bool prefetch = false; // worth calling for ahead
+    /// So many bytes ahead while dst goes past the caches; 0: not then.
+    uint32_t stream_ahead = 0;
 };
 
 /// One input: a port, or two whose sum it is (an integer of 32 bits is no f32).
@@ -61,8 +63,6 @@ struct chain_desc_t {
     bool as_integers = false; // what is stored are integers of 32 bits already
     bool streaming = false;   // every row of dst begins at a multiple of 64
     bool prefetching = false; // of dst and of ports that say so
-    // Else of those ports, while dst goes past the caches: so many bytes ahead.
-    uint32_t stream_ahead = 0;
     /// NaN in the inputs may have payloads that rounding must not meet.
     bool payloads = false;
 };
