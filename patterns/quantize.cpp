@@ -24,7 +24,7 @@ bool is_of(const logical_tensor_t &tensor,
 }
 
 // oneDNN 3.7 to 3.13 quantizes on CPU f32 to 8 bits, per tensor or, without
-// zero points, per channel. Such ops stay oneDNN's if they are alone.
+// zero points, per channel.
 bool is_onednns(const op_record_t &op) {
     using t = data_type_t;
     if (op.kind != dnnl_graph_op_dynamic_quantize) return false;
@@ -45,8 +45,8 @@ bool saturates(const op_record_t &op) {
     return saturate == nullptr || saturate->front() != 0;
 }
 
-// Computes as oneDNN does, if oneDNN would compute it alone: the bits do not
-// depend on fusion.
+// Computes as oneDNN does, if oneDNN has the op: who serves it may take less
+// time, but gives the same bits.
 result_t compose_as_onednn(
         const op_record_t &known, composition_t &composition) {
     result_t result = apply_parameter(
@@ -73,6 +73,7 @@ result_t compose_quantize(const scope_t &scope, const op_record_t &op,
     const op_record_t known = with_known(scope, op, composition.chain);
     if (result_t result = verify(known); !result.ok()) return result;
 
+    composition.dequantizes = true;
     if (is_onednns(op)) {
         const result_t result = compose_as_onednn(known, composition);
         return result.ok() ? finish_op(scope, op, composition) : result;
@@ -91,7 +92,6 @@ result_t compose_quantize(const scope_t &scope, const op_record_t &op,
     if (saturates(op))
         composition.chain.saturate(-largest_of(dst), largest_of(dst));
     composition.chain.quantize(dst);
-    composition.dequantizes = true;
     return finish_op(scope, op, composition);
 }
 

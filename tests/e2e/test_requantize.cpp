@@ -150,6 +150,31 @@ maker_t dynamic_op(op::kind kind, size_t from, type from_type, size_t to,
     return {kind, inputs, tensor_of(to, to_type), {}, {}, "per_tensor"};
 }
 
+// It may be ours, and no bit tells.
+TEST(requantize, quantizes_alone_as_onednn_does) {
+    for (const type to : {type::u8, type::s8})
+        for (const type zps : {type::undef, type::s8, type::u8, type::s32})
+            for (const bool channels : {false, true})
+                for (const bool transposes : {false, true}) {
+                    if (channels && zps != type::undef)
+                        continue; // stock has none
+                    logical_tensor src = tensor_of(0, type::f32);
+                    if (transposes)
+                        src = {0, type::f32, shape, dims_t {1, shape[0]}};
+                    maker_t quantize = dynamic_op(op::kind::DynamicQuantize, 0,
+                            type::f32, 1, to, false);
+                    quantize.inputs[0] = src;
+                    if (channels) {
+                        quantize.inputs[1]
+                                = tensor_of(11, type::f32, {shape[1]});
+                        quantize.qtype = "per_channel";
+                    }
+                    if (zps != type::undef)
+                        quantize.inputs.push_back(tensor_of(21, zps, {1}));
+                    requantize_t({quantize}).check();
+                }
+}
+
 TEST(requantize, fakes_quantization_as_onednn_does) {
     for (const type between : {type::u8, type::s8})
         for (const bool channels : {false, true})

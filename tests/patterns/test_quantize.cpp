@@ -39,11 +39,14 @@ TEST(pattern_quantize, of_onednn_s_computes_as_onednn) {
             "mul_rcp:arg2;add:arg3;clamp:-128:127");
 }
 
-TEST(pattern_quantize, of_onednn_s_alone_stays_onednn_s) {
+TEST(pattern_quantize, of_onednn_s_alone_computes_as_onednn) {
     pattern_graph_t g;
     quantize(
             g, dnnl_graph_op_dynamic_quantize, g.tensor(t::f32, {4, 6}), t::u8);
-    EXPECT_EQ(g.partitions(), parts_t {"0"});
+    EXPECT_EQ(g.partitions(), parts_t {"ours: 0"});
+    EXPECT_EQ(to_string(g.lowered(0).problem),
+            "24;src:f32:1;arg1:f32:0;arg2:u8:0;dst:u8:1;mul_rcp:arg1;add:arg2;"
+            "clamp:0:255");
 }
 
 TEST(pattern_quantize, alone_is_ours_where_onednn_has_none) {
