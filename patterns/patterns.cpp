@@ -53,6 +53,12 @@ bool takes_in_others(const composition_t &composition, const op_record_t &op) {
             [&](const op_record_t *other) { return other != &op; });
 }
 
+// Its scales are attributes, at all of which its pattern looks.
+bool is_static(const op_record_t &op) {
+    return op.kind == dnnl_graph_op_quantize
+           || op.kind == dnnl_graph_op_dequantize;
+}
+
 bool match_body(
         const scope_t &scope, const op_record_t &root, quantize_body_t &body) {
     const result_t result = match_quantize_body(scope, root, body);
@@ -108,7 +114,7 @@ result_t match_at(
     composition_t composition;
     result_t composed = compose(scope, root, composition);
     if (composed.ok()) composed = check_problem(root, composition.chain);
-    if (composed.ok() && composition.ops.size() > 1) {
+    if (composed.ok() && (composition.ops.size() > 1 || is_static(root))) {
         match = {
                 kind_of(composition), composition.ops, composition.dequantizes};
         return {};

@@ -1,8 +1,6 @@
 // oneDNN's Dequantize, whose scales and zero points are attributes:
 //
 //   [layout ops ->] src -> Dequantize -> dst
-//
-// The op alone stays oneDNN's. It is here for the ops around it.
 
 #include <algorithm>
 

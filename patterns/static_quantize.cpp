@@ -2,9 +2,8 @@
 //
 //   value -> Quantize -> dst
 //
-// The op alone stays oneDNN's. It is here for the ops around it. It computes as
-// oneDNN does: value * (1 / scale) + zero point in f32, bounded to dst's range
-// (NaN becomes the least of it) and only then rounded.
+// It computes as oneDNN does: value * (1 / scale) + zero point in f32, bounded
+// to dst's range (NaN becomes the least of it) and only then rounded.
 
 #include <algorithm>
 
@@ -34,6 +33,7 @@ result_t compose_static_quantize(const scope_t &scope, const op_record_t &op,
         result = apply_constant(step_kind_t::add, op, *zps, composition);
     if (!result.ok()) return result;
     bound_and_quantize(dst, composition.chain);
+    composition.dequantizes = true;
     return finish_op(scope, op, composition);
 }
 

@@ -10,6 +10,7 @@
 #include "partition/split.hpp"
 #include "patterns/patterns.hpp"
 #include "upstream/api.hpp"
+#include "upstream/mapping.hpp"
 
 namespace dnnl_dequant {
 
@@ -190,6 +191,8 @@ private:
             return false;
         }
         if (!match.dequantizes) return !supported;
+        if (supported && ops == 1 && !gains_alone(*match.ops.front()))
+            return false;
         if (match.kind == partition_kind_t::matmul
                 && std::any_of(homes.begin(), homes.end(),
                         [this](size_t home) { return is_integers(home); })) {
@@ -201,6 +204,14 @@ private:
         // oneDNN's own keeps all scores in memory, and runs reference code.
         return homes.size() > 1 || ops == 1
                || match.kind == partition_kind_t::attention;
+    }
+
+    // Ops that oneDNN's kernels compute in less time than plain C++.
+    static bool gains_alone(const op_record_t &op) {
+        const bool has_onednns = op.kind == dnnl_graph_op_dynamic_quantize
+                                 || op.kind == dnnl_graph_op_quantize
+                                 || op.kind == dnnl_graph_op_dequantize;
+        return !has_onednns || has(effective_isa(), isa_avx2);
     }
 
     // oneDNN's product of two statically quantized tensors.
