@@ -218,15 +218,44 @@ bool stage_zps(
 template <data_type_t type>
 constexpr bool is_u32 = type == data_type_t::u32;
 
+DNNL_DEQUANT_AVX2 bool has_far_integers(const float *values, dim_t count) {
+    const __m256i most = _mm256_set1_epi32(most_near_zp);
+    __m256i far = _mm256_setzero_si256();
+    dim_t i = 0;
+    for (; i + simd_w <= count; i += simd_w) {
+        const __m256i size = _mm256_abs_epi32(
+                _mm256_castps_si256(_mm256_loadu_ps(values + i)));
+        // The least of all has no size; it is greater as an unsigned one.
+        far = _mm256_or_si256(
+                far, _mm256_xor_si256(_mm256_max_epu32(size, most), most));
+    }
+    bool any = _mm256_testz_si256(far, far) == 0;
+    for (; i < count; ++i) {
+        int32_t value;
+        std::memcpy(&value, values + i, sizeof(value));
+        any = any || value < -most_near_zp || value > most_near_zp;
+    }
+    return any;
+}
+
+template <data_type_t type>
+bool stage_checked_s32(
+        float *to, const void *base, dim_t first, dim_t stride, dim_t count) {
+    stage_as<type, s32_form_t<is_u32<type>>>(to, base, first, stride, count);
+    return type == data_type_t::s32 && has_far_integers(to, count);
+}
+
 template <data_type_t type>
 constexpr zps_stages_t integer_stages
         = {stage_integers<type>, stage_zps<type, low_form_t, true>,
                 stage_zps<type, high_form_t<is_u32<type>>, true>,
-                stage_zps<type, s32_form_t<is_u32<type>>, false>};
+                stage_zps<type, s32_form_t<is_u32<type>>, false>,
+                stage_checked_s32<type>};
 
 template <data_type_t type>
 constexpr zps_stages_t small_float_stages {
-        stage_floats<type, has_others_than_zero>, nullptr, nullptr, nullptr};
+        stage_floats<type, has_others_than_zero>, nullptr, nullptr, nullptr,
+        nullptr};
 
 struct floats_stages_t {
     stage_t plain, checked, divisors;
@@ -321,7 +350,7 @@ zps_stages_t stages_of_zps(data_type_t type) {
     case t::f8_e4m3fnuz: return small_float_stages<t::f8_e4m3fnuz>;
     case t::f8_e5m2fnuz: return small_float_stages<t::f8_e5m2fnuz>;
     case t::f4_e2m1: return small_float_stages<t::f4_e2m1>;
-    default: return {stage_floats_of(type), nullptr, nullptr, nullptr};
+    default: return {stage_floats_of(type), nullptr, nullptr, nullptr, nullptr};
     }
 }
 

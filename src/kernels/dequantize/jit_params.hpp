@@ -48,9 +48,11 @@ stage_t stage_divisors_of(data_type_t type);
 /// part only; of floats of 8 bits and fewer `whole` is true where some are not
 /// +0. It is null for types that are none of these. `s32` keeps integers as
 /// integers of 32 bits, those of u32 less 2^31; it is null for floats.
+/// `checked_s32` is true where one of type s32 is beyond most_near_zp.
 struct zps_stages_t {
-    stage_t whole, low, high, s32;
+    stage_t whole, low, high, s32, checked_s32;
 };
+constexpr int most_near_zp = 1 << 22;
 zps_stages_t stages_of_zps(data_type_t type);
 
 /// The same as stage_blocks_of() for machines without AVX-512.

@@ -74,7 +74,7 @@ void jit_walk_t::stage(const rect_t &rect) {
     if (params.zps < 0) scratch_.zps[0] = 0.f;
     if (params.zps < 0) scratch_.zps_high[0] = 0.f;
     if (params.divides) {
-        if (params.zps >= 0) stage_operand(zps, rect);
+        if (params.zps >= 0 && stage_operand(zps, rect)) two_part_ = true;
         invert_scales(rect);
         return;
     }

@@ -91,9 +91,11 @@ private:
         if (steps.zps != nullptr) {
             params.zps = steps.zps->operand;
             desc_.zps = type_of(steps.zps);
-            params.stages_of_zps.whole = desc_.to_integers()
-                                                 ? stages_of_zps(desc_.zps).s32
-                                                 : stage_floats_of(desc_.zps);
+            const zps_stages_t stages = stages_of_zps(desc_.zps);
+            params.stages_of_zps.whole
+                    = !desc_.to_integers()  ? stage_floats_of(desc_.zps)
+                      : may_have_near_zps() ? stages.checked_s32
+                                            : stages.s32;
         }
         desc_.saturates = steps.saturate != nullptr;
         if (desc_.saturates) {
@@ -105,8 +107,15 @@ private:
         return make_jit_plan(problem_, params, plan_);
     }
 
-    // Integers by reciprocals where the scales are ordinary; what is a float
-    // needs all quotients exact.
+    // Zero points of s32 are most often as near zero as those of 16 bits, whose
+    // sums need no f64.
+    bool may_have_near_zps() const {
+        return desc_.zps == data_type_t::s32 && desc_.to_integers()
+               && desc_.bits() <= 16;
+    }
+
+    // Integers by reciprocals where the scales are ordinary and zero points
+    // near; what is a float needs all quotients exact.
     result_t make_row_kernel(row_src_t src, bool streams) override {
         desc_.streaming = streams;
         desc_.scales_vary = plan_.scales_vary;
@@ -117,6 +126,7 @@ private:
         for (const bool true_division : {false, true}) {
             if (!true_division && always_two_part_) continue;
             desc_.true_division = true_division;
+            desc_.has_near_zps = may_have_near_zps() && !true_division;
             auto &made = row_kernels_[static_cast<size_t>(
                     streams ? streaming + src : src)][true_division];
             const result_t result

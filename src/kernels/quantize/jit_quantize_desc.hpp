@@ -12,6 +12,8 @@ struct jit_quantize_desc_t {
     data_type_t zps = data_type_t::undef; // none
     bool scales_vary = false, zps_vary = false;
     bool true_division = false; // else by the scales' reciprocals
+    // Zero points of s32 are at most dequantize's most_near_zp.
+    bool has_near_zps = false;
     // Quotients by ordinary scales are NaN or some hundreds at most.
     bool has_small_quotients = false;
     bool prefetching = false;
@@ -36,7 +38,8 @@ struct jit_quantize_desc_t {
     /// Sums may go beyond 32 bits.
     bool is_wide() const {
         return to_integers()
-               && (bits() > 16 || (has_zps() && bits_of(zps) > 16));
+               && (bits() > 16
+                       || (has_zps() && bits_of(zps) > 16 && !has_near_zps));
     }
 };
 
