@@ -94,13 +94,14 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
                       : most_n_lanes_cols(cut.block_rows, skinny_gemm);
     const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());
     // Blocks of one width, so that no thread has a wide one and another the
-    // rest (kernels/skinny_gemm/MEASURED.md). Other kernels keep their widths,
-    // which were measured.
+    // rest (kernels/skinny_gemm/MEASURED.md). One thread alone may have a rest:
+    // the widths of kernels that pack nothing were measured so.
     const dim_t even = round_up(
             div_up(thread_cols, div_up(thread_cols, most)), skinny_gemm.nr());
-    return cut.cut_cols(
-            skinny_gemm.packs_src() ? even : std::min(most, thread_cols), panel,
-            std::max(panel, skinny_gemm.nr()), [&](dim_t size) {
+    return cut.cut_cols(skinny_gemm.packs_src() || cut.threads() > 1
+                                ? even
+                                : std::min(most, thread_cols),
+            panel, std::max(panel, skinny_gemm.nr()), [&](dim_t size) {
         return size % skinny_gemm.nr() == 0 && cut.cuts_cols_evenly(size);
     });
 }
