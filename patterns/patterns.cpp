@@ -53,7 +53,7 @@ bool takes_in_others(const composition_t &composition, const op_record_t &op) {
             [&](const op_record_t *other) { return other != &op; });
 }
 
-// Its scales are attributes, at all of which its pattern looks.
+// Its pattern checks all that verify() would: scales are attributes.
 bool is_static(const op_record_t &op) {
     return op.kind == dnnl_graph_op_quantize
            || op.kind == dnnl_graph_op_dequantize;
@@ -114,16 +114,24 @@ result_t match_at(
     composition_t composition;
     result_t composed = compose(scope, root, composition);
     if (composed.ok()) composed = check_problem(root, composition.chain);
-    if (composed.ok() && (composition.ops.size() > 1 || is_static(root))) {
+    // oneDNN may choose the layout of a value of its own, which only it reads.
+    const bool is_alone = (is_quantize(root) || is_static(root))
+                          && !composition.dequantizes;
+    if (composed.ok() && composition.ops.size() > 1 && !is_alone) {
         match = {
                 kind_of(composition), composition.ops, composition.dequantizes};
         return {};
     }
+    if (composed.ok() && is_static(root)) {
+        match = {partition_kind_t::chain, {&root}, true};
+        return {};
+    }
     const bool quantizes = is_quantize(root) || is_range_quantize(root);
-    const bool dequantizes = is_range_quantize(root)
-                             || root.kind == dnnl_graph_op_dynamic_dequantize
-                             || is_linear(root)
-                             || (quantizes && composition.dequantizes);
+    const bool dequantizes
+            = is_range_quantize(root)
+              || root.kind == dnnl_graph_op_dynamic_dequantize
+              || is_linear(root)
+              || (quantizes && (composed.ok() || composition.dequantizes));
     // A single op is selected whatever its shapes; compile tells if they are
     // wrong.
     const result_t verified = verify(root);

@@ -73,7 +73,6 @@ result_t compose_quantize(const scope_t &scope, const op_record_t &op,
     const op_record_t known = with_known(scope, op, composition.chain);
     if (result_t result = verify(known); !result.ok()) return result;
 
-    composition.dequantizes = true;
     if (is_onednns(op)) {
         const result_t result = compose_as_onednn(known, composition);
         return result.ok() ? finish_op(scope, op, composition) : result;
@@ -92,6 +91,7 @@ result_t compose_quantize(const scope_t &scope, const op_record_t &op,
     if (saturates(op))
         composition.chain.saturate(-largest_of(dst), largest_of(dst));
     composition.chain.quantize(dst);
+    composition.dequantizes = true;
     return finish_op(scope, op, composition);
 }
 

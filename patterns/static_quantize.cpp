@@ -33,7 +33,6 @@ result_t compose_static_quantize(const scope_t &scope, const op_record_t &op,
         result = apply_constant(step_kind_t::add, op, *zps, composition);
     if (!result.ok()) return result;
     bound_and_quantize(dst, composition.chain);
-    composition.dequantizes = true;
     return finish_op(scope, op, composition);
 }
 

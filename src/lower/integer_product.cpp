@@ -105,10 +105,11 @@ int64_t most_difference(
 class planner_t {
 public:
     planner_t(const composition_t &src, const composition_t &weights,
-            bool repacks, integer_plan_t &plan)
+            bool repacks, dim_t block_rows, integer_plan_t &plan)
         : src_(src)
         , weights_(weights)
         , repacks_(repacks)
+        , block_rows_(block_rows)
         , plan_(plan)
         , k_(weights.chain.shape().size() - 2) {}
 
@@ -116,15 +117,15 @@ public:
         const dims_t &shape = weights_.chain.shape();
         plan_.depth = shape[k_];
         plan_.cols = shape[k_ + 1];
-        if (repacks_
-                && std::any_of(shape.begin(), shape.end() - 2,
-                        [](dim_t dim) { return dim != 1; }))
+        const bool batched = std::any_of(shape.begin(), shape.end() - 2,
+                [](dim_t dim) { return dim != 1; });
+        if (repacks_ && batched)
             return refuse("weights differ from batch to batch");
         if (plan_.depth == 0) return refuse("there is nothing to sum");
         result_t result = init_src(isa);
         if (result.ok()) result = init_weights();
         if (result.ok()) result = cut_groups();
-        if (result.ok()) choose_format(isa);
+        if (result.ok()) choose_format(isa, batched ? block_rows_ : plan_.rows);
         if (result.ok())
             result = make_integer_kernel(plan_.format, isa, plan_.kernel);
         if (result.ok() && repacks_)
@@ -226,11 +227,12 @@ private:
         return {};
     }
 
-    // Chooses what the weights become: packed, or bytes for tiles or vectors.
-    void choose_format(isa_t isa) {
+    // Chooses what the weights become, if so many rows are multiplied by them:
+    // packed, or bytes for tiles or vectors.
+    void choose_format(isa_t isa, dim_t rows) {
         integer_format_t &format = plan_.format;
         const bool by_column = format.depth_stride == 1;
-        if (!repacks_ && multiplies_integer_tiles(isa, plan_.rows, format)) {
+        if (!repacks_ && multiplies_integer_tiles(isa, rows, format)) {
             constexpr dim_t most_k4_blocks = 16;
             dim_t deepest = 0;
             for (const auto &group : plan_.groups)
@@ -240,11 +242,10 @@ private:
         format.is_packed
                 = repacks_
                   || (!has_tiles(format) && has(isa, isa_avx512_core_vnni)
-                          && plan_.rows <= (by_column
-                                                    ? most_packed_rows_by_column
-                                                    : most_packed_rows));
+                          && rows <= (by_column ? most_packed_rows_by_column
+                                                : most_packed_rows));
         plan_.k_chunk = integer_k_chunk(format);
-        plan_.block_depth = integer_block_depth(plan_.rows, format);
+        plan_.block_depth = integer_block_depth(rows, format);
         plan_.most_part_bytes = most_part_bytes(isa, format);
     }
 
@@ -306,6 +307,7 @@ private:
 
     const composition_t &src_, &weights_;
     const bool repacks_;
+    const dim_t block_rows_; // the most that are multiplied together
     integer_plan_t &plan_;
     const size_t k_;              // the weights' dimension that is summed
     int64_t most_difference_ = 0; // of an integer of src and its zero point
@@ -347,7 +349,7 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
         std::shared_ptr<const integer_product_t> &product) {
     if (!is_quantized(src)) return {};
     integer_plan_t plan;
-    planner_t planner(src, weights, false, plan);
+    planner_t planner(src, weights, false, rows, plan);
     result_t result = planner.make(isa);
     // Its integers are multiplied as f32 then.
     if (!result.ok()) return or_another("integer_matmul", result);
@@ -363,7 +365,7 @@ result_t make_repacked_integers(const composition_t &src,
         const composition_t &weights, isa_t isa,
         std::shared_ptr<const integer_product_t> &product) {
     integer_plan_t plan;
-    const result_t result = planner_t(src, weights, true, plan).make(isa);
+    const result_t result = planner_t(src, weights, true, 0, plan).make(isa);
     if (!result.ok())
         return or_another(
                 "jit_integer_matmul_repacked_avx512_core_vnni", result);

@@ -16,7 +16,7 @@ std::shared_ptr<const multiplier_t> multiplier_of(const product_cut_t &cut) {
                          ? most_skinny_cols
                          : most_integer_cols(cut.block_rows, plan.format);
     if (cut.target.repacks) most = most_repacked_cols(cut.block_rows);
-    most = std::min(most, cut.thread_cols(integer_panel));
+    most = cut.even_cols(most, integer_panel);
     product_blocks_t blocks = cut.cut_cols(
             most, integer_panel, integer_stream_t::panel, [&](dim_t size) {
         return size % integer_panel == 0 && cut.cuts_result_evenly(size);

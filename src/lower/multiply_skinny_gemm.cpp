@@ -92,16 +92,14 @@ product_blocks_t cut_skinny_gemm(const product_cut_t &cut,
               : weights.by_column
                       ? most_k_lanes_cols(cut.block_rows, weights, are_terms)
                       : most_n_lanes_cols(cut.block_rows, skinny_gemm);
-    const dim_t thread_cols = cut.thread_cols(skinny_gemm.nr());
-    // Blocks of one width, so that no thread has a wide one and another the
-    // rest (kernels/skinny_gemm/MEASURED.md). One thread alone may have a rest:
-    // the widths of kernels that pack nothing were measured so.
-    const dim_t even = round_up(
-            div_up(thread_cols, div_up(thread_cols, most)), skinny_gemm.nr());
-    return cut.cut_cols(skinny_gemm.packs_src() || cut.threads() > 1
-                                ? even
-                                : std::min(most, thread_cols),
-            panel, std::max(panel, skinny_gemm.nr()), [&](dim_t size) {
+    // One thread alone may have a rest: the widths of kernels that pack nothing
+    // were measured so.
+    const dim_t cols
+            = skinny_gemm.packs_src() || cut.threads() > 1
+                      ? cut.even_cols(most, skinny_gemm.nr())
+                      : std::min(most, cut.thread_cols(skinny_gemm.nr()));
+    return cut.cut_cols(
+            cols, panel, std::max(panel, skinny_gemm.nr()), [&](dim_t size) {
         return size % skinny_gemm.nr() == 0 && cut.cuts_cols_evenly(size);
     });
 }

@@ -34,6 +34,12 @@ struct product_cut_t {
     dim_t thread_cols(dim_t unit) const {
         return round_up(div_up(cols(), threads()), unit);
     }
+    /// Columns of blocks of one width, up to `most`, so that no thread has a
+    /// wide one and another the rest (kernels/skinny_gemm/MEASURED.md).
+    dim_t even_cols(dim_t most, dim_t unit) const {
+        const dim_t cols = thread_cols(unit);
+        return round_up(div_up(cols, div_up(cols, most)), unit);
+    }
     bool cuts_result_evenly(dim_t size) const {
         return stored.cuts_evenly(shape.size() - 1, size);
     }

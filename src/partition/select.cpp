@@ -206,7 +206,7 @@ private:
                || match.kind == partition_kind_t::attention;
     }
 
-    // Ops that oneDNN's kernels compute in less time than plain C++.
+    // False where plain C++ would serve, to which oneDNN's kernels do not lose.
     static bool gains_alone(const op_record_t &op) {
         const bool has_onednns = op.kind == dnnl_graph_op_dynamic_quantize
                                  || op.kind == dnnl_graph_op_quantize

@@ -19,7 +19,8 @@ struct listed_t {
 /// The search goes from the graph's end backwards. It selects single ops, and
 /// the longest chains of ops that a pattern matches and that are whole
 /// partitions of oneDNN's, so that no other partition changes. A partition of
-/// several ops that is a chain by itself stays oneDNN's. A partition that
+/// several ops that is a chain by itself stays oneDNN's. So does, without AVX2,
+/// a single quantize or static dequantize that oneDNN has. A partition that
 /// split_partition() splits counts as its parts, and becomes one partition
 /// again, a compound.
 /// @param graph The record of the graph; its lock is held by the caller.

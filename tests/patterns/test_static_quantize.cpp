@@ -41,6 +41,14 @@ TEST(pattern_static_quantize, is_ours_by_itself) {
 }
 
 // oneDNN makes one partition of these, in integers. Ours would be no faster.
+// Nobody else has the layout that oneDNN may choose for the value between.
+TEST(pattern_static_quantize, of_a_value_of_onednn_s_is_ours_alone) {
+    if (!has(effective_isa(), isa_avx2)) GTEST_SKIP() << "oneDNN's is faster";
+    pattern_graph_t g;
+    quantize(g, g.relu(g.tensor(t::f32, {4, 6})), t::u8, {0.5f}, {3});
+    EXPECT_EQ(g.partitions(), (parts_t {"0", "ours: 1"}));
+}
+
 TEST(pattern_static_quantize, leaves_to_onednn_what_it_fuses_whole) {
     pattern_graph_t g;
     const size_t value

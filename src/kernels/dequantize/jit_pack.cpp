@@ -160,9 +160,10 @@ inline __m128i load(const uint8_t *from, dim_t count) {
         return _mm_set_epi64x(
                 static_cast<int64_t>(high), static_cast<int64_t>(low));
     };
-    if (count >= 8)
+    if (count > 8)
         return vector(bits_at<uint64_t>(from),
                 bits_at<uint64_t>(from + count - 8) >> (16 - count) * 8);
+    if (count == 8) return vector(bits_at<uint64_t>(from), 0);
     if (count >= 4)
         return vector(bits_at<uint32_t>(from)
                               | bits_at<uint32_t>(from + count - 4)

@@ -24,7 +24,8 @@ struct transposed_src_t {
     dim_t stride, rows, cols;
     dim_t group = 0, group_stride = 0, first = 0; // group 0: no groups
 
-    /// From a column to one that comes about `count` later.
+    /// From a column to one that comes about `count` later, in the strides'
+    /// unit.
     dim_t columns_ahead(dim_t count) const {
         return group == 0 ? count * stride
                           : std::max(count / group, dim_t(1)) * group_stride;

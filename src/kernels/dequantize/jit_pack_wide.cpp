@@ -84,7 +84,7 @@ inline void transpose_block(T *tile, dim_t pitch, const columns_t &columns,
     __m128i a[side], b[side];
     DNNL_DEQUANT_UNROLL
     for (size_t i = 0; i < side; ++i) {
-        const T *const from = columns[static_cast<int>(i)] + row;
+        const char *const from = address<T>(columns[static_cast<int>(i)], row);
         a[i] = load(from);
         // Prefetch the next line, which no hardware prefetcher foresees.
         prefetch_into<cache>(from + ahead);

@@ -135,6 +135,7 @@ private:
         // Short groups along the rows still take whole lines of src.
         for (int l = 0; l < loop_count(); ++l)
             if (l != plan_.rows.inner && !plan_.cols.has(l) && !shortens_cols(l)
+                    && !is_parent_of_others(l)
                     && loop(l).parent != plan_.rows.inner
                     && composes(src, l, plan_.rows.inner)
                     && gapless(l, plan_.rows.inner))
@@ -143,6 +144,14 @@ private:
         const bool in_bytes = all_at_bytes_but(dense, plan_.rows.outer);
         plan_.path = dense >= 0 && in_bytes ? jit_src_path_t::transposed
                                             : jit_src_path_t::gathered;
+    }
+
+    // An outer loop would be cut short by the row.
+    bool is_parent_of_others(int l) const {
+        for (int child = 0; child < loop_count(); ++child)
+            if (child != plan_.rows.inner && loop(child).parent == l)
+                return true;
+        return false;
     }
 
     bool shortens_cols(int l) const {

@@ -62,8 +62,9 @@ struct jit_parameters_t {
     zps_stages_t stages_of_zps {};
     // Stages many at once; null if they are staged one by one.
     stage_blocks_t blocks_of_scales = nullptr, blocks_of_zps = nullptr;
-    /// A row kernel divides by the scales: it has their reciprocals, and its
-    /// second form is for scales that stage_scales says are not ordinary.
+    /// A row kernel divides by the scales, whose reciprocals it has. Its second
+    /// form is for scales that are not ordinary or zero points that are not
+    /// near, as their stages say.
     bool divides = false;
     // The first of the row kernels is for scales of which none is subnormal.
     bool checks_scales = false;
@@ -76,10 +77,11 @@ struct jit_parameters_t {
 /// The way to walk the nest of a problem.
 ///
 /// Columns are the innermost loop. If that alone would make rows too short, and
-/// src and dst compose, the next loop joins it. Rows are the next loops, or
-/// those along which src is dense. All other loops are outer. A piece is a
-/// block of rows by a block of columns at one point of the outer loops. A work
-/// item is a few successive pieces.
+/// dst composes, the next loop joins it; src composes too, or is transposed.
+/// Rows are the next loops, or those along which src is dense, of which the
+/// outer one may stand inside the other. All other loops are outer. A piece is
+/// a block of rows by a block of columns at one point of the outer loops. A
+/// work item is a few successive pieces.
 ///
 /// A transposed source beyond L2 is taken by panels instead. Panels are tiles
 /// so wide that rows of dst are written in long stretches, by ordinary stores

@@ -70,9 +70,11 @@ public:
 private:
     // A dst that is small next to its source is pushed out by it.
     dim_t bytes_to_cache() const {
+        const auto &strides = problem_.src().strides;
         const bool is_read_once
                 = !plan_.has_tiles
-                  && this_machine().policy.long_rows == far_stores_t::at_once;
+                  && this_machine().policy.long_rows == far_stores_t::at_once
+                  && std::count(strides.begin(), strides.end(), 0) == 0;
         return is_read_once
                        ? std::max(dst_total(), (src_total() + dst_total()) / 2)
                        : dst_total();

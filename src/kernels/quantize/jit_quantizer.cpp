@@ -1,6 +1,7 @@
 #include "kernels/quantize/jit_quantizer.hpp"
 
 #include "base/bits.hpp"
+#include "kernels/dequantize/jit_params.hpp"
 
 namespace dnnl_dequant {
 
@@ -11,8 +12,10 @@ namespace {
 // Remainders of quotients clamped to this are finite, and sums with it are
 // beyond all integers' ranges.
 constexpr float far = 0x1p40f;
-// Integers of 32 bits hold the sum of this and one of 16 bits.
+// Integers of 32 bits hold the sum of this and a near zero point, which is
+// beyond all integers of 16 bits.
 constexpr float near = 0x1p24f;
+static_assert(near > 2.f * most_near_zp, "such sums saturate");
 
 } // namespace
 
