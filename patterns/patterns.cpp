@@ -123,7 +123,7 @@ result_t match_at(
         return {};
     }
     if (composed.ok() && is_static(root)) {
-        match = {partition_kind_t::chain, {&root}, true};
+        match = {partition_kind_t::chain, {&root}, true, true};
         return {};
     }
     const bool quantizes = is_quantize(root) || is_range_quantize(root);
@@ -150,7 +150,8 @@ result_t match_at(
     match = {quantizes     ? partition_kind_t::quantize
              : dequantizes ? partition_kind_t::dequantize
                            : partition_kind_t::chain,
-            {&root}, dequantizes};
+            {&root}, dequantizes,
+            quantizes && composed.ok() && !composition.dequantizes};
     return {};
 }
 

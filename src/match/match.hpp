@@ -153,6 +153,8 @@ struct match_t {
     std::vector<const op_record_t *> ops; // in topological order
     /// See composition_t; of no match: an op is lost that only we can do.
     bool dequantizes = false;
+    /// A single op that oneDNN has too, with the same bits.
+    bool is_onednns = false;
 };
 
 /// Begins with the tensor that `op` has as input `index`, as one that comes

@@ -191,7 +191,8 @@ private:
             return false;
         }
         if (!match.dequantizes) return !supported;
-        if (supported && ops == 1 && !gains_alone(*match.ops.front()))
+        // Plain C++ would serve, to which oneDNN's kernels do not lose.
+        if (supported && match.is_onednns && !has(effective_isa(), isa_avx2))
             return false;
         if (match.kind == partition_kind_t::matmul
                 && std::any_of(homes.begin(), homes.end(),
@@ -204,14 +205,6 @@ private:
         // oneDNN's own keeps all scores in memory, and runs reference code.
         return homes.size() > 1 || ops == 1
                || match.kind == partition_kind_t::attention;
-    }
-
-    // False where plain C++ would serve, to which oneDNN's kernels do not lose.
-    static bool gains_alone(const op_record_t &op) {
-        const bool has_onednns = op.kind == dnnl_graph_op_dynamic_quantize
-                                 || op.kind == dnnl_graph_op_quantize
-                                 || op.kind == dnnl_graph_op_dequantize;
-        return !has_onednns || has(effective_isa(), isa_avx2);
     }
 
     // oneDNN's product of two statically quantized tensors.

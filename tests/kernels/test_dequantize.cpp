@@ -79,6 +79,19 @@ TEST_P(dequantize_kernels, equal_reference_where_dst_leaves_the_caches) {
     }
 }
 
+// The last group of rows is short.
+TEST_P(dequantize_kernels, equal_reference_where_groups_overlap_in_src) {
+    dequantize_case_t c;
+    c.src.dims = c.dst.dims = {7, 32, 64};
+    c.qtype = support::qtype_t::per_group;
+    c.group_shape = {4, 1, 1};
+    c.scales.dims = c.zps.dims = support::scales_dims_of(c);
+    c.scales.strides = c.zps.strides = support::dense_strides(c.scales.dims);
+    c.src.strides = {8, 1, 100};
+    c.dst.strides = support::dense_strides(c.dst.dims);
+    run(types_of(GetParam()), {c}, 1);
+}
+
 class extended_kernels : public dequantize_kernels {};
 
 // Primes: from one combination of types to the next other shapes are left out.

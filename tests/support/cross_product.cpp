@@ -215,11 +215,6 @@ cases_t make_vector_shapes() {
         append_convolution(cases, grouped_along(dims, 2, 2));
         append_convolution(cases, grouped_along(dims, 12, 2));
     }
-    // Groups of rows that overlap in src, the last of them short.
-    auto overlapping = per_group({7, 32, 64}, {4, 1, 1});
-    set_dense(overlapping);
-    overlapping.src.strides = {8, 1, 100};
-    cases.push_back(overlapping);
     return cases;
 }
 
