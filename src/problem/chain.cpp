@@ -111,15 +111,19 @@ result_t chain_t::cut_to(dim_axes_t &axes, size_t at, dim_t outer_extent) {
 // Undoes split(): makes one axis of two neighbours, if every operand's places
 // along them compose.
 bool chain_t::join(const axis_t &outer, const axis_t &inner, axis_t &joined) {
-    joined = {outer.extent * inner.extent, {}};
+    joined = {};
+    if (__builtin_mul_overflow(outer.extent, inner.extent, &joined.extent))
+        return false;
     for (size_t o = 0; o < outer.along.size(); ++o) {
         const along_t &a = outer.along[o], &b = inner.along[o];
         if (b.stride == 0)
             joined.along.push_back(
                     a.stride == 0 ? along_t {}
                                   : along_t {a.stride, a.group * inner.extent});
-        else if (a.group == 1 && inner.extent % b.group == 0
-                 && a.stride == b.stride * (inner.extent / b.group))
+        else if (dim_t stride = 0; a.group == 1 && inner.extent % b.group == 0
+                                   && !__builtin_mul_overflow(b.stride,
+                                           inner.extent / b.group, &stride)
+                                   && a.stride == stride)
             joined.along.push_back(b);
         else return false;
     }
