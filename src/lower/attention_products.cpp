@@ -229,10 +229,17 @@ result_t make_digits(const factor_t &numbers, dim_t head,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
         if (!is_integer(weights.type)) return refuse("keys are no integers");
-        if (weights.col_group > 1) return refuse(shared_by_tokens);
-        if (weights.groups() > 1) return refuse("a token has several groups");
+        // Fewer tokens are not worth digits of their own.
+        constexpr dim_t least_tokens = digits_kernel_t::tokens_at_once;
+        plan.format.by_number = weights.col_group > 1;
+        if (plan.format.by_number && weights.col_group < least_tokens)
+            return refuse(text("groups have ", weights.col_group,
+                    " tokens; expected ", least_tokens, " or more"));
+        if (plan.format.by_number && weights.group > 1)
+            return refuse("scales are shared by tokens and by numbers");
         plan.format.type = weights.type;
         plan.format.head = head;
+        plan.format.group = plan.format.by_number ? head : weights.group;
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
         plan.format.digits = cut.may_be_narrow ? 2 : 3;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;

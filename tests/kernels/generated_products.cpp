@@ -259,6 +259,17 @@ void hash_attention(code_hashes_t &hashes) {
                                 digits_kernel_t::most_rows,
                                 isa_avx512_core_vnni, kernel);
                 });
+            record_generated(hashes, text("digits ", of, ", scaled"), [&] {
+                std::shared_ptr<const digits_kernel_t> kernel;
+                digits_format_t format {type, head, bytes, 3, true};
+                format.group = 32;
+                (void)make_jit_digits(format, digits_kernel_t::most_rows,
+                        isa_avx512_core_vnni, kernel);
+                format.group = 0;
+                format.by_number = true;
+                (void)make_jit_digits(format, digits_kernel_t::most_rows,
+                        isa_avx512_core_vnni, kernel);
+            });
             for (const isa_t isa : {isa_avx2, isa_avx512_core})
                 record_generated(hashes,
                         text("weighted sum ", name_of(isa), " ", of), [&] {

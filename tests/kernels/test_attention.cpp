@@ -48,29 +48,38 @@ guarded_buffer_t any_numbers(support::random_t &random, t type, dim_t tokens,
 
 // --- digits
 
-// One token's sum, as sixteen lanes that are added up by halves.
-float sum_of(
-        const digits_format_t &format, const int8_t *digits, const char *key) {
-    std::array<std::array<int32_t, 16>, 3> sums {};
-    const dim_t halves = format.numbers_a_byte();
-    for (dim_t k = 0; k < format.head; ++k) {
-        const dim_t byte = k / halves;
-        for (int d = 0; d < format.digits; ++d) {
-            const dim_t vector = byte / format.chunk * halves + k % halves;
-            const dim_t place = (vector * format.digits + d) * format.chunk
-                                + byte % format.chunk;
-            sums[static_cast<size_t>(d)]
-                [static_cast<size_t>(byte % format.chunk / 4)]
-                    += number_at(format.type, key, k) * digits[place];
-        }
-    }
-    std::array<float, 16> lanes {};
-    for (size_t i = 0; i < 16; ++i) {
-        lanes[i] = static_cast<float>(sums[0][i] + sums[1][i] * 256);
-        if (format.digits == 3)
-            lanes[i] = std::fma(
-                    static_cast<float>(sums[2][i]), 65536.f, lanes[i]);
-    }
+using vector_t = std::array<float, 16>;
+
+// A row's digits by plain loops.
+struct row_of_digits_t {
+    std::vector<int8_t> digits;
+    std::vector<digits_part_t> parts;
+};
+
+row_of_digits_t empty_row(const digits_format_t &format) {
+    row_of_digits_t row;
+    row.digits.resize(static_cast<size_t>(format.row_bytes()));
+    row.parts.resize(static_cast<size_t>(format.parts()));
+    return row;
+}
+
+// The byte of a number's least digit; the next ones follow in steps of a chunk.
+size_t place_of(const digits_format_t &format, dim_t k) {
+    const dim_t halves = format.numbers_a_byte(), byte = k / halves;
+    const dim_t vector = byte / format.chunk * halves + k % halves;
+    return static_cast<size_t>(
+            vector * format.digits * format.chunk + byte % format.chunk);
+}
+
+dim_t part_of(const digits_format_t &format, dim_t k) {
+    return format.has_groups() ? k / format.numbers_a_byte() / format.chunk : 0;
+}
+
+size_t lane_of(const digits_format_t &format, dim_t k) {
+    return static_cast<size_t>(k / format.numbers_a_byte() % format.chunk / 4);
+}
+
+float add_up(const vector_t &lanes) {
     std::array<float, 4> quarters {};
     for (size_t q = 0; q < 4; ++q)
         quarters[q] = (lanes[4 * q] + lanes[4 * q + 2])
@@ -78,41 +87,167 @@ float sum_of(
     return (quarters[0] + quarters[1]) + (quarters[2] + quarters[3]);
 }
 
+row_of_digits_t plain_digits(const digits_format_t &format, const float *query,
+        const float *scales, const float *zps) {
+    row_of_digits_t made = empty_row(format);
+    std::vector<float> row(query, query + format.head);
+    float largest = 0;
+    for (size_t k = 0; k < row.size(); ++k) {
+        if (format.by_number) row[k] *= scales[k];
+        largest = std::max(largest, std::abs(row[k]));
+    }
+    const double unit = largest > 0 ? std::ldexp(127., 8 * (format.digits - 1))
+                                              / static_cast<double>(largest)
+                                    : 0;
+    std::vector<std::array<double, 16>> totals(made.parts.size());
+    double all = 0;
+    vector_t of_zps {};
+    for (dim_t k = 0; k < format.head; ++k) {
+        auto number = static_cast<int32_t>(std::nearbyint(
+                static_cast<double>(row[static_cast<size_t>(k)]) * unit));
+        const auto part = static_cast<size_t>(part_of(format, k));
+        const size_t lane = lane_of(format, k);
+        totals[part][lane] += number;
+        all += number;
+        if (format.by_number && format.has_zps) {
+            // Sixteen numbers with the same remainder at a time.
+            const auto at
+                    = static_cast<size_t>(k / format.numbers_a_byte() % 16);
+            of_zps[at]
+                    = std::fma(static_cast<float>(number), zps[k], of_zps[at]);
+        }
+        for (int d = 0; d < format.digits; ++d) {
+            const int32_t digit = ((number + 128) & 255) - 128;
+            number = (number - digit) / 256;
+            made.digits[place_of(format, k)
+                        + static_cast<size_t>(d * format.chunk)]
+                    = static_cast<int8_t>(digit);
+            made.parts[part].begins[static_cast<size_t>(d)][lane]
+                    -= digit * format.bias();
+        }
+    }
+    if (format.by_number && format.has_zps) {
+        all = 0;
+        for (const float sum : of_zps)
+            all += static_cast<double>(sum);
+    }
+    for (size_t part = 0; part < made.parts.size(); ++part) {
+        made.parts[part].norm = largest * (128.f / 127);
+        for (size_t lane = 0; lane < 16; ++lane)
+            made.parts[part].totals[lane] = static_cast<float>(
+                    format.has_groups() ? totals[part][lane] : all);
+    }
+    return made;
+}
+
+row_of_digits_t make_digits(const digits_kernel_t &kernel,
+        const digits_format_t &format, const float *query,
+        const float *scales = nullptr, const float *zps = nullptr) {
+    row_of_digits_t made = empty_row(format);
+    std::vector<float> scaled(
+            static_cast<size_t>(digits_kernel_t::scaled_count(format)));
+    kernel.make_digits({query, scales, zps, made.digits.data(),
+            made.parts.data(), scaled.data()});
+    return made;
+}
+
+void expect_equal(const row_of_digits_t &x, const row_of_digits_t &y) {
+    ASSERT_EQ(x.digits, y.digits);
+    for (size_t part = 0; part < x.parts.size(); ++part) {
+        ASSERT_EQ(x.parts[part].begins, y.parts[part].begins);
+        ASSERT_EQ(x.parts[part].totals, y.parts[part].totals);
+        ASSERT_EQ(x.parts[part].norm, y.parts[part].norm);
+    }
+}
+
+// A row's score with a token, whose scales and zero points are its own.
+float score_of(const digits_format_t &format, const row_of_digits_t &row,
+        const char *key, const float *scales, const float *zps) {
+    std::vector<std::array<std::array<int32_t, 16>, 3>> sums(row.parts.size());
+    for (dim_t k = 0; k < format.head; ++k)
+        for (int d = 0; d < format.digits; ++d)
+            sums[static_cast<size_t>(part_of(format, k))]
+                [static_cast<size_t>(d)][lane_of(format, k)]
+                    += number_at(format.type, key, k)
+                       * row.digits[place_of(format, k)
+                                    + static_cast<size_t>(d * format.chunk)];
+    vector_t lanes {};
+    for (size_t part = 0; part < sums.size(); ++part)
+        for (size_t i = 0; i < 16; ++i) {
+            const auto &sum = sums[part];
+            auto lane = static_cast<float>(sum[0][i] + sum[1][i] * 256);
+            if (format.digits == 3)
+                lane = std::fma(static_cast<float>(sum[2][i]), 65536.f, lane);
+            if (format.has_groups()) {
+                const dim_t first = (static_cast<dim_t>(part) * format.chunk
+                                            + static_cast<dim_t>(i) * 4)
+                                    * format.numbers_a_byte();
+                const dim_t group
+                        = std::min(first / format.group, format.groups() - 1);
+                if (format.has_zps)
+                    lane = std::fma(
+                            -zps[group], row.parts[part].totals[i], lane);
+                lane = part == 0 ? lane * scales[group]
+                                 : std::fma(lane, scales[group], lanes[i]);
+            }
+            lanes[i] = lane;
+        }
+    float x = add_up(lanes);
+    const digits_part_t &part = row.parts[0];
+    const bool by_token = !format.has_groups() && !format.by_number;
+    if (format.has_zps && format.by_number) x -= part.totals[0];
+    if (format.has_zps && by_token) x = std::fma(-zps[0], part.totals[0], x);
+    x *= std::ldexp(1.f, 1 - 8 * format.digits);
+    x *= part.norm;
+    return by_token ? x * scales[0] : x;
+}
+
 void check_digits(const digits_format_t &format, dim_t rows, dim_t groups) {
     support::random_t random(static_cast<uint64_t>(format.head * 100 + rows));
     const dim_t tokens = groups * digits_kernel_t::tokens_at_once;
     std::shared_ptr<const digits_kernel_t> kernel;
-    ASSERT_TRUE(make_jit_digits(format, rows, isa_of_machine(), kernel).ok());
+    const auto result = make_jit_digits(format, rows, isa_of_machine(), kernel);
+    ASSERT_TRUE(result.ok()) << result.reason;
     const auto keys = any_numbers(
             random, format.type, tokens, format.pitch, format.key_bytes());
     const auto query = any_floats(random, rows * format.head);
-    const auto scales = any_floats(random, tokens),
-               zps = any_floats(random, tokens);
-    std::vector<int8_t> digits(static_cast<size_t>(rows * format.row_bytes()));
-    std::vector<digits_row_t> made(static_cast<size_t>(rows));
-    for (dim_t r = 0; r < rows; ++r)
-        make_digits(format, query.data() + r * format.head,
-                digits.data() + r * format.row_bytes(),
-                made[static_cast<size_t>(r)]);
+    // Up to a vector more is read.
+    const dim_t count
+            = format.by_number ? format.head : tokens * format.groups() + 15;
+    const auto scales = any_floats(random, count),
+               zps = any_floats(random, count);
+    std::vector<row_of_digits_t> made;
+    std::vector<int8_t> digits;
+    std::vector<digits_part_t> parts;
+    for (dim_t r = 0; r < rows; ++r) {
+        made.push_back(make_digits(*kernel, format,
+                query.data() + r * format.head, scales.data(), zps.data()));
+        expect_equal(made.back(),
+                plain_digits(format, query.data() + r * format.head,
+                        scales.data(), zps.data()));
+        digits.insert(digits.end(), made.back().digits.begin(),
+                made.back().digits.end());
+        parts.insert(parts.end(), made.back().parts.begin(),
+                made.back().parts.end());
+    }
     guarded_buffer_t sums(
             static_cast<size_t>(4 * digits_kernel_t::sum_count(rows)));
     std::vector<float> scores(static_cast<size_t>(rows * tokens));
-    kernel->run(rows, {keys.data(), digits.data(), made.data(), scales.data(),
+    kernel->run(rows, {keys.data(), digits.data(), parts.data(), scales.data(),
                               zps.data(), scores.data(), tokens * 4, groups,
                               static_cast<float *>(sums.data())});
     for (dim_t r = 0; r < rows; ++r)
         for (dim_t token = 0; token < tokens; ++token) {
-            const auto n = static_cast<size_t>(token);
-            const digits_row_t &row = made[static_cast<size_t>(r)];
-            float x = sum_of(format, digits.data() + r * format.row_bytes(),
-                              static_cast<const char *>(keys.data())
-                                      + token * format.pitch)
-                      * std::ldexp(1.f, 1 - 8 * format.digits);
-            if (format.has_zps) x = std::fma(-zps[n], row.total, x);
-            ASSERT_EQ(scores[static_cast<size_t>(r * tokens) + n],
-                    x * row.norm * scales[n])
+            const dim_t at = token * format.groups();
+            ASSERT_EQ(scores[static_cast<size_t>(r * tokens + token)],
+                    score_of(format, made[static_cast<size_t>(r)],
+                            static_cast<const char *>(keys.data())
+                                    + token * format.pitch,
+                            scales.data() + at, zps.data() + at))
                     << to_string(format.type) << " head " << format.head
-                    << " row " << r << " of " << rows << " token " << token;
+                    << " group " << format.group << " by number "
+                    << format.by_number << " row " << r << " of " << rows
+                    << " token " << token;
         }
 }
 
@@ -129,56 +264,83 @@ TEST(attention_digits, give_what_plain_loops_do) {
                 format.pitch = format.key_bytes() + rows % 3 * 8;
                 format.has_zps = rows % 2 == 0;
                 check_digits(format, rows, 1 + rows % 2);
+                format.by_number = true;
+                check_digits(format, rows, 1 + rows % 2);
+                format.by_number = false;
+                for (const dim_t group : {8, 16, 24, 32, 64, 128}) {
+                    format.group = group;
+                    if (!format.has_groups() || format.groups() > 16) continue;
+                    check_digits(format, rows, 1 + rows % 2);
+                }
                 if (HasFatalFailure()) return;
             }
 }
 
+// Digits alone need a kernel too.
+std::shared_ptr<const digits_kernel_t> digits_of(
+        const digits_format_t &format) {
+    std::shared_ptr<const digits_kernel_t> kernel;
+    const auto result = make_jit_digits(format, 1, isa_of_machine(), kernel);
+    EXPECT_TRUE(result.ok()) << result.reason;
+    return kernel;
+}
+
 TEST(attention_digits, stand_for_the_query) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "no AVX-512 VNNI";
     support::random_t random(1);
     for (const t type : types)
         for (const int count : {2, 3}) {
             const digits_format_t format {type, 100, 100, count};
             const auto query = any_floats(random, format.head);
-            std::vector<int8_t> digits(static_cast<size_t>(format.row_bytes()));
-            digits_row_t row {};
-            make_digits(format, query.data(), digits.data(), row);
+            const auto kernel = digits_of(format);
+            ASSERT_TRUE(kernel);
+            const auto row = make_digits(*kernel, format, query.data());
             // A key of one number alone.
+            const float one = 1;
             for (dim_t k = 0; k < format.head; ++k) {
                 std::vector<char> key(static_cast<size_t>(format.head));
                 if (bits_of(type) == 8) key[static_cast<size_t>(k)] = 1;
                 else
                     key[static_cast<size_t>(k / 2)]
                             = static_cast<char>(1 << k % 2 * 4);
-                const float number
-                        = std::ldexp(sum_of(format, digits.data(), key.data()),
-                                  1 - 8 * count)
-                          * row.norm;
-                EXPECT_NEAR(number, query[static_cast<size_t>(k)],
+                EXPECT_NEAR(score_of(format, row, key.data(), &one, nullptr),
+                        query[static_cast<size_t>(k)],
                         4 * std::ldexp(1.01, 1 - 8 * count));
             }
         }
 }
 
 TEST(attention_digits, of_what_is_not_finite_are_nan) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "no AVX-512 VNNI";
     const digits_format_t format {t::s8, 20, 20, 3};
-    std::vector<int8_t> digits(static_cast<size_t>(format.row_bytes()));
+    const auto kernel = digits_of(format);
+    ASSERT_TRUE(kernel);
     for (const float odd : {INFINITY, -INFINITY, NAN, 0.f}) {
         std::vector<float> query(20, 0.f);
         query[7] = odd;
-        digits_row_t row {};
-        make_digits(format, query.data(), digits.data(), row);
-        EXPECT_EQ(std::isnan(row.norm), odd != 0.f);
-        EXPECT_EQ(row.total, 0.f);
+        const auto row = make_digits(*kernel, format, query.data());
+        EXPECT_EQ(std::isnan(row.parts[0].norm), odd != 0.f);
     }
 }
 
-TEST(attention_digits, refuse_long_keys) {
+TEST(attention_digits, refuse_what_they_do_not_take) {
     std::shared_ptr<const digits_kernel_t> kernel;
-    const auto made = make_jit_digits(
-            {t::s8, 520, 520, 3}, 1, isa_avx512_core_vnni, kernel);
-    EXPECT_EQ(made.reason, "a token has 520 bytes; expected 512 at most");
-    EXPECT_EQ(make_jit_digits({t::s8, 64, 64, 3}, 1, isa_avx2, kernel).reason,
-            "no AVX-512 VNNI");
+    const auto reason = [&](const digits_format_t &format, isa_t isa) {
+        return make_jit_digits(format, 1, isa, kernel).reason;
+    };
+    digits_format_t format {t::s8, 520, 520, 3};
+    EXPECT_EQ(reason(format, isa_avx512_core_vnni),
+            "a token has 520 bytes; expected 512 at most");
+    format.head = format.pitch = 128;
+    EXPECT_EQ(reason(format, isa_avx2), "no AVX-512 VNNI");
+    format.group = 4;
+    EXPECT_EQ(reason(format, isa_avx512_core_vnni),
+            "a token has 32 groups; expected 16 at most");
+    format.group = 18;
+    EXPECT_EQ(reason(format, isa_avx512_core_vnni),
+            "groups have 18 numbers; expected a multiple of 4");
 }
 
 // --- weighted sums

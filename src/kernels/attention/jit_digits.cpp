@@ -1,11 +1,12 @@
 // Bytes of keys by digits of the query, by vpdpbusd: keys have no sign, digits
 // have one. Each token's sums by a row, one a lane of 32 bits, go to scratch
-// memory; those of sixteen tokens are added up together by transposing.
+// memory; those of sixteen tokens are added up together by transposing. If a
+// token has several groups, the lanes of each chunk are scaled before.
 
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "kernels/attention/digits.hpp"
+#include "kernels/attention/jit_make_digits.hpp"
 #include "kernels/jit/simd.hpp"
 
 namespace dnnl_dequant {
@@ -15,7 +16,9 @@ using namespace Xbyak;
 namespace {
 
 constexpr size_t line = 64, all_tokens = digits_kernel_t::tokens_at_once;
-constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024;
+constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024, lane_bytes = 4;
+// One vector has the scales of a token.
+constexpr dim_t most_groups = 16;
 
 using block_t = digits_kernel_t::block_t;
 
@@ -54,6 +57,12 @@ private:
     bool is_nibble() const { return bits_of(format_.type) == 4; }
     bool is_signed() const { return format_.bias() != 0; }
     int halves() const { return is_nibble() ? 2 : 1; }
+    bool has_groups() const { return format_.has_groups(); }
+
+    // One scale and one zero point a token.
+    bool has_token_scales() const {
+        return !has_groups() && !format_.by_number;
+    }
 
     Address arg(size_t offset) { return qword[rdi + offset]; }
 
@@ -61,7 +70,7 @@ private:
         preamble();
         mov(keys_, arg(offsetof(block_t, keys)));
         mov(digits_, arg(offsetof(block_t, digits)));
-        mov(constants_, arg(offsetof(block_t, rows)));
+        mov(constants_, arg(offsetof(block_t, parts)));
         mov(scales_, arg(offsetof(block_t, scales)));
         mov(zps_, arg(offsetof(block_t, zps)));
         mov(scores_, arg(offsetof(block_t, scores)));
@@ -76,8 +85,11 @@ private:
         L(l_group);
         multiply_tokens();
         make_scores();
-        for (const Reg64 &pointer : {scales_, zps_, scores_})
-            add(pointer, line);
+        add(scores_, line);
+        if (has_token_scales()) {
+            add(scales_, line);
+            add(zps_, line);
+        }
         dec(groups_);
         jnz(l_group, T_NEAR);
         postamble();
@@ -112,20 +124,30 @@ private:
         Label l_step;
         align(32);
         L(l_step);
-        begin_sums(v);
-        for (int chunk = 0; chunk < static_cast<int>(format_.chunks()); ++chunk)
-            multiply_chunk(v, chunk);
-        store_sums(v);
+        const auto parts = static_cast<int>(format_.parts());
+        const int chunks = static_cast<int>(format_.chunks()) / parts;
+        for (int part = 0; part < parts; ++part) {
+            begin_sums(v, part);
+            for (int chunk = part * chunks; chunk < (part + 1) * chunks;
+                    ++chunk)
+                multiply_chunk(v, chunk);
+            store_sums(v, part);
+        }
+        if (has_groups()) {
+            const auto bytes = static_cast<uint32_t>(tokens_) * groups_bytes();
+            add(scales_, bytes);
+            if (format_.has_zps) add(zps_, bytes);
+        }
         add(keys_, static_cast<uint32_t>(tokens_ * format_.pitch));
         add(at_, static_cast<uint32_t>(tokens_) * line);
         dec(steps_);
         jnz(l_step, T_NEAR);
     }
 
-    void begin_sums(const step_vectors_t &v) {
+    void begin_sums(const step_vectors_t &v, int part) {
         for (int r = 0; r < rows_; ++r)
             for (int d = 0; d < format_.digits; ++d) {
-                load(sum(v, 0, r, d), of_row(r, begin_of(d)));
+                load(sum(v, 0, r, d), ptr[of_part(r, part) + begin_of(d)]);
                 for (int t = 1; t < tokens_; ++t)
                     copy(sum(v, t, r, d), sum(v, 0, r, d));
             }
@@ -145,38 +167,83 @@ private:
     }
 
     // The sums of the digits become one f32 a lane.
-    void store_sums(const step_vectors_t &v) {
-        for (int t = 0; t < tokens_; ++t)
+    void store_sums(const step_vectors_t &v, int part) {
+        for (int t = 0; t < tokens_; ++t) {
+            if (has_groups()) load_scales(v, t, part);
             for (int r = 0; r < rows_; ++r) {
-                const Zmm least = sum(v, t, r, 0), next = sum(v, t, r, 1);
-                vpslld(next, next, 8);
-                vpaddd(least, least, next);
-                vcvtdq2ps(least, least);
-                if (format_.digits == 3) {
-                    const Zmm highest = sum(v, t, r, 2);
-                    vcvtdq2ps(highest, highest);
-                    vfmadd231ps(least, highest, constant(power_of_2(16)));
-                }
-                vmovaps(ptr[at_ + place_of(r) + static_cast<size_t>(t) * line],
-                        least);
+                const Zmm x = join_digits(v, t, r);
+                const Address at = ptr[at_ + place_of(r)
+                                       + static_cast<size_t>(t) * line];
+                if (has_groups()) scale_lanes(v, x, r, part, at);
+                vmovaps(at, x);
             }
+        }
+    }
+
+    Zmm join_digits(const step_vectors_t &v, int token, int row) {
+        const Zmm least = sum(v, token, row, 0), next = sum(v, token, row, 1);
+        vpslld(next, next, 8);
+        vpaddd(least, least, next);
+        vcvtdq2ps(least, least);
+        if (format_.digits == 3) {
+            const Zmm highest = sum(v, token, row, 2);
+            vcvtdq2ps(highest, highest);
+            vfmadd231ps(least, highest, constant(power_of_2(16)));
+        }
+        return least;
+    }
+
+    uint32_t groups_bytes() const {
+        return static_cast<uint32_t>(format_.groups()) * 4;
+    }
+
+    // Loads those of each lane's group, where digits were.
+    void load_scales(const step_vectors_t &v, int token, int chunk) {
+        const size_t place = static_cast<size_t>(token) * groups_bytes();
+        lanes_t order {};
+        for (size_t lane = 0; lane < order.size(); ++lane) {
+            const dim_t first = chunk * format_.chunk
+                                + static_cast<dim_t>(lane) * lane_bytes;
+            const dim_t group
+                    = first * format_.numbers_a_byte() / format_.group;
+            order[lane] = static_cast<uint32_t>(
+                    std::min(group, format_.groups() - 1));
+        }
+        const auto load_one = [&](const Zmm &to, const Reg64 &from) {
+            if (order.front() == order.back())
+                return vbroadcastss(
+                        to, ptr[from + place + size_t(order.front()) * 4]);
+            vmovups(to, constant(order));
+            vpermps(to, to, ptr[from + place]);
+        };
+        load_one(v.digits[0], scales_);
+        if (format_.has_zps) load_one(v.digits[1], zps_);
+    }
+
+    // And adds the lanes of the chunks before.
+    void scale_lanes(const step_vectors_t &v, const Zmm &x, int row, int chunk,
+            const Address &before) {
+        if (format_.has_zps)
+            vfnmadd231ps(x, v.digits[1],
+                    ptr[of_part(row, chunk) + offsetof(digits_part_t, totals)]);
+        if (chunk == 0) vmulps(x, x, v.digits[0]);
+        else vfmadd213ps(x, v.digits[0], before);
     }
 
     static uint32_t power_of_2(int exponent) {
         return static_cast<uint32_t>(127 + exponent) << 23;
     }
     static size_t begin_of(int digit) {
-        return offsetof(digits_row_t, begins)
+        return offsetof(digits_part_t, begins)
                + static_cast<size_t>(digit) * line;
     }
-    Address of_row(int row, size_t offset) {
-        return ptr[constants_ + static_cast<size_t>(row) * sizeof(digits_row_t)
-                   + offset];
+    RegExp of_part(int row, int part) const {
+        return constants_
+               + static_cast<size_t>(row * format_.parts() + part)
+                         * sizeof(digits_part_t);
     }
     Address float_of_row(int row, size_t offset) {
-        return ptr_b[constants_
-                     + static_cast<size_t>(row) * sizeof(digits_row_t)
-                     + offset];
+        return ptr_b[of_part(row, 0) + offset];
     }
     Address digit_at(int row, int vector, int digit) {
         return ptr[digits_ + static_cast<size_t>(row * format_.row_bytes())
@@ -216,14 +283,16 @@ private:
         mov(at_, scores_);
         for (int r = 0; r < rows_; ++r) {
             add_up(place_of(r), tokens, scratch);
-            vmulps(x, x, constant(power_of_2(1 - 8 * format_.digits)));
-            if (format_.has_zps) {
+            const Address total
+                    = float_of_row(r, offsetof(digits_part_t, totals));
+            if (format_.has_zps && format_.by_number) vsubps(x, x, total);
+            if (format_.has_zps && has_token_scales()) {
                 vmovups(zps, ptr[zps_]);
-                vfnmadd231ps(
-                        x, zps, float_of_row(r, offsetof(digits_row_t, total)));
+                vfnmadd231ps(x, zps, total);
             }
-            vmulps(x, x, float_of_row(r, offsetof(digits_row_t, norm)));
-            vmulps(x, x, ptr[scales_]);
+            vmulps(x, x, constant(power_of_2(1 - 8 * format_.digits)));
+            vmulps(x, x, float_of_row(r, offsetof(digits_part_t, norm)));
+            if (has_token_scales()) vmulps(x, x, ptr[scales_]);
             vmovups(ptr[at_], x);
             add(at_, pitch_);
         }
@@ -262,18 +331,20 @@ public:
     const char *name() const override { return "jit_digits_avx512_core_vnni"; }
 
     result_t make(const digits_format_t &format, dim_t rows) {
-        result_t made;
+        result_t made = make_jit_make_digits(format, make_digits_);
         for (dim_t r = 1; r <= std::min(rows, most_rows) && made.ok(); ++r)
             made = make_jit_as<generator_t>(
                     code_[static_cast<size_t>(r)], format, static_cast<int>(r));
         return made;
     }
 
+    void make_digits(row_t row) const noexcept override { make_digits_(row); }
     void run(dim_t rows, const block_t &block) const noexcept override {
         code_[static_cast<size_t>(rows)](block);
     }
 
 private:
+    make_digits_code_t make_digits_;
     std::array<jit_function_t<const block_t>, most_rows + 1> code_;
 };
 
@@ -285,6 +356,13 @@ result_t make_jit_digits(const digits_format_t &format, dim_t rows, isa_t isa,
     if (format.chunks() > most_chunks)
         return refuse(text("a token has ", format.key_bytes(),
                 " bytes; expected ", most_chunks * format.chunk, " at most"));
+    if (format.groups() > most_groups)
+        return refuse(text("a token has ", format.groups(),
+                " groups; expected ", most_groups, " at most"));
+    const dim_t unit = lane_bytes * format.numbers_a_byte();
+    if (format.has_groups() && format.group % unit != 0)
+        return refuse(text("groups have ", format.group,
+                " numbers; expected a multiple of ", unit));
     // A short block's tokens are copied as they lie.
     if (format.pitch > most_pitch)
         return refuse(text("tokens lie ", format.pitch,
