@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/convert.hpp"
 #include "kernels/attention/digits.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
@@ -375,7 +376,83 @@ void check_sum(
         }
 }
 
+// The same where groups of a token's numbers have scales and zero points of
+// their own, which nothing is readable behind.
+void check_groups(
+        const weighted_values_t &values, dim_t rows, dim_t tokens, isa_t isa) {
+    support::random_t random(
+            static_cast<uint64_t>(values.group_cols * 100 + rows));
+    std::shared_ptr<const weighted_sum_t> kernel;
+    const auto made = make_jit_weighted_sum(values, rows, isa, kernel);
+    ASSERT_TRUE(made.ok()) << made.reason;
+    const auto numbers = any_numbers(random, values.type, tokens, values.pitch,
+            bytes_of(values.type, values.cols));
+    const auto weights = any_floats(random, rows * tokens);
+    const dim_t groups = div_up(values.cols, values.group_cols);
+    const auto guarded = [&] {
+        guarded_buffer_t buffer(static_cast<size_t>(tokens * groups * 4));
+        const auto floats = any_floats(random, tokens * groups);
+        std::memcpy(buffer.data(), floats.data(), buffer.size());
+        return buffer;
+    };
+    const auto scale_buffer = guarded(), zp_buffer = guarded();
+    const auto *const scales = static_cast<const float *>(scale_buffer.data());
+    const auto *const zps = static_cast<const float *>(zp_buffer.data());
+    std::vector<float> sums(static_cast<size_t>(rows * values.cols));
+    const weighted_sum_t::block_t block {numbers.data(), weights.data(), zps,
+            sums.data(), tokens * 4, values.cols * 4, tokens, scales,
+            groups * 4};
+    kernel->run(rows, block);
+    kernel->put_in_order(rows, block);
+    for (dim_t r = 0; r < rows; ++r)
+        for (dim_t c = 0; c < values.cols; ++c) {
+            float sum = 0;
+            for (dim_t token = 0; token < tokens; ++token) {
+                const dim_t at = token * groups + c / values.group_cols;
+                float x = static_cast<float>(number_at(values.type,
+                        static_cast<const char *>(numbers.data())
+                                + token * values.pitch,
+                        c));
+                if (values.has_zp) x -= zps[at];
+                x *= scales[at];
+                if (values.rounded == t::bf16) x = bf16_to_f32(f32_to_bf16(x));
+                sum = std::fma(x,
+                        weights[static_cast<size_t>(r * tokens + token)], sum);
+            }
+            ASSERT_EQ(sums[static_cast<size_t>(r * values.cols + c)], sum)
+                    << to_string(values.type) << " columns " << values.cols
+                    << " group " << values.group_cols << " row " << r << " of "
+                    << rows << " column " << c;
+        }
+}
+
 class weighted_sum : public testing::TestWithParam<isa_t> {};
+
+TEST_P(weighted_sum, scales_groups_of_columns) {
+    const isa_t isa = GetParam();
+    if (!has(isa_of_machine(), isa)) GTEST_SKIP() << "no such instructions";
+    const bool is_avx512 = isa == isa_avx512_core;
+    for (const t type : types)
+        for (const dim_t cols : {32, 96, 128, 256})
+            for (const dim_t group : {8, 12, 16, 24, 32, 40, 48, 64, 128})
+                for (dim_t rows = 1; rows <= weighted_sum_t::most_rows;
+                        rows += 1 + group % 3) {
+                    const bool is_whole
+                            = bits_of(type) == 8
+                                      ? group % 8 == 0
+                                      : group >= 16
+                                                && (group & (group - 1)) == 0;
+                    if (!is_avx512 && !is_whole) continue;
+                    weighted_values_t values {type,
+                            bytes_of(type, cols) + rows % 3 * 8, cols,
+                            rows % 2 == 0};
+                    values.by_token = true;
+                    values.group_cols = group;
+                    if (group == 24) values.rounded = t::bf16;
+                    check_groups(values, rows, 1 + rows * 3, isa);
+                    if (HasFatalFailure()) return;
+                }
+}
 
 TEST_P(weighted_sum, is_what_plain_loops_give) {
     const isa_t isa = GetParam();
@@ -405,6 +482,15 @@ TEST(weighted_sum_refusals, name_what_was_found) {
                       {t::s8, 64, 64, true}, 13, isa_avx512_core, kernel)
                       .reason,
             "found 13 rows; expected 12 at most");
+    weighted_values_t values {t::s8, 64, 64, true};
+    values.by_token = true;
+    values.group_cols = 4;
+    EXPECT_EQ(make_jit_weighted_sum(values, 1, isa_avx512_core, kernel).reason,
+            "groups have 4 columns; expected 8 or more");
+    values.group_cols = 12;
+    EXPECT_EQ(make_jit_weighted_sum(values, 1, isa_avx2, kernel).reason,
+            "groups have 12 columns; expected whole vectors, of 4 bits 2, 4 or "
+            "8");
     EXPECT_EQ(make_jit_weighted_sum({t::u4, 24, 24, true}, 1, isa_avx2, kernel)
                       .reason,
             "found 24 columns; expected a multiple of 16");

@@ -201,9 +201,10 @@ struct attention_token_groups_t : attention_places_t {
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_token_groups_t &plan);
 
-/// Or all groups of a token's values are summed alike.
+/// Or they are summed: by themselves, where a token has one group, else times
+/// the scales of their groups.
 struct attention_sum_t : attention_numbers_t {
-    weighted_values_t values; // of a group
+    weighted_values_t values;
     std::shared_ptr<const weighted_sum_t> sum;
 };
 std::shared_ptr<const values_product_t> make_values_product(

@@ -199,6 +199,51 @@ private:
     const std::shared_ptr<const weighted_sum_t> sum_;
 };
 
+// Groups of a token's values are scaled, and not its weight: so all of them are
+// read at once.
+class summed_groups_t final : public values_product_t {
+public:
+    explicit summed_groups_t(const attention_sum_t &plan)
+        : plan_(plan) {}
+
+    // Scales and zero points, and sums.
+    dim_t scratch_floats(dim_t rows) const override {
+        return 2 * plan_.parameter_floats() + rows * cols_floats();
+    }
+    void load(const attention_tokens_t &values,
+            float *scratch) const noexcept override {
+        plan_.load(values, scratch);
+    }
+    void run(const attention_tokens_t &values, const attention_tile_t &tile,
+            float *sums, dim_t sums_pitch, bool accumulates,
+            float *scratch) const noexcept override {
+        weighted_sum_t::block_t block {};
+        block.values = plan_.numbers_of(values);
+        block.weights = tile.scores;
+        block.weights_pitch = tile.pitch * 4;
+        block.scales = scratch;
+        block.zp = scratch + plan_.parameter_floats();
+        block.parameters_pitch = plan_.groups() * 4;
+        block.sums = scratch + 2 * plan_.parameter_floats();
+        block.sums_pitch = cols_floats() * 4;
+        block.tokens = values.count;
+        plan_.sum->run(tile.rows, block);
+        plan_.sum->put_in_order(tile.rows, block);
+        for (dim_t r = 0; r < tile.rows; ++r) {
+            float *const to = sums + r * sums_pitch;
+            const float *const from = block.sums + r * cols_floats();
+            if (!accumulates) std::fill_n(to, plan_.head, 0.f);
+            for (dim_t c = 0; c < plan_.head; ++c)
+                to[c] += from[c];
+        }
+    }
+
+private:
+    dim_t cols_floats() const { return round_up(plan_.head, dim_t(64)); }
+
+    const attention_sum_t plan_;
+};
+
 } // namespace
 
 std::shared_ptr<const values_product_t> make_values_product(
@@ -208,6 +253,8 @@ std::shared_ptr<const values_product_t> make_values_product(
 
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_sum_t &plan) {
+    if (plan.values.by_token)
+        return std::make_shared<const summed_groups_t>(plan);
     return std::make_shared<const summed_values_t>(plan);
 }
 

@@ -71,6 +71,15 @@ result_t make(const weighted_values_t &values, dim_t rows,
         return refuse(text("found ", values.cols,
                 " columns; expected a multiple of ",
                 (bits_of(values.type) <= 4 ? 2 : 1) * jit_isa_t<isa>::simd_w));
+    if (weighted_sum_scales_lanes<isa>(values)) {
+        constexpr dim_t least_group = 8;
+        if (values.group_cols < least_group)
+            return refuse(text("groups have ", values.group_cols,
+                    " columns; expected ", least_group, " or more"));
+        if (isa == isa_avx2 || values.multiplied == data_type_t::bf16)
+            return refuse(text("groups have ", values.group_cols,
+                    " columns; expected whole vectors, of 4 bits 2, 4 or 8"));
+    }
     auto made = std::make_shared<jit_weighted_sum_t<isa>>(values);
     const result_t result = made->make(rows);
     if (result.ok()) sum = std::move(made);

@@ -2,6 +2,8 @@
 // registers over all tokens. A nibble is looked up in a table of 16 numbers,
 // which is scaled if tokens have scales; on AVX2 the table takes two registers.
 // A loaded lane has one nibble for each vector of numbers that share a scale.
+// Smaller groups give each lane a scale of its own, which multiplies what was
+// looked up.
 //
 // Pairs of bf16: a table has the numbers of two tokens, those of the second
 // behind those of the first. The lower word of a lane has nibbles of the first
@@ -53,8 +55,8 @@ private:
 
     const weighted_values_t values_;
     const int rows_, vectors_, group_vectors_;
-    int first_group_ = 0;    // of the panel
-    int group_ = 0;          // in the panel
+    dim_t first_col_ = 0;    // of the panel
+    int vector_ = 0;         // the first one of the group, in the panel
     jit_lanes_t<isa> lanes_; // constants in memory
     jit_f8_halves_t f8_ {*this, values_.type};
     const Reg64 at_ = general_.take("values", rax),
@@ -83,17 +85,25 @@ private:
                  table_
                  = registers_.take("table of nibbles, or zero point and scale",
                          is_avx512<isa> ? 1 : 2),
-                 weights_
-                 = registers_.take("weights", is_paired()               ? 0
-                                              : rows_ <= most_broadcast ? rows_
-                                                                        : 1),
+                 weights_ = registers_.take("weights", is_paired()       ? 0
+                                                       : keeps_weights() ? rows_
+                                                                         : 1),
                  scratch_ = registers_.take(
                          "rounding, half a lookup", is_paired() ? 0 : 1),
                  constants_
-                 = registers_.take("constants of pairs", is_paired() ? 3 : 0);
+                 = registers_.take("constants of pairs", is_paired() ? 3 : 0),
+                 lane_scales_ = registers_.take("scales and zero points of "
+                                                "lanes",
+                         scales_lanes() ? 2 : 0);
+    const Opmask k_groups_ {4}; // jit_lanes_t has others
 
-    // The most rows whose weights are in registers.
-    static constexpr int most_broadcast = is_avx512<isa> ? 3 : 2;
+    // True if the weights of all rows are in registers.
+    bool keeps_weights() const {
+        return rows_ <= (scales_lanes() ? 1 : is_avx512<isa> ? 3 : 2);
+    }
+    bool scales_lanes() const {
+        return weighted_sum_scales_lanes<isa>(values_);
+    }
 
     bool is_nibble() const { return bits_of(values_.type) <= 4; }
     bool is_paired() const { return values_.multiplied == data_type_t::bf16; }
@@ -127,7 +137,9 @@ private:
         mov(panels_, static_cast<uint64_t>(values_.cols / lanes)
                              / static_cast<uint64_t>(vectors_));
         if (is_paired()) load_constants_of_pairs();
-        if (!values_.by_token) {
+        if (is_nibble() && scales_lanes()) {
+            make_table([](const vmm_t &) {});
+        } else if (!values_.by_token) {
             mov(row_, arg(offsetof(block_t, zp)));
             if (is_nibble())
                 make_table([this](const vmm_t &half) {
@@ -139,7 +151,7 @@ private:
             // Each panel has groups of its own.
             const dim_t cols = dim_t(vectors_) * lanes;
             for (dim_t col = 0; col < values_.cols; col += cols) {
-                first_group_ = static_cast<int>(col / values_.group_cols);
+                first_col_ = col;
                 panel();
                 next_panel();
             }
@@ -161,6 +173,12 @@ private:
     }
 
     void panel() {
+        if (scales_lanes()) {
+            const dim_t last = first_col_ + dim_t(vectors_) * lanes - 1;
+            const auto groups = last / values_.group_cols - first_group() + 1;
+            mov(tokens_, (uint64_t(1) << groups) - 1);
+            kmovw(k_groups_, tokens_.cvt32());
+        }
         mov(at_, first_);
         mov(tokens_, arg(offsetof(block_t, tokens)));
         if (is_paired()) shr(tokens_, 1);
@@ -211,20 +229,19 @@ private:
 
     void token() {
         prefetch_token(0);
-        const bool keeps_weights = rows_ <= most_broadcast;
-        for (int r = 0; keeps_weights && r < rows_; ++r)
+        for (int r = 0; keeps_weights() && r < rows_; ++r)
             vbroadcastss(weights_[r], ptr[weights_of(r)]);
         for (int v = 0; v < vectors_; ++v) {
-            if (v % group_vectors_ == 0) begin_group(v / group_vectors_);
+            if (begins_group(v)) begin_group(v);
             const vmm_t number = numbers_[is_avx512<isa> ? v % 2 : 0];
             make_number(number, v);
             for (int r = 0; r < rows_; ++r) {
-                if (!keeps_weights && is_avx512<isa>) {
+                if (!keeps_weights() && is_avx512<isa>) {
                     vfmadd231ps(sum(r, v), number, ptr_b[weights_of(r)]);
                     continue;
                 }
-                const vmm_t weight = weights_[keeps_weights ? r : 0];
-                if (!keeps_weights) vbroadcastss(weight, ptr[weights_of(r)]);
+                const vmm_t weight = weights_[keeps_weights() ? r : 0];
+                if (!keeps_weights()) vbroadcastss(weight, ptr[weights_of(r)]);
                 vfmadd231ps(sum(r, v), number, weight);
             }
         }
@@ -234,11 +251,10 @@ private:
     void two_tokens() {
         prefetch_token(0);
         prefetch_token(second_token());
-        for (int v = 0; v < vectors_; v += group_vectors_) {
-            group_ = v / group_vectors_;
+        for (int v = 0; v < vectors_; v += is_nibble() ? group_vectors_ : 1) {
+            vector_ = v;
             if (!is_nibble()) {
-                for (int i = v; i < v + group_vectors_; ++i)
-                    multiply_pairs(i, pair_of_bytes(i));
+                multiply_pairs(v, pair_of_bytes(v));
                 continue;
             }
             make_table_of_two();
@@ -331,24 +347,62 @@ private:
         vmovups(constants_[2], constant(nibble_numbers(values_.type)));
     }
 
+    // True if a vector is the first one of those that share a scale, or a load.
+    bool begins_group(int v) const {
+        if (v == 0) return true;
+        if (is_nibble()) return v % group_vectors_ == 0;
+        return !scales_lanes() && group_of(v) != group_of(v - 1);
+    }
+
     // Prepares what a group of a token's numbers shares, and loads its nibbles.
-    void begin_group(int group) {
-        group_ = group;
-        if (values_.by_token) begin_token();
+    void begin_group(int v) {
+        vector_ = v;
+        if (scales_lanes()) load_lane_scales();
+        else if (values_.by_token) begin_token();
         if (is_nibble()) load_nibbles(raw_[0], 0);
     }
 
+    dim_t group_of(int v) const {
+        return values_.group_cols == 0
+                       ? 0
+                       : (first_col_ + dim_t(v) * lanes) / values_.group_cols;
+    }
+    dim_t first_group() const { return group_of(0); }
     RegExp scale_at() const {
-        return scales_ + static_cast<size_t>(first_group_ + group_) * 4;
+        return scales_ + static_cast<size_t>(group_of(vector_)) * 4;
     }
     RegExp zp_at() const {
-        return zps_ + static_cast<size_t>(first_group_ + group_) * 4;
+        return zps_ + static_cast<size_t>(group_of(vector_)) * 4;
     }
     // Returns the address of the group's values.
     RegExp group_at() const {
         return at_
-               + static_cast<size_t>(bytes_of(
-                       values_.type, dim_t(group_) * group_vectors_ * lanes));
+               + static_cast<size_t>(
+                       bytes_of(values_.type, dim_t(vector_) * lanes));
+    }
+
+    // Loads what the panel's groups have. Nibbles of a lane need one of them.
+    void load_lane_scales() {
+        vmovups(lane_scales_[0] | k_groups_ | T_z, ptr[scale_at()]);
+        if (values_.has_zp)
+            vmovups(lane_scales_[1] | k_groups_ | T_z, ptr[zp_at()]);
+        if (is_nibble())
+            spread_lane_scales(0, lane_scales_[0], lane_scales_[1]);
+    }
+
+    // Gives each lane of a vector its scale and zero point.
+    void spread_lane_scales(int v, const vmm_t &scales, const vmm_t &zps) {
+        lanes_t order {};
+        const dim_t numbers = is_nibble() ? vectors_ : 1; // of a lane
+        for (dim_t lane = 0; lane < lanes; ++lane)
+            order[static_cast<size_t>(lane)] = static_cast<uint32_t>(
+                    (first_col_ + dim_t(v) * lanes + lane * numbers)
+                            / values_.group_cols
+                    - first_group());
+        const vmm_t order_of_lanes = scratch_[0];
+        vmovups(order_of_lanes, constant(order));
+        vpermps(scales, order_of_lanes, lane_scales_[0]);
+        if (values_.has_zp) vpermps(zps, order_of_lanes, lane_scales_[1]);
     }
 
     void begin_token() {
@@ -416,10 +470,18 @@ private:
     }
 
     void make_number(const vmm_t &number, int v) {
-        if (is_nibble()) return look_up(number, v % group_vectors_);
+        if (is_nibble()) {
+            look_up(number, v % group_vectors_);
+            if (scales_lanes())
+                scale_lanes(number, lane_scales_[0], lane_scales_[1]);
+            return;
+        }
         load_bytes(
                 number, ptr[at_ + static_cast<size_t>(v * lanes)], scratch_[0]);
-        if (values_.by_token) scale(number);
+        if (scales_lanes()) {
+            spread_lane_scales(v, table_[0], raw_[0]);
+            scale_lanes(number, table_[0], raw_[0]);
+        } else if (values_.by_token) scale(number);
         else if (values_.has_zp) vsubps(number, number, table_[0]);
     }
 
@@ -469,6 +531,14 @@ private:
             if (!are_kept) vbroadcastss(scale, ptr[scale_at()]);
             vmulps(numbers, numbers, scale);
         }
+        lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
+                scratch_[0]);
+    }
+
+    void scale_lanes(
+            const vmm_t &numbers, const vmm_t &scales, const vmm_t &zps) {
+        if (values_.has_zp) vsubps(numbers, numbers, zps);
+        vmulps(numbers, numbers, scales);
         lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
                 scratch_[0]);
     }

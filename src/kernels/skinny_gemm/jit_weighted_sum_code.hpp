@@ -19,29 +19,45 @@ constexpr dim_t weighted_sum_code_rows
 template <isa_t isa>
 constexpr int weighted_sum_code_sums = isa == isa_avx512_core ? 24 : 8;
 
+/// Returns true if groups are no whole vectors, or 4-bit groups no power of two
+/// of them: each lane has a scale of its own then.
+template <isa_t isa>
+bool weighted_sum_scales_lanes(const weighted_values_t &values) {
+    constexpr dim_t lanes = jit_isa_t<isa>::simd_w;
+    const dim_t group = values.group_cols;
+    if (group == 0) return false;
+    if (bits_of(values.type) > 4) return group % lanes != 0;
+    return group < 2 * lanes || (group & (group - 1)) != 0;
+}
+
 /// Returns the vectors of columns that are summed together; 0 if none fit.
 template <isa_t isa>
 int weighted_sum_vectors(const weighted_values_t &values, dim_t rows) {
     constexpr int most = 8;
     const bool are_nibbles = bits_of(values.type) <= 4;
     const int fewest = are_nibbles ? 2 : 1;
-    // Nibbles of a lane, and groups, are powers of two.
-    const bool takes_any = !are_nibbles && values.group_cols == 0;
+    // A lane has a nibble of each vector, which share a scale.
+    const dim_t unit = are_nibbles && weighted_sum_scales_lanes<isa>(values)
+                               ? values.group_cols
+                               : most;
     for (int vectors = most; vectors >= fewest;
-            vectors = takes_any ? vectors - 1 : vectors / 2)
+            vectors = are_nibbles ? vectors / 2 : vectors - 1)
         if (rows * vectors <= weighted_sum_code_sums<isa>
-                && values.cols % (vectors * jit_isa_t<isa>::simd_w) == 0)
+                && values.cols % (vectors * jit_isa_t<isa>::simd_w) == 0
+                && (!are_nibbles || unit % vectors == 0))
             return vectors;
     return 0;
 }
 
-/// Returns how many of those vectors share a scale. If values have 4 bits, the
-/// sums of so many vectors have the order of join_columns().
+/// Returns how many of those vectors share what 4-bit numbers become. Their
+/// sums have the order of join_columns().
 template <isa_t isa>
 int weighted_sum_group_vectors(const weighted_values_t &values, dim_t rows) {
     const int vectors = weighted_sum_vectors<isa>(values, rows);
     const dim_t group = values.group_cols / jit_isa_t<isa>::simd_w;
-    return group == 0 ? vectors : std::min(vectors, static_cast<int>(group));
+    return group == 0 || weighted_sum_scales_lanes<isa>(values)
+                   ? vectors
+                   : std::min(vectors, static_cast<int>(group));
 }
 
 /// Generates the code for one of isa_avx512_core and isa_avx2.

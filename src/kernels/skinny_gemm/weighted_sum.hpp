@@ -21,15 +21,15 @@ struct weighted_values_t {
     /// If true, each token has a scale and a zero point:
     ///     value = (number - zero point) * scale, rounded to `rounded`
     /// If `group_cols` is not 0, each `group_cols` numbers of a token have
-    /// their own. If false, all tokens share a zero point, and nothing is
-    /// scaled.
+    /// their own, `cols` / `group_cols` side by side, of which the last may be
+    /// short. If false, all tokens share a zero point, and nothing is scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
     bool adds = false; // to the sums that are there
     /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
     /// a token's numbers are contiguous.
     dim_t part_pitch = 0;
-    dim_t group_cols = 0; // a power of two, from 32 on
+    dim_t group_cols = 0;
     /// If bf16, which takes AVX512_BF16 and `by_token`, weights are of this
     /// type, values are rounded to it, and the products of two tokens are added
     /// at once. The number of tokens is even.
