@@ -53,7 +53,7 @@ void generate_column_groups(skinny_weights_t weights, isa_t isa) {
     weights.scales.type = t::f32;
     const dim_t most = has(isa, isa_avx512_core) ? 12 : 4;
     for (const dim_t group : {1, 64})
-        for (const dim_t col_group : {32, 64, 128}) {
+        for (const dim_t col_group : {8, 16, 32, 64, 128}) {
             weights.group = group;
             weights.col_group = col_group;
             std::shared_ptr<const skinny_gemm_t> skinny_gemm;

@@ -178,6 +178,40 @@ TEST_P(skinny_gemm, multiplies_columns_side_by_side_that_share_scales) {
         check(false, 100, 3 * col_group, 1, col_group);
 }
 
+// No whole vectors, or no power of two of them. Blocks take what is left out.
+TEST_P(skinny_gemm, multiplies_columns_side_by_side_of_which_few_share_scales) {
+    for (const dim_t col_group : {8, 16, 24, 40, 48, 160})
+        for (const dim_t group : {1, 7, 1000})
+            for (const dim_t rows : {1, 2, 3, 8, 12})
+                for (const t rounded : roundings()) {
+                    skinny_gemm_case_t c;
+                    c.rows = rows;
+                    c.isa = isa();
+                    skinny_weights_t &w = c.weights;
+                    w.type = type();
+                    w.depth = 100;
+                    w.cols = col_group == 16 ? 160 : 8 * col_group;
+                    w.pitch = w.cols + 4 * rows;
+                    w.group = std::min(group, w.depth);
+                    w.col_group = col_group;
+                    w.scales.type = rows % 2 ? t::f32 : t::f16;
+                    if (!is_floating(w.type) && rows != 2) w.zps.type = t::s8;
+                    w.multiplied = multiplied();
+                    w.rounded = rounded;
+                    const bool is_faster_in_blocks
+                            = (rounded == t::bf16 && (rows > 1 || group == 1)
+                                      && col_group % 32 != 0)
+                              || (col_group < 16 && group == 1
+                                      && w.zps.type != t::undef)
+                              || (w.multiplied == t::bf16
+                                      && rows > skinny_gemm_t::
+                                                         most_f32_rows_of_bf16);
+                    if (is_faster_in_blocks) continue;
+                    check_skinny_gemm(c);
+                    if (HasFatalFailure()) return;
+                }
+}
+
 TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {
     for (const dim_t col_group : {4, 12, 128})
         for (const dim_t depth : {32, 128})

@@ -2,6 +2,7 @@
 // one scale in each row, or several side by side.
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/prefetch.hpp"
 #include "base/text.hpp"
@@ -181,20 +182,61 @@ weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
     return values;
 }
 
+// Says why blocks take less time where few columns share scales (MEASURED.md).
+std::string misfit_of_small_groups(
+        const skinny_weights_t &weights, dim_t rows, isa_t isa) {
+    constexpr dim_t half_panel = 16, panel = 2 * half_panel;
+    const bool has_row_scales = weights.group == 1;
+    const auto expected = [&](const char *but, dim_t columns) {
+        return text(weights.col_group, " columns share scales, but ", but,
+                "; expected ", columns, " or more");
+    };
+    if (weights.col_group % panel == 0) return "";
+    if (weights.rounded == data_type_t::bf16 && (rows > 1 || has_row_scales))
+        return expected("each number is rounded to bf16", panel);
+    if (weights.col_group >= half_panel) return "";
+    if (has_row_scales && weights.zps.type != data_type_t::undef)
+        return expected("each row has scales and zero points", half_panel);
+    if (!has_row_scales && rows > 1 && !has(isa, isa_avx512_core))
+        return expected("several rows are faster in blocks", half_panel);
+    return "";
+}
+
+// Returns a unit of whole groups that divides the columns, so that lines are
+// read once; 0 if there is none, so that a unit divides a group.
+dim_t unit_of_groups(const skinny_weights_t &weights, isa_t isa) {
+    // Other groups would be scaled and rounded number by number. Pairs are
+    // looked up, and rounded, by whole vectors.
+    const bool is_power_of_2
+            = (weights.col_group & (weights.col_group - 1)) == 0;
+    const bool are_scaled_in_tables = weights.are_nibbles()
+                                      && weights.col_group % 32 == 0
+                                      && (weights.rounded != data_type_t::f32
+                                              || !has(isa, isa_avx512_core));
+    if (!is_power_of_2
+            && (weights.multiplied == data_type_t::bf16
+                    || are_scaled_in_tables))
+        return 0;
+    if (weights.col_group % most_unit == 0) return 0;
+    for (dim_t panel = most_unit; panel >= 32; panel /= 2) {
+        const dim_t unit = std::lcm(panel, weights.col_group);
+        if (weights.cols % unit == 0 && unit <= 4 * most_unit) return unit;
+    }
+    return 0;
+}
+
 result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, const char *name,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    // If 128 columns are whole groups and divide the weights, a unit has 128:
-    // lines are read once. Otherwise a unit divides a group.
-    dim_t unit = most_unit;
-    constexpr dim_t least_group = 32;
-    const bool has_groups
-            = unit % weights.col_group == 0 && weights.cols % unit == 0
-              && weights.col_group >= least_group && weights.col_group < unit;
-    while (!has_groups && weights.col_group % unit != 0)
+    if (const std::string why = misfit_of_small_groups(weights, rows, isa);
+            !why.empty())
+        return refuse(why);
+    const dim_t whole_groups = unit_of_groups(weights, isa);
+    dim_t unit = whole_groups != 0 ? whole_groups : most_unit;
+    while (whole_groups == 0 && weights.col_group % unit != 0)
         unit /= 2;
     weighted_values_t values = values_of(weights, unit);
-    if (has_groups) values.group_cols = weights.col_group;
+    if (whole_groups != 0) values.group_cols = weights.col_group;
     values.pitch = bytes_of(weights.type, weights.pitch);
     values.ahead = chunk_of(weights) * values.pitch;
     std::shared_ptr<const weighted_sum_t> sum;
