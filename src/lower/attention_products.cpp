@@ -271,6 +271,26 @@ bool is_one_row_of_nibbles(
            && is_integer(weights.type) && cut.rows == 1;
 }
 
+// Columns that are summed in whole panels, and how many of the last ones are
+// summed again or by themselves, so that no panel is narrow.
+std::pair<dim_t, dim_t> parts_of_columns(
+        const skinny_weights_t &weights, isa_t isa) {
+    const dim_t lanes = has(isa, isa_avx512_core) ? 16 : 8;
+    const dim_t cols = weights.depth;
+    if (bits_of(weights.type) > 4) {
+        const dim_t rest = cols % lanes;
+        return {cols - rest, rest == 0 || rest == cols ? 0 : lanes};
+    }
+    dim_t panel = 8 * lanes;
+    while (panel > cols)
+        panel /= 2;
+    const dim_t rest = cols % panel;
+    dim_t last = 2 * lanes;
+    while (last < rest)
+        last *= 2;
+    return {cols - rest, rest == 0 || last > cols ? 0 : last};
+}
+
 result_t make_sum(const factor_t &numbers, dim_t cols,
         const attention_cut_t &cut, attention_sum_t &plan) {
     return make_numbers(numbers, cols, cut, true, plan,
@@ -278,8 +298,21 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
         if (shape > 0) return {};
         if (weights.col_group > 1) return refuse(shared_by_tokens);
         if (weights.groups() > 1) return refuse("a token has several groups");
-        if (is_one_row_of_nibbles(weights, cut)) return refuse(no_lookups);
         plan.values = values_of(weights);
+        // The kernels for few rows take 32 columns at a time.
+        if (is_one_row_of_nibbles(weights, cut) && cols % 32 == 0)
+            return refuse(no_lookups);
+        const auto [first, last] = parts_of_columns(weights, cut.isa);
+        const dim_t bits = bits_of(weights.type);
+        if (last != 0 && (cols - last) * bits % 8 == 0) {
+            weighted_values_t values = plan.values;
+            values.cols = plan.last_cols = last;
+            values.ahead = 0;
+            const result_t result = make_jit_weighted_sum(
+                    values, cut.rows, cut.isa, plan.last_sum);
+            if (!result.ok()) return result;
+            plan.values.cols = first;
+        }
         return make_jit_weighted_sum(plan.values, cut.rows, cut.isa, plan.sum);
     });
 }

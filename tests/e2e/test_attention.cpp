@@ -284,6 +284,33 @@ TEST(attention, is_right_where_tokens_share_scales) {
                 }
 }
 
+// Heads that are no whole vectors, or no power of two of them, by the kernels
+// that read numbers as they lie.
+TEST(attention, is_right_for_heads_of_any_size) {
+    const onednn_t onednn;
+    dim_t number = 0;
+    for (const granularity_t granularity :
+            {granularity_t::token, granularity_t::group, granularity_t::ragged})
+        for (const t type : {t::s8, t::u8, t::s4, t::u4})
+            for (const dim_t head : {36, 40, 72, 80, 96, 112, 160, 192})
+                for (const dim_t rows : {1, 4, 9}) {
+                    if (number++ % support::every() != 0) continue;
+                    attention_case_t c;
+                    const t types[] = {t::bf16, t::f32, t::f16};
+                    c.type = types[number / 3 % 3];
+                    c.rows = rows;
+                    c.tokens = number % 2 ? 600 : 15;
+                    c.head = c.cols = head;
+                    c.keys.type = c.values.type = type;
+                    c.keys.zps = c.values.zps
+                            = number % 4 == 0 ? t::undef : t::s8;
+                    c.keys.granularity = c.values.granularity = granularity;
+                    c.seed = static_cast<uint64_t>(number);
+                    EXPECT_EQ(check(onednn.nearest(possible(c))), "")
+                            << to_string(c);
+                }
+}
+
 } // namespace
 } // namespace e2e
 } // namespace dnnl_dequant

@@ -206,6 +206,10 @@ std::shared_ptr<const values_product_t> make_values_product(
 struct attention_sum_t : attention_numbers_t {
     weighted_values_t values;
     std::shared_ptr<const weighted_sum_t> sum;
+    /// The last columns, if the others are no whole vectors without them: of
+    /// these there are `last_cols`, some of which the others have too.
+    dim_t last_cols = 0;
+    std::shared_ptr<const weighted_sum_t> last_sum;
 };
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_sum_t &plan);

@@ -173,30 +173,41 @@ class summed_values_t final : public scaled_values_t {
 public:
     explicit summed_values_t(const attention_sum_t &plan)
         : scaled_values_t(plan)
-        , type_(plan.values.type)
-        , sum_(plan.sum) {}
+        , plan_(plan) {}
 
 private:
     dim_t row_unit() const override { return 1; }
-    dim_t more_floats(dim_t /*rows*/) const override { return 0; }
+    // Sums of the last columns.
+    dim_t more_floats(dim_t rows) const override {
+        return rows * plan_.last_cols;
+    }
     void arrange(float * /*weights*/) const noexcept override {}
     void sum(const attention_tokens_t &values, dim_t rows,
             const group_t &group) const noexcept override {
         weighted_sum_t::block_t block {};
-        block.values = static_cast<const char *>(group.values)
-                       + bytes_of(type_, group.first_col);
+        block.values = group.values;
         block.weights = group.weights;
         block.weights_pitch = row_floats() * 4;
         block.zp = group.zp;
         block.sums = group.sums;
         block.sums_pitch = cols_floats() * 4;
         block.tokens = values.count;
-        sum_->run(rows, block);
-        sum_->put_in_order(rows, block);
+        plan_.sum->run(rows, block);
+        plan_.sum->put_in_order(rows, block);
+        if (!plan_.last_sum) return;
+        const dim_t first = group.cols - plan_.last_cols;
+        block.values = static_cast<const char *>(group.values)
+                       + bytes_of(plan_.values.type, first);
+        block.sums = group.more;
+        block.sums_pitch = plan_.last_cols * 4;
+        plan_.last_sum->run(rows, block);
+        plan_.last_sum->put_in_order(rows, block);
+        for (dim_t r = 0; r < rows; ++r)
+            std::copy_n(group.more + r * plan_.last_cols, plan_.last_cols,
+                    group.sums + r * cols_floats() + first);
     }
 
-    const data_type_t type_;
-    const std::shared_ptr<const weighted_sum_t> sum_;
+    const attention_sum_t plan_;
 };
 
 // Groups of a token's values are scaled, and not its weight: so all of them are
