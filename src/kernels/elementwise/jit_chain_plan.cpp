@@ -321,4 +321,12 @@ result_t make_chain_plan(const problem_t &problem, chain_plan_t &plan) {
     return chain_planner_t(problem, plan).make();
 }
 
+bool chain_plan_t::needs_memory() const {
+    return packs || streaming || has_tiles
+           || std::any_of(
+                   desc.ports.begin(), desc.ports.end(), [](const auto &port) {
+        return port.access == access_t::staged;
+    });
+}
+
 } // namespace dnnl_dequant

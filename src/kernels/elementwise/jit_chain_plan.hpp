@@ -10,7 +10,7 @@
 
 namespace dnnl_dequant {
 
-/// Sizes of what a thread keeps on its stack, see chain_scratch_t.
+/// Sizes of what a thread keeps on its stack, see chain_memory_t.
 constexpr dim_t chain_staged_floats = 4096;
 constexpr dim_t chain_tile_bytes = 24 * 1024;
 /// A panel's columns; bytes of one column in its tiles; and the gap, in
@@ -71,6 +71,8 @@ struct chain_plan_t {
     // Points of the outer loops that come before a panel's next columns.
     dim_t points_beside = 1;
 
+    /// True if some rows are staged, or leave by way of a buffer.
+    bool needs_memory() const;
     dim_t row_blocks() const { return div_up(row_extent, row_block); }
     dim_t all_cols() const { return col_extent * outer_col_extent; }
     dim_t col_blocks() const { return div_up(all_cols(), col_block); }

@@ -144,7 +144,7 @@ void chain_walk_t::stage_constant(
     const int place = plan_.desc.ports[at(feed.input.port)].place;
     const dim_t first = group_element(feed, chunk);
     for (int part = 0; part < parts_of(feed); ++part) {
-        float *to = scratch_.constants[place + part];
+        float *to = constants_[place + part];
         // The function writes some floats past the last.
         alignas(64) float values[chain_desc_t::constant_rows + staged_slack];
         const dim_t count = feed.by_row ? chunk.rows : 1;
@@ -161,7 +161,7 @@ void chain_walk_t::stage_rows(const chain_feed_t &feed, const rect_t &chunk) {
     const dim_t rows = feed.by_row ? chunk.rows : 1;
     for (int part = 0; part < parts_of(feed); ++part)
         for (dim_t r = 0; r < rows; ++r) {
-            float *to = scratch_.staged + feed.slices[at(part)]
+            float *to = memory_->staged + feed.slices[at(part)]
                         + r * padded(chunk.cols);
             stage_cols(to, feed.stages[at(part)], feed,
                     row_element(feed, chunk.row + r), chunk);
@@ -177,7 +177,7 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
         read(to, base, first + chunk.col * feed.col, feed.col, chunk.cols);
     } else if (feed.col == 0) {
         // Repeats the one value of each group.
-        auto *values = reinterpret_cast<float *>(scratch_.bounce);
+        auto *values = reinterpret_cast<float *>(memory_->bounce);
         const dim_t skip = chunk.col % extent;
         const dim_t begin = first + chunk.col / extent * feed.outer_col;
         const dim_t groups = div_up(skip + chunk.cols, extent);

@@ -29,14 +29,15 @@ size_t at(int index) {
 
 } // namespace
 
-chain_walk_t::chain_walk_t(
-        const jit_elementwise_t &kernel, void *const *buffers, uint8_t *tiles)
+chain_walk_t::chain_walk_t(const jit_elementwise_t &kernel,
+        void *const *buffers, chain_memory_t *memory, uint8_t *tiles)
     : kernel_(kernel)
     , problem_(kernel.problem_)
     , plan_(kernel.plan_)
     , buffers_(buffers)
     , dst_bytes_(bytes_of(problem_.dst().type, 1))
     , width_(kernel.kernel_->width())
+    , memory_(memory)
     , tiles_(tiles) {}
 
 // Iterations of a loop at the outer point and, where its parent is the rows'
@@ -203,7 +204,7 @@ void chain_walk_t::run_chunk(
         stage(feed, chunk);
     chain_args_t args;
     set_args(args, piece, chunk);
-    args.dst = bounced ? scratch_.bounce : dst_at(chunk);
+    args.dst = bounced ? memory_->bounce : dst_at(chunk);
     args.dst_skip = ((bounced ? chunk.cols : plan_.dst_row) - args.whole)
                     * dst_bytes_;
     if (plan_.streaming && !bounced) (*kernel_.streaming_kernel_)(args);
@@ -226,7 +227,7 @@ void chain_walk_t::flush(const rect_t &chunk) const {
     const operand_t &dst = problem_.dst();
     rect_t row = chunk;
     for (dim_t r = 0; r < chunk.rows; ++r, ++row.row) {
-        const char *from = scratch_.bounce + r * row_bytes;
+        const char *from = memory_->bounce + r * row_bytes;
         if (plan_.packs)
             pack_bits(buffers_[problem_.operands.size() - 1], bits_of(dst.type),
                     dst_element(row), from, chunk.cols);
@@ -241,7 +242,7 @@ void chain_walk_t::set_args(
     args.whole = chunk.cols - args.tail;
     args.dst_ahead
             = plan_.panels ? plan_.dst_row * dst_bytes_ : dst_bytes_ahead;
-    args.constants = scratch_.constants[0];
+    args.constants = constants_[0];
     constexpr dim_t f32_bytes = 4;
     args.constants_pitch = plan_.constants_by_row ? f32_bytes : 0;
     for (const auto &feed : plan_.feeds) {
@@ -251,7 +252,7 @@ void chain_walk_t::set_args(
         if (port.access != access_t::staged) continue;
         for (int part = 0; part < (feed.input.high < 0 ? 1 : 2); ++part) {
             const size_t place = at(port.place + part);
-            args.pointers[place] = scratch_.staged + feed.slices[at(part)];
+            args.pointers[place] = memory_->staged + feed.slices[at(part)];
             args.skips[place]
                     = ((feed.by_row ? padded(chunk.cols) : 0) - args.whole)
                       * f32_bytes;

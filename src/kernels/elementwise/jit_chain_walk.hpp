@@ -9,10 +9,8 @@
 
 namespace dnnl_dequant {
 
-/// The memory that one thread keeps on its stack.
-struct chain_scratch_t {
-    alignas(64) float constants[chain_desc_t::max_constants]
-                               [chain_desc_t::constant_rows];
+/// The memory that one thread keeps on its stack for a plan.needs_memory().
+struct chain_memory_t {
     alignas(64) float staged[chain_staged_floats + staged_slack];
     // Results on their way past the caches; before that, values of groups.
     alignas(64) char bounce[chain_bounce_bytes];
@@ -21,9 +19,11 @@ struct chain_scratch_t {
 /// One thread's walk through pieces of one execution.
 class chain_walk_t {
 public:
-    /// `tiles`: room for what is transposed, as much as the plan's pieces take.
+    /// @param memory May be null if the plan needs none.
+    /// @param tiles Room for what is transposed, as much as the plan's pieces
+    ///     take.
     chain_walk_t(const jit_elementwise_t &kernel, void *const *buffers,
-            uint8_t *tiles);
+            chain_memory_t *memory, uint8_t *tiles);
 
     void run_piece(dim_t piece);
 
@@ -70,6 +70,7 @@ private:
     void *const *const buffers_;
     const dim_t dst_bytes_;
     const dim_t width_; // of a step
+    chain_memory_t *const memory_;
     uint8_t *const tiles_;
     dim_t outer_point_ = -1;
     bool inside_ = false; // the outer point is not beyond a short group
@@ -77,7 +78,8 @@ private:
     // Each operand's element at the outer point.
     std::array<dim_t, max_operands> base_;
     std::array<key_t, max_operands> keys_;
-    chain_scratch_t scratch_;
+    alignas(64) float constants_[chain_desc_t::max_constants]
+                                [chain_desc_t::constant_rows];
 };
 
 } // namespace dnnl_dequant

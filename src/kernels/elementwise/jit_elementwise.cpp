@@ -32,26 +32,35 @@ dim_t jit_elementwise_t::work_amount() const {
     return div_up(plan_.pieces, plan_.pieces_per_unit);
 }
 
+// Each kind of plan has a stack frame of its own, never inlined: hardened code
+// touches every page of a frame that it enters, which short rows would pay for.
 void jit_elementwise_t::run(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
     if (plan_.panels) return run_panels(buffers, begin, end);
-    alignas(64) uint8_t tiles[chain_tile_bytes];
-    run_pieces(buffers, begin, end, tiles);
-    if (plan_.streaming) stream_fence();
+    if (plan_.needs_memory()) return run_with_memory(buffers, begin, end);
+    run_pieces(buffers, begin, end, nullptr, nullptr);
 }
 
-// On a stack frame of its own, never inlined: hardened code touches every page
-// of a frame that it enters.
 [[gnu::noinline]] void jit_elementwise_t::run_panels(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
     alignas(64) uint8_t tiles[chain_panel_bytes];
-    run_pieces(buffers, begin, end, tiles);
+    chain_memory_t memory;
+    run_pieces(buffers, begin, end, &memory, tiles);
 }
 
-void jit_elementwise_t::run_pieces(void *const *buffers, dim_t begin, dim_t end,
+[[gnu::noinline]] void jit_elementwise_t::run_with_memory(
+        void *const *buffers, dim_t begin, dim_t end) const noexcept {
+    alignas(64) uint8_t tiles[chain_tile_bytes];
+    chain_memory_t memory;
+    run_pieces(buffers, begin, end, &memory, tiles);
+    if (plan_.streaming) stream_fence();
+}
+
+[[gnu::noinline]] void jit_elementwise_t::run_pieces(void *const *buffers,
+        dim_t begin, dim_t end, chain_memory_t *memory,
         uint8_t *tiles) const noexcept {
     const dim_t last = std::min(plan_.pieces, end * plan_.pieces_per_unit);
-    chain_walk_t walk(*this, buffers, tiles);
+    chain_walk_t walk(*this, buffers, memory, tiles);
     for (dim_t p = begin * plan_.pieces_per_unit; p < last; ++p)
         walk.run_piece(p);
 }

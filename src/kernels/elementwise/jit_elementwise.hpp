@@ -8,6 +8,8 @@
 
 namespace dnnl_dequant {
 
+struct chain_memory_t;
+
 /// The kernel of both instruction sets: walks the plan in plain C++ and calls
 /// generated code for rectangles of rows.
 class jit_elementwise_t : public kernel_t {
@@ -30,8 +32,10 @@ private:
 
     void run_panels(
             void *const *buffers, dim_t begin, dim_t end) const noexcept;
+    void run_with_memory(
+            void *const *buffers, dim_t begin, dim_t end) const noexcept;
     void run_pieces(void *const *buffers, dim_t begin, dim_t end,
-            uint8_t *tiles) const noexcept;
+            chain_memory_t *memory, uint8_t *tiles) const noexcept;
 
     const problem_t problem_;
     const isa_t isa_;
