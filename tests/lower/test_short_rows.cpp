@@ -169,6 +169,52 @@ TEST(joined_rows, have_loops_around_them) {
     });
 }
 
+// src / scales to nibbles, of which two rows may share a byte.
+problem_t quantize_problem_of(const dims_t &extents, t src, t dst,
+        const dims_t &scales, const dims_t &strides) {
+    problem_t problem;
+    for (const dim_t extent : extents)
+        problem.loops.push_back({extent});
+    problem.operands
+            = {{src, 0, strides}, {t::f32, 0, scales}, {dst, 0, strides}};
+    problem.steps.resize(2);
+    problem.steps[0].kind = step_kind_t::divide;
+    problem.steps[0].operand = 1;
+    problem.steps[1].kind = step_kind_t::saturate;
+    problem.steps[1].upper = dst == t::u4 ? 15 : 7;
+    problem.steps[1].lower = dst == t::u4 ? 0 : -8;
+    return problem;
+}
+
+void check_quantize(const problem_t &problem) {
+    std::shared_ptr<const kernel_t> plain;
+    ASSERT_TRUE(make_ref_elementwise(problem, isa_none, plain).ok());
+    for (const isa_t isa : {isa_none, isa_avx2, isa_avx512_core}) {
+        if (!has(support::isa_of_machine(), isa)) continue;
+        std::shared_ptr<const kernel_t> kernel;
+        const result_t made = make_joined_rows(problem, isa, kernel);
+        ASSERT_TRUE(made.ok()) << made.reason << " " << to_string(problem);
+        expect_equal(problem, *kernel, *plain);
+        if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+TEST(joined_rows, become_nibbles) {
+    for (const t dst : {t::u4, t::s4})
+        for (const t src : {t::f32, t::bf16})
+            for (const dim_t row : {2, 3, 5, 9, 16, 33, 127})
+                for (const dim_t rows : {2, 9, 63, 64, 65, 129, 342, 1001}) {
+                    check_quantize(quantize_problem_of(
+                            {rows, row}, src, dst, {0, 1}, {row, 1}));
+                    if (HasFailure()) return;
+                }
+    // Loops around them, which begin with bytes or are whole.
+    check_quantize(quantize_problem_of(
+            {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12004, 3, 1}));
+    check_quantize(quantize_problem_of(
+            {3, 43, 3}, t::f32, t::u4, {0, 0, 1}, {131, 3, 1}));
+}
+
 TEST(joined_rows, are_refused_where_rows_differ) {
     const problem_t problems[] = {
             // Long rows; rows with gaps; scales of each row; a transposed src.
@@ -185,8 +231,8 @@ TEST(joined_rows, are_refused_where_rows_differ) {
             // One scale for all; units that could share a byte of dst.
             problem_of({9, 3}, {t::u8, {3, 1}}, {t::f32, {0, 0}},
                     {t::undef, {}}, {t::f32, {3, 1}}),
-            problem_of({900, 3}, {t::u8, {3, 1}}, {t::f32, {0, 1}},
-                    {t::undef, {}}, {t::u4, {3, 1}})};
+            quantize_problem_of(
+                    {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12001, 3, 1})};
     for (const problem_t &problem : problems) {
         std::shared_ptr<const kernel_t> kernel;
         EXPECT_EQ(make_joined_rows(problem, isa_none, kernel).status,

@@ -43,21 +43,35 @@ public:
 private:
     void repeat(const joined_rows_t::repeated_t &operand, const char *from,
             char *to) const noexcept {
+        const dim_t bits = bits_of(operand.type);
         const dim_t count = rows_.row * rows_.rows;
-        const bool are_bytes = bits_of(operand.type) >= 8;
+        // The fewest rows that end with a byte: 4 at most.
+        dim_t made = rows_.row;
+        while (made * bits % 8 != 0)
+            made *= 2;
+        made = std::min(made, count);
+        copy_rows(operand, from, made, to);
+        const dim_t bytes = bytes_of(operand.type, count);
+        // Twice as many each time.
+        for (dim_t done = bytes_of(operand.type, made); done < bytes; done *= 2)
+            std::memcpy(to + done, to,
+                    static_cast<size_t>(std::min(done, bytes - done)));
+    }
+
+    void copy_rows(const joined_rows_t::repeated_t &operand, const char *from,
+            dim_t count, char *to) const noexcept {
+        const dim_t bits = bits_of(operand.type);
+        const auto bytes = static_cast<size_t>(bytes_of(operand.type, count));
+        if (operand.stride == 1 && count == rows_.row
+                && operand.offset * bits % 8 == 0 && count * bits % 8 == 0) {
+            std::memcpy(to, from + operand.offset * bits / 8, bytes);
+            return;
+        }
         // An element below a byte changes the byte that is there.
-        if (!are_bytes)
-            std::memset(
-                    to, 0, static_cast<size_t>(bytes_of(operand.type, count)));
-        for (dim_t i = 0; i < (are_bytes ? rows_.row : count); ++i)
+        if (bits < 8) std::memset(to, 0, bytes);
+        for (dim_t i = 0; i < count; ++i)
             copy_element(operand.type, from,
                     operand.offset + i % rows_.row * operand.stride, to, i);
-        if (!are_bytes) return;
-        const dim_t size = bytes_of(operand.type, 1);
-        // Twice as many each time.
-        for (dim_t made = rows_.row; made < count; made *= 2)
-            std::memcpy(to + made * size, to,
-                    static_cast<size_t>(std::min(made, count - made) * size));
     }
 
     const joined_rows_t rows_;
