@@ -13,7 +13,7 @@ namespace dnnl_dequant {
 namespace {
 
 // Below this many columns a row is little but overhead.
-constexpr dim_t short_row = 16;
+constexpr dim_t short_row = 16, short_masked_row = 6;
 // Below this many rows a call of generated code is little but overhead.
 constexpr dim_t few_rows = 16;
 // Wanted columns of a tile, so that dst is written in long stretches.
@@ -60,7 +60,7 @@ private:
         if (inner < 0) return;
         set_inner(plan_.cols, inner);
         const bool dense = stride(problem_.src(), inner) == 1;
-        const dim_t wanted = dense                      ? short_row
+        const dim_t wanted = dense ? short_row_of(next, inner)
                              : params_vary_by_src_row() ? narrow_tile_cols
                                                         : tile_cols;
         const bool are_few
@@ -70,6 +70,17 @@ private:
                         || can_be_packed(next, inner))
                 && composes(problem_.dst(), next, inner))
             set_outer(plan_.cols, next);
+    }
+
+    // Groups of a quantize op are rows, each a vector with a mask. Joined ones
+    // would have their scales repeated and each of these divided.
+    dim_t short_row_of(int outer, int inner) const {
+        const auto &params = plan_.params;
+        const bool are_groups = params.divides && outer >= 0
+                                && varies(params.scales, outer)
+                                && !varies(params.scales, inner)
+                                && !varies(params.zps, inner);
+        return are_groups && params.masks_tails ? short_masked_row : short_row;
     }
 
     // Columns of a tile of a transposed source need not compose in it.
@@ -290,7 +301,8 @@ private:
         plan_.prefetches_params = !in_cache;
         choose_halves();
         plan_.prefetching
-                = !plan_.streaming && plan_.block_rows <= 2 && !in_cache;
+                = !plan_.streaming && plan_.block_rows <= 2 && !in_cache
+                  && !(plan_.params.divides && plan_.cols.extent() < short_row);
     }
 
     // A quantized dst is small next to its source, which pushes it out.

@@ -83,6 +83,7 @@ private:
         };
         jit_parameters_t params;
         params.divides = true;
+        params.masks_tails = has(isa_, isa_avx512_core);
         params.scales = steps.divide->operand;
         params.stage_scales = stage_divisors_of(type_of(steps.divide));
         desc_.has_small_quotients = steps.divide->has_small_quotients;
