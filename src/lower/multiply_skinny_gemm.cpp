@@ -176,7 +176,7 @@ result_t make_plan(product_cut_t &cut, const skinny_weights_t &weights,
     product_blocks_t blocks = cut_skinny_gemm(cut, weights, *plan.skinny_gemm);
     plan.groups = weights.groups();
     const bool are_shared = weights.col_group > 1;
-    if (are_shared) plan.col_groups = weights.cols / weights.col_group;
+    if (are_shared) plan.col_groups = div_up(weights.cols, weights.col_group);
     const skinny_parameters_t *const places[] = {&weights.scales, &weights.zps};
     for (size_t p = 0; p < plan.parameters.size() && result.ok(); ++p)
         if (places[p]->type != data_type_t::undef)

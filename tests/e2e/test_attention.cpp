@@ -228,16 +228,15 @@ TEST(attention, is_one_partition_and_right_in_all_variants) {
     }
 }
 
-// Keys are read once, not made f32 block by block. Fewer tokens than a block
-// (512) that end in a short group still go by blocks. (Who multiplies values
-// has no name.)
+// Keys are read once, not made f32 block by block. (Who multiplies values has
+// no name.)
 TEST(attention, reads_keys_whose_tokens_share_scales_as_they_lie) {
     if (!cpu_has(dnnl_cpu_isa_avx2)) GTEST_SKIP() << "no kernels of few rows";
     const char *const expected = cpu_has(dnnl_cpu_isa_avx512_core_vnni)
                                          ? "jit_digits"
                                          : "k_lanes_column_groups";
     for (const t type : {t::s8, t::u4})
-        for (const dim_t tokens : {320, 1101}) {
+        for (const dim_t tokens : {100, 320, 1101}) {
             attention_case_t c;
             c.rows = 1;
             c.tokens = tokens;

@@ -89,15 +89,16 @@ TEST(matmul_cuts, of_few_rows_reads_no_scales_beyond_the_last) {
                 }
 }
 
-// Columns that share scales lie side by side or one after the other. They are
-// multiplied by a few rows or by blocks.
+// Columns that share scales lie side by side or one after the other, the last
+// ones may be fewer. They are multiplied by a few rows or by blocks.
 TEST(matmul_cuts, keeps_columns_that_share_scales_apart) {
     using t = data_type_t;
     dim_t number = 0;
     for (const t quantized : {t::u4, t::s4, t::u8, t::s8})
         for (const t type : {t::f32, t::bf16, t::f16})
             for (const dim_t group : {1, 16})
-                for (const dim_t col_group : {32, 64, 96, 128, 384, 2})
+                for (const dim_t col_group :
+                        {8, 16, 24, 32, 64, 96, 100, 128, 384, 2})
                     for (const dim_t rows : {1, 5, 13}) {
                         if (number++ % support::every()) continue;
                         matmul_case_t c;

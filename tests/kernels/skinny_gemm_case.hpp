@@ -285,7 +285,7 @@ private:
                     std::exp2(static_cast<double>(random_.between(-2, 1))));
     }
 
-    dim_t col_groups() const { return w_.cols / w_.col_group; }
+    dim_t col_groups() const { return div_up(w_.cols, w_.col_group); }
 
     void place(const skinny_gemm_t &skinny_gemm, dim_t pitch, float *scales,
             float *zps) const {

@@ -64,7 +64,8 @@ protected:
         const bool has_pairs = depth % 2 == 0 && (group == 1 || group % 2 == 0);
         if (!by_column && (col_group == 1 || !has_pairs))
             return skinny_gemm_t::most_f32_rows_of_bf16;
-        return col_group == 1 ? 24 : 12;
+        if (col_group == 1) return 24;
+        return by_column && bits_of(type()) <= 4 ? 8 : 12;
     }
     // Returns one row by square weights of one group.
     static skinny_gemm_case_t square(bool by_column, t scales, t rounded) {
@@ -216,7 +217,8 @@ TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {
     for (const dim_t col_group : {4, 12, 128})
         for (const dim_t depth : {32, 128})
             for (const dim_t group : {1, 7, 64, 1000})
-                check(true, depth, 2 * col_group, group, col_group);
+                for (const dim_t cols : {2 * col_group, 2 * col_group + 3})
+                    check(true, depth, cols, group, col_group);
     // Longer than a piece of the depth.
     for (const dim_t group : {1, 32})
         check(true, 1120, 8, group, 8);

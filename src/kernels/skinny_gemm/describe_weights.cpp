@@ -65,6 +65,15 @@ result_t describe_parameters(const problem_t &problem, const loops_t &loops,
     return {};
 }
 
+// Returns the columns of the two innermost loops. The last group may be short.
+dim_t columns_of_groups(const std::vector<loop_t> &loops) {
+    const size_t col = loops.size() - 1;
+    const dim_t last = loops[col].parent == static_cast<int>(col) - 1
+                               ? loops[col].last_extent
+                               : loops[col].extent;
+    return (loops[col - 1].extent - 1) * loops[col].extent + last;
+}
+
 // Finds which loop is rows and which is columns; false if one of them is
 // missing.
 bool find_loops(const problem_t &problem, dim_t cols, loops_t &found) {
@@ -75,7 +84,7 @@ bool find_loops(const problem_t &problem, dim_t cols, loops_t &found) {
     found.col = count - 1;
     found.has_col_groups
             = count > 2 && loops[count - 1].extent != cols
-              && loops[count - 1].extent * loops[count - 2].extent == cols
+              && columns_of_groups(loops) == cols
               && strides[count - 2]
                          == strides[count - 1] * loops[count - 1].extent;
     const size_t col_loops = found.has_col_groups ? 2 : 1;
@@ -113,6 +122,8 @@ result_t describe_weights(const problem_t &problem, dim_t depth, dim_t cols,
     weights.pitch = weights.by_column ? col : row;
     weights.group = loops[found.row].extent;
     if (found.has_col_groups) weights.col_group = loops[found.col].extent;
+    if (cols % weights.col_group != 0 && !weights.by_column)
+        return refuse("the last columns that share scales are fewer");
     if (found.has_groups ? src.strides[0] != row * weights.group
                          : weights.group != depth)
         return refuse("groups of the weights are not one after the other");
