@@ -58,6 +58,10 @@ public:
     dim_t dst_total() const { return nominal_points() * dst_bytes(); }
     dim_t src_total() const { return nominal_points() * src_bits() / 8; }
 
+    /// A dst that is small next to its source is pushed out of the caches by
+    /// it, as one of so many bytes would be.
+    dim_t pushing_bytes() const { return (src_total() + dst_total()) / 2; }
+
     // True if every run along `dense_loop` begins at a whole byte. With `outer`
     // the runs go along both loops.
     bool all_at_bytes_but(int dense_loop, int outer = -1) const {

@@ -305,7 +305,6 @@ private:
                   && !(plan_.params.divides && plan_.cols.extent() < short_row);
     }
 
-    // A quantized dst is small next to its source, which pushes it out.
     bool leaves_caches() const {
         const dim_t threshold = streaming_threshold(plan_.is_packed());
         const dim_t parts = problem_.parts;
@@ -314,7 +313,7 @@ private:
         return policy.long_rows == far_stores_t::at_once
                && plan_.path == jit_src_path_t::direct
                && bits_of(problem_.dst().type) >= 8
-               && (src_total() + dst_total()) / 2 * parts > threshold;
+               && pushing_bytes() * parts > threshold;
     }
 
     // Two nibbles of a byte are of one group, whose rows share what varies. (A

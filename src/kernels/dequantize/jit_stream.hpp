@@ -9,6 +9,10 @@ namespace dnnl_dequant {
 /// long stretches.
 dim_t streaming_threshold(bool in_tiles);
 
+/// Short rows with gaps between them are prefetched so many bytes of rows
+/// ahead. Long ones are prefetched a row ahead, unless it is farther away.
+constexpr dim_t bytes_of_rows_ahead = 1024, far_row_bytes = 64 * 1024;
+
 /// A dst of so many bytes is written there and may stay.
 bool is_in_second_cache(dim_t dst_bytes);
 

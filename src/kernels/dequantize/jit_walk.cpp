@@ -15,10 +15,8 @@ constexpr dim_t f32_bytes = 4, line = 64;
 // After short rows without gaps comes what is this many bytes further on.
 constexpr dim_t long_row = 512;
 constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
-// Short rows with gaps between them are prefetched some rows ahead.
-constexpr dim_t bytes_of_rows_ahead = 1024;
-// For a src that is wider than dst, unless the next row is as far away as this.
-constexpr dim_t wide_src_bytes_ahead = 4096, far_row_bytes = 64 * 1024;
+// For a src that is wider than dst.
+constexpr dim_t wide_src_bytes_ahead = 4096;
 
 dim_t ahead_of(const jit_row_args_t &args, dim_t pitch, dim_t otherwise) {
     return args.rows > 1 && args.cols >= long_row ? pitch : otherwise;

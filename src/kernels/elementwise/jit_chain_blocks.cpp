@@ -22,7 +22,6 @@ constexpr dim_t most_beside = 4;
 constexpr dim_t max_direct_cols = 16 * 1024, max_staged_cols = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
-constexpr dim_t far_row_bytes = 64 * 1024;
 
 // How large pieces and units are, and what is stored how.
 class chain_blocks_t : private jit_nest_t {
@@ -68,16 +67,14 @@ public:
     }
 
 private:
-    // A dst that is small next to its source is pushed out by it.
     dim_t bytes_to_cache() const {
         const auto &strides = problem_.src().strides;
         const bool is_read_once
                 = !plan_.has_tiles
                   && this_machine().policy.long_rows == far_stores_t::at_once
                   && std::count(strides.begin(), strides.end(), 0) == 0;
-        return is_read_once
-                       ? std::max(dst_total(), (src_total() + dst_total()) / 2)
-                       : dst_total();
+        return is_read_once ? std::max(dst_total(), pushing_bytes())
+                            : dst_total();
     }
     // The same columns of the next row come next where a block has not all.
     void look_ahead() {

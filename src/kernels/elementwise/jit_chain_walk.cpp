@@ -11,9 +11,6 @@ namespace {
 
 // Prefetch distances for rows that are long, or follow each other.
 constexpr dim_t src_bytes_ahead = 512, dst_bytes_ahead = 4096;
-// Prefetch distance for short rows with gaps between them: some rows further
-// on, unless the next one is far already.
-constexpr dim_t bytes_of_rows_ahead = 1024, far_row_bytes = 64 * 1024;
 
 dim_t src_ahead(dim_t rows, dim_t row_bytes, dim_t pitch_bytes) {
     const bool gaps = rows > 1 && row_bytes <= src_bytes_ahead
