@@ -53,7 +53,7 @@ public:
                 = std::min(room * 8 / bits, joined_rows_t::most_elements);
         if (most / row < 2) return refuse("");
         joined.rows = std::min(rows, most / row);
-        // Long rows begin with lines, or with bytes at least.
+        // Long rows begin with lines, or with bytes, if there are many.
         for (const dim_t unit : {64, 8})
             if (joined.rows < rows && joined.rows > unit) {
                 joined.rows -= joined.rows % unit;

@@ -209,7 +209,11 @@ TEST_P(skinny_gemm, multiplies_columns_side_by_side_of_which_few_share_scales) {
                                                          most_f32_rows_of_bf16);
                     if (is_faster_in_blocks) continue;
                     check_skinny_gemm(c);
-                    if (HasFatalFailure()) return;
+                    // AVX2 scales pairs of vectors of nibbles.
+                    if (is_avx2() && rows == 1 && col_group % 16 == 0) {
+                        EXPECT_NE(make(c), nullptr);
+                    }
+                    if (HasFailure()) return;
                 }
 }
 
@@ -248,7 +252,9 @@ TEST_P(skinny_gemm, looks_at_zero_points) {
                     skinny_weights_t &w = c.weights;
                     w.group = 32;
                     w.col_group = col_group;
-                    const dim_t columns = w.cols / col_group;
+                    // The far one is of the last columns, which are fewer.
+                    if (by_column && col_group > 1) w.cols += 3;
+                    const dim_t columns = div_up(w.cols, col_group);
                     w.zps = {t::s32, 1, columns, 1};
                     w.scales = {t::f32, 2, columns, 1};
                     std::shared_ptr<const skinny_gemm_t> made;

@@ -76,13 +76,15 @@ public:
         const float *scales, *zps; // if scales are by number
         int8_t *digits;            // row_bytes()
         digits_part_t *parts;      // parts()
-        float *scaled; // scratch, scaled_count() of them, 64 bytes aligned
+        float *scaled;             // scratch, scaled_count() of them
     };
     struct block_t {
         const void *keys;
         const int8_t *digits;       // row_bytes() a row
         const digits_part_t *parts; // parts() a row
-        const float *scales, *zps;  // groups() a token; unless by number
+        // groups() a token, unless by number. If there are several, sixteen
+        // are read from each token's first one on, whatever is behind them.
+        const float *scales, *zps;
         float *scores;
         dim_t scores_pitch; // bytes
         dim_t groups;       // of sixteen tokens

@@ -240,7 +240,7 @@ private:
                         ptr[digits_
                                 + static_cast<size_t>(v * format_.digits + d)
                                           * line]);
-        // 2^28 at most.
+        // 2^29 at most: 64 numbers of a lane by 2^23.
         copy(total, sums[format_.digits - 1]);
         for (int d = format_.digits - 1; d-- > 0;) {
             vpslld(total, total, 8);

@@ -73,14 +73,20 @@ private:
     }
 
     // Groups of a quantize op are rows, each a vector with a mask. Joined ones
-    // would have their scales repeated and each of these divided.
+    // have their scales repeated and each of these divided, which pays if many
+    // rows have the same. Past the caches joined ones take less too.
     dim_t short_row_of(int outer, int inner) const {
         const auto &params = plan_.params;
-        const bool are_groups = params.divides && outer >= 0
-                                && varies(params.scales, outer)
-                                && !varies(params.scales, inner)
-                                && !varies(params.zps, inner);
-        return are_groups && params.masks_tails ? short_masked_row : short_row;
+        bool are_groups = params.divides && params.masks_tails
+                          && !varies(params.scales, inner)
+                          && !varies(params.zps, inner);
+        for (int l = 0; l <= outer; ++l)
+            are_groups = are_groups && varies(params.scales, l);
+        // Two rows that share a byte would not be two threads'.
+        const int bits = bits_of(problem_.dst().type);
+        const bool are_bytes = outer >= 0 && loop(inner).extent * bits % 8 == 0;
+        return are_groups && are_bytes && fits_last_cache() ? short_masked_row
+                                                            : short_row;
     }
 
     // Columns of a tile of a transposed source need not compose in it.
@@ -303,6 +309,11 @@ private:
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache
                   && !(plan_.params.divides && plan_.cols.extent() < short_row);
+    }
+
+    bool fits_last_cache() const {
+        return pushing_bytes() * problem_.parts
+               <= this_machine().last_cache_bytes / 2;
     }
 
     bool leaves_caches() const {

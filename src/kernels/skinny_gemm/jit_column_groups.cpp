@@ -205,18 +205,13 @@ std::string misfit_of_small_groups(
 // Returns a unit of whole groups that divides the columns, so that lines are
 // read once; 0 if there is none, so that a unit divides a group.
 dim_t unit_of_groups(const skinny_weights_t &weights, isa_t isa) {
-    // Other groups would be scaled and rounded number by number. Pairs are
-    // looked up, and rounded, by whole vectors.
-    const bool is_power_of_2
-            = (weights.col_group & (weights.col_group - 1)) == 0;
-    const bool are_scaled_in_tables = weights.are_nibbles()
-                                      && weights.col_group % 32 == 0
-                                      && (weights.rounded != data_type_t::f32
-                                              || !has(isa, isa_avx512_core));
-    if (!is_power_of_2
-            && (weights.multiplied == data_type_t::bf16
-                    || are_scaled_in_tables))
-        return 0;
+    // Pairs, and nibbles of AVX2, are scaled in tables, by two vectors at
+    // least.
+    const bool has_tables
+            = weights.multiplied == data_type_t::bf16
+              || (weights.are_nibbles() && !has(isa, isa_avx512_core));
+    const dim_t table = weights.multiplied == data_type_t::bf16 ? 32 : 16;
+    if (has_tables && weights.col_group % table != 0) return 0;
     if (weights.col_group % most_unit == 0) return 0;
     for (dim_t panel = most_unit; panel >= 32; panel /= 2) {
         const dim_t unit = std::lcm(panel, weights.col_group);

@@ -67,19 +67,24 @@ private:
 template <isa_t isa>
 result_t make(const weighted_values_t &values, dim_t rows,
         std::shared_ptr<const weighted_sum_t> &sum) {
-    if (weighted_sum_vectors<isa>(values, weighted_sum_code_rows<isa>) == 0)
-        return refuse(text("found ", values.cols,
-                " columns; expected a multiple of ",
-                (bits_of(values.type) <= 4 ? 2 : 1) * jit_isa_t<isa>::simd_w));
     if (weighted_sum_scales_lanes<isa>(values)) {
         constexpr dim_t least_group = 8;
         if (values.group_cols < least_group)
             return refuse(text("groups have ", values.group_cols,
                     " columns; expected ", least_group, " or more"));
+        const dim_t unit = (bits_of(values.type) <= 4 ? 2 : 1)
+                           * dim_t(jit_isa_t<isa>::simd_w);
         if (isa == isa_avx2 || values.multiplied == data_type_t::bf16)
             return refuse(text("groups have ", values.group_cols,
-                    " columns; expected whole vectors, of 4 bits 2, 4 or 8"));
+                    " columns; expected a multiple of ", unit));
+        if (bits_of(values.type) <= 4 && values.group_cols % 2 != 0)
+            return refuse(text("groups have ", values.group_cols,
+                    " columns; expected an even number"));
     }
+    if (weighted_sum_vectors<isa>(values, weighted_sum_code_rows<isa>) == 0)
+        return refuse(text("found ", values.cols,
+                " columns; expected a multiple of ",
+                (bits_of(values.type) <= 4 ? 2 : 1) * jit_isa_t<isa>::simd_w));
     auto made = std::make_shared<jit_weighted_sum_t<isa>>(values);
     const result_t result = made->make(rows);
     if (result.ok()) sum = std::move(made);

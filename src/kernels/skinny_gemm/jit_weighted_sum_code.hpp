@@ -19,15 +19,15 @@ constexpr dim_t weighted_sum_code_rows
 template <isa_t isa>
 constexpr int weighted_sum_code_sums = isa == isa_avx512_core ? 24 : 8;
 
-/// Returns true if groups are no whole vectors, or 4-bit groups no power of two
-/// of them: each lane has a scale of its own then.
+/// Returns true if groups are no whole vectors, or 4-bit groups no pairs of
+/// them: each lane has a scale of its own then.
 template <isa_t isa>
 bool weighted_sum_scales_lanes(const weighted_values_t &values) {
     constexpr dim_t lanes = jit_isa_t<isa>::simd_w;
     const dim_t group = values.group_cols;
     if (group == 0) return false;
     if (bits_of(values.type) > 4) return group % lanes != 0;
-    return group < 2 * lanes || (group & (group - 1)) != 0;
+    return group % (2 * lanes) != 0;
 }
 
 /// Returns the vectors of columns that are summed together; 0 if none fit.
@@ -49,15 +49,17 @@ int weighted_sum_vectors(const weighted_values_t &values, dim_t rows) {
     return 0;
 }
 
-/// Returns how many of those vectors share what 4-bit numbers become. Their
-/// sums have the order of join_columns().
+/// Returns how many of those vectors 4-bit numbers become at once: all, or the
+/// largest power of two that divides a group. Their sums have the order of
+/// join_columns().
 template <isa_t isa>
 int weighted_sum_group_vectors(const weighted_values_t &values, dim_t rows) {
     const int vectors = weighted_sum_vectors<isa>(values, rows);
-    const dim_t group = values.group_cols / jit_isa_t<isa>::simd_w;
+    const auto group
+            = static_cast<int>(values.group_cols / jit_isa_t<isa>::simd_w);
     return group == 0 || weighted_sum_scales_lanes<isa>(values)
                    ? vectors
-                   : std::min(vectors, static_cast<int>(group));
+                   : std::min(vectors, group & -group);
 }
 
 /// Generates the code for one of isa_avx512_core and isa_avx2.

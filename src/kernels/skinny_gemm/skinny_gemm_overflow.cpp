@@ -125,7 +125,7 @@ bool skinny_gemm_t::has_far_zps(const block_t &block) const noexcept {
     dim_t rows = groups, count = block.cols, pitch = block.c_pitch;
     if (weights_.col_group > 1) {
         // The block has those of all columns.
-        const dim_t col_groups = weights_.cols / weights_.col_group;
+        const dim_t col_groups = div_up(weights_.cols, weights_.col_group);
         rows = by_column ? col_groups : groups;
         count = by_column ? groups : col_groups;
         pitch = block.parameters_pitch;
