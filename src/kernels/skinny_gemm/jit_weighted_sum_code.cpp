@@ -172,7 +172,8 @@ private:
         add(sums_at_, static_cast<uint32_t>(vectors_) * vector_bytes);
     }
 
-    void panel() {
+    // Brings all pointers to the panel.
+    void begin_panel() {
         if (scales_lanes()) {
             const dim_t last = first_col_ + dim_t(vectors_) * lanes - 1;
             const auto groups = last / values_.group_cols - first_group() + 1;
@@ -191,6 +192,10 @@ private:
             lea(weights_at_[i], ptr[weights_pitch_ + weights_pitch_ * 2]);
             add(weights_at_[i], weights_at_[i - 1]);
         }
+    }
+
+    void panel() {
+        begin_panel();
         if (values_.adds)
             for_sums([this](const Address &at, const vmm_t &sum) {
                 vmovups(sum, at);
