@@ -105,13 +105,18 @@ private:
                 = vector * format_.chunk + first * format_.numbers_a_byte();
         load_numbers(x_, from, at);
         if (!is_nibble()) return;
-        const auto whole = vectors_.take("even numbers", 1);
         load_numbers(y_, from, at + lanes);
-        copy(whole[0], x_);
+        separate_halves();
+    }
+
+    // Brings the numbers of low nibbles into x_, those of high ones into y_.
+    void separate_halves() {
+        const auto all = vectors_.take("numbers of both", 1);
+        copy(all[0], x_);
         vpermt2ps(x_, even_, y_);
-        vpermt2ps(whole[0], odd_, y_);
-        copy(y_, whole[0]);
-        vectors_.give_back(whole);
+        vpermt2ps(all[0], odd_, y_);
+        copy(y_, all[0]);
+        vectors_.give_back(all);
     }
 
     Address scaled(dim_t vector, dim_t first) {
@@ -139,10 +144,8 @@ private:
                     vpmaxud(largest_, largest_, of[0]);
                 }
                 if (is_nibble()) {
-                    copy(of[0], x_);
-                    vpermt2ps(x_, even_, y_);
-                    vpermt2ps(of[0], odd_, y_);
-                    vmovups(scaled(v + 1, i), of[0]);
+                    separate_halves();
+                    vmovups(scaled(v + 1, i), y_);
                 }
                 vmovups(scaled(v, i), x_);
             }

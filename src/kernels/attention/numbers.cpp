@@ -1,10 +1,18 @@
-// Integer keys or values as they lie, and what scales them.
+// Integer keys or values as they lie, what scales them, and where their sums
+// go.
 
 #include <algorithm>
 
 #include "kernels/attention/products.hpp"
 
 namespace dnnl_dequant {
+
+void add_sums(const float *from, dim_t cols, float less, bool accumulates,
+        float *sums) noexcept {
+    if (!accumulates) std::fill_n(sums, cols, 0.f);
+    for (dim_t c = 0; c < cols; ++c)
+        sums[c] += from[c] - less;
+}
 
 dim_t attention_numbers_t::parameter_floats() const {
     return round_up(

@@ -86,6 +86,10 @@ public:
             = 0;
 };
 
+/// sums = from - less, or adds that to them. A row of so many columns.
+void add_sums(const float *from, dim_t cols, float less, bool accumulates,
+        float *sums) noexcept;
+
 /// Blocks of keys or values become gemm->type() in scratch memory.
 struct attention_blocks_t {
     /// Rows of the query or of weights become bf16: for every number of rows

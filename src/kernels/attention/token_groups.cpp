@@ -49,13 +49,9 @@ public:
         block.cols = plan_.cols;
         void *const at[] = {plan_.numbers_of(values)};
         skinny_gemm.run(at, block);
-        for (dim_t r = 0; r < tile.rows; ++r) {
-            float *const to = sums + r * sums_pitch;
-            const float *const from = block.c + r * plan_.pitch();
-            if (!accumulates) std::fill_n(to, plan_.cols, 0.f);
-            for (dim_t n = 0; n < plan_.cols; ++n)
-                to[n] += from[n];
-        }
+        for (dim_t r = 0; r < tile.rows; ++r)
+            add_sums(block.c + r * plan_.pitch(), plan_.cols, 0, accumulates,
+                    sums + r * sums_pitch);
     }
 
 private:

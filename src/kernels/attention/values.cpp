@@ -116,14 +116,10 @@ void scaled_values_t::run(const attention_tokens_t &values,
             arrange(weights + r * row_floats());
         }
         sum(values, tile.rows, group);
-        for (dim_t r = 0; r < tile.rows; ++r) {
-            float *const to = sums + r * sums_pitch + group.first_col;
-            const float *const from = group.sums + r * cols_floats();
-            const float less = of_zps[static_cast<size_t>(r)];
-            if (!accumulates) std::fill_n(to, group.cols, 0.f);
-            for (dim_t c = 0; c < group.cols; ++c)
-                to[c] += from[c] - less;
-        }
+        for (dim_t r = 0; r < tile.rows; ++r)
+            add_sums(group.sums + r * cols_floats(), group.cols,
+                    of_zps[static_cast<size_t>(r)], accumulates,
+                    sums + r * sums_pitch + group.first_col);
     }
 }
 
@@ -240,13 +236,9 @@ public:
         block.tokens = values.count;
         plan_.sum->run(tile.rows, block);
         plan_.sum->put_in_order(tile.rows, block);
-        for (dim_t r = 0; r < tile.rows; ++r) {
-            float *const to = sums + r * sums_pitch;
-            const float *const from = block.sums + r * cols_floats();
-            if (!accumulates) std::fill_n(to, plan_.head, 0.f);
-            for (dim_t c = 0; c < plan_.head; ++c)
-                to[c] += from[c];
-        }
+        for (dim_t r = 0; r < tile.rows; ++r)
+            add_sums(block.sums + r * cols_floats(), plan_.head, 0, accumulates,
+                    sums + r * sums_pitch);
     }
 
 private:

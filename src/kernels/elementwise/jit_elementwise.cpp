@@ -24,6 +24,7 @@ result_t jit_elementwise_t::make(const problem_t &problem, isa_t isa,
         desc.streaming = true;
         result = make_chain_kernel(desc, isa, name, made->streaming_kernel_);
     }
+    made->needs_memory_ = plan.needs_memory();
     if (result.ok()) kernel = std::move(made);
     return result;
 }
@@ -37,7 +38,7 @@ dim_t jit_elementwise_t::work_amount() const {
 void jit_elementwise_t::run(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
     if (plan_.panels) return run_panels(buffers, begin, end);
-    if (plan_.needs_memory()) return run_with_memory(buffers, begin, end);
+    if (needs_memory_) return run_with_memory(buffers, begin, end);
     run_pieces(buffers, begin, end, nullptr, nullptr);
 }
 

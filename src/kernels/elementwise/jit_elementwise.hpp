@@ -41,6 +41,7 @@ private:
     const isa_t isa_;
     const char *const name_;
     chain_plan_t plan_;
+    bool needs_memory_ = false; // plan_.needs_memory()
     // Ordinary stores; past the caches, where the plan streams.
     std::unique_ptr<const chain_kernel_t> kernel_, streaming_kernel_;
 };
