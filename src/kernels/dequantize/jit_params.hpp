@@ -76,6 +76,12 @@ struct repeated_rows_t {
 void repeat_each(
         const repeated_rows_t &all, dim_t times, dim_t skip, dim_t total);
 
+/// Writes rows of `period` values over and over, without the first `skip`
+/// results, `total` results in all, in whole eights. The machine has AVX2.
+constexpr dim_t most_period = 256;
+void repeat_periods(
+        const repeated_rows_t &all, dim_t period, dim_t skip, dim_t total);
+
 /// Moves, within each block of 2 * lanes (8 or 16), the even elements before
 /// the odd ones. It works in place, on whole blocks.
 void pair_blocks(float *values, dim_t count, int lanes);

@@ -105,6 +105,8 @@ private:
     bool are_runs(int operand, const rect_t &rect) const;
     bool stage_repeated(const staging_t &staging, dim_t first, dim_t stride,
             dim_t count, const rect_t &rect);
+    bool stage_periods(const staging_t &staging, dim_t first, dim_t stride,
+            dim_t count, const rect_t &rect);
     // Columns of parameters, and the floats from row to row of staged ones.
     struct param_cols_t {
         dim_t stride, count, pitch;

@@ -154,10 +154,50 @@ bool jit_walk_t::stage_many(const staging_t &staging, dim_t first, dim_t stride,
     if (plan_.group_cols == 1 && strides.col == 0 && plan_.cols.inner_extent > 1
             && plan_.cols.inner_extent < most_repeats)
         return stage_repeated(staging, first, stride, count, rect);
+    if (plan_.group_cols == 1 && strides.col != 0 && strides.outer_col == 0
+            && plan_.cols.outer >= 0 && plan_.cols.inner_extent <= most_period)
+        return stage_periods(staging, first, stride, count, rect);
     bool wide = false;
     for (dim_t i = 0; i < count; ++i)
         wide |= stage_cols(
                 staging, first + i * stride, staging.to + i * pitch, rect);
+    return wide;
+}
+
+// Repeats the values of one group of columns in all groups.
+bool jit_walk_t::stage_periods(const staging_t &staging, dim_t first,
+        dim_t stride, dim_t count, const rect_t &rect) {
+    const int o = staging.operand;
+    const dim_t inner = plan_.strides[at(o)].col;
+    const dim_t period = plan_.cols.inner_extent, skip = rect.col % period;
+    const dim_t pitch = padded(rect.cols);
+    const int bits = bits_of(problem_.operands[at(o)].type);
+    const bool in_blocks = staging.blocks != nullptr && inner == 1
+                           && ((first | stride) * bits & 7) == 0;
+    auto *values = reinterpret_cast<float *>(scratch_.bounce);
+    constexpr dim_t room = jit_bounce_bytes / f32_bytes - staged_slack;
+    const dim_t most = room / period;
+    bool wide = false;
+    for (dim_t r = 0; r < count; r += most) {
+        const dim_t rows = std::min(most, count - r);
+        const dim_t begin = first + r * stride;
+        if (in_blocks)
+            wide |= join_and_stage(staging.blocks,
+                    {values,
+                            static_cast<const char *>(buffers_[o])
+                                    + begin * bits / 8,
+                            rows, period, period, stride * bits / 8, false, 0},
+                    bits);
+        else if (inner == 1 && stride == period)
+            wide |= stage_span(staging, begin, values, rows * period);
+        else
+            for (dim_t i = 0; i < rows; ++i)
+                wide |= staging.stage(values + i * period, buffers_[o],
+                        begin + i * stride, inner, period);
+        repeat_periods({staging.to + r * pitch, values, rows, pitch, period},
+                period, skip, rect.cols);
+    }
+    complete_steps(staging.to, {count, rect.cols, pitch});
     return wide;
 }
 
