@@ -31,7 +31,7 @@ public:
     ///          if that is no other operand's too.
     ///
     /// Allocates nothing; what it needs besides registers fits the stack
-    /// (at most 64 KiB). Reads and writes nothing outside the operands.
+    /// (at most 400 KiB). Reads and writes nothing outside the operands.
     virtual void run(
             void *const *buffers, dim_t begin, dim_t end) const noexcept
             = 0;

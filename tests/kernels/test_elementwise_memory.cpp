@@ -162,6 +162,35 @@ TEST(elementwise_in_memory, transposes_copies) {
         }
 }
 
+// Rows of a tile go along two and three loops of few iterations.
+TEST(elementwise_in_memory, transposes_copies_of_short_loops) {
+    const std::vector<dims_t> sources
+            = {{1, 3, 15, 15 * 37}, {1, 3 * 37, 3, 15 * 37}};
+    for (const dim_t cols : {512, 611, 20011})
+        for (const t type : {t::u8, t::f16, t::f32})
+            for (const dims_t &strides : sources) {
+                chain_case_t c;
+                c.groups = dims_t {3, 5, 37, cols};
+                c.dims = c.groups;
+                c.tensors.push_back({type, strides, false, 0});
+                c.tensors.push_back(
+                        {type, {5 * 37 * cols, 37 * cols, cols, 1}, false, 0});
+                expect_as_ref(c, "copy_");
+            }
+}
+
+TEST(elementwise_in_memory, copies_short_rows) {
+    for (const dim_t cols : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33})
+        for (const t type : {t::u8, t::f16, t::f32}) {
+            chain_case_t c;
+            c.groups = dims_t {64, 501, cols};
+            c.dims = c.groups;
+            c.tensors.push_back({type, {cols, 64 * cols, 1}, false, 0});
+            c.tensors.push_back({type, {501 * cols, cols, 1}, false, 0});
+            expect_as_ref(c, "copy_");
+        }
+}
+
 TEST(elementwise_in_memory, copies_rows) {
     for (const t type : {t::s4, t::u8, t::f32}) {
         chain_case_t c;

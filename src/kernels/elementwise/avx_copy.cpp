@@ -30,6 +30,10 @@ constexpr dim_t tile_bytes = 32 * 1024;
 // Tiles that are larger together are better written past the caches even where
 // dst would fit the last one: 1.9 instead of 3.2 for 16 MiB of u8.
 constexpr dim_t tiles_in_cache_bytes = 4 << 20;
+// Rows of dst that are written a few columns at a time. More of them, which lie
+// a multiple of more bytes apart, would meet in too few sets of an L1 of eight
+// ways.
+constexpr dim_t few_rows = 8, most_apart = 1024;
 constexpr dim_t min_unit_bytes = 32 * 1024, max_unit_bytes = 256 * 1024;
 constexpr dim_t wanted_units = 32;
 
@@ -59,6 +63,7 @@ private:
         return l < 0 ? 1 : problem_.loops[static_cast<size_t>(l)].extent;
     }
     void choose_loops();
+    void join_rows();
     void choose_blocks();
     piece_t piece_at(dim_t index) const;
     void run_piece(const piece_t &piece, const char *src, char *dst) const;
@@ -73,6 +78,9 @@ private:
     copy_path_t path_ = copy_path_t::rows;
     int rows_ = -1, cols_ = -1;
     std::vector<int> outer_;
+    // The rows of a tile that one index of the row loop has, and where they
+    // begin in dst: those of short loops that are inside it in src.
+    std::vector<dim_t> rows_at_ {0};
     dim_t row_block_ = 1, col_block_ = 1;
     dim_t row_blocks_ = 1, col_blocks_ = 1;
     bool streaming_ = false, ahead_ = false;
@@ -104,6 +112,27 @@ void copy_t::choose_loops() {
     }
     for (int l = 0; l < count; ++l)
         if (l != rows_ && l != cols_) outer_.push_back(l);
+    if (path_ == copy_path_t::tiles && bits_ >= 8) join_rows();
+}
+
+// Joins row loops until their rows fill a line of src.
+void copy_t::join_rows() {
+    const dim_t line = tile_line_bits / bits_;
+    for (;;) {
+        const auto rows = static_cast<dim_t>(rows_at_.size());
+        const auto next
+                = std::find_if(outer_.begin(), outer_.end(), [&](int l) {
+            return stride(problem_.src(), l) == rows * extent(rows_);
+        });
+        if (rows * extent(rows_) > line / 2 || next == outer_.end()) return;
+        std::vector<dim_t> at;
+        for (dim_t i = 0; i < extent(rows_); ++i)
+            for (const dim_t row : rows_at_)
+                at.push_back(i * stride(problem_.dst(), rows_) + row);
+        rows_at_ = std::move(at);
+        rows_ = *next;
+        outer_.erase(next);
+    }
 }
 
 void copy_t::choose_blocks() {
@@ -120,7 +149,8 @@ void copy_t::choose_blocks() {
     col_block_ = tiled ? (bits_ > 8 ? wide_tile_cols : tile_cols)
                        : unit_bytes * 8 / bits_;
     col_block_ = std::max<dim_t>(std::min(col_block_, extent(cols_)), 1);
-    row_block_ = tiled ? tile_line_bits / bits_
+    const auto joined = static_cast<dim_t>(rows_at_.size());
+    row_block_ = tiled ? tile_line_bits / bits_ / joined
                        : unit_bytes * 8 / (col_block_ * bits_);
     row_block_ = std::max<dim_t>(std::min(row_block_, extent(rows_)), 1);
     row_blocks_ = div_up(extent(rows_), row_block_);
@@ -129,7 +159,7 @@ void copy_t::choose_blocks() {
     for (const int l : outer_)
         pieces_ *= extent(l);
     const dim_t piece_bytes
-            = std::max<dim_t>(row_block_ * col_block_ * bits_ / 8, 1);
+            = std::max<dim_t>(row_block_ * joined * col_block_ * bits_ / 8, 1);
     pieces_per_unit_ = std::max<dim_t>(unit_bytes / piece_bytes, 1);
 }
 
@@ -173,6 +203,9 @@ void copy_t::run_piece(const piece_t &piece, const char *src, char *dst) const {
     const dim_t src_pitch = stride(problem_.src(), rows_) * bits_ / 8;
     const dim_t dst_pitch = stride(problem_.dst(), rows_) * bits_ / 8;
     const dim_t bytes = piece.cols * bits_ / 8;
+    if (path_ == copy_path_t::rows && bits_ >= 8 && bytes <= short_row_bytes)
+        return copy_short_rows(
+                {dst, src, bytes, piece.rows, dst_pitch, src_pitch});
     for (dim_t r = 0; r < piece.rows; ++r, src += src_pitch, dst += dst_pitch) {
         if (path_ == copy_path_t::elements)
             copy_strided(dst, src, bits_ / 8, stride(problem_.src(), cols_),
@@ -188,20 +221,31 @@ void copy_t::run_piece(const piece_t &piece, const char *src, char *dst) const {
 
 void copy_t::run_tile(const piece_t &piece, const char *src, char *dst) const {
     alignas(64) uint8_t tile[tile_bytes];
+    const dim_t pitch = stride(problem_.dst(), rows_);
+    const dim_t dst_pitch = pitch * bits_ / 8;
+    const bool share_sets
+            = piece.rows > few_rows && (dst_pitch & -dst_pitch) > most_apart;
+    if (bits_ > 8 && !streaming_ && rows_at_.size() == 1 && !share_sets)
+        return pack_transposed_wide(dst, pitch,
+                {src, stride(problem_.src(), cols_), piece.rows, piece.cols},
+                bits_);
     pack(tile, src, piece);
-    const dim_t dst_pitch = stride(problem_.dst(), rows_) * bits_ / 8;
+    dim_t row = 0;
     for (dim_t r = 0; r < piece.rows; ++r)
-        store_row(dst + r * dst_pitch, tile, r, piece.cols);
+        for (const dim_t at : rows_at_)
+            store_row(dst + r * dst_pitch + at * bits_ / 8, tile, row++,
+                    piece.cols);
 }
 
 void copy_t::pack(uint8_t *tile, const char *src, const piece_t &piece) const {
     const dim_t stride_of_col = stride(problem_.src(), cols_);
+    const dim_t rows = piece.rows * static_cast<dim_t>(rows_at_.size());
     if (bits_ > 8)
         pack_transposed_wide(tile, col_block_,
-                {src, stride_of_col, piece.rows, piece.cols}, bits_);
+                {src, stride_of_col, rows, piece.cols}, bits_);
     else if (bits_ == 8)
-        pack_transposed(tile, col_block_,
-                {src, stride_of_col, piece.rows, piece.cols}, isa_);
+        pack_transposed(
+                tile, col_block_, {src, stride_of_col, rows, piece.cols}, isa_);
     else
         pack_transposed(tile, col_block_,
                 {src, stride_of_col / 2, (piece.rows + 1) / 2, piece.cols},

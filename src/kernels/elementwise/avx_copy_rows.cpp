@@ -17,7 +17,34 @@ void strided(char *dst, const char *src, dim_t stride, dim_t count) {
         std::memcpy(dst + i * size, src + i * stride * size, sizeof(T));
 }
 
+// Rows of one or two chunks of a size that the compiler moves at once. Two
+// overlap where they are longer than the row.
+template <size_t chunk>
+void move_rows(const short_rows_t &rows) {
+    char *dst = rows.dst;
+    const char *src = rows.src;
+    const dim_t second = rows.bytes - dim_t {chunk};
+    for (dim_t r = 0; r < rows.count;
+            ++r, dst += rows.dst_pitch, src += rows.src_pitch) {
+        struct {
+            char bytes[chunk];
+        } first, last;
+        std::memcpy(&first, src, chunk);
+        std::memcpy(&last, src + second, chunk);
+        std::memcpy(dst, &first, chunk);
+        if (second != 0) std::memcpy(dst + second, &last, chunk);
+    }
+}
+
 } // namespace
+
+void copy_short_rows(const short_rows_t &rows) {
+    if (rows.bytes >= 16) return move_rows<16>(rows);
+    if (rows.bytes >= 8) return move_rows<8>(rows);
+    if (rows.bytes >= 4) return move_rows<4>(rows);
+    if (rows.bytes >= 2) return move_rows<2>(rows);
+    move_rows<1>(rows);
+}
 
 __attribute__((target("avx2,prfchw"))) void copy_row_ahead(
         char *dst, const char *src, dim_t bytes) {

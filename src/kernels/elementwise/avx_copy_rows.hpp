@@ -13,6 +13,15 @@ namespace dnnl_dequant {
 /// Calls for the lines of dst that are so far ahead: rows follow each other.
 void copy_row_ahead(char *dst, const char *src, dim_t bytes);
 
+/// Rows that a few moves copy, each of up to short_row_bytes.
+struct short_rows_t {
+    char *dst;
+    const char *src;
+    dim_t bytes, count, dst_pitch, src_pitch;
+};
+constexpr dim_t short_row_bytes = 32;
+void copy_short_rows(const short_rows_t &rows);
+
 /// Elements of 1, 2 or 4 bytes, `stride` elements apart in src.
 void copy_strided(char *dst, const char *src, dim_t element_bytes, dim_t stride,
         dim_t count);
