@@ -6,6 +6,7 @@
 #include "lower/lower.hpp"
 #include "lower/not_taken.hpp"
 #include "lower/planes.hpp"
+#include "lower/reordered_blocks.hpp"
 #include "primitives/reorder.hpp"
 
 namespace dnnl_dequant {
@@ -32,6 +33,7 @@ template <typename before_ref_t>
 result_t choose(const problem_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel, before_ref_t &&before_ref) {
     result_t last = make_joined_rows(problem, isa, kernel);
+    if (!last.is_final()) last = make_reordered_blocks(problem, isa, kernel);
     if (!last.is_final()) last = make_planes(problem, isa, kernel);
     if (last.is_final()) return last;
     bool tried = false;

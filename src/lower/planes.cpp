@@ -48,9 +48,11 @@ public:
                 static_cast<int>(bits / 8), interleaves_};
         plan.points = extent(point_);
         const dim_t line_points = 64;
-        plan.block = std::min(plan.points, points_and_planes_t::most_bytes * 8
-                                                   / bits / extent(plane_)
-                                                   / line_points * line_points);
+        const dim_t most_bytes = is_copy() ? points_and_planes_t::most_copied
+                                           : points_and_planes_t::most_bytes;
+        plan.block
+                = std::min(plan.points, most_bytes * 8 / bits / extent(plane_)
+                                                / line_points * line_points);
         plan.point_bytes = plan.block * extent(plane_) * bits / 8;
         plan.first_byte = stacked.offset * bits / 8;
         for (size_t l = 0; l < problem_.loops.size(); ++l)
@@ -63,16 +65,32 @@ public:
                 return refuse("a block begins within a byte");
         result_t result = make_interleave(plan.planes, isa, plan.interleave);
         if (result.ok())
-            result = choose_kernel(
-                    block_problem(plan, plan.block), isa, plan.whole);
-        const dim_t rest = plan.points % plan.block;
-        if (result.ok() && rest > 0)
-            result = choose_kernel(block_problem(plan, rest), isa, plan.rest);
+            result = is_copy() ? place_planes(plan) : make_kernels(plan, isa);
         if (result.ok()) kernel = make_points_and_planes(std::move(plan));
         return result;
     }
 
 private:
+    result_t make_kernels(points_and_planes_t &plan, isa_t isa) const {
+        const result_t result = choose_kernel(
+                block_problem(plan, plan.block), isa, plan.whole);
+        const dim_t rest = plan.points % plan.block;
+        return result.ok() && rest > 0
+                       ? choose_kernel(
+                                 block_problem(plan, rest), isa, plan.rest)
+                       : result;
+    }
+    result_t place_planes(points_and_planes_t &plan) const {
+        const operand_t &planes = problem_.operands[1 - plan.stacked];
+        const dim_t bits = bits_of(planes.type);
+        plan.first_plane_byte = planes.offset * bits / 8;
+        plan.plane_bytes = planes.strides[plane_] * bits / 8;
+        return {};
+    }
+    bool is_copy() const {
+        return problem_.steps.empty()
+               && problem_.src().type == problem_.dst().type;
+    }
     dim_t extent(size_t l) const { return problem_.loops[l].extent; }
     bool is_outer(size_t l) const { return l != plane_ && l != point_; }
     bool are_planes_and_points(size_t plane, size_t point) const {

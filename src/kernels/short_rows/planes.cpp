@@ -13,7 +13,9 @@ public:
         : plan_(std::move(plan))
         , blocks_(div_up(plan_.points, plan_.block)) {}
 
-    const char *name() const override { return plan_.whole->name(); }
+    const char *name() const override {
+        return plan_.whole ? plan_.whole->name() : "copy_of_planes";
+    }
     dim_t work_amount() const override {
         dim_t amount = blocks_;
         for (const dim_t extent : plan_.outer)
@@ -23,39 +25,56 @@ public:
 
     void run(void *const *buffers, dim_t begin,
             dim_t end) const noexcept override {
-        for (dim_t unit = begin; unit < end; ++unit)
-            run_block(buffers, unit / blocks_, unit % blocks_);
+        for (dim_t unit = begin; unit < end; ++unit) {
+            const block_t block = block_at(buffers, unit);
+            if (plan_.whole) run_block(block);
+            else
+                move(block,
+                        block.at[1 - plan_.stacked] + plan_.first_plane_byte,
+                        plan_.plane_bytes);
+        }
     }
 
 private:
-    void run_block(
-            void *const *buffers, dim_t outer, dim_t block) const noexcept {
-        alignas(64) char planes[points_and_planes_t::most_bytes];
-        std::array<char *, max_operands> at {};
+    struct block_t {
+        std::array<char *, max_operands> at {}; // each operand's part of it
+        char *points = nullptr;
+        dim_t count = 0; // of points
+    };
+
+    block_t block_at(void *const *buffers, dim_t unit) const noexcept {
+        block_t made;
+        const dim_t block = unit % blocks_;
+        dim_t outer = unit / blocks_;
         for (size_t o = 0; o < plan_.operands; ++o)
-            at[o] = static_cast<char *>(buffers[o])
-                    + block * plan_.block_bytes[o];
+            made.at[o] = static_cast<char *>(buffers[o])
+                         + block * plan_.block_bytes[o];
         for (size_t l = plan_.outer.size(); l-- > 0; outer /= plan_.outer[l])
             for (size_t o = 0; o < plan_.operands; ++o)
-                at[o] += outer % plan_.outer[l] * plan_.outer_bytes[o][l];
+                made.at[o] += outer % plan_.outer[l] * plan_.outer_bytes[o][l];
+        made.points = made.at[plan_.stacked] + plan_.first_byte
+                      + block * plan_.point_bytes;
+        made.count = std::min(plan_.block, plan_.points - block * plan_.block);
+        return made;
+    }
 
-        const dim_t count
-                = std::min(plan_.block, plan_.points - block * plan_.block);
-        char *const points = at[plan_.stacked] + plan_.first_byte
-                             + block * plan_.point_bytes;
-        interleave_args_t args {};
-        args.pitch = plan_.block * plan_.planes.element_bytes;
-        args.points = count;
-        args.from = plan_.planes.interleaves ? planes : points;
-        args.to = plan_.planes.interleaves ? points : planes;
+    void move(const block_t &block, char *planes, dim_t pitch) const noexcept {
+        const bool interleaves = plan_.planes.interleaves;
+        plan_.interleave->run({interleaves ? planes : block.points,
+                interleaves ? block.points : planes, pitch, block.count});
+    }
+
+    void run_block(const block_t &block) const noexcept {
+        alignas(64) char planes[points_and_planes_t::most_bytes];
+        const dim_t pitch = plan_.block * plan_.planes.element_bytes;
         std::array<void *, max_operands> operands {};
-        std::copy_n(at.begin(), plan_.operands, operands.begin());
+        std::copy_n(block.at.begin(), plan_.operands, operands.begin());
         operands[plan_.stacked] = planes;
         const kernel_t &kernel
-                = count == plan_.block ? *plan_.whole : *plan_.rest;
-        if (!plan_.planes.interleaves) plan_.interleave->run(args);
+                = block.count == plan_.block ? *plan_.whole : *plan_.rest;
+        if (!plan_.planes.interleaves) move(block, planes, pitch);
         kernel.run(operands.data(), 0, kernel.work_amount());
-        if (plan_.planes.interleaves) plan_.interleave->run(args);
+        if (plan_.planes.interleaves) move(block, planes, pitch);
     }
 
     const points_and_planes_t plan_;

@@ -25,10 +25,15 @@ struct points_and_planes_t {
     /// first point.
     dim_t point_bytes = 0, first_byte = 0;
     std::shared_ptr<const interleave_t> interleave;
+    /// If nothing is to be computed, no kernel is there and nothing is on the
+    /// stack. The other operand's first plane, and the bytes from one to the
+    /// next.
+    dim_t first_plane_byte = 0, plane_bytes = 0;
     /// The kernels of a block, and of the last one if it is shorter; or null.
     std::shared_ptr<const kernel_t> whole, rest;
 
-    static constexpr dim_t most_bytes = 6 * 1024; // on the stack
+    /// The bytes of a block on the stack, and of one that is only copied.
+    static constexpr dim_t most_bytes = 6 * 1024, most_copied = 64 * 1024;
 };
 
 std::shared_ptr<const kernel_t> make_points_and_planes(

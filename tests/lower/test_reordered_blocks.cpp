@@ -1,0 +1,127 @@
+// Blocks that are computed in the order of src and then copied. Bits are those
+// of the plain C++ kernels.
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "lower/reordered_blocks.hpp"
+#include "short_rows.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+dims_t strides_of(const dims_t &extents, const std::vector<size_t> &order) {
+    dims_t strides(extents.size());
+    dim_t stride = 1;
+    for (auto l = order.rbegin(); l != order.rend(); ++l) {
+        strides[*l] = stride;
+        stride *= extents[*l];
+    }
+    return strides;
+}
+
+// dst is dense in the order of the loops, src in another one. Scales vary along
+// one loop, zero points along another.
+struct order_case_t {
+    dims_t extents;
+    std::vector<size_t> src_order;
+    size_t scales_loop, zps_loop;
+};
+
+problem_t ordered(const order_case_t &order, t src, t dst,
+        const parameters_t &parameters) {
+    const size_t loops = order.extents.size();
+    std::vector<size_t> inward(loops);
+    std::iota(inward.begin(), inward.end(), size_t(0));
+    dims_t scales(loops), zps(loops);
+    scales[order.scales_loop] = 1;
+    zps[order.zps_loop] = 1;
+    return problem_of(order.extents,
+            {src, strides_of(order.extents, order.src_order)},
+            {parameters.scales, scales}, {parameters.zps, zps},
+            {dst, strides_of(order.extents, inward)});
+}
+
+// Packed for a product: a few rows of weights side by side, or a few columns.
+const order_case_t packed[] = {
+        {{40, 300, 2}, {0, 2, 1}, 1, 2},
+        {{7, 1000, 4}, {0, 2, 1}, 1, 2},
+        {{33, 65, 4}, {1, 0, 2}, 1, 1},
+        {{130, 37, 2}, {1, 0, 2}, 1, 0},
+        {{5, 9, 70, 4}, {0, 2, 1, 3}, 2, 1},
+        {{9, 5, 64, 8}, {0, 3, 1, 2}, 2, 0},
+};
+
+TEST(reordered_blocks, are_packed_weights) {
+    for_types({t::u8, t::s4, t::u2, t::u16},
+            [](t src, t dst, const parameters_t &parameters) {
+        for (const order_case_t &order : packed) {
+            const problem_t problem = ordered(order, src, dst, parameters);
+            check(problem, make_reordered_blocks, isa_avx2);
+            if (testing::Test::HasFailure()) return;
+        }
+    });
+}
+
+// Filters of nibbles whose rows begin within bytes.
+TEST(reordered_blocks, are_filters_of_nibbles) {
+    const order_case_t filters[] = {
+            {{24, 9, 35}, {0, 2, 1}, 0, 0},
+            {{3, 3, 40, 26}, {3, 2, 1, 0}, 3, 2},
+            {{3, 5, 7, 64}, {3, 2, 1, 0}, 2, 3},
+            {{30, 44, 9}, {1, 0, 2}, 0, 1},
+            {{101, 203}, {1, 0}, 0, 1},
+    };
+    for_types(
+            {t::s4, t::u4}, [&](t src, t dst, const parameters_t &parameters) {
+        for (const order_case_t &order : filters) {
+            check(ordered(order, src, dst, parameters), make_reordered_blocks,
+                    isa_avx2);
+            if (testing::Test::HasFailure()) return;
+        }
+    });
+}
+
+// Values that share a scale lie along one loop of two that are neighbours in
+// src. All of these are chosen by themselves.
+TEST(reordered_blocks, are_chosen) {
+    for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
+        const problem_t problem = problem_of({20, 9, 32, 2},
+                {src, {1152, 64, 1, 32}}, {parameters.scales, {18, 2, 0, 1}},
+                {parameters.zps, {0, 1, 0, 0}}, {dst, {576, 64, 2, 1}});
+        check(problem, make_reordered_blocks, isa_avx2);
+        check(problem, choose_kernel);
+    });
+}
+
+TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
+    problem_t short_group = ordered(packed[0], t::u8, t::f32, {t::f32, t::u8});
+    short_group.loops[1].parent = 0;
+    short_group.loops[1].last_extent = 1;
+    const problem_t problems[] = {
+            // src in the order of dst; rows transposed in bytes; long rows.
+            ordered({{40, 300, 2}, {0, 1, 2}, 1, 2}, t::u8, t::f32,
+                    {t::f32, t::u8}),
+            ordered({{40, 300}, {1, 0}, 0, 1}, t::u4, t::f32, {t::f32, t::u8}),
+            ordered({{3, 40, 300}, {1, 0, 2}, 0, 1}, t::u8, t::f32,
+                    {t::f32, t::u8}),
+            // Images of three colours, each of one scale.
+            ordered({{40, 300, 3}, {0, 2, 1}, 2, 0}, t::u8, t::f32,
+                    {t::f32, t::u8}),
+            // Units could share a byte of dst; a short last group.
+            ordered({{40, 300, 2}, {0, 2, 1}, 1, 2}, t::u8, t::u4,
+                    {t::f32, t::u8}),
+            short_group};
+    for (const problem_t &problem : problems)
+        for (const isa_t isa : {isa_none, support::isa_of_machine()}) {
+            std::shared_ptr<const kernel_t> kernel;
+            EXPECT_EQ(make_reordered_blocks(problem, isa, kernel).status,
+                    status_t::unimplemented)
+                    << to_string(problem);
+            EXPECT_EQ(kernel, nullptr);
+        }
+}
+
+} // namespace
+} // namespace dnnl_dequant
