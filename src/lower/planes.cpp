@@ -10,7 +10,7 @@ namespace {
 
 // With fewer points a block is little but overhead. Kernels of blocks join no
 // rows of so many points.
-constexpr dim_t least_points = 129;
+constexpr dim_t least_points = 129, least_copied_points = 32;
 
 class planner_t {
 public:
@@ -95,8 +95,9 @@ private:
     bool is_outer(size_t l) const { return l != plane_ && l != point_; }
     bool are_planes_and_points(size_t plane, size_t point) const {
         return extent(plane) <= planes_t::most_planes
-               && extent(point) >= least_points && is_plain(problem_, plane)
-               && is_plain(problem_, point);
+               && extent(point)
+                          >= (is_copy() ? least_copied_points : least_points)
+               && is_plain(problem_, plane) && is_plain(problem_, point);
     }
     // Planes of dense points in one operand are side by side in the other one.
     bool interleave(const operand_t &planes, const operand_t &points,

@@ -27,6 +27,9 @@ namespace {
 //   16 bits               2.3    2.0    1.9
 constexpr dim_t tile_line_bits = 512, tile_cols = 512, wide_tile_cols = 128;
 constexpr dim_t tile_bytes = 32 * 1024;
+// Tiles of fewer columns are several lines of src high.
+constexpr dim_t least_tile_cols = 64;
+constexpr dim_t widest_element = 128; // bits
 // Tiles that are larger together are better written past the caches even where
 // dst would fit the last one: 1.9 instead of 3.2 for 16 MiB of u8.
 constexpr dim_t tiles_in_cache_bytes = 4 << 20;
@@ -62,6 +65,7 @@ private:
     dim_t extent(int l) const {
         return l < 0 ? 1 : problem_.loops[static_cast<size_t>(l)].extent;
     }
+    void widen_elements();
     void choose_loops();
     void join_rows();
     void choose_blocks();
@@ -71,10 +75,10 @@ private:
     void pack(uint8_t *tile, const char *src, const piece_t &piece) const;
     void store_row(char *dst, const uint8_t *tile, dim_t row, dim_t cols) const;
 
-    const problem_t problem_;
+    problem_t problem_;
     const isa_t isa_;
     const char *const name_;
-    const int bits_;
+    int bits_; // of an element
     copy_path_t path_ = copy_path_t::rows;
     int rows_ = -1, cols_ = -1;
     std::vector<int> outer_;
@@ -92,8 +96,32 @@ copy_t::copy_t(const problem_t &problem, isa_t isa, const char *name)
     , isa_(isa)
     , name_(name)
     , bits_(bits_of(problem.dst().type)) {
+    widen_elements();
     choose_loops();
     choose_blocks();
+}
+
+// Takes a short row that is dense in src too for one element of up to 16 bytes.
+void copy_t::widen_elements() {
+    if (problem_.loops.size() < 2 || problem_.src().strides.back() != 1) return;
+    const dim_t row = problem_.loops.back().extent;
+    const dim_t bits = bits_ * row;
+    const auto divides = [row](const operand_t &o) {
+        return o.offset % row == 0
+               && std::all_of(o.strides.begin(), o.strides.end() - 1,
+                       [row](dim_t stride) { return stride % row == 0; });
+    };
+    if (bits_ < 8 || (bits & (bits - 1)) != 0 || bits > widest_element
+            || !divides(problem_.src()) || !divides(problem_.dst()))
+        return;
+    bits_ = static_cast<int>(bits);
+    problem_.loops.pop_back();
+    for (operand_t &o : problem_.operands) {
+        o.offset /= row;
+        o.strides.pop_back();
+        for (dim_t &stride : o.strides)
+            stride /= row;
+    }
 }
 
 void copy_t::choose_loops() {
@@ -104,7 +132,7 @@ void copy_t::choose_loops() {
     if (rows_ < 0) rows_ = -1;
     if (cols_ >= 0 && stride(src, cols_) != 1) {
         path_ = copy_path_t::elements;
-        for (int l = 0; l < cols_; ++l)
+        for (int l = 0; l < cols_ && bits_ <= 32; ++l)
             if (stride(src, l) == 1 && extent(l) > 1) {
                 path_ = copy_path_t::tiles;
                 rows_ = l;
@@ -139,7 +167,7 @@ void copy_t::choose_blocks() {
     dim_t points = 1;
     for (const auto &loop : problem_.loops)
         points *= loop.extent;
-    const dim_t total = bytes_of(problem_.dst().type, points);
+    const dim_t total = points * bits_ / 8;
     const bool tiled = path_ == copy_path_t::tiles;
     streaming_ = total
                  > (tiled ? tiles_in_cache_bytes : streaming_threshold(false));
@@ -150,8 +178,10 @@ void copy_t::choose_blocks() {
                        : unit_bytes * 8 / bits_;
     col_block_ = std::max<dim_t>(std::min(col_block_, extent(cols_)), 1);
     const auto joined = static_cast<dim_t>(rows_at_.size());
-    row_block_ = tiled ? tile_line_bits / bits_ / joined
-                       : unit_bytes * 8 / (col_block_ * bits_);
+    row_block_
+            = tiled ? tile_line_bits / bits_ / joined
+                              * std::max<dim_t>(least_tile_cols / col_block_, 1)
+                    : unit_bytes * 8 / (col_block_ * bits_);
     row_block_ = std::max<dim_t>(std::min(row_block_, extent(rows_)), 1);
     row_blocks_ = div_up(extent(rows_), row_block_);
     col_blocks_ = div_up(extent(cols_), col_block_);

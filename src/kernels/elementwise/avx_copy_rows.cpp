@@ -1,5 +1,6 @@
 #include "kernels/elementwise/avx_copy_rows.hpp"
 
+#include <array>
 #include <cstring>
 
 #include <immintrin.h>
@@ -74,7 +75,9 @@ void copy_strided(char *dst, const char *src, dim_t element_bytes, dim_t stride,
     switch (element_bytes) {
     case 1: return strided<uint8_t>(dst, src, stride, count);
     case 2: return strided<uint16_t>(dst, src, stride, count);
-    default: return strided<uint32_t>(dst, src, stride, count);
+    case 4: return strided<uint32_t>(dst, src, stride, count);
+    case 8: return strided<uint64_t>(dst, src, stride, count);
+    default: return strided<std::array<uint64_t, 2>>(dst, src, stride, count);
     }
 }
 

@@ -22,7 +22,7 @@ struct short_rows_t {
 constexpr dim_t short_row_bytes = 32;
 void copy_short_rows(const short_rows_t &rows);
 
-/// Elements of 1, 2 or 4 bytes, `stride` elements apart in src.
+/// Elements of 1, 2, 4, 8 or 16 bytes, `stride` elements apart in src.
 void copy_strided(char *dst, const char *src, dim_t element_bytes, dim_t stride,
         dim_t count);
 

@@ -50,6 +50,8 @@ public:
     plain_interleave_t(const planes_t &planes,
             std::shared_ptr<const interleave_t> generated)
         : planes_(planes)
+        , vector_shift_(__builtin_ctz(
+                  static_cast<unsigned>(vector_bytes / planes.element_bytes)))
         , move_(planes.interleaves ? move_of<true>(planes)
                                    : move_of<false>(planes))
         , generated_(std::move(generated)) {}
@@ -57,13 +59,13 @@ public:
     void run(const interleave_args_t &args) const noexcept override {
         interleave_args_t rest = args;
         if (generated_) {
-            const dim_t points_of_vector = vector_bytes / planes_.element_bytes;
             interleave_args_t whole = args;
-            whole.points = args.points / points_of_vector;
+            whole.points = args.points >> vector_shift_;
             if (whole.points > 0) generated_->run(whole);
+            rest.points -= whole.points << vector_shift_;
+            if (rest.points == 0) return;
             const dim_t in_plane = whole.points * vector_bytes,
                         in_points = in_plane * planes_.count;
-            rest.points -= whole.points * points_of_vector;
             rest.from = static_cast<const char *>(args.from)
                         + (planes_.interleaves ? in_plane : in_points);
             rest.to = static_cast<char *>(args.to)
@@ -74,6 +76,7 @@ public:
 
 private:
     const planes_t planes_;
+    const int vector_shift_; // 2^n points of each plane are a vector
     const move_t move_;
     const std::shared_ptr<const interleave_t> generated_;
 };
