@@ -158,7 +158,7 @@ private:
         vaddps(x, x, shift_[0]);
         emit_function<isa>(*this, constants_,
                 pass_ == pass_t::weigh_packed ? make_coarse_exp() : make_exp(),
-                {work_[0], work_[1], work_[2], work_[3]});
+                {{work_[0], work_[1], work_[2], work_[3]}});
     }
 
     size_t place_of(int v) const {

@@ -38,13 +38,32 @@ public:
         }
     }
 
-    // x = e^x by 2^n * e^r, |r| <= ln(2) / 2; the polynomial is the best one
-    // within 8e-9. The bounds are beyond 0 and infinity.
+    // x = e^x; the bounds are beyond 0 and infinity.
     void exp(reg_t x, reg_t n, reg_t p) {
         load(n, 89.f);
         with(o::min, n, x, n);
         load(x, -104.f);
         with(o::max, x, n, n);
+        bounded_exp(x, n, p);
+    }
+
+    // The same of x <= 0, and of x >= 0.
+    void exp_of_negative(reg_t x, reg_t n, reg_t p) {
+        load(n, -104.f);
+        with(o::max, n, x, x);
+        load(x, n);
+        bounded_exp(x, n, p);
+    }
+    void exp_of_positive(reg_t x, reg_t n, reg_t p) {
+        load(n, 89.f);
+        with(o::min, n, x, x);
+        load(x, n);
+        bounded_exp(x, n, p);
+    }
+
+    // The same of finite numbers and NaN, by 2^n * e^r, |r| <= ln(2) / 2; the
+    // polynomial is the best one within 8e-9.
+    void bounded_exp(reg_t x, reg_t n, reg_t p) {
         with(o::multiply, n, x, 1.44269504f);
         with(o::nearest, n, n, n);
         // ln(2) in two parts, of which the first has zeros at its end.
@@ -74,7 +93,7 @@ public:
     // 1 / (1 + e^-y) of what has r0's sign and lies in r1, to r3.
     void sigmoid_of_r1() {
         with(o::less_absolute, r1, r1, r1);
-        exp(r1, r2, r3);
+        exp_of_negative(r1, r2, r3);
         with(o::add, r2, r1, 1.f);
         load(r3, 1.f);
         with(o::if_negative, r3, r1, r0);
@@ -110,7 +129,7 @@ public:
         bounded_absolute(r2, r1);
         with(o::multiply, r1, r2, r2);
         with(o::multiply, r1, r1, -0.5f);
-        exp(r1, r2, r3);
+        bounded_exp(r1, r2, r3);
         // Times e^(-rest / 2) for what rounding has left of t^2.
         bounded_absolute(r3, r2);
         with(o::multiply, r2, r3, r3);
@@ -138,7 +157,7 @@ public:
     void tanh() {
         with(o::absolute, r1, r0, r0);
         with(o::add, r1, r1, r1);
-        exp(r1, r2, r3);
+        exp_of_positive(r1, r2, r3);
         with(o::add, r1, r1, 1.f);
         load(r2, 2.f);
         with(o::divide, r2, r2, r1);

@@ -169,7 +169,7 @@ private:
     // Eight vectors at once keep both ports at work. A narrowed dst has no
     // chain that long, and four vectors make a store.
     uint32_t unroll() const {
-        return steps_.is_interleaved() && !narrows() ? steps_t::max_group : 4;
+        return narrows() ? 4 : std::max(steps_.group(), 4u);
     }
 
     void prefetch(uint32_t elements) {
@@ -200,7 +200,8 @@ private:
 
     // Returns how many of `steps` are computed together.
     uint32_t group_of(uint32_t steps) const {
-        const uint32_t most = steps_.is_interleaved() ? unroll() : per_store();
+        const uint32_t most
+                = std::min(unroll(), std::max(steps_.group(), per_store()));
         const uint32_t group = std::min(steps, most);
         return group % per_store() == 0 ? group : 1;
     }

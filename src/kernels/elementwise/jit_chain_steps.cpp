@@ -2,7 +2,6 @@
 
 #include "base/bits.hpp"
 #include "base/convert.hpp"
-#include "kernels/elementwise/jit_function.hpp"
 
 namespace dnnl_dequant {
 
@@ -51,6 +50,7 @@ chain_steps_t<isa>::chain_steps_t(
         jit_generator_t &host, const chain_desc_t &desc)
     : h_(host)
     , desc_(desc)
+    , group_(choose_group())
     , first_constant_vmm_(first_free_vmm() + (is_wide(desc) ? 2 : 0))
     , resident_(std::min(count_constants(desc), max_resident))
     , lanes_(host, first_constant_vmm_ + resident_, small_float_of(desc))
@@ -187,11 +187,7 @@ void chain_steps_t<isa>::apply(const vmm_t &value, const chain_step_t &s) {
     case step_kind_t::pop_add:
     case step_kind_t::dup:
     case step_kind_t::pop_multiply: return apply_held(value, s);
-    case step_kind_t::function:
-        emit_function(h_, lanes_.constants(), make_function(s.step),
-                {value, vmm_high, vmm_operand, vmm_a});
-        state_.has_high = false;
-        break;
+    case step_kind_t::function: apply_function(s.step, &value, 1); break;
     }
 }
 

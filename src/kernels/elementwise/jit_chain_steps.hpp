@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise/jit_chain_kernel.hpp"
+#include "kernels/elementwise/jit_function.hpp"
 #include "kernels/jit/to_small_float.hpp"
 
 namespace dnnl_dequant {
@@ -18,8 +19,9 @@ inline bool is_wide_offset(const chain_step_t &s) {
 /// stand.
 ///
 /// The pointers of rows that are read, and the constants', have the registers
-/// of jit_chain_kernel.cpp. vmm0 to vmm5 (vmm8 for a narrowed dst) are scratch.
-/// The next ones hold constants of the row, then other constants.
+/// of jit_chain_kernel.cpp. vmm0 to vmm5 (vmm8 for a narrowed dst) are scratch;
+/// where vectors are computed side by side, so are some more. The next ones
+/// hold constants of the row, then other constants.
 template <isa_t isa>
 class chain_steps_t {
 public:
@@ -45,11 +47,13 @@ public:
     /// description says so. vmm0 to vmm4 are overwritten, except `value`.
     void compute(const vmm_t &value, uint32_t offset, extent_t extent);
 
-    /// Computes `count` whole vectors that follow each other. It goes step by
-    /// step if only the values live from one step to the next. In the order of
-    /// the vectors few of them would be under way at once.
+    /// Computes `count` whole vectors that follow each other, up to group() of
+    /// them side by side, step by step. In the order of the vectors few of them
+    /// would be under way at once.
     void compute(const vmm_t *values, uint32_t count, uint32_t offset);
-    bool is_interleaved() const;
+    /// Vectors that are computed side by side; 1 where more than the values
+    /// live from one step to the next.
+    uint32_t group() const { return group_; }
     static constexpr uint32_t max_group = 8;
 
     /// Returns the rounding that the last value needs to be stored as bf16.
@@ -80,6 +84,12 @@ public:
     }
 
 private:
+    // The registers of functions, of each vector; those that keep what is put
+    // aside of all vectors but the first.
+    static constexpr int function_vmms[][3]
+            = {{2, 3, 4}, {is_avx512 ? 10 : 6, is_avx512 ? 11 : 7, 9},
+                    {12, 13, 14}, {15, 16, 17}};
+    static constexpr int first_held_vmm = is_avx512 ? 18 : 10;
     static constexpr int max_resident = is_avx512 ? 8 : 4;
 
     const chain_port_t &port(int p) const {
@@ -95,6 +105,16 @@ private:
         return is_floating(desc_.dst) && bits_of(desc_.dst) <= 8;
     }
     bool is_in_parts(const chain_input_t &input) const;
+    uint32_t choose_group() const;
+    bool has(step_kind_t kind) const;
+    bool holds_values() const;
+    vmm_t held_of(uint32_t vector) const {
+        return vmm_t(first_held_vmm + static_cast<int>(vector) - 1);
+    }
+    void compute_side_by_side(
+            const vmm_t *values, uint32_t count, uint32_t offset);
+    void apply_function(
+            const step_t &step, const vmm_t *values, uint32_t count);
     void begin(const vmm_t &value);
     void step(const vmm_t &value, size_t i);
     void apply(const vmm_t &value, const chain_step_t &s);
@@ -130,6 +150,7 @@ private:
 
     jit_generator_t &h_;
     const chain_desc_t &desc_;
+    const uint32_t group_;
     const int first_constant_vmm_;
     const int resident_; // constants of the row that have a register
     jit_lanes_t<isa> lanes_;
@@ -143,8 +164,8 @@ private:
         bool clean = true, held_clean = true;
         data_type_t rounded = data_type_t::undef; // what it was rounded to
     } state_;
-    const vmm_t vmm_held {1}, vmm_high {2}, vmm_operand {3},
-            vmm_a = vmm_scratch;
+    const vmm_t vmm_high {2}, vmm_operand {3}, vmm_a = vmm_scratch;
+    vmm_t vmm_held {1};       // of the vector at hand
     const vmm_t vmm_wide_[2]; // before the constants, where sums are wide
 };
 

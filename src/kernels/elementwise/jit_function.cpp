@@ -104,26 +104,26 @@ private:
 template <isa_t isa>
 void emit_function(jit_generator_t &host, jit_constants_t<isa> &constants,
         const program_t &program,
-        const std::array<typename jit_isa_t<isa>::vmm_t, program_registers>
-                &registers) {
+        const std::vector<function_registers_t<isa>> &vectors) {
     emitter_t<isa> emitter(host, constants);
-    const auto at
-            = [&](int index) { return registers[static_cast<size_t>(index)]; };
-    for (const instruction_t &i : program) {
-        if (i.b >= 0) emitter.emit(i.operation, at(i.d), at(i.a), at(i.b));
-        else
-            emitter.with(bits_of_f32(i.constant), [&](const Operand &x) {
-                emitter.emit(i.operation, at(i.d), at(i.a), x);
-            });
-    }
+    for (const instruction_t &i : program)
+        for (const auto &registers : vectors) {
+            const auto at = [&](int index) {
+                return registers[static_cast<size_t>(index)];
+            };
+            if (i.b >= 0) emitter.emit(i.operation, at(i.d), at(i.a), at(i.b));
+            else
+                emitter.with(bits_of_f32(i.constant), [&](const Operand &x) {
+                    emitter.emit(i.operation, at(i.d), at(i.a), x);
+                });
+        }
 }
 
 template void emit_function<isa_avx512_core>(jit_generator_t &,
         jit_constants_t<isa_avx512_core> &, const program_t &,
-        const std::array<jit_isa_t<isa_avx512_core>::vmm_t, program_registers>
-                &);
+        const std::vector<function_registers_t<isa_avx512_core>> &);
 template void emit_function<isa_avx2>(jit_generator_t &,
         jit_constants_t<isa_avx2> &, const program_t &,
-        const std::array<jit_isa_t<isa_avx2>::vmm_t, program_registers> &);
+        const std::vector<function_registers_t<isa_avx2>> &);
 
 } // namespace dnnl_dequant
