@@ -81,6 +81,9 @@ struct machine_t {
     /// A megabyte at least: what a core can keep there of dst, as was measured
     /// where it has a megabyte and where it has half of one.
     dim_t second_cache_bytes;
+
+    /// The last cache keeps the bytes that a kernel moves up to half its size.
+    dim_t kept_bytes() const { return last_cache_bytes / 2; }
 };
 
 /// All there are. The last is for CPUs that nobody measured.

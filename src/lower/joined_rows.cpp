@@ -94,7 +94,7 @@ private:
         return bits_of(problem_.src().type) == 32
                && bits_of(problem_.dst().type) < 32 && joined.row >= least_row
                && joined.repeated.size() > 1
-               && bytes_to_move(problem_) > this_machine().last_cache_bytes / 2;
+               && bytes_to_move(problem_) > this_machine().kept_bytes();
     }
 
     // True if what is left begins with a byte of dst, and so does all behind

@@ -312,8 +312,7 @@ private:
     }
 
     bool fits_last_cache() const {
-        return pushing_bytes() * problem_.parts
-               <= this_machine().last_cache_bytes / 2;
+        return pushing_bytes() * problem_.parts <= this_machine().kept_bytes();
     }
 
     bool leaves_caches() const {

@@ -23,7 +23,7 @@ dim_t streaming_threshold(bool in_tiles) {
     const auto &machine = this_machine();
     if (!in_tiles && machine.policy.long_rows == far_stores_t::ordinary)
         return std::numeric_limits<dim_t>::max();
-    return machine.last_cache_bytes / 2;
+    return machine.kept_bytes();
 }
 
 bool is_in_second_cache(dim_t dst_bytes) {
