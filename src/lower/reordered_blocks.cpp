@@ -34,7 +34,8 @@ public:
     // Whether other kernels would take longer: they would go through src
     // element by element, or through dst in short rows.
     bool gains() const {
-        if (bits_of(problem_.dst().type) < 8 || dense_.empty() || is_in_order())
+        if (bits_of(problem_.dst().type) < 8 || dense_.empty() || overlaps()
+                || is_in_order())
             return false;
         for (size_t l = 0; l < count_; ++l)
             if (!is_plain(problem_, l)) return false;
@@ -44,6 +45,8 @@ public:
 
     result_t make(std::shared_ptr<const kernel_t> &kernel) {
         choose_blocks();
+        if (elements_of_block() > reordered_blocks_t::most_elements)
+            return refuse("blocks that begin with bytes are too large");
         reordered_blocks_t plan;
         plan.operands = problem_.operands.size();
         std::vector<size_t> shorter; // loops whose last block is so
@@ -88,9 +91,18 @@ private:
         const dims_t &strides = problem_.src().strides;
         for (dim_t stride = 1;; stride *= extent(dense_.back())) {
             const auto next = std::find(strides.begin(), strides.end(), stride);
-            if (next == strides.end()) return;
+            if (next == strides.end() || dense_.size() == count_) return;
             dense_.push_back(static_cast<size_t>(next - strides.begin()));
         }
+    }
+
+    // Two loops step through src alike: it has no order to compute blocks in.
+    bool overlaps() const {
+        const dims_t &strides = problem_.src().strides;
+        return std::any_of(strides.begin(), strides.end(), [&](dim_t stride) {
+            return stride != 0
+                   && std::count(strides.begin(), strides.end(), stride) > 1;
+        });
     }
 
     // Whether elements that follow one another in src do so in dst too, as many
@@ -160,6 +172,13 @@ private:
             grow(l, extent(l));
     }
 
+    dim_t elements_of_block() const {
+        dim_t elements = 1;
+        for (const dim_t block : blocks_)
+            elements *= block;
+        return elements;
+    }
+
     // Every block begins with a byte of each operand.
     dim_t unit(size_t l) const {
         dim_t unit = 1;
@@ -183,9 +202,7 @@ private:
     // one length are better, unless they would have to be less than half as
     // long.
     void grow(size_t l, dim_t wanted) {
-        dim_t others = 1;
-        for (size_t other = 0; other < count_; ++other)
-            if (other != l) others *= blocks_[other];
+        const dim_t others = elements_of_block() / blocks_[l];
         const dim_t most
                 = std::min(wanted, reordered_blocks_t::most_elements / others);
         // Rows of a line's elements begin with lines.

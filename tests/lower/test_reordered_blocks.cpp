@@ -99,6 +99,16 @@ TEST(reordered_blocks, are_chosen) {
     });
 }
 
+// Rows of dst with gaps between them.
+TEST(reordered_blocks, leave_gaps_alone) {
+    for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
+        const problem_t problem = problem_of({33, 65, 4}, {src, {4, 132, 1}},
+                {parameters.scales, {0, 1, 0}}, {parameters.zps, {1, 0, 0}},
+                {dst, {520, 8, 1}});
+        check(problem, make_reordered_blocks, isa_avx2);
+    });
+}
+
 TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
     problem_t short_group = ordered(packed[0], t::u8, t::f32, {t::f32, t::u8});
     short_group.loops[1].parent = 0;
@@ -110,6 +120,13 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
             ordered({{40, 300}, {1, 0}, 0, 1}, t::u4, t::f32, {t::f32, t::u8}),
             ordered({{3, 40, 300}, {1, 0, 2}, 0, 1}, t::u8, t::f32,
                     {t::f32, t::u8}),
+            // A src that overlaps itself; blocks that begin with bytes would
+            // be too large.
+            problem_of({3, 5, 4}, {t::u8, {4, 4, 1}}, {t::f32, {0, 0, 1}},
+                    {t::u8, {1, 3, 0}}, {t::f32, {20, 4, 1}}),
+            ordered({{3, 3, 3, 3, 3, 3, 3, 3, 3}, {8, 7, 6, 5, 4, 3, 2, 1, 0},
+                            8, 7},
+                    t::u2, t::f32, {t::f32, t::u8}),
             // Images of three colours, each of one scale.
             ordered({{40, 300, 3}, {0, 2, 1}, 2, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),

@@ -3,7 +3,8 @@
 //
 // Rows of dst are dense. If those of src are too, they are copied one after the
 // other. If src is dense along another loop, that loop's rows and the columns
-// are transposed through a tile. All else goes element by element.
+// are transposed, through a tile if dst leaves the caches. All else goes
+// element by element.
 
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -103,8 +104,11 @@ copy_t::copy_t(const problem_t &problem, isa_t isa, const char *name)
 
 // Takes a short row that is dense in src too for one element of up to 16 bytes.
 void copy_t::widen_elements() {
-    if (problem_.loops.size() < 2 || problem_.src().strides.back() != 1) return;
+    const size_t loops = problem_.loops.size();
+    if (loops < 2 || problem_.src().strides.back() != 1) return;
     const dim_t row = problem_.loops.back().extent;
+    // dst stays dense along the innermost loop.
+    if (row == 0 || problem_.dst().strides[loops - 2] != row) return;
     const dim_t bits = bits_ * row;
     const auto divides = [row](const operand_t &o) {
         return o.offset % row == 0

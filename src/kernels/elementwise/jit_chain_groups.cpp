@@ -70,8 +70,10 @@ template <isa_t isa>
 uint32_t chain_steps_t<isa>::choose_group() const {
     if (desc_.as_integers || ends_in_codes()
             || (desc_.src_by_parts && is_in_parts(desc_.src))
-            || std::any_of(
-                    desc_.steps.begin(), desc_.steps.end(), is_wide_offset))
+            || std::any_of(desc_.steps.begin(), desc_.steps.end(),
+                    [this](const chain_step_t &s) {
+        return is_wide_offset(s) || is_pushed_in_parts(s);
+    }))
         return 1;
     if (!has(step_kind_t::function))
         return is_avx512 && !holds_values() ? max_group : 1;
@@ -82,6 +84,13 @@ uint32_t chain_steps_t<isa>::choose_group() const {
         return 1;
     if (is_avx512) return 4;
     return narrows(desc_.dst) ? 1 : 2;
+}
+
+// Its other part has one register for all vectors.
+template <isa_t isa>
+bool chain_steps_t<isa>::is_pushed_in_parts(const chain_step_t &s) const {
+    return s.step.kind == step_kind_t::push && s.by_parts
+           && is_in_parts(s.input);
 }
 
 template <isa_t isa>

@@ -52,12 +52,22 @@ chain_steps_t<isa>::chain_steps_t(
     , desc_(desc)
     , group_(choose_group())
     , first_constant_vmm_(first_free_vmm() + (is_wide(desc) ? 2 : 0))
-    , resident_(std::min(count_constants(desc), max_resident))
+    , resident_(choose_resident())
     , lanes_(host, first_constant_vmm_ + resident_, small_float_of(desc))
     , vmm_wide_ {
               vmm_t(first_constant_vmm_ - 2), vmm_t(first_constant_vmm_ - 1)} {
     if (ends_in_codes())
         to_small_ = std::make_unique<jit_to_small_float_t<isa>>(host, desc.dst);
+}
+
+// Small floats need registers too.
+template <isa_t isa>
+int chain_steps_t<isa>::choose_resident() const {
+    const int needed = small_float_of(desc_) == data_type_t::undef
+                               ? 0
+                               : jit_small_float_t<isa>::vmm_needed;
+    const int room = jit_isa_t<isa>::vmm_count - first_constant_vmm_ - needed;
+    return std::max(std::min({count_constants(desc_), max_resident, room}), 0);
 }
 
 template <isa_t isa>

@@ -49,7 +49,7 @@ public:
 
     /// Computes `count` whole vectors that follow each other, up to group() of
     /// them side by side, step by step. In the order of the vectors few of them
-    /// would be under way at once.
+    /// would be under way at once. The scratch registers are overwritten.
     void compute(const vmm_t *values, uint32_t count, uint32_t offset);
     /// Vectors that are computed side by side; 1 where more than the values
     /// live from one step to the next.
@@ -108,6 +108,8 @@ private:
     uint32_t choose_group() const;
     bool has(step_kind_t kind) const;
     bool holds_values() const;
+    bool is_pushed_in_parts(const chain_step_t &s) const;
+    int choose_resident() const;
     vmm_t held_of(uint32_t vector) const {
         return vmm_t(first_held_vmm + static_cast<int>(vector) - 1);
     }

@@ -31,7 +31,7 @@ public:
     void with(const lanes_t &lanes, use_t &&use) {
         for (const auto &[held, vmm] : held_)
             if (held == lanes) return use(vmm_t(vmm));
-        if (next_ == jit_isa_t<isa>::vmm_count) return use(h_.constant(lanes));
+        if (next_ >= jit_isa_t<isa>::vmm_count) return use(h_.constant(lanes));
         held_.emplace_back(lanes, next_++);
         use(vmm_t(held_.back().second));
     }
