@@ -85,6 +85,14 @@ private:
         const dim_t bits = bits_of(planes.type);
         plan.first_plane_byte = planes.offset * bits / 8;
         plan.plane_bytes = planes.strides[plane_] * bits / 8;
+        const bool are_short
+                = plan.block == plan.points
+                  && plan.point_bytes <= points_and_planes_t::short_row_bytes;
+        if (plan.outer.empty() || !are_short) return {};
+        plan.rows
+                = {plan.outer.back(), plan.outer_bytes[1 - plan.stacked].back(),
+                        plan.outer_bytes[plan.stacked].back()};
+        plan.outer.pop_back();
         return {};
     }
     bool is_copy() const {

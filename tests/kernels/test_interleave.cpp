@@ -14,7 +14,7 @@ namespace {
 
 using edge_t = support::guarded_buffer_t::edge_t;
 
-void check(const planes_t &planes, dim_t points, isa_t isa) {
+void check(const planes_t &planes, dim_t points, isa_t isa, dim_t rows = 1) {
     std::shared_ptr<const interleave_t> interleave;
     const isa_t generated = planes.element_bytes == 1 ? isa_avx512_core_vbmi
                                                       : isa_avx512_core;
@@ -26,9 +26,14 @@ void check(const planes_t &planes, dim_t points, isa_t isa) {
     ASSERT_TRUE(make_interleave(planes, isa, interleave).ok());
     const dim_t size = planes.element_bytes, gap = 3 * size;
     const dim_t pitch = points * size + gap;
+    // Rows of planes have a gap between them, and so have those of points.
+    const dim_t row_of_planes = planes.count * pitch + 5 * size,
+                row_of_points = planes.count * points * size + gap;
     const auto of_planes
-            = static_cast<size_t>((planes.count - 1) * pitch + points * size);
-    const auto of_points = static_cast<size_t>(planes.count * points * size);
+            = static_cast<size_t>((rows - 1) * row_of_planes
+                                  + (planes.count - 1) * pitch + points * size);
+    const auto of_points = static_cast<size_t>(
+            (rows - 1) * row_of_points + planes.count * points * size);
     for (const edge_t edge : {edge_t::start, edge_t::end}) {
         support::guarded_buffer_t in_planes(of_planes, edge),
                 in_points(of_points, edge);
@@ -37,14 +42,19 @@ void check(const planes_t &planes, dim_t points, isa_t isa) {
         auto &to = planes.interleaves ? in_points : in_planes;
         support::fill_bits(from.data(), from.size(), random);
         std::memset(to.data(), 0, to.size());
-        interleave->run({from.data(), to.data(), pitch, points});
+        interleave->run({from.data(), to.data(), pitch, points, rows,
+                planes.interleaves ? row_of_planes : row_of_points,
+                planes.interleaves ? row_of_points : row_of_planes});
         ASSERT_TRUE(to.intact());
-        for (dim_t i = 0; i < points; ++i)
+        for (dim_t i = 0; i < rows * points; ++i)
             for (dim_t p = 0; p < planes.count; ++p)
                 ASSERT_EQ(std::memcmp(static_cast<char *>(in_planes.data())
-                                              + p * pitch + i * size,
+                                              + i / points * row_of_planes
+                                              + p * pitch + i % points * size,
                                   static_cast<char *>(in_points.data())
-                                          + (i * planes.count + p) * size,
+                                          + i / points * row_of_points
+                                          + (i % points * planes.count + p)
+                                                    * size,
                                   static_cast<size_t>(size)),
                         0)
                         << planes.count << " planes of " << size
@@ -70,6 +80,7 @@ TEST(interleave, moves_every_element) {
                             {isa_none, isa_avx512_core, machine}) {
                         if (!has(machine, isa)) continue;
                         check({count, bytes, interleaves}, points, isa);
+                        check({count, bytes, interleaves}, points, isa, 3);
                         if (HasFatalFailure()) return;
                     }
 }

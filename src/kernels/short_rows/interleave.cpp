@@ -71,7 +71,11 @@ public:
             rest.to = static_cast<char *>(args.to)
                       + (planes_.interleaves ? in_points : in_plane);
         }
-        move_(rest);
+        for (dim_t r = 0; r < args.rows; ++r) {
+            move_(rest);
+            rest.from = static_cast<const char *>(rest.from) + args.from_row;
+            rest.to = static_cast<char *>(rest.to) + args.to_row;
+        }
     }
 
 private:

@@ -25,6 +25,8 @@ struct interleave_args_t {
     void *to;
     dim_t pitch;  // bytes from plane to plane
     dim_t points; // vectors of them, where code is generated
+    /// Rows of so many points, and the bytes from row to row.
+    dim_t rows = 1, from_row = 0, to_row = 0;
 };
 
 /// Moves elements from planes to points, or back. Immutable once made.

@@ -35,7 +35,10 @@ private:
                 to_ = general_.take("to", rdx),
                 pitch_ = general_.take("from plane to plane", rcx),
                 vectors_ = general_.take("vectors to go", r8),
-                plane_ = general_.take("a plane", r9);
+                plane_ = general_.take("a plane", r9),
+                rows_ = general_.take("rows to go", r10),
+                next_from_ = general_.take("from the next row", r11),
+                next_to_ = general_.take("to the next row", rax);
     vector_registers_t<isa_avx512_core> registers_;
     const vector_registers_t<isa_avx512_core>::range_t read_
             = registers_.take("read", count_),
@@ -60,10 +63,16 @@ private:
         mov(from_, ptr[rdi + offsetof(args_t, from)]);
         mov(to_, ptr[rdi + offsetof(args_t, to)]);
         mov(pitch_, ptr[rdi + offsetof(args_t, pitch)]);
-        mov(vectors_, ptr[rdi + offsetof(args_t, points)]);
+        mov(rows_, ptr[rdi + offsetof(args_t, rows)]);
         for (int v = 0; v < count_; ++v)
             vmovups(lanes_of_[v], constant(lanes_taken(v)));
-        Label l_vector;
+        Label l_row, l_vector;
+        L(l_row);
+        mov(vectors_, ptr[rdi + offsetof(args_t, points)]);
+        mov(next_from_, ptr[rdi + offsetof(args_t, from_row)]);
+        mov(next_to_, ptr[rdi + offsetof(args_t, to_row)]);
+        add(next_from_, from_);
+        add(next_to_, to_);
         align(32);
         L(l_vector);
         for_vectors(from_, !planes_.interleaves,
@@ -77,6 +86,10 @@ private:
         add(to_, planes_.interleaves ? all : uint32_t(vector_bytes));
         dec(vectors_);
         jnz(l_vector, T_NEAR);
+        mov(from_, next_from_);
+        mov(to_, next_to_);
+        dec(rows_);
+        jnz(l_row, T_NEAR);
         postamble();
     }
 

@@ -60,8 +60,11 @@ private:
 
     void move(const block_t &block, char *planes, dim_t pitch) const noexcept {
         const bool interleaves = plan_.planes.interleaves;
+        const auto &rows = plan_.rows;
         plan_.interleave->run({interleaves ? planes : block.points,
-                interleaves ? block.points : planes, pitch, block.count});
+                interleaves ? block.points : planes, pitch, block.count,
+                rows.count, interleaves ? rows.planes_bytes : rows.points_bytes,
+                interleaves ? rows.points_bytes : rows.planes_bytes});
     }
 
     void run_block(const block_t &block) const noexcept {

@@ -29,11 +29,17 @@ struct points_and_planes_t {
     /// stack. The other operand's first plane, and the bytes from one to the
     /// next.
     dim_t first_plane_byte = 0, plane_bytes = 0;
+    /// Short rows of points that are copied at once, such as those of tiles,
+    /// and the bytes from one to the next.
+    struct copied_rows_t {
+        dim_t count = 1, planes_bytes = 0, points_bytes = 0;
+    } rows;
     /// The kernels of a block, and of the last one if it is shorter; or null.
     std::shared_ptr<const kernel_t> whole, rest;
 
     /// The bytes of a block on the stack, and of one that is only copied.
     static constexpr dim_t most_bytes = 6 * 1024, most_copied = 64 * 1024;
+    static constexpr dim_t short_row_bytes = 1024;
 };
 
 std::shared_ptr<const kernel_t> make_points_and_planes(
