@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "kernels/short_rows/reordered_blocks.hpp"
+#include "lower/blocks.hpp"
+#include "problem/make_problem.hpp"
 
 namespace dnnl_dequant {
 
@@ -218,7 +220,18 @@ private:
 
     result_t make_pass(
             const dims_t &extents, reordered_blocks_t::pass_t &pass) const {
-        // On the stack the loops along which src is dense are the innermost.
+        const operand_t computed = computed_block(extents);
+        std::vector<operand_t> operands = problem_.operands;
+        operands.back() = computed;
+        const result_t result = choose_kernel(
+                part(extents, operands, problem_.steps), isa_, pass.compute);
+        if (!result.ok()) return result;
+        return choose_kernel(
+                part(extents, {computed, problem_.dst()}, {}), isa_, pass.copy);
+    }
+
+    // On the stack the loops along which src is dense are the innermost.
+    operand_t computed_block(const dims_t &extents) const {
         std::vector<size_t> inward = dense_;
         for (const size_t l : inward_)
             if (std::find(dense_.begin(), dense_.end(), l) == dense_.end())
@@ -229,59 +242,28 @@ private:
             computed.strides[l] = stride;
             stride *= extents[l];
         }
-        std::vector<operand_t> operands = problem_.operands;
-        operands.back() = computed;
-        const result_t result
-                = choose_kernel(part(extents, inward, operands, problem_.steps),
-                        isa_, pass.compute);
-        if (!result.ok()) return result;
-        return choose_kernel(
-                part(extents, inward_, {computed, problem_.dst()}, {}), isa_,
-                pass.copy);
+        return computed;
     }
 
-    // The problem of a block. Neighbouring loops that compose are one.
+    // The problem of a block; no loop of a plain problem is a group's.
     static problem_t part(const dims_t &extents,
-            const std::vector<size_t> &inward,
             const std::vector<operand_t> &operands,
             const std::vector<step_t> &steps) {
-        problem_t made;
-        made.steps = steps;
+        std::vector<tensor_view_t> views;
         for (const operand_t &o : operands)
-            made.operands.push_back({o.type, o.offset, {}});
-        for (auto l = inward.rbegin(); l != inward.rend(); ++l) {
-            if (extents[*l] == 1) continue;
-            bool composes = !made.loops.empty();
-            for (size_t o = 0; o < operands.size() && composes; ++o)
-                composes = made.operands[o].strides.back()
-                           == operands[o].strides[*l] * extents[*l];
-            if (composes) made.loops.back().extent *= extents[*l];
-            else made.loops.push_back({extents[*l]});
-            for (size_t o = 0; o < operands.size(); ++o) {
-                dims_t &strides = made.operands[o].strides;
-                if (composes) strides.pop_back();
-                strides.push_back(operands[o].strides[*l]);
-            }
-        }
+            views.push_back({o.type, o.strides});
+        problem_t made = make_problem(extents, extents, views, steps);
+        for (size_t o = 0; o < operands.size(); ++o)
+            made.operands[o].offset = operands[o].offset;
         return made;
     }
 
+    // The rows that a whole block reads of src.
     reordered_blocks_t::src_rows_t src_rows() const {
-        reordered_blocks_t::src_rows_t rows;
-        const dim_t bits = bits_of(problem_.src().type);
-        rows.offset = problem_.src().offset * bits / 8;
-        dim_t run = 1;
-        std::vector<size_t> outer = inward_;
-        for (const size_t l : dense_) {
-            run *= blocks_[l];
-            outer.erase(std::find(outer.begin(), outer.end(), l));
-            if (blocks_[l] < extent(l)) break;
-        }
-        rows.bytes = div_up(run * bits, dim_t(8));
-        for (const size_t l : outer)
-            if (blocks_[l] > 1 && problem_.src().strides[l] != 0)
-                rows.loops.push_back({blocks_[l], bits_along(0, l) / 8});
-        return rows;
+        const operand_t &src = problem_.src();
+        const read_ahead_t rows = rows_of(part(blocks_, {src, src}, {}));
+        return {src.offset * bits_of(src.type) / 8, rows.bytes, rows.rows,
+                rows.pitch};
     }
 
     const problem_t &problem_;

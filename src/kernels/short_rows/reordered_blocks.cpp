@@ -32,9 +32,7 @@ public:
         for (dim_t unit = begin; unit < end; ++unit) {
             const block_t next = block_at(unit + 1, buffers);
             if (unit + 1 < end)
-                prefetch_src(static_cast<const char *>(next.buffers[0])
-                                     + plan_.src.offset,
-                        0);
+                prefetch_src(static_cast<const char *>(next.buffers[0]));
             run_block(block, computed);
             block = next;
         }
@@ -62,15 +60,11 @@ private:
 
     // Rows of src are far from each other, where no hardware prefetcher finds
     // them.
-    void prefetch_src(const char *rows, size_t loop) const noexcept {
-        if (loop == plan_.src.loops.size()) {
-            for (dim_t b = 0; b < plan_.src.bytes; b += line)
-                prefetch_into<2>(rows + b);
-            return;
-        }
-        const auto &[extent, bytes] = plan_.src.loops[loop];
-        for (dim_t i = 0; i < extent; ++i)
-            prefetch_src(rows + i * bytes, loop + 1);
+    void prefetch_src(const char *src) const noexcept {
+        const auto &[offset, bytes, rows, pitch] = plan_.src;
+        for (dim_t r = 0; r < rows; ++r)
+            for (dim_t b = 0; b < bytes; b += line)
+                prefetch_into<2>(src + offset + r * pitch + b);
     }
 
     void run_block(block_t block, char *computed) const noexcept {

@@ -23,14 +23,10 @@ struct reordered_blocks_t {
     struct pass_t {
         std::shared_ptr<const kernel_t> compute, copy;
     };
-    /// The bytes of src that a whole block reads without a gap, and the loops
-    /// around them.
+    /// The rows that a whole block reads of src, in bytes; none if they do not
+    /// have one pitch.
     struct src_rows_t {
-        struct loop_t {
-            dim_t extent, bytes;
-        };
-        dim_t offset = 0, bytes = 0;
-        std::vector<loop_t> loops;
+        dim_t offset = 0, bytes = 0, rows = 0, pitch = 0;
     };
 
     size_t operands = 0;     // of the problem
