@@ -211,7 +211,8 @@ private:
     }
 
     // Groups of columns within a step of the row kernels: halves of one of
-    // those that take 32. Code without masks takes what is left one by one.
+    // those that take 32, or all of it where few groups are a row of src. Code
+    // without masks takes what is left one by one.
     bool can_repeat(int outer, int inner) const {
         const auto &params = plan_.params;
         if (outer < 0 || params.divides || varies(params.scales, inner)
@@ -223,8 +224,13 @@ private:
                               || (dst == data_type_t::f16 && src_bits() == 4);
         const dim_t most = params.masks_tails && takes_32 ? 16 : 8;
         if ((group & (group - 1)) != 0) return can_have_group_table(inner);
-        const bool whole_steps = loop(outer).extent * group % any_step == 0
-                                 && !is_clipped(inner) && !is_clipped(outer);
+        const bool clips = is_clipped(inner) || is_clipped(outer);
+        const bool is_dense = stride(problem_.src(), inner) == 1;
+        if (group == any_step && takes_32 && params.masks_tails && is_dense
+                && !clips && loop(outer).extent < few_rows)
+            return true;
+        const bool whole_steps
+                = loop(outer).extent * group % any_step == 0 && !clips;
         return group <= most && (params.masks_tails || whole_steps);
     }
 
