@@ -102,10 +102,18 @@ private:
         jmp(l_begin, T_NEAR);
     }
 
+    int least_bits() const {
+        int least = 32;
+        for (const auto &p : desc_.ports)
+            if (p.access == access_t::direct)
+                least = std::min(least, p.format.container_bits);
+        return least;
+    }
+
     void load_pointers() {
         if (is_avx512) {
             mov(rax, arg(offsetof(chain_args_t, tail)));
-            steps_.lanes().load_tail_masks(rax, rdx);
+            steps_.lanes().load_tail_masks(rax, rdx, least_bits());
         }
         mov(reg_dst, arg(offsetof(chain_args_t, dst)));
         mov(steps_.reg_constants, arg(offsetof(chain_args_t, constants)));
@@ -258,9 +266,9 @@ private:
     void copy_bytes(const RegExp &to, const RegExp &from, int bits) {
         Label l_byte;
         mov(rcx, arg(offsetof(chain_args_t, tail)));
-        if (bits == 4) {
-            inc(rcx);
-            shr(rcx, 1);
+        if (bits < 8) {
+            add(rcx, bits == 4 ? 1u : 3u);
+            shr(rcx, bits == 4 ? 1 : 2);
         } else {
             imul(rcx, rcx, bits / 8);
         }

@@ -119,7 +119,7 @@ private:
             return access_t::direct;
         feed.tiled = feed.row == 1 && plan_.rows_of_tiles
                      && at_bytes_but(from, plan_.rows)
-                     && (bits_of(from.type) == 2 || is_loadable(from.type));
+                     && is_loadable(from.type);
         plan_.has_tiles |= feed.tiled;
         return feed.tiled ? access_t::direct : access_t::staged;
     }
@@ -171,7 +171,8 @@ private:
         if (access == access_t::direct) {
             const int bits = bits_of(from.type);
             port.format = {from.type, feed.tiled ? std::max(bits, 8) : bits};
-            if (bits == 2) port.format.type = byte_of_two_bits(from.type);
+            if (bits == 2 && feed.tiled)
+                port.format.type = byte_of_two_bits(from.type);
             port.prefetch = !feed.tiled && is_of_every_point(from);
             plan_.desc.payloads |= from.type == data_type_t::f32
                                    || from.type == data_type_t::f16;

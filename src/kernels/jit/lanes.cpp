@@ -14,12 +14,11 @@ constexpr uint32_t sign_bit = 0x80000000u;
 constexpr uint32_t low_part = 1023u; // ten bits
 constexpr uint32_t f32_1024 = 137u << 23;
 
-// Lane i: from + i * by; the sequence repeats every 8 lanes.
-lanes_t shifts(int from, int by) {
+// How far the field of each lane is from the bottom of its dword.
+lanes_t shifts(uint32_t bits) {
     lanes_t lanes;
-    for (int i = 0; i < 16; ++i)
-        lanes[static_cast<size_t>(i)]
-                = static_cast<uint32_t>(from + i % 8 * by);
+    for (uint32_t i = 0; i < 16; ++i)
+        lanes[i] = i * bits % 32;
     return lanes;
 }
 
@@ -39,7 +38,7 @@ jit_lanes_t<isa>::jit_lanes_t(
 template <isa_t isa>
 bool jit_lanes_t<isa>::is_loadable(data_type_t type) {
     const int bits = bits_of(type);
-    return bits >= 4 && bits <= 32 && type != data_type_t::e8m0;
+    return bits >= 2 && bits <= 32 && type != data_type_t::e8m0;
 }
 
 template <isa_t isa>
@@ -53,7 +52,7 @@ void jit_lanes_t<isa>::load_constants() {
 
 template <isa_t isa>
 void jit_lanes_t<isa>::load_tail_masks(
-        const Reg64 &reg_count, const Reg64 &tmp) {
+        const Reg64 &reg_count, const Reg64 &tmp, int least_bits) {
     const auto set_mask = [&](const Opmask &k) {
         h_.mov(tmp, 1);
         h_.shl(tmp, h_.cl);
@@ -65,6 +64,10 @@ void jit_lanes_t<isa>::load_tail_masks(
     h_.inc(h_.rcx);
     h_.shr(h_.rcx, 1);
     set_mask(k_tail_bytes_);
+    if (least_bits > 2) return;
+    h_.inc(h_.rcx);
+    h_.shr(h_.rcx, 1);
+    set_mask(k_tail_quarters_);
 }
 
 template <isa_t isa>
@@ -83,6 +86,7 @@ void jit_lanes_t<isa>::load(const vmm_t &v, const lane_format_t &format,
     const auto at = h_.ptr[from];
     if (bits_of(format.type) == 4)
         return load_nibbles(v, format, from, tail, a);
+    if (bits_of(format.type) == 2) return load_quarters(v, format, from, tail);
     switch (format.type) {
     case data_type_t::f32: h_.vmovups(to, at); return;
     case data_type_t::bf16:
@@ -123,7 +127,7 @@ void jit_lanes_t<isa>::load_nibbles(const vmm_t &v, const lane_format_t &format,
         const RegExp &from, bool tail, const vmm_t &a) {
     const auto shift_down = [&] {
         constants_.with(
-                shifts(0, 4), [&](const Operand &by) { h_.vpsrlvd(v, v, by); });
+                shifts(4), [&](const Operand &by) { h_.vpsrlvd(v, v, by); });
     };
     if (format.container_bits == 8) {
         h_.vpmovzxbd(masked(v, tail), h_.ptr[from]);
@@ -142,6 +146,22 @@ void jit_lanes_t<isa>::load_nibbles(const vmm_t &v, const lane_format_t &format,
         shift_down();
     }
     nibbles_to_f32(v, format.type, a);
+}
+
+// A dword has the 16 fields of a vector, a word those of half of it. Bits above
+// a field do not matter, since the table repeats.
+template <isa_t isa>
+void jit_lanes_t<isa>::load_quarters(const vmm_t &v,
+        const lane_format_t &format, const RegExp &from, bool tail) {
+    const Xmm bytes(v.getIdx());
+    if (tail) h_.vmovdqu8(bytes | k_tail_quarters_ | util::T_z, h_.ptr[from]);
+    if (tail) h_.vpbroadcastd(v, bytes);
+    else if (is_avx512) h_.vpbroadcastd(v, h_.ptr[from]);
+    else h_.vpbroadcastw(v, h_.ptr[from]);
+    constants_.with(
+            shifts(2), [&](const Operand &by) { h_.vpsrlvd(v, v, by); });
+    constants_.with(nibble_numbers(format.type),
+            [&](const Operand &table) { h_.vpermps(v, v, table); });
 }
 
 template <isa_t isa>

@@ -53,10 +53,11 @@ public:
     /// runs before it.
     void load_constants();
 
-    /// Sets the mask of tails of reg_count (below simd_w) elements; clobbers
-    /// rcx and `tmp`. AVX-512 only: without opmasks no tail is taken.
-    void load_tail_masks(
-            const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &tmp);
+    /// Sets the masks of tails of reg_count (below simd_w) elements, which have
+    /// `least_bits` or more; clobbers rcx and `tmp`. AVX-512 only: without
+    /// opmasks no tail is taken.
+    void load_tail_masks(const Xbyak::Reg64 &reg_count, const Xbyak::Reg64 &tmp,
+            int least_bits = 4);
 
     /// Loads one step as f32; an integer is rounded once. `a` is scratch.
     void load(const vmm_t &v, const lane_format_t &format,
@@ -101,6 +102,8 @@ private:
             const vmm_t &b);
     void load_nibbles(const vmm_t &v, const lane_format_t &format,
             const Xbyak::RegExp &from, bool tail, const vmm_t &a);
+    void load_quarters(const vmm_t &v, const lane_format_t &format,
+            const Xbyak::RegExp &from, bool tail);
     void nibbles_to_f32(const vmm_t &v, data_type_t type, const vmm_t &a);
     void load_u32(const vmm_t &v, const lane_format_t &format,
             const Xbyak::RegExp &from, bool tail, const vmm_t &a);
@@ -123,7 +126,7 @@ private:
     const bool has_small_;
     jit_constants_t<isa> constants_;
     const Xbyak::Opmask k_tail_ {1}, k_tail_bytes_ {2}, k_upper_ {3},
-            k_tmp_ {5};
+            k_tail_quarters_ {4}, k_tmp_ {5};
     bool uses_upper_ = false;
 };
 
