@@ -219,7 +219,7 @@ case_t random_case(random_t &random) {
     w.is_src_signed = random.one_in(2);
     w.depth = 4 * random.between(1, random.one_in(4) ? 700 : 80);
     w.group = random.pick(std::vector<dim_t> {
-            w.depth, 16, 32, 64, 128, 256, 384, 4 * random.between(4, 60)});
+            w.depth, 8, 16, 32, 64, 128, 256, 384, 4 * random.between(2, 60)});
     w.group = std::min(w.group, w.depth);
     if (random.one_in(60)) w.group = w.depth = 4 * random.between(1100, 1500);
     c.cols = random.between(1, random.one_in(4) ? 300 : 40);

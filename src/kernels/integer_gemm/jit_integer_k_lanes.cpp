@@ -188,12 +188,12 @@ void jit_integer_k_lanes_stream_t::run(const void *weights, const void *scales,
     }
 }
 
-// A group's sums fill 4, 8 or 16 lanes, or several vectors. On AVX2 16 lanes
+// A group's sums fill 2, 4, 8 or 16 lanes, or several vectors. On AVX2 16 lanes
 // are two vectors.
 bool has_whole_lanes(const integer_stream_weights_t &weights) {
     const dim_t bits = weights.group * bits_of(weights.format.weights);
-    return weights.groups() == 1 || bits == 4 * 32 || bits == 8 * 32
-           || bits % (16 * 32) == 0;
+    return weights.groups() == 1 || bits == 2 * 32 || bits == 4 * 32
+           || bits == 8 * 32 || bits % (16 * 32) == 0;
 }
 
 } // namespace

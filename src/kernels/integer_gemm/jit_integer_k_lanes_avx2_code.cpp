@@ -5,8 +5,8 @@
 // halves are multiplied by sixteen. AVX-VNNI sums four products of bytes in 32
 // bits, and splits nibbles only.
 //
-// Each group has 4 or 8 lanes of a vector. A tree of additions reduces as many
-// vectors to one. Until then the vectors are on the stack.
+// Each group has 2, 4 or 8 lanes of a vector. A tree of additions reduces as
+// many vectors to one. Until then the vectors are on the stack.
 //
 // Registers besides the frame's: rcx the fourth row of a; r15 what is left of a
 // group; rbp the stack. The first four vectors are nibbles of the weights, the
@@ -28,7 +28,10 @@ public:
     generator_t(
             const integer_stream_weights_t &weights, int rows, bool has_vnni)
         : jit_integer_k_lanes_avx2_base_t(weights, rows, has_vnni)
-        , groups_of_leaf_(groups_ > 1 && group_bytes_ < vector_bytes ? 2 : 1) {}
+        , groups_of_leaf_(
+                  groups_ > 1 && group_bytes_ < vector_bytes
+                          ? static_cast<int>(vector_bytes / group_bytes_)
+                          : 1) {}
 
 private:
     int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
@@ -90,7 +93,7 @@ private:
         if (rows_ > 3) add(rcx, static_cast<uint32_t>(bytes * src_bytes()));
     }
 
-    // Sums a vector, which has one group or two, or the lines of a longer
+    // Sums a vector, which has one group or some, or the lines of a longer
     // group.
     void leaf(dim_t bytes) {
         if (bytes <= line) {
@@ -238,11 +241,11 @@ private:
             reduce(set, leaves, to + 1, first + count / 2, count / 2);
             combine(a, b, x, count, set == rows_ && !has_vnni_);
         }
-        if (count == all && groups_of_leaf_ == 2) {
-            const lanes_t order {0, 4, 1, 5, 2, 6, 3, 7};
-            vmovups(x, constant(order));
-            vpermd(a, x, a);
-        }
+        if (count < all || groups_of_leaf_ == 1) return;
+        const lanes_t of_two {0, 4, 1, 5, 2, 6, 3, 7},
+                of_four {0, 1, 4, 5, 2, 3, 6, 7};
+        vmovups(x, constant(groups_of_leaf_ == 2 ? of_two : of_four));
+        vpermd(a, x, a);
     }
 
     // Adds neighbouring lanes. With `has_gaps` every other lane is zero at

@@ -2,8 +2,8 @@
 // lanes. It takes 64 bytes of a column at a time and splits nibbles into even
 // and odd ones. The rows of src have that order too.
 //
-// Each group has 4, 8 or 16 lanes of a vector. A tree of additions reduces as
-// many vectors to one.
+// Each group has 2, 4, 8 or 16 lanes of a vector. A tree of additions reduces
+// as many vectors to one.
 //
 // Registers besides the frame's: r15 what is left of a group. Vectors are
 // allocated from a list of free ones; the last ones hold constants.
@@ -53,8 +53,9 @@ private:
         }
         lanes_t order;
         for (uint32_t i = 0; i < simd_w; ++i)
-            order[i] = leaves_ == 4 ? i % 4 * 4 + i / 4
-                                    : (i / 8 * 2 + i % 2) * 4 + i % 8 / 2;
+            order[i] = leaves_ == 2   ? i % 8 / 2 * 4 + i / 8 * 2 + i % 2
+                       : leaves_ == 4 ? i % 4 * 4 + i / 4
+                                      : (i / 8 * 2 + i % 2) * 4 + i % 8 / 2;
         if (leaves_ < simd_w) vmovups(order_, constant(order));
     }
 
@@ -182,10 +183,14 @@ private:
             give(vector);
     }
 
-    // Adds neighbouring lanes, then pairs of lanes, then fours of them.
+    // Adds lanes of 128 bits, then those of pairs, then those of fours. Groups
+    // of two lanes have neighbours added.
     void combine(const Zmm &a, const Zmm &b, int level) {
         const Zmm other = take();
-        if (level == 1) {
+        if (leaves_ == 2) {
+            vshufps(other, a, b, 0xdd);
+            vshufps(a, a, b, 0x88);
+        } else if (level == 1) {
             vpunpckhdq(other, a, b);
             vpunpckldq(a, a, b);
         } else if (level == 2) {
