@@ -123,6 +123,24 @@ TEST(elementwise_in_memory, transposes_copies_of_short_loops) {
             }
 }
 
+// Columns of a tile go along two loops in dst: those of the inner one are a
+// group of src, such as the points of a filter. Blocks of columns begin
+// anywhere in a group.
+TEST(elementwise_in_memory, transposes_copies_of_short_columns) {
+    for (const dim_t cols : {2, 3, 9, 25, 63, 64})
+        for (const dim_t outer : {2, 31, 200})
+            for (const t type : {t::s4, t::u8, t::f16, t::f32}) {
+                const dim_t rows = 130;
+                if (type == t::s4 && cols % 2 != 0) continue;
+                chain_case_t c;
+                c.groups = dims_t {rows, outer, cols};
+                c.dims = c.groups;
+                c.tensors.push_back({type, {1, rows, rows * outer}, false, 0});
+                c.tensors.push_back({type, {outer * cols, cols, 1}, false, 0});
+                expect_as_ref(c, "copy_");
+            }
+}
+
 TEST(elementwise_in_memory, copies_short_rows) {
     for (const dim_t cols : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33})
         for (const t type : {t::u8, t::f16, t::f32})

@@ -58,6 +58,7 @@ private:
     // A block of rows by one of columns; elements of src and dst it begins at.
     struct piece_t {
         dim_t src, dst, rows, cols;
+        dim_t in_group; // the first column's place in its group
     };
 
     static dim_t stride(const operand_t &operand, int l) {
@@ -69,11 +70,15 @@ private:
     void widen_elements();
     void choose_loops();
     void join_rows();
+    void join_cols();
     void choose_blocks();
+    dim_t all_cols() const { return extent(outer_cols_) * extent(cols_); }
     piece_t piece_at(dim_t index) const;
     void run_piece(const piece_t &piece, const char *src, char *dst) const;
     void run_tile(const piece_t &piece, const char *src, char *dst) const;
     void pack(uint8_t *tile, const char *src, const piece_t &piece) const;
+    transposed_src_t columns_of(
+            const piece_t &piece, const char *src, dim_t rows) const;
     void store_row(char *dst, const uint8_t *tile, dim_t row, dim_t cols) const;
 
     problem_t problem_;
@@ -82,6 +87,9 @@ private:
     int bits_; // of an element
     copy_path_t path_ = copy_path_t::rows;
     int rows_ = -1, cols_ = -1;
+    // Columns of a tile may go on with this loop in dst alone. Then the inner
+    // loop's are a group of src.
+    int outer_cols_ = -1;
     std::vector<int> outer_;
     // The rows of a tile that one index of the row loop has, and where they
     // begin in dst: those of short loops that are inside it in src.
@@ -144,7 +152,19 @@ void copy_t::choose_loops() {
     }
     for (int l = 0; l < count; ++l)
         if (l != rows_ && l != cols_) outer_.push_back(l);
-    if (path_ == copy_path_t::tiles && bits_ >= 8) join_rows();
+    if (path_ != copy_path_t::tiles || bits_ < 8) return;
+    join_rows();
+    join_cols();
+}
+
+// Joins short columns of a tile to those of the next loop in dst.
+void copy_t::join_cols() {
+    if (extent(cols_) >= least_tile_cols) return;
+    const auto next = std::find_if(outer_.begin(), outer_.end(),
+            [&](int l) { return stride(problem_.dst(), l) == extent(cols_); });
+    if (next == outer_.end()) return;
+    outer_cols_ = *next;
+    outer_.erase(next);
 }
 
 // Joins row loops until their rows fill a line of src.
@@ -180,7 +200,7 @@ void copy_t::choose_blocks() {
             max_unit_bytes, std::max(min_unit_bytes, total / wanted_units));
     col_block_ = tiled ? (bits_ > 8 ? wide_tile_cols : tile_cols)
                        : unit_bytes * 8 / bits_;
-    col_block_ = std::max<dim_t>(std::min(col_block_, extent(cols_)), 1);
+    col_block_ = std::max<dim_t>(std::min(col_block_, all_cols()), 1);
     const auto joined = static_cast<dim_t>(rows_at_.size());
     row_block_
             = tiled ? tile_line_bits / bits_ / joined
@@ -188,7 +208,7 @@ void copy_t::choose_blocks() {
                     : unit_bytes * 8 / (col_block_ * bits_);
     row_block_ = std::max<dim_t>(std::min(row_block_, extent(rows_)), 1);
     row_blocks_ = div_up(extent(rows_), row_block_);
-    col_blocks_ = div_up(extent(cols_), col_block_);
+    col_blocks_ = div_up(all_cols(), col_block_);
     pieces_ = row_blocks_ * col_blocks_;
     for (const int l : outer_)
         pieces_ *= extent(l);
@@ -216,11 +236,16 @@ copy_t::piece_t copy_t::piece_at(dim_t index) const {
             = (tiled ? index % row_blocks_ : index / col_blocks_) * row_block_;
     const dim_t col
             = (tiled ? index / row_blocks_ : index % col_blocks_) * col_block_;
-    piece_t piece {
-            src.offset + row * stride(src, rows_) + col * stride(src, cols_),
+    piece_t piece {src.offset + row * stride(src, rows_),
             dst.offset + row * stride(dst, rows_) + col * stride(dst, cols_),
             std::min(row_block_, extent(rows_) - row),
-            std::min(col_block_, extent(cols_) - col)};
+            std::min(col_block_, all_cols() - col), 0};
+    if (outer_cols_ < 0) {
+        piece.src += col * stride(src, cols_);
+    } else {
+        piece.src += col / extent(cols_) * stride(src, outer_cols_);
+        piece.in_group = col % extent(cols_);
+    }
     for (size_t i = outer_.size(); i-- > 0;) {
         const dim_t at = point % extent(outer_[i]);
         point /= extent(outer_[i]);
@@ -260,9 +285,8 @@ void copy_t::run_tile(const piece_t &piece, const char *src, char *dst) const {
     const bool share_sets
             = piece.rows > few_rows && (dst_pitch & -dst_pitch) > most_apart;
     if (bits_ > 8 && !streaming_ && rows_at_.size() == 1 && !share_sets)
-        return pack_transposed_wide(dst, pitch,
-                {src, stride(problem_.src(), cols_), piece.rows, piece.cols},
-                bits_);
+        return pack_transposed_wide(
+                dst, pitch, columns_of(piece, src, piece.rows), bits_);
     pack(tile, src, piece);
     dim_t row = 0;
     for (dim_t r = 0; r < piece.rows; ++r)
@@ -271,19 +295,27 @@ void copy_t::run_tile(const piece_t &piece, const char *src, char *dst) const {
                     piece.cols);
 }
 
+transposed_src_t copy_t::columns_of(
+        const piece_t &piece, const char *src, dim_t rows) const {
+    transposed_src_t columns {
+            src, stride(problem_.src(), cols_), rows, piece.cols};
+    if (outer_cols_ < 0) return columns;
+    columns.group = extent(cols_);
+    columns.group_stride = stride(problem_.src(), outer_cols_);
+    columns.first = piece.in_group;
+    return columns;
+}
+
 void copy_t::pack(uint8_t *tile, const char *src, const piece_t &piece) const {
-    const dim_t stride_of_col = stride(problem_.src(), cols_);
     const dim_t rows = piece.rows * static_cast<dim_t>(rows_at_.size());
+    transposed_src_t columns = columns_of(piece, src, rows);
     if (bits_ > 8)
-        pack_transposed_wide(tile, col_block_,
-                {src, stride_of_col, rows, piece.cols}, bits_);
-    else if (bits_ == 8)
-        pack_transposed(
-                tile, col_block_, {src, stride_of_col, rows, piece.cols}, isa_);
-    else
-        pack_transposed(tile, col_block_,
-                {src, stride_of_col / 2, (piece.rows + 1) / 2, piece.cols},
-                isa_);
+        return pack_transposed_wide(tile, col_block_, columns, bits_);
+    if (bits_ == 4) { // of bytes
+        columns.stride /= 2;
+        columns.rows = (rows + 1) / 2;
+    }
+    pack_transposed(tile, col_block_, columns, isa_);
 }
 
 void copy_t::store_row(
