@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/machine.hpp"
 #include "kernels/short_rows/reordered_blocks.hpp"
 #include "lower/blocks.hpp"
 #include "problem/make_problem.hpp"
@@ -17,9 +18,12 @@ constexpr dim_t src_run = 128, dst_run = 64;
 constexpr dim_t line = 64;
 constexpr dim_t least_points = 129;
 // Bytes of the innermost loop's row that is too short to be written by itself.
-// One that is dense in src too has to be shorter, unless a vector makes it of
-// 16 bits (AVX-512).
-constexpr dim_t short_row_bytes = 32, short_dense_row_bytes = 16;
+// One that is dense in src too has to be shorter, the more so unless a vector
+// makes it of 16 bits (AVX-512). kernels/short_rows/MEASURED.md has the limits.
+constexpr dim_t short_row_bytes = 50, short_dense_row_bytes = 16,
+                short_dense_row_bytes_by_vector = 32;
+// Elements of such a row whose parameters are better staged along src.
+constexpr dim_t most_repeated = 36;
 
 class planner_t {
 public:
@@ -42,7 +46,8 @@ public:
         for (size_t l = 0; l < count_; ++l)
             if (!is_plain(problem_, l)) return false;
         return have_order_of_src()
-               && (begins_within_bytes() || has_short_rows());
+               && (begins_within_bytes() || has_short_rows()
+                       || repeats_parameters());
     }
 
     result_t make(std::shared_ptr<const kernel_t> &kernel) {
@@ -146,18 +151,33 @@ private:
         const dim_t bytes = extent(last) * bits / 8;
         if (dense_.front() == last)
             return bytes <= (bits == 16 && has(isa_, isa_avx512_core)
-                                     ? short_row_bytes
+                                     ? short_dense_row_bytes_by_vector
                                      : short_dense_row_bytes);
         return bytes <= short_row_bytes && dense_.front() == last - 1
                && !are_planes_of_f32();
     }
 
-    // Three or four planes, each of one scale, take 0.8 to 0.9 of the time by
-    // blocks in L1 (make_planes), if dst is f32.
+    // Each row of src has parameters of its own for the elements of a short
+    // row of dst, and they come again in the rows behind it.
+    bool repeats_parameters() const {
+        const size_t last = count_ - 1, along = dense_.front();
+        if (along == last || extent(last) > most_repeated) return false;
+        const auto repeats = [&](const operand_t &o) {
+            return o.strides[along] != 0 && o.strides[last] != 0
+                   && o.strides[last - 1] == 0;
+        };
+        return std::any_of(problem_.operands.begin() + 1,
+                problem_.operands.end() - 1, repeats);
+    }
+
+    // Three or four planes, each of one scale, take 0.8 to 0.95 of the time by
+    // blocks in L1 (make_planes), if dst is f32 and leaves the second cache.
     bool are_planes_of_f32() const {
         const size_t planes = count_ - 1, points = dense_.front();
-        return (extent(planes) == 3 || extent(planes) == 4) && points != planes
-               && bits_of(problem_.dst().type) == 32
+        const dim_t dst_bytes = element_count(problem_) * 4;
+        return dst_bytes > this_machine().second_cache_bytes
+               && (extent(planes) == 3 || extent(planes) == 4)
+               && points != planes && bits_of(problem_.dst().type) == 32
                && std::all_of(problem_.operands.begin() + 1,
                        problem_.operands.end() - 1,
                        [points](const operand_t &o) {

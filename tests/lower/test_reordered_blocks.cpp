@@ -99,6 +99,31 @@ TEST(reordered_blocks, are_chosen) {
     });
 }
 
+// Filters with a scale for each output channel, point and group of input
+// channels: those of a row of src come again for each channel of a group. Rows
+// of a filter's points are short, of f32 too.
+TEST(reordered_blocks, are_filters_in_groups) {
+    for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
+        for (const dim_t points : {3, 9, 12, 36}) {
+            const dim_t outputs = 70, groups = 3, group = 16,
+                        inputs = groups * group;
+            const dims_t extents {outputs, groups, group, points};
+            const dims_t of_dst {inputs * points, group * points, points, 1};
+            const dims_t of_groups {1, points * outputs, 0, outputs};
+            check(problem_of(extents,
+                          {src, {1, group * outputs, outputs,
+                                        inputs * outputs}},
+                          {parameters.scales, of_groups},
+                          {parameters.zps, of_groups}, {dst, of_dst}),
+                    make_reordered_blocks, isa_avx2);
+            if (points > 12 || testing::Test::HasFailure()) continue;
+            check(ordered({{outputs, inputs, points}, {0, 2, 1}, 0, 2}, src,
+                          dst, parameters),
+                    make_reordered_blocks, isa_avx2);
+        }
+    });
+}
+
 // Rows of dst with gaps between them.
 TEST(reordered_blocks, leave_gaps_alone) {
     for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
@@ -127,9 +152,15 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
             ordered({{3, 3, 3, 3, 3, 3, 3, 3, 3}, {8, 7, 6, 5, 4, 3, 2, 1, 0},
                             8, 7},
                     t::u2, t::f32, {t::f32, t::u8}),
-            // Images of three colours, each of one scale.
-            ordered({{40, 300, 3}, {0, 2, 1}, 2, 0}, t::u8, t::f32,
+            // Images of three colours, each of one scale, in no second cache.
+            ordered({{40000, 300, 3}, {0, 2, 1}, 2, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),
+            // Rows that are not short: of 13 f32, and of 37 with scales again
+            // and again.
+            ordered({{40, 300, 13}, {0, 2, 1}, 1, 2}, t::u8, t::f32,
+                    {t::f32, t::u8}),
+            problem_of({70, 8, 37}, {t::u8, {1, 70, 560}}, {t::f32, {1, 0, 70}},
+                    {t::u8, {0, 0, 0}}, {t::f32, {296, 37, 1}}),
             // Units could share a byte of dst; a short last group.
             ordered({{40, 300, 2}, {0, 2, 1}, 1, 2}, t::u8, t::u4,
                     {t::f32, t::u8}),
