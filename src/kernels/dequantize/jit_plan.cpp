@@ -61,8 +61,9 @@ private:
         set_inner(plan_.cols, inner);
         const bool dense = stride(problem_.src(), inner) == 1;
         const dim_t wanted = dense ? short_row_of(next, inner)
-                             : params_vary_by_src_row() ? narrow_tile_cols
-                                                        : tile_cols;
+                             : params_vary_by_src_row(next, inner)
+                                     ? narrow_tile_cols
+                                     : tile_cols;
         const bool are_few
                 = loop(inner).extent < wanted || can_repeat(next, inner);
         if (next >= 0 && are_few && gapless(next, inner)
@@ -101,11 +102,11 @@ private:
 
     // Whether the rows of a transposed source would each have their own
     // parameters, which it is dear to spread along the columns.
-    bool params_vary_by_src_row() const {
+    bool params_vary_by_src_row(int outer, int inner) const {
         for (int l = 0; l < loop_count(); ++l)
             if (stride(problem_.src(), l) == 1)
                 for (const int o : {plan_.params.scales, plan_.params.zps})
-                    if (o >= 0 && stride(operand(o), l) != 0) return true;
+                    if (varies(o, l) && varies(o, outer, inner)) return true;
         return false;
     }
 
