@@ -22,6 +22,8 @@ constexpr dim_t least_points = 129;
 // makes it of 16 bits (AVX-512). kernels/short_rows/MEASURED.md has the limits.
 constexpr dim_t short_row_bytes = 50, short_dense_row_bytes = 16,
                 short_dense_row_bytes_by_vector = 32;
+// Columns that are enough for a chain's tile.
+constexpr dim_t least_columns = 64;
 // Elements of such a row whose parameters are better staged along src.
 constexpr dim_t most_repeated = 36;
 
@@ -47,7 +49,7 @@ public:
             if (!is_plain(problem_, l)) return false;
         return have_order_of_src()
                && (begins_within_bytes() || has_short_rows()
-                       || repeats_parameters());
+                       || repeats_parameters() || has_few_columns());
     }
 
     result_t make(std::shared_ptr<const kernel_t> &kernel) {
@@ -168,6 +170,23 @@ private:
         };
         return std::any_of(problem_.operands.begin() + 1,
                 problem_.operands.end() - 1, repeats);
+    }
+
+    // Kernels of chains make tiles of the columns of one loop, those of
+    // dequantize and quantize of two.
+    bool has_few_columns() const {
+        const size_t last = count_ - 1;
+        return is_chain() && dense_.front() + 1 < last
+               && extent(last) < least_columns;
+    }
+    bool is_chain() const {
+        const auto &steps = problem_.steps;
+        const step_kind_t first = steps.front().kind;
+        const size_t of_dequantize = first == step_kind_t::subtract ? 2 : 1;
+        return first != step_kind_t::divide
+               && first != step_kind_t::multiply_reciprocal
+               && (steps.size() > of_dequantize
+                       || steps.back().kind != step_kind_t::multiply);
     }
 
     // Three or four planes, each of one scale, take 0.8 to 0.95 of the time by

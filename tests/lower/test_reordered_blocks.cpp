@@ -124,6 +124,19 @@ TEST(reordered_blocks, are_filters_in_groups) {
     });
 }
 
+// Chains whose columns are few, such as a filter's points.
+TEST(reordered_blocks, are_chains_of_few_columns) {
+    const parameters_t of_chain {t::f32, t::f32};
+    for (const dim_t points : {1, 2, 9, 33, 63})
+        for (const t src : {t::u8, t::u4, t::f16})
+            for (const t dst : {t::f32, t::bf16}) {
+                const order_case_t order {{130, 20, points}, {2, 1, 0}, 0, 1};
+                check(ordered(order, src, dst, of_chain), make_reordered_blocks,
+                        isa_avx2);
+                if (HasFailure()) return;
+            }
+}
+
 // Rows of dst with gaps between them.
 TEST(reordered_blocks, leave_gaps_alone) {
     for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
@@ -161,6 +174,11 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
                     {t::f32, t::u8}),
             problem_of({70, 8, 37}, {t::u8, {1, 70, 560}}, {t::f32, {1, 0, 70}},
                     {t::u8, {0, 0, 0}}, {t::f32, {296, 37, 1}}),
+            // A chain that has columns enough, and no chain.
+            ordered({{130, 20, 64}, {2, 1, 0}, 0, 1}, t::u8, t::f32,
+                    {t::f32, t::f32}),
+            ordered({{130, 20, 63}, {2, 1, 0}, 0, 0}, t::u8, t::f32,
+                    {t::f32, t::u8}),
             // Units could share a byte of dst; a short last group.
             ordered({{40, 300, 2}, {0, 2, 1}, 1, 2}, t::u8, t::u4,
                     {t::f32, t::u8}),
