@@ -3,6 +3,7 @@
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/stage.hpp"
 #include "lower/joined_rows.hpp"
+#include "lower/last_group.hpp"
 #include "lower/lower.hpp"
 #include "lower/not_taken.hpp"
 #include "lower/planes.hpp"
@@ -35,6 +36,7 @@ result_t choose(const problem_t &problem, isa_t isa,
     result_t last = make_joined_rows(problem, isa, kernel);
     if (!last.is_final()) last = make_reordered_blocks(problem, isa, kernel);
     if (!last.is_final()) last = make_planes(problem, isa, kernel);
+    if (!last.is_final()) last = make_last_group(problem, isa, kernel);
     if (last.is_final()) return last;
     bool tried = false;
     for (const candidate_t &candidate : candidates) {

@@ -263,10 +263,12 @@ private:
         std::vector<operand_t> operands = problem_.operands;
         operands.back() = computed;
         const result_t result = choose_kernel(
-                part(extents, operands, problem_.steps), isa_, pass.compute);
+                make_plain_problem(extents, operands, problem_.steps), isa_,
+                pass.compute);
         if (!result.ok()) return result;
         return choose_kernel(
-                part(extents, {computed, problem_.dst()}, {}), isa_, pass.copy);
+                make_plain_problem(extents, {computed, problem_.dst()}, {}),
+                isa_, pass.copy);
     }
 
     // On the stack the loops along which src is dense are the innermost.
@@ -284,23 +286,11 @@ private:
         return computed;
     }
 
-    // The problem of a block; no loop of a plain problem is a group's.
-    static problem_t part(const dims_t &extents,
-            const std::vector<operand_t> &operands,
-            const std::vector<step_t> &steps) {
-        std::vector<tensor_view_t> views;
-        for (const operand_t &o : operands)
-            views.push_back({o.type, o.strides});
-        problem_t made = make_problem(extents, extents, views, steps);
-        for (size_t o = 0; o < operands.size(); ++o)
-            made.operands[o].offset = operands[o].offset;
-        return made;
-    }
-
     // The rows that a whole block reads of src.
     reordered_blocks_t::src_rows_t src_rows() const {
         const operand_t &src = problem_.src();
-        const read_ahead_t rows = rows_of(part(blocks_, {src, src}, {}));
+        const read_ahead_t rows
+                = rows_of(make_plain_problem(blocks_, {src, src}, {}));
         return {src.offset * bits_of(src.type) / 8, rows.bytes, rows.rows,
                 rows.pitch};
     }

@@ -151,4 +151,16 @@ problem_t make_problem(const dims_t &dims, const dims_t &groups,
     return problem;
 }
 
+problem_t make_plain_problem(const dims_t &extents,
+        const std::vector<operand_t> &operands,
+        const std::vector<step_t> &steps) {
+    std::vector<tensor_view_t> views;
+    for (const operand_t &o : operands)
+        views.push_back({o.type, o.strides});
+    problem_t problem = make_problem(extents, extents, views, steps);
+    for (size_t o = 0; o < operands.size(); ++o)
+        problem.operands[o].offset = operands[o].offset;
+    return problem;
+}
+
 } // namespace dnnl_dequant

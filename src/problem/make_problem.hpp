@@ -34,6 +34,15 @@ problem_t make_problem(const dims_t &dims, const dims_t &groups,
         const std::vector<tensor_view_t> &views,
         const std::vector<step_t> &steps, int ordered_by = -1);
 
+/// Builds the canonical problem of a part of another one, in which no loop is
+/// one of groups.
+///
+/// extents   of the loops, which become dimensions
+/// operands  with their offsets, the strides those of the loops
+problem_t make_plain_problem(const dims_t &extents,
+        const std::vector<operand_t> &operands,
+        const std::vector<step_t> &steps);
+
 } // namespace dnnl_dequant
 
 #endif

@@ -132,6 +132,18 @@ struct parameters_t {
 constexpr parameters_t all_parameters[] = {{t::f32, t::undef}, {t::f32, t::u8},
         {t::bf16, t::s32}, {t::f16, t::u4}, {t::f32, t::f32}};
 
+// The strides of a tensor that is dense in that order, the outermost first.
+inline dims_t strides_of(
+        const dims_t &extents, const std::vector<size_t> &order) {
+    dims_t strides(extents.size());
+    dim_t stride = 1;
+    for (auto l = order.rbegin(); l != order.rend(); ++l) {
+        strides[*l] = stride;
+        stride *= extents[*l];
+    }
+    return strides;
+}
+
 // Calls use(src, dst, parameters) for a sample of all types.
 template <typename use_t>
 void for_types(const std::vector<t> &sources, use_t &&use) {

@@ -11,16 +11,6 @@
 namespace dnnl_dequant {
 namespace {
 
-dims_t strides_of(const dims_t &extents, const std::vector<size_t> &order) {
-    dims_t strides(extents.size());
-    dim_t stride = 1;
-    for (auto l = order.rbegin(); l != order.rend(); ++l) {
-        strides[*l] = stride;
-        stride *= extents[*l];
-    }
-    return strides;
-}
-
 // dst is dense in the order of the loops, src in another one. Scales vary along
 // one loop, zero points along another.
 struct order_case_t {
