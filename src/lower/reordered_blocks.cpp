@@ -18,12 +18,13 @@ constexpr dim_t src_run = 128, dst_run = 64;
 constexpr dim_t line = 64;
 constexpr dim_t least_points = 129;
 // Bytes of the innermost loop's row that is too short to be written by itself.
-// One that is dense in src too has to be shorter, the more so unless a vector
-// makes it of 16 bits (AVX-512). kernels/short_rows/MEASURED.md has the limits.
+// One that is dense in src too has to be shorter, of 16 bits less so where a
+// vector makes it (AVX-512). kernels/short_rows/MEASURED.md has the limits.
 constexpr dim_t short_row_bytes = 50, short_dense_row_bytes = 16,
                 short_dense_row_bytes_by_vector = 32;
-// Columns that are enough for a chain's tile.
-constexpr dim_t least_columns = 64;
+// Columns that are enough for a chain's tile; elements of src next to each
+// other that are a row.
+constexpr dim_t least_columns = 64, long_row = 64;
 // Elements of such a row whose parameters are better staged along src.
 constexpr dim_t most_repeated = 36;
 
@@ -163,7 +164,9 @@ private:
     // row of dst, and they come again in the rows behind it.
     bool repeats_parameters() const {
         const size_t last = count_ - 1, along = dense_.front();
-        if (along == last || extent(last) > most_repeated) return false;
+        if (along == last || extent(along) < long_row
+                || extent(last) > most_repeated)
+            return false;
         const auto repeats = [&](const operand_t &o) {
             return o.strides[along] != 0 && o.strides[last] != 0
                    && o.strides[last - 1] == 0;
@@ -172,12 +175,14 @@ private:
                 problem_.operands.end() - 1, repeats);
     }
 
-    // Kernels of chains make tiles of the columns of one loop, those of
-    // dequantize and quantize of two.
+    // Kernels of chains make tiles of the columns of one loop, unless those of
+    // two compose in src. The families of dequantize and quantize join any two.
     bool has_few_columns() const {
-        const size_t last = count_ - 1;
-        return is_chain() && dense_.front() + 1 < last
-               && extent(last) < least_columns;
+        const size_t last = count_ - 1, along = dense_.front();
+        const dims_t &src = problem_.src().strides;
+        return is_chain() && along + 1 < last && extent(along) >= long_row
+               && extent(last) < least_columns
+               && src[last - 1] != src[last] * extent(last);
     }
     bool is_chain() const {
         const auto &steps = problem_.steps;
@@ -193,7 +198,7 @@ private:
     // blocks in L1 (make_planes), if dst is f32 and leaves the second cache.
     bool are_planes_of_f32() const {
         const size_t planes = count_ - 1, points = dense_.front();
-        const dim_t dst_bytes = element_count(problem_) * 4;
+        const dim_t dst_bytes = element_count(problem_) * problem_.parts * 4;
         return dst_bytes > this_machine().second_cache_bytes
                && (extent(planes) == 3 || extent(planes) == 4)
                && points != planes && bits_of(problem_.dst().type) == 32

@@ -125,7 +125,7 @@ TEST(elementwise_in_memory, transposes_copies_of_short_loops) {
 
 // Columns of a tile go along two loops in dst: those of the inner one are a
 // group of src, such as the points of a filter. Blocks of columns begin
-// anywhere in a group.
+// anywhere in a group. Nibbles and 64 columns are tiles by themselves.
 TEST(elementwise_in_memory, transposes_copies_of_short_columns) {
     for (const dim_t cols : {2, 3, 9, 25, 63, 64})
         for (const dim_t outer : {2, 31, 200})

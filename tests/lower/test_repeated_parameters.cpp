@@ -34,23 +34,24 @@ TEST(repeated_parameters, are_those_of_each_period) {
 
 TEST(repeated_parameters, are_those_of_few_groups_a_row) {
     // Rows, groups of a row, columns of a group.
-    const dims_t shapes[] = {{5, 4, 32}, {7, 2, 32}, {3, 15, 32}, {2, 16, 32},
-            {3, 3, 16}, {3, 5, 64}};
-    for_types({t::u8, t::u4, t::s16},
+    const dims_t shapes[] = {{5, 4, 32}, {7, 2, 32}, {9, 5, 32}, {3, 15, 32},
+            {2, 16, 32}, {3, 3, 16}, {3, 5, 64}};
+    for_types({t::u8, t::u4, t::s16, t::s32},
             [&](t src, t dst, const parameters_t &parameters) {
         for (const dims_t &shape : shapes) {
             const dim_t groups = shape[1], group = shape[2];
             const dim_t row = groups * group;
             // Rows that begin at a multiple of a vector of dst, and that do
-            // not.
-            for (const dim_t gap : {32, 2}) {
-                check(problem_of(shape, {src, {row + gap, group, 1}},
-                              {parameters.scales, {groups + 1, 1, 0}},
-                              {parameters.zps, {groups, 1, 0}},
-                              {dst, {row + gap, group, 1}}),
-                        choose_kernel);
-                if (testing::Test::HasFailure()) return;
-            }
+            // not; with parameters of their own, and with the same ones.
+            for (const dim_t gap : {32, 2})
+                for (const dim_t own : {1, 0}) {
+                    check(problem_of(shape, {src, {row + gap, group, 1}},
+                                  {parameters.scales, {own * groups, 1, 0}},
+                                  {parameters.zps, {own * (groups + 1), 1, 0}},
+                                  {dst, {row + gap, group, 1}}),
+                            choose_kernel);
+                    if (testing::Test::HasFailure()) return;
+                }
         }
     });
 }

@@ -187,6 +187,7 @@ cases_t make_vector_shapes() {
     append_transposed(cases, per_group({45, 264}, {4, 1}));
     // And many next to each other, rows left over.
     append_transposed(cases, per_group({131, 160}, {1, 32}));
+    append_transposed(cases, per_group({130, 160}, {6, 32}));
     append_transposed(cases, per_group({67, 768}, {1, 64}));
     append_transposed(cases, per_group({130, 128}, {6, 32}));
     append_transposed(cases, per_group({2, 3, 40, 37}, {1, 1, 1, 32}));

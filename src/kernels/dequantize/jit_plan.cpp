@@ -101,13 +101,16 @@ private:
     }
 
     // Whether the rows of a transposed source would each have their own
-    // parameters, which it is dear to spread along the columns.
+    // parameters, which it is dear to spread along the columns. If one of them
+    // changes along these, all are spread.
     bool params_vary_by_src_row(int outer, int inner) const {
-        for (int l = 0; l < loop_count(); ++l)
-            if (stride(problem_.src(), l) == 1)
-                for (const int o : {plan_.params.scales, plan_.params.zps})
-                    if (varies(o, l) && varies(o, outer, inner)) return true;
-        return false;
+        bool by_row = false, by_col = false;
+        for (const int o : {plan_.params.scales, plan_.params.zps}) {
+            for (int l = 0; l < loop_count(); ++l)
+                by_row |= stride(problem_.src(), l) == 1 && varies(o, l);
+            by_col |= varies(o, outer, inner);
+        }
+        return by_row && by_col;
     }
 
     // `row` is the innermost loop that may be rows. If it is short, the next

@@ -182,7 +182,7 @@ private:
         const bool many = rows <= 2;
         if (many) steps_while(rows, 4, true);
         if (many) steps_while(rows, 2, false);
-        steps_while(rows, 1, !many);
+        steps_while(rows, params_.steps_of_group(), !many);
         if (isa == isa_avx512_core) masked_tail(rows);
         else if (step_.has_rest()) rest(rows);
         else if (!step_.looks_up() && can_have_tail()) scalar_tail(rows);

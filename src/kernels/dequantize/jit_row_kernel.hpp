@@ -19,8 +19,9 @@ struct jit_row_desc_t {
     bool scales_vary, zps_vary;
     bool has_zps; // else args.zps is one zero for all rows
     // This many neighbouring elements share one value of the parameters that
-    // vary: a power of two, at most a step; or three and more, by a table.
-    // Without masks rows are whole steps, and there is no table.
+    // vary: a power of two up to 32; or three and more, by a table. Rows whose
+    // groups are of 32 are whole groups, which may be two steps each. Without
+    // masks rows are whole steps, and there is no table.
     uint32_t group_cols;
     // 2 or 4: so many rows share the loads of parameters that vary, which are
     // the same for all rows.

@@ -33,6 +33,13 @@ public:
     /// that the group is the same in both fields.
     bool has_table() const { return repeats() && desc_.has_group_table(); }
 
+    /// The least steps that go on from one value to another: those of a group
+    /// that is longer than a step. Rows have whole groups then.
+    uint32_t steps_of_group() const {
+        if (!repeats() || has_table()) return 1;
+        return std::max(desc_.group_cols / io_.width(), 1u);
+    }
+
     vmm_t vmm_scales(int field) const { return vmm_t(vmm_scales_at + field); }
     vmm_t vmm_zps(int field) const { return vmm_t(vmm_zps_at + field); }
     vmm_t vmm_zps_high(int field) const {

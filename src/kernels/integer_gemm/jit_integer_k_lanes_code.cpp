@@ -183,8 +183,8 @@ private:
             give(vector);
     }
 
-    // Adds lanes of 128 bits, then those of pairs, then those of fours. Groups
-    // of two lanes have neighbours added.
+    // Adds the lanes of each 128 bits, then those of pairs of these, then those
+    // of fours. Groups of two lanes have neighbours added.
     void combine(const Zmm &a, const Zmm &b, int level) {
         const Zmm other = take();
         if (leaves_ == 2) {

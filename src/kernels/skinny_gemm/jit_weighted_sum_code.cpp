@@ -95,7 +95,7 @@ private:
                  lane_scales_ = registers_.take("scales and zero points of "
                                                 "lanes",
                          scales_lanes() ? 2 : 0);
-    const Opmask k_groups_ {4}; // jit_lanes_t has others
+    const Opmask k_groups_ {4}; // jit_lanes_t has it for tails of 2 bits
 
     // True if the weights of all rows are in registers.
     bool keeps_weights() const {
