@@ -126,6 +126,14 @@ inline void check(
     }
 }
 
+// Expects that a problem is left to another kernel.
+inline void expect_refused(const problem_t &problem, make_t make, isa_t isa) {
+    std::shared_ptr<const kernel_t> kernel;
+    EXPECT_EQ(make(problem, isa, kernel).status, status_t::unimplemented)
+            << to_string(problem);
+    EXPECT_EQ(kernel, nullptr);
+}
+
 struct parameters_t {
     t scales, zps;
 };

@@ -91,13 +91,8 @@ TEST(last_group, is_refused_where_another_kernel_is_better) {
             of({{20, 33, 37}, {2, 1, 0}, 2, 16, 1}), of(cases[0], t::u4),
             of_two};
     for (const problem_t &problem : problems)
-        for (const isa_t isa : {isa_none, support::isa_of_machine()}) {
-            std::shared_ptr<const kernel_t> kernel;
-            EXPECT_EQ(make_last_group(problem, isa, kernel).status,
-                    status_t::unimplemented)
-                    << to_string(problem);
-            EXPECT_EQ(kernel, nullptr);
-        }
+        for (const isa_t isa : {isa_none, support::isa_of_machine()})
+            expect_refused(problem, make_last_group, isa);
 }
 
 } // namespace

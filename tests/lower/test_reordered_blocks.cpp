@@ -174,13 +174,8 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
                     {t::f32, t::u8}),
             short_group};
     for (const problem_t &problem : problems)
-        for (const isa_t isa : {isa_none, support::isa_of_machine()}) {
-            std::shared_ptr<const kernel_t> kernel;
-            EXPECT_EQ(make_reordered_blocks(problem, isa, kernel).status,
-                    status_t::unimplemented)
-                    << to_string(problem);
-            EXPECT_EQ(kernel, nullptr);
-        }
+        for (const isa_t isa : {isa_none, support::isa_of_machine()})
+            expect_refused(problem, make_reordered_blocks, isa);
 }
 
 } // namespace

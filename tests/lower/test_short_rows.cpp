@@ -100,13 +100,8 @@ TEST(joined_rows, are_refused_where_rows_differ) {
                     {t::undef, {}}, {t::f32, {3, 1}}),
             quantize_problem_of(
                     {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12001, 3, 1})};
-    for (const problem_t &problem : problems) {
-        std::shared_ptr<const kernel_t> kernel;
-        EXPECT_EQ(make_joined_rows(problem, isa_none, kernel).status,
-                status_t::unimplemented)
-                << to_string(problem);
-        EXPECT_EQ(kernel, nullptr);
-    }
+    for (const problem_t &problem : problems)
+        expect_refused(problem, make_joined_rows, isa_none);
 }
 
 // One block of points, whole blocks, and a last one that is shorter.
@@ -204,13 +199,8 @@ TEST(planes, are_refused_where_there_are_none) {
             // Units could share a byte of dst.
             problem_of({3, 201}, {t::u8, {1, 3}}, {t::f32, {1, 0}},
                     {t::undef, {}}, {t::u4, {201, 1}})};
-    for (const problem_t &problem : problems) {
-        std::shared_ptr<const kernel_t> kernel;
-        EXPECT_EQ(make_planes(problem, isa_none, kernel).status,
-                status_t::unimplemented)
-                << to_string(problem);
-        EXPECT_EQ(kernel, nullptr);
-    }
+    for (const problem_t &problem : problems)
+        expect_refused(problem, make_planes, isa_none);
 }
 
 } // namespace
