@@ -19,15 +19,19 @@ public:
         , last_(std::move(last)) {}
 
     const char *name() const override { return whole_->name(); }
+    // A unit has a share of both, whose own units differ in size.
     dim_t work_amount() const override {
-        return whole_->work_amount() + last_->work_amount();
+        return std::max(whole_->work_amount(), last_->work_amount());
     }
     void run(void *const *buffers, dim_t begin,
             dim_t end) const noexcept override {
-        const dim_t whole = whole_->work_amount();
-        if (begin < whole) whole_->run(buffers, begin, std::min(end, whole));
-        if (end > whole)
-            last_->run(buffers, std::max(begin, whole) - whole, end - whole);
+        for (const auto *kernel : {whole_.get(), last_.get()}) {
+            const auto first = [&](dim_t unit) {
+                return unit * kernel->work_amount() / work_amount();
+            };
+            if (first(begin) < first(end))
+                kernel->run(buffers, first(begin), first(end));
+        }
     }
 
 private:
@@ -65,7 +69,9 @@ public:
             for (operand_t &o : operands)
                 o.offset += before * o.strides[outer_];
         }
-        return make_plain_problem(extents, operands, problem_.steps);
+        problem_t made = make_plain_problem(extents, operands, problem_.steps);
+        made.parts = problem_.parts;
+        return made;
     }
 
 private:

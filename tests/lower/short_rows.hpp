@@ -52,8 +52,11 @@ inline problem_t problem_of(const dims_t &extents, const operand_case_t &src,
 
 inline dim_t elements_of(const problem_t &problem, const operand_t &operand) {
     dim_t last = operand.offset;
-    for (size_t l = 0; l < problem.loops.size(); ++l)
-        last += (problem.loops[l].extent - 1) * operand.strides[l];
+    for (size_t l = 0; l < problem.loops.size(); ++l) {
+        const loop_t &loop = problem.loops[l];
+        const dim_t extent = loop.parent < 0 ? loop.extent : loop.last_extent;
+        last += (extent - 1) * operand.strides[l];
+    }
     return last + 1;
 }
 

@@ -54,6 +54,7 @@ const groups_case_t cases[] = {
         // The groups are outermost in dst, or in between; one group is left.
         {{37, 20, 33}, {2, 1, 0}, 0, 16, 1},
         {{37, 20, 34}, {1, 2, 0}, 0, 16, 2},
+        {{30, 20, 33}, {2, 1, 0}, 0, 9, 1}, // begins within a byte of nibbles
         {{9, 37, 66}, {0, 2, 1}, 1, 8, 2},
         {{9, 37, 66}, {2, 0, 1}, 1, 32, 0},
         {{4, 100, 3, 16}, {1, 0, 3, 2}, 1, 64, 0},
@@ -61,7 +62,7 @@ const groups_case_t cases[] = {
 };
 
 TEST(last_group, is_by_itself) {
-    for_types({t::u8, t::s4, t::u16},
+    for_types({t::u8, t::s4, t::u2, t::u16},
             [](t src, t dst, const parameters_t &parameters) {
         for (const groups_case_t &c : cases) {
             const problem_t problem
@@ -78,7 +79,7 @@ TEST(last_group, is_refused_where_another_kernel_is_better) {
     const auto of = [&](const groups_case_t &c, t dst = t::f32) {
         return problem_in_groups(c, t::u8, dst, parameters);
     };
-    problem_t of_two = of(cases[4]);
+    problem_t of_two = of({{4, 100, 3, 16}, {1, 0, 3, 2}, 1, 64, 0});
     of_two.loops[4].parent = 0;
     of_two.loops[4].last_extent = 3;
     const problem_t problems[] = {

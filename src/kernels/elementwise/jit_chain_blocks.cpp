@@ -160,10 +160,15 @@ private:
                 && plan_.row_block * plan_.col_block * bytes * 2
                            <= chain_tile_bytes)
             plan_.row_block *= 2;
-        while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes)
-            plan_.col_block /= 2;
         // Elements that are read or stored along the columns may share a byte.
         constexpr dim_t most_per_byte = 4;
+        while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes) {
+            auto &block = plan_.col_block;
+            if (block > most_per_byte)
+                block = std::max(
+                        round_up(block, 2 * most_per_byte) / 2, most_per_byte);
+            else plan_.row_block /= 2;
+        }
         if ((plan_.packs || plan_.col_block < plan_.all_cols())
                 && plan_.col_block > most_per_byte)
             plan_.col_block -= plan_.col_block % most_per_byte;

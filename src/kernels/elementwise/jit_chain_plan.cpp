@@ -114,10 +114,7 @@ private:
         // Rows of a tile share this operand, so it is converted once.
         if (plan_.rows_of_tiles && !feed.by_row && bits_of(from.type) < 32)
             return access_t::staged;
-        // A tile may begin with any column, which four of share a byte.
-        const bool may_split_byte
-                = plan_.rows_of_tiles && bits_of(from.type) == 2;
-        if (feed.col == 1 && !may_split_byte && at_bytes_but(from, plan_.cols)
+        if (feed.col == 1 && at_bytes_but(from, plan_.cols)
                 && is_loadable(from.type))
             return access_t::direct;
         feed.tiled = feed.row == 1 && plan_.rows_of_tiles
