@@ -29,13 +29,10 @@ constexpr dim_t most_group = 32, most_group_of_f32 = 16;
 // type; 0 if there is none.
 size_t dequantize_steps(const chain_t &chain) {
     const auto &steps = chain.steps();
-    const auto is = [&](size_t at, step_kind_t kind) {
-        return at < steps.size() && steps[at].kind == kind;
-    };
-    size_t count = is(0, step_kind_t::subtract) ? 1 : 0;
-    if (!is(count, step_kind_t::multiply)) return 0;
-    ++count;
-    if (is(count, step_kind_t::round) && is_floating(steps[count].type))
+    size_t count = count_dequantize_steps(steps);
+    if (count > 0 && count < steps.size()
+            && steps[count].kind == step_kind_t::round
+            && is_floating(steps[count].type))
         ++count;
     return count;
 }

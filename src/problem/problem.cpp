@@ -125,6 +125,20 @@ bool has_operand(step_kind_t kind) {
     return false;
 }
 
+size_t count_dequantize_steps(const std::vector<step_t> &steps) {
+    const bool has_zps
+            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
+    const size_t count = has_zps ? 2 : 1;
+    return steps.size() >= count
+                           && steps[count - 1].kind == step_kind_t::multiply
+                   ? count
+                   : 0;
+}
+
+bool is_dequantize(const std::vector<step_t> &steps) {
+    return !steps.empty() && count_dequantize_steps(steps) == steps.size();
+}
+
 const char *to_string(function_t function) {
     switch (function) {
     case function_t::none: break;

@@ -131,6 +131,13 @@ struct step_t {
     }
 };
 
+/// How many steps at the front are those of a dequantize, [subtract,] multiply;
+/// 0 if there is no multiply.
+size_t count_dequantize_steps(const std::vector<step_t> &steps);
+
+/// True if the steps are those of a dequantize and no more.
+bool is_dequantize(const std::vector<step_t> &steps);
+
 /// The canonical form of every element-wise problem. For each point of the loop
 /// nest: read src, apply the steps, round once to dst's type and store. A
 /// result that is an integer is the nearest, even at ties, within its range; 0

@@ -47,10 +47,7 @@ result_t check_types(const problem_t &problem) {
 
 result_t check_steps(const problem_t &problem) {
     const auto &steps = problem.steps;
-    const bool has_zps
-            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
-    if (steps.size() != (has_zps ? 2u : 1u)
-            || steps.back().kind != step_kind_t::multiply)
+    if (!is_dequantize(steps))
         return refuse("the steps are not [subtract,] multiply");
     if (problem.operands.size() != steps.size() + 2)
         return refuse(std::to_string(problem.operands.size())

@@ -61,10 +61,7 @@ bool names_middle_operand(const problem_t &problem, const step_t &step) {
 // [subtract zps of src's family,] multiply by a floating operand.
 result_t check_steps(const problem_t &problem) {
     const auto &steps = problem.steps;
-    const bool has_zps
-            = !steps.empty() && steps.front().kind == step_kind_t::subtract;
-    if (steps.size() != (has_zps ? 2u : 1u)
-            || steps.back().kind != step_kind_t::multiply)
+    if (!is_dequantize(steps))
         return refuse("the steps are not [subtract,] multiply");
     if (problem.operands.size() != steps.size() + 2)
         return refuse("there are operands that no step uses");
@@ -82,7 +79,7 @@ result_t check_steps(const problem_t &problem) {
                           + to_string(problem.src().type)
                           + " src, expected both integer or both floating");
     }
-    if (has_zps && steps[0].operand == steps[1].operand)
+    if (steps.size() > 1 && steps[0].operand == steps[1].operand)
         return refuse("two steps name the same operand");
     return {};
 }
