@@ -30,6 +30,16 @@ struct transposed_src_t {
         return group == 0 ? count * stride
                           : std::max(count / group, dim_t(1)) * group_stride;
     }
+
+    /// Elements of at most 8 bits as the bytes that hold them: those of a
+    /// column, which begin together, make one row.
+    transposed_src_t as_bytes(int bits) const {
+        transposed_src_t bytes = *this;
+        bytes.stride = stride * bits / 8;
+        bytes.group_stride = group_stride * bits / 8;
+        bytes.rows = (rows * bits + 7) / 8;
+        return bytes;
+    }
 };
 
 /// Packs an 8-bit source that is dense along the rows. 4-bit elements are

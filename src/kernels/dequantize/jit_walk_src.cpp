@@ -44,10 +44,7 @@ void jit_walk_t::pack_transposed_rows(
         return;
     }
     // Bytes are transposed: of two nibbles, or of four elements.
-    transposed_src_t bytes = src;
-    bytes.stride = src.stride * src_bits_ / 8;
-    bytes.group_stride = src.group_stride * src_bits_ / 8;
-    bytes.rows = (rows * src_bits_ + 7) / 8;
+    const transposed_src_t bytes = src.as_bytes(src_bits_);
     const dim_t bytes_ahead
             = plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead;
     if (src_bits_ == 2)

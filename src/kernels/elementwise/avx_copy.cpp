@@ -308,14 +308,10 @@ transposed_src_t copy_t::columns_of(
 
 void copy_t::pack(uint8_t *tile, const char *src, const piece_t &piece) const {
     const dim_t rows = piece.rows * static_cast<dim_t>(rows_at_.size());
-    transposed_src_t columns = columns_of(piece, src, rows);
+    const transposed_src_t columns = columns_of(piece, src, rows);
     if (bits_ > 8)
         return pack_transposed_wide(tile, col_block_, columns, bits_);
-    if (bits_ == 4) { // of bytes
-        columns.stride /= 2;
-        columns.rows = (rows + 1) / 2;
-    }
-    pack_transposed(tile, col_block_, columns, isa_);
+    pack_transposed(tile, col_block_, columns.as_bytes(bits_), isa_);
 }
 
 void copy_t::store_row(

@@ -56,13 +56,22 @@ private:
                 && composes(problem_.dst(), next, inner, plan_.col_extent)) {
             plan_.outer_cols = next;
             plan_.outer_col_extent = loop(next).extent;
-            plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row;
+            plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row
+                             && has_groups();
         }
         // Not if what is transposed can then be so no more.
         if (transposed_loop() == transposed) return;
         plan_.outer_cols = -1;
         plan_.outer_col_extent = 1;
         plan_.by_group = false;
+    }
+    // Some operand has one value for each iteration of the outer loop.
+    bool has_groups() const {
+        for (int o = 0; o < inputs(); ++o)
+            if (stride(operand(o), plan_.cols) == 0
+                    && stride(operand(o), plan_.outer_cols) != 0)
+                return true;
+        return false;
     }
     bool is_col(int l) const {
         return l == plan_.cols || l == plan_.outer_cols;

@@ -10,6 +10,8 @@ namespace dnnl_dequant {
 
 namespace {
 
+constexpr dim_t repeated_cols = 16, repeated_rows = 24; // see access_of()
+
 // The value is an integer after it.
 bool is_quantizing(const step_t &step) {
     return step.kind == step_kind_t::round && is_integer(step.type);
@@ -109,17 +111,22 @@ private:
         const bool whole = plan_.outer_cols < 0
                            || feed.outer_col == feed.col * plan_.col_extent;
         // To divide once is worth staging what serves many rows.
-        if (!whole || (feed.reciprocal && !feed.by_row))
-            return access_t::staged;
+        if (feed.reciprocal && !feed.by_row) return access_t::staged;
         // Rows of a tile share this operand, so it is converted once.
         if (plan_.rows_of_tiles && !feed.by_row && bits_of(from.type) < 32)
             return access_t::staged;
-        if (feed.col == 1 && at_bytes_but(from, plan_.cols)
+        if (whole && feed.col == 1 && at_bytes_but(from, plan_.cols)
                 && is_loadable(from.type))
             return access_t::direct;
-        feed.tiled = feed.row == 1 && plan_.rows_of_tiles
+        // One value for many columns is repeated faster than it is transposed,
+        // and so is one of few rows.
+        const bool repeats = feed.col == 0
+                             && (plan_.col_extent >= repeated_cols
+                                     || plan_.row_extent < repeated_rows);
+        feed.tiled = feed.row == 1 && plan_.rows_of_tiles && !repeats
                      && at_bytes_but(from, plan_.rows)
                      && is_loadable(from.type);
+        feed.in_groups = feed.tiled && !whole;
         plan_.has_tiles |= feed.tiled;
         return feed.tiled ? access_t::direct : access_t::staged;
     }

@@ -25,8 +25,9 @@ constexpr dim_t chain_bounce_bytes = 8 * 1024;
 struct chain_feed_t {
     int operand = 0;
     chain_input_t input;
-    bool tiled = false;    // dense along the rows: transposed to a tile first
-    bool foreseen = false; // called for before the tiles are made
+    bool tiled = false;     // dense along the rows: transposed to a tile first
+    bool in_groups = false; // tiled: columns of two loops that do not compose
+    bool foreseen = false;  // called for before the tiles are made
     bool by_row = false;
     bool reciprocal = false;               // prepared as 1 / x, once for many
     dim_t row = 0, outer_col = 0, col = 0; // strides
@@ -39,9 +40,10 @@ struct chain_feed_t {
 /// How the nest of a problem is walked.
 ///
 /// Columns are the innermost loop, with the next one where that alone is
-/// short; rows are another loop, all others are outer ones. A piece is a block
-/// of rows by a block of columns at one point of the outer loops; a unit of
-/// work is some pieces that follow each other.
+/// short; an operand that is tiled need not go on from one to the other; rows
+/// are another loop, all others are outer ones. A piece is a block of rows by a
+/// block of columns at one point of the outer loops; a unit of work is some
+/// pieces that follow each other.
 ///
 /// Transposed to a dst beyond L2, pieces are panels: tiles so wide that
 /// rows of dst are long, written by ordinary stores after a call for the next

@@ -75,32 +75,48 @@ void invert(float *values, dim_t count) {
 
 } // namespace
 
-void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
+// Counted in elements.
+transposed_src_t chain_walk_t::columns_of(
+        const chain_feed_t &feed, const rect_t &rect) const {
+    transposed_src_t src {nullptr, feed.col, rect.rows, rect.cols};
+    dim_t first = row_element(feed, rect.row);
+    if (feed.in_groups) {
+        src.group = plan_.col_extent;
+        src.group_stride = feed.outer_col;
+        src.first = rect.col % src.group;
+        first += rect.col / src.group * feed.outer_col;
+    } else {
+        first += rect.col * feed.col;
+    }
     const int bits = bits_of(problem_.operands[at(feed.operand)].type);
-    const dim_t first = row_element(feed, rect.row) + rect.col * feed.col;
-    const auto *src = static_cast<const uint8_t *>(buffers_[feed.operand])
-                      + first * bits / 8;
+    src.data = static_cast<const uint8_t *>(buffers_[feed.operand])
+               + first * bits / 8;
+    return src;
+}
+
+void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
+    const data_type_t type = problem_.operands[at(feed.operand)].type;
+    const int bits = bits_of(type);
+    const transposed_src_t src = columns_of(feed, rect);
     uint8_t *tile = tiles_ + feed.tile;
     const dim_t pitch = plan_.tile_pitch;
-    const dim_t ahead
-            = plan_.panels ? cols_ahead * feed.col * bits / 8 : next_line;
+    const dim_t ahead = plan_.panels ? src.columns_ahead(cols_ahead) * bits / 8
+                                     : next_line;
     if (bits > 8) {
-        pack_transposed_wide(tile, pitch, {src, feed.col, rect.rows, rect.cols},
-                bits, ahead);
-    } else if (bits == 8) {
-        pack_transposed(tile, pitch, {src, feed.col, rect.rows, rect.cols},
-                kernel_.isa_, ahead);
-    } else if (bits == 2) {
-        pack_transposed_quarters(tile, pitch,
-                {src, feed.col / 4, (rect.rows + 3) / 4, rect.cols}, rect.rows,
-                kernel_.isa_, ahead);
-        spread_two_bits(tile, pitch, rect.rows, rect.cols,
-                problem_.operands[at(feed.operand)].type == data_type_t::s2);
-    } else {
-        pack_transposed(tile, 2 * pitch,
-                {src, feed.col / 2, (rect.rows + 1) / 2, rect.cols},
-                kernel_.isa_, ahead);
+        pack_transposed_wide(tile, pitch, src, bits, ahead);
+        return;
+    }
+    const transposed_src_t bytes = src.as_bytes(bits);
+    if (bits == 2) {
+        pack_transposed_quarters(
+                tile, pitch, bytes, rect.rows, kernel_.isa_, ahead);
+        spread_two_bits(
+                tile, pitch, rect.rows, rect.cols, type == data_type_t::s2);
+    } else if (bits == 4) {
+        pack_transposed(tile, 2 * pitch, bytes, kernel_.isa_, ahead);
         split_nibbles(tile, pitch, rect.rows, rect.cols);
+    } else {
+        pack_transposed(tile, pitch, bytes, kernel_.isa_, ahead);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/dequantize/jit_pack.hpp"
 #include "kernels/elementwise/jit_elementwise.hpp"
 #include "kernels/ref_nest.hpp"
 
@@ -41,6 +42,8 @@ private:
     dim_t col_end(dim_t row) const;
     bool set_outer_point(dim_t point);
     void run_clipped(rect_t rect);
+    transposed_src_t columns_of(
+            const chain_feed_t &feed, const rect_t &rect) const;
     void pack(const chain_feed_t &feed, const rect_t &rect);
     void foresee(const chain_feed_t &feed, const rect_t &rect) const;
     void run_by_group(const rect_t &rect);
