@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/convert.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/short_rows/reordered_blocks.hpp"
 #include "lower/blocks.hpp"
@@ -17,16 +18,22 @@ namespace {
 constexpr dim_t src_run = 128, dst_run = 64;
 constexpr dim_t line = 64;
 constexpr dim_t least_points = 129;
-// Bytes of the innermost loop's row that is too short to be written by itself.
-// One that is dense in src too has to be shorter, of 16 bits less so where a
-// vector makes it (AVX-512). kernels/short_rows/MEASURED.md has the limits.
-constexpr dim_t short_row_bytes = 50, short_dense_row_bytes = 16,
-                short_dense_row_bytes_by_vector = 32;
-// Columns that are enough for a chain's tile; elements of src next to each
-// other that are a row.
-constexpr dim_t least_columns = 64, long_row = 64;
-// Elements of such a row whose parameters are better staged along src.
-constexpr dim_t most_repeated = 36;
+// kernels/short_rows/MEASURED.md has the next limits.
+// Bytes of dst between two elements that follow one another in src: rows that
+// are too short to be written by themselves.
+constexpr dim_t short_row_bytes = 50;
+// A row that is dense in src too has to be shorter, of 16 bits less so where a
+// vector makes it (AVX-512), and of a chain.
+constexpr dim_t short_dense_row_bytes = 16,
+                short_dense_row_bytes_by_vector = 32,
+                short_dense_row_bytes_of_chain = 36;
+// Elements of a run of src that is short; then columns of dst that are few, or
+// bytes of them if these have parameters of their own.
+constexpr dim_t short_run = 12, few_columns = 28, few_column_bytes = 128;
+// Rows of src's run from which on each has its columns' parameters staged:
+// fewer if columns are few.
+constexpr dim_t rows_to_stage = 64, rows_to_stage_few = 36;
+constexpr dim_t few_staged_columns = 64;
 
 class planner_t {
 public:
@@ -50,7 +57,7 @@ public:
             if (!is_plain(problem_, l)) return false;
         return have_order_of_src()
                && (begins_within_bytes() || has_short_rows()
-                       || repeats_parameters() || has_few_columns());
+                       || has_few_columns() || spreads_parameters());
     }
 
     result_t make(std::shared_ptr<const kernel_t> &kernel) {
@@ -134,64 +141,89 @@ private:
         });
     }
 
-    // Runs of src that begin within a byte are no rows to be transposed. A row
-    // may go along two loops.
+    // Runs of src that begin within a byte are no rows to be transposed.
     bool begins_within_bytes() const {
-        const size_t columns = count_ - 1;
+        const bool goes_on = is_row_of_two_loops();
         for (size_t l = 0; l < count_; ++l) {
-            const bool is_row = l == dense_[0]
-                                || (l != columns && dense_[0] != columns
-                                        && dense_.size() > 1 && l == dense_[1]);
+            const bool is_row = l == dense_[0] || (goes_on && l == dense_[1]);
             if (!is_row && bits_along(0, l) % 8 != 0) return true;
         }
         return false;
     }
 
-    // A short row is dense in src too, or columns of src are side by side.
+    // Runs of src that go on along a second loop are rows of a dequantize, if
+    // there are columns enough beside them. Chains have no such rows, but many
+    // columns with parameters of their own take longer by blocks.
+    bool is_row_of_two_loops() const {
+        const size_t columns = count_ - 1;
+        if (dense_.size() < 2 || dense_[0] == columns || dense_[1] == columns)
+            return false;
+        return is_chain() ? extent(columns) > few_staged_columns
+                                    && any_parameter_varies(dense_[0], columns)
+                          : extent(columns) > few_columns;
+    }
+
+    // Rows of dst are short: dense in src too, or between two elements that
+    // follow one another in src.
     bool has_short_rows() const {
         const size_t last = count_ - 1;
-        const dim_t bits = bits_of(problem_.dst().type);
-        const dim_t bytes = extent(last) * bits / 8;
         if (dense_.front() == last)
-            return bytes <= (bits == 16 && has(isa_, isa_avx512_core)
-                                     ? short_dense_row_bytes_by_vector
-                                     : short_dense_row_bytes);
-        return bytes <= short_row_bytes && dense_.front() == last - 1
-               && !are_planes_of_f32();
+            return bytes_of_dst(extent(last)) <= short_dense_bytes();
+        dim_t between = 1;
+        for (size_t l = dense_.front() + 1; l < count_; ++l)
+            between *= extent(l);
+        return bytes_of_dst(between) <= short_row_bytes && !are_planes_of_f32();
     }
-
-    // Each row of src has parameters of its own for the elements of a short
-    // row of dst, and they come again in the rows behind it.
-    bool repeats_parameters() const {
-        const size_t last = count_ - 1, along = dense_.front();
-        if (along == last || extent(along) < long_row
-                || extent(last) > most_repeated)
-            return false;
-        const auto repeats = [&](const operand_t &o) {
-            return o.strides[along] != 0 && o.strides[last] != 0
-                   && o.strides[last - 1] == 0;
-        };
-        return std::any_of(problem_.operands.begin() + 1,
-                problem_.operands.end() - 1, repeats);
+    dim_t bytes_of_dst(dim_t elements) const {
+        return elements * bits_of(problem_.dst().type) / 8;
     }
+    dim_t short_dense_bytes() const {
+        const data_type_t type = problem_.dst().type;
+        const bool is_one_loop = dense_.size() < 2 || dense_[1] != count_ - 2;
+        if (is_chain() && is_result_type(type) && is_one_loop)
+            return short_dense_row_bytes_of_chain;
+        return bits_of(type) == 16 && has(isa_, isa_avx512_core)
+                       ? short_dense_row_bytes_by_vector
+                       : short_dense_row_bytes;
+    }
+    bool is_chain() const { return !is_dequantize(problem_.steps); }
 
-    // Kernels of chains make tiles of the columns of one loop, unless those of
-    // two compose in src. The families of dequantize and quantize join any two.
+    // Runs of src are short, and a tile of them has few columns side by side or
+    // these have parameters of their own.
     bool has_few_columns() const {
         const size_t last = count_ - 1, along = dense_.front();
+        if (along == last || extent(along) > short_run) return false;
         const dims_t &src = problem_.src().strides;
-        return is_chain() && along + 1 < last && extent(along) >= long_row
-               && extent(last) < least_columns
-               && src[last - 1] != src[last] * extent(last);
+        const bool are_few = extent(last) <= few_columns
+                             && src[last - 1] != src[last] * extent(last);
+        return are_few
+               || (any_parameter_varies(last, last)
+                       && dense_elements() >= src_run
+                       && bytes_of_dst(extent(last)) <= few_column_bytes);
     }
-    bool is_chain() const {
-        const auto &steps = problem_.steps;
-        const step_kind_t first = steps.front().kind;
-        const size_t of_dequantize = first == step_kind_t::subtract ? 2 : 1;
-        return first != step_kind_t::divide
-               && first != step_kind_t::multiply_reciprocal
-               && (steps.size() > of_dequantize
-                       || steps.back().kind != step_kind_t::multiply);
+    dim_t dense_elements() const {
+        dim_t elements = 1;
+        for (const size_t l : dense_)
+            elements *= extent(l);
+        return elements;
+    }
+
+    // Columns of dst have parameters of their own in each row of src's run,
+    // which only blocks stage along src.
+    bool spreads_parameters() const {
+        const size_t last = count_ - 1, along = dense_.front();
+        const bool are_few = extent(last) <= few_staged_columns;
+        if (!are_few && bits_of(problem_.dst().type) > 16) return false;
+        return along != last
+               && extent(along) >= (are_few ? rows_to_stage_few : rows_to_stage)
+               && any_parameter_varies(along, last);
+    }
+    // Whether one of them varies along both.
+    bool any_parameter_varies(size_t l, size_t other) const {
+        return std::any_of(problem_.operands.begin() + 1,
+                problem_.operands.end() - 1, [&](const operand_t &o) {
+            return o.strides[l] != 0 && o.strides[other] != 0;
+        });
     }
 
     // Three or four planes, each of one scale, take 0.8 to 0.95 of the time by

@@ -114,17 +114,51 @@ TEST(reordered_blocks, are_filters_in_groups) {
     });
 }
 
-// Chains whose columns are few, such as a filter's points.
-TEST(reordered_blocks, are_chains_of_few_columns) {
-    const parameters_t of_chain {t::f32, t::f32};
-    for (const dim_t points : {1, 2, 9, 33, 63})
-        for (const t src : {t::u8, t::u4, t::f16})
-            for (const t dst : {t::f32, t::bf16}) {
-                const order_case_t order {{130, 20, points}, {2, 1, 0}, 0, 1};
-                check(ordered(order, src, dst, of_chain), make_reordered_blocks,
+// Short runs of src whose columns are few, or have parameters of their own.
+TEST(reordered_blocks, are_short_runs) {
+    for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
+        for (const dim_t run : {2, 9, 12})
+            for (const dim_t columns : {15, 28}) {
+                const order_case_t few {{run, 20, columns}, {2, 1, 0}, 0, 1};
+                check(ordered(few, src, dst, parameters), make_reordered_blocks,
+                        isa_avx2);
+                const order_case_t own {{20, run, columns}, {2, 0, 1}, 2, 0};
+                check(ordered(own, src, dst, parameters), make_reordered_blocks,
                         isa_avx2);
                 if (HasFailure()) return;
             }
+    });
+}
+
+// Each column has a scale of its own in each row of src.
+TEST(reordered_blocks, have_scales_by_row_and_column) {
+    for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
+        for (const dim_t columns : {37, 64, 100}) {
+            if (columns > 64 && dst == t::f32) continue;
+            const dims_t of_both {1, 0, 70};
+            check(problem_of({70, 8, columns}, {src, {1, 70, 560}},
+                          {parameters.scales, of_both},
+                          {parameters.zps, of_both},
+                          {dst, {8 * columns, columns, 1}}),
+                    make_reordered_blocks, isa_avx2);
+            if (testing::Test::HasFailure()) return;
+        }
+    });
+}
+
+// Chains of short rows, and of nibbles whose runs begin within bytes.
+TEST(reordered_blocks, are_chains) {
+    const parameters_t of_chain {t::f32, t::f32};
+    const order_case_t short_rows {{70, 20, 9}, {1, 0, 2}, 0, 1};
+    const order_case_t within_bytes {{49, 20, 40}, {2, 1, 0}, 0, 1};
+    for (const t dst : {t::f32, t::bf16, t::f16}) {
+        for (const t src : {t::u8, t::u4, t::f16})
+            check(ordered(short_rows, src, dst, of_chain),
+                    make_reordered_blocks, isa_avx2);
+        check(ordered(within_bytes, t::u4, dst, of_chain),
+                make_reordered_blocks, isa_avx2);
+        if (HasFailure()) return;
+    }
 }
 
 // Rows of dst with gaps between them.
@@ -158,14 +192,14 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
             // Images of three colours, each of one scale, in no second cache.
             ordered({{40000, 300, 3}, {0, 2, 1}, 2, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),
-            // Rows that are not short: of 13 f32, and of 37 with scales again
-            // and again.
+            // Rows that are not short: of 13 f32, and of 65 with scales by row
+            // and column.
             ordered({{40, 300, 13}, {0, 2, 1}, 1, 2}, t::u8, t::f32,
                     {t::f32, t::u8}),
-            problem_of({70, 8, 37}, {t::u8, {1, 70, 560}}, {t::f32, {1, 0, 70}},
-                    {t::u8, {0, 0, 0}}, {t::f32, {296, 37, 1}}),
-            // A chain that has columns enough, and no chain.
-            ordered({{130, 20, 64}, {2, 1, 0}, 0, 1}, t::u8, t::f32,
+            problem_of({70, 8, 65}, {t::u8, {1, 70, 560}}, {t::f32, {1, 0, 70}},
+                    {t::u8, {0, 0, 0}}, {t::f32, {520, 65, 1}}),
+            // Few columns, but long runs of src: tiles join the columns.
+            ordered({{130, 20, 9}, {2, 1, 0}, 0, 1}, t::u8, t::f32,
                     {t::f32, t::f32}),
             ordered({{130, 20, 63}, {2, 1, 0}, 0, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),
