@@ -192,7 +192,8 @@ private:
     // these have parameters of their own.
     bool has_few_columns() const {
         const size_t last = count_ - 1, along = dense_.front();
-        if (along == last || extent(along) > short_run) return false;
+        if (along == last || count_ < 3 || extent(along) > short_run)
+            return false;
         const dims_t &src = problem_.src().strides;
         const bool are_few = extent(last) <= few_columns
                              && src[last - 1] != src[last] * extent(last);
@@ -218,11 +219,12 @@ private:
                && extent(along) >= (are_few ? rows_to_stage_few : rows_to_stage)
                && any_parameter_varies(along, last);
     }
-    // Whether one of them varies along both.
+    // Whether one varies along both. A whole tensor is none: it is transposed.
     bool any_parameter_varies(size_t l, size_t other) const {
         return std::any_of(problem_.operands.begin() + 1,
                 problem_.operands.end() - 1, [&](const operand_t &o) {
-            return o.strides[l] != 0 && o.strides[other] != 0;
+            return o.strides[l] != 0 && o.strides[other] != 0
+                   && std::count(o.strides.begin(), o.strides.end(), 0) > 0;
         });
     }
 

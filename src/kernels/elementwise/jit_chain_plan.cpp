@@ -10,7 +10,8 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t repeated_cols = 16, repeated_rows = 24; // see access_of()
+// Rows from which on it pays to transpose what columns share.
+constexpr dim_t transposed_rows = 24;
 
 // The value is an integer after it.
 bool is_quantizing(const step_t &step) {
@@ -118,11 +119,9 @@ private:
         if (whole && feed.col == 1 && at_bytes_but(from, plan_.cols)
                 && is_loadable(from.type))
             return access_t::direct;
-        // One value for many columns is repeated faster than it is transposed,
-        // and so is one of few rows.
-        const bool repeats = feed.col == 0
-                             && (plan_.col_extent >= repeated_cols
-                                     || plan_.row_extent < repeated_rows);
+        // Few values that columns share are repeated faster than transposed.
+        const bool repeats
+                = feed.col == 0 && plan_.row_extent < transposed_rows;
         feed.tiled = feed.row == 1 && plan_.rows_of_tiles && !repeats
                      && at_bytes_but(from, plan_.rows)
                      && is_loadable(from.type);

@@ -1,0 +1,62 @@
+// Chains of transposed operands whose columns are those of two loops that do
+// not compose in them. Bits are those of the plain C++ kernel.
+
+#include "kernels/elementwise/elementwise.hpp"
+#include "lower/short_rows.hpp"
+
+namespace dnnl_dequant {
+namespace {
+
+// (src * scales + addend) where src is dense along `rows` and its columns,
+// `cols` by `outer_cols`, lie one outer loop after the other.
+struct tile_case_t {
+    dim_t rows, outer_cols, cols;
+    bool scales_by_group; // one for each row and outer column
+};
+
+dim_t rounded_up(dim_t elements, t type) {
+    const dim_t per_byte = std::max(8 / bits_of(type), 1);
+    return round_up(elements, per_byte);
+}
+
+problem_t problem_of_tile(const tile_case_t &c, t src, t dst) {
+    const dim_t row = rounded_up(c.rows, src);
+    const dims_t of_src {1, row, row * c.outer_cols};
+    const dims_t scales
+            = c.scales_by_group ? dims_t {1, c.rows, 0} : dims_t {1, 0, 0};
+    return problem_of({c.rows, c.outer_cols, c.cols}, {src, of_src},
+            {t::f32, scales}, {t::f32, {0, 1, 0}},
+            {dst, {c.outer_cols * c.cols, c.cols, 1}});
+}
+
+class chain_tiles : public ::testing::TestWithParam<t> {
+protected:
+    void expect_equal(const tile_case_t &c, t dst) {
+        const problem_t problem = problem_of_tile(c, GetParam(), dst);
+        SCOPED_TRACE(to_string(problem));
+        check(problem, make_jit_elementwise_avx2, isa_avx2);
+        check(problem, make_jit_elementwise_avx512_core, isa_avx512_core);
+    }
+};
+
+TEST_P(chain_tiles, have_columns_of_two_loops) {
+    for (const t dst : {t::f32, t::bf16, t::u8})
+        for (const dim_t rows : {3, 24, 130})
+            for (const dim_t cols : {2, 9, 16, 63})
+                for (const bool by_group : {false, true}) {
+                    expect_equal({rows, 20, cols, by_group}, dst);
+                    if (HasFailure()) return;
+                }
+}
+
+TEST_P(chain_tiles, are_panels) {
+    expect_equal({256, 700, 9, false}, t::f32);
+    expect_equal({70, 1100, 8, true}, t::bf16);
+}
+
+INSTANTIATE_TEST_SUITE_P(every, chain_tiles,
+        ::testing::Values(t::u2, t::s4, t::u8, t::f16, t::s32, t::f32),
+        [](const auto &tested) { return to_string(tested.param); });
+
+} // namespace
+} // namespace dnnl_dequant
