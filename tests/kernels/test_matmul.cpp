@@ -169,6 +169,16 @@ TEST_P(skinny_gemm, multiplies_columns_one_after_the_other) {
         check(true, 2080, 3, group);
 }
 
+// On AVX2 a chunk has two of them, or one at the end.
+TEST_P(skinny_gemm, multiplies_columns_in_groups_that_end_within_a_step) {
+    if (!has(isa(), isa_avx512_core) && type() == t::f4_e2m1) return;
+    for (const dim_t depth : {32, 48, 64, 112, 304})
+        for (const dim_t cols : {1, 3, 9})
+            for (const dim_t group : {16, 48, 80})
+                check(true, depth, cols, group);
+    check(true, 2080, 3, 16);
+}
+
 TEST_P(skinny_gemm, multiplies_columns_side_by_side_that_share_scales) {
     for (const dim_t col_group : {32, 64, 96, 128, 384})
         for (const dim_t depth : {1, 100})

@@ -61,9 +61,27 @@ TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
             std::string::npos);
     w.depth = 192;
     w.group = 48;
-    EXPECT_NE(taker_on_avx2(w, 1, by_column)
-                      .find("group 48; expected a multiple of 32"),
+    EXPECT_EQ(taker_on_avx2(w, 4), by_column);
+    w.rounded = t::bf16;
+    EXPECT_NE(taker_on_avx2(w, 5, by_column)
+                      .find("found 5 rows; expected 4 at most where groups"),
             std::string::npos);
+    w.rounded = t::f16;
+    w.type = t::f4_e2m1;
+    EXPECT_NE(taker_on_avx2(w, 1, by_column)
+                      .find("group 48; expected a multiple of 32, or integers"),
+            std::string::npos);
+    w.type = t::u4;
+    w.depth = 200;
+    EXPECT_NE(taker_on_avx2(w, 1, by_column)
+                      .find("depth 200; expected a multiple of 16"),
+            std::string::npos);
+    w.group = 40;
+    EXPECT_NE(taker_on_avx2(w, 1, by_column)
+                      .find("group 40; expected a multiple of 16"),
+            std::string::npos);
+    w.depth = 192;
+    w.group = 48;
     w.by_column = false;
     w.cols = w.pitch = 128;
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);

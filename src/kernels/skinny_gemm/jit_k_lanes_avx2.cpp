@@ -125,16 +125,37 @@ private:
     void chunk(dim_t depth) {
         for (int i = 0; i < sums_.count(); ++i)
             vxorps(sums_[i], sums_[i], sums_[i]);
+        if (shape_.groups > 1) return chunk_of_two_groups(depth);
         for (int c = 0; c < cols_; ++c)
             load_parameters(c);
         all_steps(depth / shape_.step);
         const auto tail = static_cast<int>(depth % shape_.step);
         for (int c = 0; c < cols_ && tail != 0; ++c) {
-            mov(columns_[c],
-                    arg(offsetof(args_t, tails) + static_cast<size_t>(c) * 8));
+            load_tail(c);
             step(c, tail);
         }
         end_chunk();
+    }
+
+    void chunk_of_two_groups(dim_t depth) {
+        const int groups = shape_.groups_before(depth);
+        for (int g = 0; g < groups; ++g)
+            load_parameters_of_group(g);
+        const auto steps = static_cast<int>(depth / shape_.step);
+        for (unrolled_ = 0; unrolled_ < steps; ++unrolled_)
+            step_of_two_groups(unrolled_ * shape_.step, depth);
+        unrolled_ = 0;
+        advance(steps);
+        if (depth % shape_.step != 0) {
+            load_tail(0);
+            step_of_two_groups(steps * shape_.step, depth);
+        }
+        end_two_groups(groups);
+    }
+
+    void load_tail(int c) {
+        mov(columns_[c],
+                arg(offsetof(args_t, tails) + static_cast<size_t>(c) * 8));
     }
 
     void all_steps(dim_t steps) {
@@ -150,34 +171,70 @@ private:
             for (int c = 0; c < cols_; ++c)
                 step(c, 0);
         unrolled_ = 0;
-        for (int c = 0; c < cols_; ++c) {
-            // Nibbles are slower when they come from L2.
-            if (is_nibble()) prefetcht0(ptr[columns_[c] + ahead_]);
-            else prefetch_stream(ptr[columns_[c] + ahead_]);
-            add(columns_[c], step_bytes() * static_cast<uint32_t>(unroll));
-        }
-        for (int r = 0; r < rows_; ++r)
-            add(rows_of_a_[r], static_cast<uint32_t>(unroll * shape_.step * 4));
+        advance(unroll);
         dec(steps_);
         jnz(l_steps, T_NEAR);
     }
 
-    void end_chunk() {
+    void advance(int steps) {
+        for (int c = 0; c < cols_; ++c) {
+            // Nibbles are slower when they come from L2.
+            if (is_nibble()) prefetcht0(ptr[columns_[c] + ahead_]);
+            else prefetch_stream(ptr[columns_[c] + ahead_]);
+            add(columns_[c], step_bytes() * static_cast<uint32_t>(steps));
+        }
+        for (int r = 0; r < rows_; ++r)
+            add(rows_of_a_[r], static_cast<uint32_t>(steps * shape_.step * 4));
+    }
+
+    Address sums_in_memory(int row, int col) {
         const RegExp rows[] = {sums_at_, sums_at_ + sums_pitch_,
                 sums_at_ + sums_pitch_ * 2, sums_at_ + sums_pitch_3_};
+        return ptr[rows[row] + static_cast<size_t>(col) * vector_bytes];
+    }
+
+    void end_chunk() {
         for (int c = 0; c < cols_; ++c) {
             if (shape_.scales_sums)
                 vbroadcastss(scratch_, of_column(scales_, c));
             for (int r = 0; r < rows_; ++r) {
                 const Ymm s = sum(r, c, 0);
-                const Address at
-                        = ptr[rows[r] + static_cast<size_t>(c) * vector_bytes];
+                const Address at = sums_in_memory(r, c);
                 vaddps(s, s, sum(r, c, 1));
                 if (shape_.scales_sums) vfmadd213ps(s, scratch_, at);
                 else vaddps(s, s, at);
                 vmovups(at, s);
             }
         }
+        next_parameters();
+    }
+
+    // Each group's sums are scaled by its own scale. Those in memory are added
+    // last: chunks are short, and each waits for what the one before stored.
+    void end_two_groups(int groups) {
+        for (int g = 0; g < groups; ++g) {
+            if (shape_.scales_sums)
+                vbroadcastss(scratch_, of_group(scales_, g));
+            for (int r = 0; r < rows_; ++r) {
+                const Ymm total = sum(r, 0, 0), s = sum(r, 0, g);
+                if (shape_.scales_sums) {
+                    if (g == 0) vmulps(total, total, scratch_);
+                    else vfmadd231ps(total, s, scratch_);
+                } else if (g > 0) {
+                    vaddps(total, total, s);
+                }
+            }
+        }
+        for (int r = 0; r < rows_; ++r) {
+            const Ymm total = sum(r, 0, 0);
+            const Address at = sums_in_memory(r, 0);
+            vaddps(total, total, at);
+            vmovups(at, total);
+        }
+        next_parameters();
+    }
+
+    void next_parameters() {
         add(scales_, arg(offsetof(args_t, parameters_pitch)));
         add(zps_, arg(offsetof(args_t, parameters_pitch)));
     }
@@ -334,11 +391,12 @@ void jit_k_lanes_avx2_t::set_parameters(
     const bool is_one_group = weights_.group >= weights_.depth;
     const dim_t column_stride = by_column ? weights_.groups() : 1;
     const dim_t group_stride = is_one_group ? 0 : by_column ? 1 : block.c_pitch;
+    const dim_t chunk_stride = shape_.groups * group_stride;
     const dim_t first
-            = tile.first_col * column_stride + tile.first_chunk * group_stride;
+            = tile.first_col * column_stride + tile.first_chunk * chunk_stride;
     args.scales = block.scales + first;
     args.zps = block.zps + first;
-    args.parameters_pitch = group_stride * 4;
+    args.parameters_pitch = chunk_stride * 4;
 }
 
 // Copies a tail of columns to memory where a whole step may be read.
@@ -370,11 +428,33 @@ void jit_k_lanes_avx2_t::run_rows(
     }
 }
 
+// More rows than one function's are faster in blocks.
+result_t check_two_groups(const skinny_weights_t &weights,
+        const jit_k_lanes_avx2_shape_t &shape, dim_t rows) {
+    constexpr dim_t half_step = 16;
+    if (!weights.by_column || !is_integer(weights.type))
+        return refuse(text("group ", weights.group, "; expected a multiple of ",
+                shape.step, ", or integers by column"));
+    if (weights.depth % half_step != 0)
+        return refuse(text("depth ", weights.depth, "; expected a multiple of ",
+                half_step, " where groups end within a step"));
+    if (rows > most_k_lanes_avx2_rows)
+        return refuse(
+                text("found ", rows, " rows; expected ", most_k_lanes_avx2_rows,
+                        " at most where groups end within a step"));
+    return {};
+}
+
 } // namespace
 
 result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    const dim_t chunk = jit_k_lanes_avx2_shape_t(weights).k_chunk;
+    const jit_k_lanes_avx2_shape_t shape(weights);
+    if (shape.groups > 1) {
+        result_t result = check_two_groups(weights, shape, rows);
+        if (!result.ok()) return result;
+    }
+    const dim_t chunk = shape.k_chunk;
     if (!weights.by_column && chunk > longest_transposed_chunk)
         return refuse(text("group ", chunk, "; expected ",
                 longest_transposed_chunk, " at most, or one group"));

@@ -10,7 +10,8 @@ namespace dnnl_dequant {
 constexpr int most_k_lanes_avx2_rows = 4, most_k_lanes_avx2_cols = 2;
 
 /// The order in which AVX2 goes over weights. Their depth is cut into chunks of
-/// one scale and zero point each: groups, or parts of the only group.
+/// one scale and zero point each: groups, or parts of the only group. Groups of
+/// nibbles that end within a step make a chunk by twos.
 struct jit_k_lanes_avx2_shape_t {
     explicit jit_k_lanes_avx2_shape_t(const skinny_weights_t &weights) {
         // A chunk of the only group is short enough for its src, or transposed
@@ -20,15 +21,21 @@ struct jit_k_lanes_avx2_shape_t {
         const bool is_nibble = weights.are_nibbles();
         step = is_nibble ? 32 : 16;
         k_chunk = weights.group >= weights.depth ? longest_part : weights.group;
-        chunks = weights.depth / k_chunk;
-        rest = weights.depth % k_chunk;
         scales_sums = weights.rounded == data_type_t::f32;
         planes = is_nibble && weights.rounded == data_type_t::f16 ? 4 : 2;
+        if (is_nibble && k_chunk % step != 0) {
+            groups = 2;
+            k_chunk *= groups;
+            planes = 2;
+        }
+        chunks = weights.depth / k_chunk;
+        rest = weights.depth % k_chunk;
     }
 
     dim_t step;            // elements
     dim_t k_chunk, chunks; // elements of a whole chunk, and how many there are
     dim_t rest;            // elements behind the last whole chunk
+    int groups = 1;        // of a chunk
     bool scales_sums;      // a chunk's sums are scaled, not the weights
     int planes;            // bytes of a weight's f32 that are not always zero
 
@@ -37,7 +44,14 @@ struct jit_k_lanes_avx2_shape_t {
     /// Return the most rows of one generated function, and its columns for a
     /// number of rows.
     int most_rows() const { return planes > 2 ? 2 : 4; }
-    int cols(int rows) const { return planes > 2 || rows > 2 ? 1 : 2; }
+    int cols(int rows) const {
+        return planes > 2 || rows > 2 || groups > 1 ? 1 : 2;
+    }
+
+    /// Returns how many of a chunk's groups begin before that element.
+    int groups_before(dim_t element) const {
+        return static_cast<int>(div_up(element * groups, k_chunk));
+    }
 };
 
 /// The base of a generator for AVX2: it decodes weights and multiplies them.
@@ -50,7 +64,8 @@ struct jit_k_lanes_avx2_shape_t {
 ///
 /// So is one of a float. An integer that is not rounded is put into the
 /// significand of a power of two, as in the AVX2 kernel with N lanes. Then a
-/// chunk's sums are scaled.
+/// chunk's sums are scaled. Where a chunk has two groups, tables would serve
+/// too few steps: integers are scaled and rounded one by one.
 class jit_k_lanes_avx2_weights_t : public jit_k_lanes_t<isa_avx2> {
 protected:
     using Xmm = Xbyak::Xmm;
@@ -69,7 +84,7 @@ protected:
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
 
     bool looks_up() const {
-        return is_nibble()
+        return is_nibble() && shape_.groups == 1
                && (!shape_.scales_sums || w_.type == data_type_t::f4_e2m1);
     }
     uint32_t parameter_bytes(int cols) const {
@@ -78,6 +93,9 @@ protected:
     }
     Address of_column(const Reg64 &parameters, int col) {
         return ptr[parameters + parameter_bytes(col)];
+    }
+    Address of_group(const Reg64 &parameters, int group) {
+        return ptr[parameters + static_cast<uint32_t>(group * 4)];
     }
     uint32_t step_bytes() const {
         return static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
@@ -98,7 +116,7 @@ protected:
     /// Makes a table of column c, or loads its scale and zero point.
     void load_parameters(int c) {
         if (looks_up()) return make_table(c);
-        if (is_nibble()) return load_zps(c);
+        if (is_nibble()) return load_zps(c, of_column(zps_, c));
         if (has_zps()) vbroadcastss(zp(c), of_column(zps_, c));
         if (!shape_.scales_sums) vbroadcastss(scale(c), of_column(scales_, c));
     }
@@ -112,6 +130,39 @@ protected:
             if (is_nibble()) join_halves(v);
             else decode_bytes(c, v, tail);
             multiply(weight_, c, v);
+        }
+    }
+
+    /// Loads the zero point of one of a chunk's two groups.
+    void load_parameters_of_group(int group) {
+        load_zps(group, of_group(zps_, group));
+    }
+
+    /// Multiplies the next step of the column, whose first element is the
+    /// chunk's element `first`; the chunk ends at element `end`. Each group has
+    /// a sum of its own.
+    void step_of_two_groups(dim_t first, dim_t end) {
+        constexpr dim_t half_step = 16;
+        load_nibbles(0);
+        const int halves = first + half_step < end ? 2 : 1;
+        for (int i = 0; i < 2; ++i) {
+            cut_out(i);
+            for (int half = 0; half < halves; ++half) {
+                const int group
+                        = shape_.groups_before(first + half * half_step + 1)
+                          - 1;
+                kept_.with(upper_halves(i), [&](const Operand &upper) {
+                    if (half == 0) vpunpcklwd(weight_, scratch_, upper);
+                    else vpunpckhwd(weight_, scratch_, upper);
+                });
+                vsubps(weight_, weight_, table(group, i));
+                if (!shape_.scales_sums) {
+                    vbroadcastss(spare_[0], of_group(scales_, group));
+                    scale_and_round(weight_, spare_[0], spare_[0]);
+                }
+                multiply(weight_, 2 * half + i,
+                        [&](int r) { return sum(r, 0, group); });
+            }
         }
     }
 
@@ -129,18 +180,22 @@ protected:
 private:
     bool has_lower_halves() const { return shape_.planes > 2; }
     int sum_count() const { return rows_ * cols_ * sums_each; }
-    int table_count() const { return cols_ * shape_.planes; }
+    int table_count() const {
+        return std::max(cols_, shape_.groups) * shape_.planes;
+    }
     int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
 
     // The registers of a column depend on the weights. With lookups they are
     // tables of the bytes 2, 3, 0 and 1 of numbers. Nibbles without lookups
-    // have zero points at bits 0 and 8. Bytes have a zero point and a scale.
+    // have zero points at bits 0 and 8, those of two groups instead of columns.
+    // Bytes have a zero point and a scale.
     const vmms_t tables_ = vectors_.take_at("tables", 8, table_count());
     const Ymm index_ = vectors_.take_at("index", 12, 1)[0],
               weight_ = vectors_.take_at("weight", 13, 1)[0];
     const vmms_t first_upper_
             = vectors_.take_at("upper halves", 15, looks_up() ? 1 : 0),
-            halves_ = vectors_.take_at("halves", 4, has_lower_halves() ? 4 : 0);
+            halves_ = vectors_.take_at("halves", 4, has_lower_halves() ? 4 : 0),
+            spare_ = vectors_.take_at("spare", 15, shape_.groups > 1 ? 1 : 0);
     jit_lanes_t<isa_avx2> lanes_;
     jit_constants_t<isa_avx2> &kept_ = lanes_.constants();
 
@@ -159,11 +214,14 @@ private:
                    + static_cast<uint32_t>(bytes)];
     }
     void multiply(const Ymm &number, int c, int v) {
+        multiply(number, v, [&](int r) { return sum(r, c, v % sums_each); });
+    }
+    template <typename sum_of_row_t>
+    void multiply(const Ymm &number, int v, sum_of_row_t &&sum_of_row) {
         const auto at
                 = static_cast<uint32_t>((unrolled_ * vectors() + v) * simd_w);
         for (int r = 0; r < rows_; ++r)
-            vfmadd231ps(sum(r, c, v % sums_each), number,
-                    ptr[rows_of_a_[r] + at * 4]);
+            vfmadd231ps(sum_of_row(r), number, ptr[rows_of_a_[r] + at * 4]);
     }
 
     // Nibbles without lookups are cut out at bit 0 and at bit 8 of a word, in
@@ -215,13 +273,13 @@ private:
 
     // Zero points carry the same bias as the numbers: 2^23 or 2^15, and the 8
     // that flipping a sign adds.
-    void load_zps(int c) {
+    void load_zps(int c, const Address &zps) {
         const uint32_t sign = w_.sign_bit();
         for (int i = 0; i < 2; ++i)
             vmovups(table(c, i),
                     constant(upper_half(i) << 16 | sign << (8 * i)));
         if (!has_zps()) return;
-        vbroadcastss(scratch_, of_column(zps_, c));
+        vbroadcastss(scratch_, zps);
         for (int i = 0; i < 2; ++i)
             vaddps(table(c, i), table(c, i), scratch_);
     }
@@ -236,7 +294,7 @@ private:
             }
             if (!shape_.scales_sums) {
                 vbroadcastss(scratch_, of_column(scales_, c));
-                scale_and_round(v, scratch_);
+                scale_and_round(v, scratch_, scratch_);
             }
             vpshufb(v, v, constant(bytes_apart()));
         }
@@ -249,9 +307,9 @@ private:
         }
     }
 
-    void scale_and_round(const Ymm &v, const Ymm &scale) {
+    void scale_and_round(const Ymm &v, const Ymm &scale, const Ymm &spare) {
         vmulps(v, v, scale);
-        lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
+        lanes_.round(v, w_.rounded, weights_rounding(w_), spare);
     }
 
     // Loads a step's nibbles into both lanes.
@@ -262,17 +320,24 @@ private:
         vinserti128(index_, index_, nibbles, 1);
     }
 
-    // Elements beyond a tail are multiplied by zeros of src.
-    void decode_nibbles(int c) {
+    // Loads a step's nibbles, the sign's bit flipped, and parts the halves.
+    void load_nibbles(int c) {
         load_step(c);
         if (is_signed())
             vpxor(index_, index_, constant(w_.sign_bit() * 0x11111111u));
         kept_.with(nibble_shifts(),
                 [&](const Operand &by) { vpsrlvd(index_, index_, by); });
+    }
+    void cut_out(int i) {
+        kept_.with(mask(i),
+                [&](const Operand &bits) { vpand(scratch_, index_, bits); });
+    }
+
+    // Elements beyond a tail are multiplied by zeros of src.
+    void decode_nibbles(int c) {
+        load_nibbles(c);
         for (int i = 0; i < 2; ++i) {
-            kept_.with(mask(i), [&](const Operand &bits) {
-                vpand(scratch_, index_, bits);
-            });
+            cut_out(i);
             kept_.with(upper_halves(i), [&](const Operand &half) {
                 vpunpcklwd(weight_, scratch_, half);
                 vpunpckhwd(scratch_, scratch_, half);
@@ -320,7 +385,7 @@ private:
     void decode_bytes(int c, int v, int tail) {
         load_bytes(weight_, next_weights(c, v * simd_w), zp(c), scratch_);
         multiply_by_unit(weight_);
-        if (!shape_.scales_sums) scale_and_round(weight_, scale(c));
+        if (!shape_.scales_sums) scale_and_round(weight_, scale(c), scratch_);
         if (tail == 0) return;
         lanes_t within {};
         for (int i = 0; i < std::min(tail - v * simd_w, simd_w); ++i)
