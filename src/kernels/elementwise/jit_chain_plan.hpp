@@ -40,7 +40,7 @@ struct chain_feed_t {
 /// How the nest of a problem is walked.
 ///
 /// Columns are the innermost loop, with the next one where that alone is
-/// short; an operand that is tiled need not go on from one to the other; rows
+/// short. An operand that is tiled need not go on from one to the other. Rows
 /// are another loop, all others are outer ones. A piece is a block of rows by a
 /// block of columns at one point of the outer loops; a unit of work is some
 /// pieces that follow each other.

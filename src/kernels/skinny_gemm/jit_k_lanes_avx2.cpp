@@ -209,8 +209,8 @@ private:
         next_parameters();
     }
 
-    // Each group's sums are scaled by its own scale. Those in memory are added
-    // last: chunks are short, and each waits for what the one before stored.
+    // Each group's sums are scaled by its own scale. Adding those in memory
+    // comes last: a short chunk would wait for what the one before it stored.
     void end_two_groups(int groups) {
         for (int g = 0; g < groups; ++g) {
             if (shape_.scales_sums)

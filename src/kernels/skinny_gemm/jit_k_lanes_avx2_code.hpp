@@ -64,8 +64,8 @@ struct jit_k_lanes_avx2_shape_t {
 ///
 /// So is one of a float. An integer that is not rounded is put into the
 /// significand of a power of two, as in the AVX2 kernel with N lanes. Then a
-/// chunk's sums are scaled. Where a chunk has two groups, tables would serve
-/// too few steps: integers are scaled and rounded one by one.
+/// chunk's sums are scaled. Tables would serve too few steps of a chunk that
+/// has two groups: integers are scaled and rounded one by one there.
 class jit_k_lanes_avx2_weights_t : public jit_k_lanes_t<isa_avx2> {
 protected:
     using Xmm = Xbyak::Xmm;
