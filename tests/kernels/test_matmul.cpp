@@ -177,6 +177,8 @@ TEST_P(skinny_gemm, multiplies_columns_in_groups_that_end_within_a_step) {
             for (const dim_t group : {16, 48, 80})
                 check(true, depth, cols, group);
     check(true, 2080, 3, 16);
+    check(true, 2096, 3, 16);
+    check(true, 960, 3, 240);
 }
 
 TEST_P(skinny_gemm, multiplies_columns_side_by_side_that_share_scales) {

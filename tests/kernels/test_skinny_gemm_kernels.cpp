@@ -60,28 +60,6 @@ TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
     EXPECT_NE(taker_on_avx2(w, 5, by_column).find("expected 4 at most"),
             std::string::npos);
     w.depth = 192;
-    w.group = 48;
-    EXPECT_EQ(taker_on_avx2(w, 4), by_column);
-    w.rounded = t::bf16;
-    EXPECT_NE(taker_on_avx2(w, 5, by_column)
-                      .find("found 5 rows; expected 4 at most where groups"),
-            std::string::npos);
-    w.rounded = t::f16;
-    w.type = t::f4_e2m1;
-    EXPECT_NE(taker_on_avx2(w, 1, by_column)
-                      .find("group 48; expected a multiple of 32, or integers"),
-            std::string::npos);
-    w.type = t::u4;
-    w.depth = 200;
-    EXPECT_NE(taker_on_avx2(w, 1, by_column)
-                      .find("depth 200; expected a multiple of 16"),
-            std::string::npos);
-    w.group = 40;
-    EXPECT_NE(taker_on_avx2(w, 1, by_column)
-                      .find("group 40; expected a multiple of 16"),
-            std::string::npos);
-    w.depth = 192;
-    w.group = 48;
     w.by_column = false;
     w.cols = w.pitch = 128;
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);
@@ -94,6 +72,44 @@ TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
     EXPECT_EQ(taker_on_avx2(w, 1), by_row);
     EXPECT_EQ(taker_on_avx2(w, 2, transposed),
             "weights are of type s8. weights are of type s8. ");
+}
+
+TEST(skinny_kernels, of_avx2_take_two_groups_that_end_within_a_step) {
+    const std::string taker = "jit_matmul_k_lanes_avx2";
+    skinny_weights_t w;
+    w.by_column = true;
+    w.cols = 96;
+    w.pitch = w.depth = 960;
+    w.scales.type = t::f32;
+    w.zps.type = t::u8;
+    const auto refusal
+            = [&](dim_t rows) { return taker_on_avx2(w, rows, taker); };
+    for (const t type : {t::u4, t::s4, t::u2, t::s2})
+        for (const t rounded : {t::f32, t::bf16, t::f16})
+            for (const dim_t group : {16, 48, 240}) {
+                w.type = type;
+                w.rounded = rounded;
+                w.group = group;
+                EXPECT_EQ(taker_on_avx2(w, 1), taker);
+                EXPECT_EQ(taker_on_avx2(w, 4), taker);
+            }
+    w.rounded = t::bf16;
+    EXPECT_NE(refusal(5).find("found 5 rows; expected 4 at most where groups"),
+            std::string::npos);
+    w.group = 272;
+    EXPECT_NE(refusal(1).find("in groups of 240 at most"), std::string::npos);
+    w.group = 40;
+    EXPECT_NE(refusal(1).find("group 40; expected a multiple of 16"),
+            std::string::npos);
+    w.group = 48;
+    w.depth = 200;
+    EXPECT_NE(refusal(1).find("depth 200; expected a multiple of 16"),
+            std::string::npos);
+    w.depth = 960;
+    w.zps.type = t::undef;
+    w.type = t::f4_e2m1;
+    EXPECT_NE(refusal(1).find("group 48; expected a multiple of 32, or "),
+            std::string::npos);
 }
 
 TEST(skinny_kernels, of_avx2_take_columns_that_share_scales) {

@@ -25,6 +25,10 @@ namespace {
 
 // Floats of src that stay in L1 next to the weights.
 constexpr dim_t most_floats_of_src = 4096;
+// Steps of nibbles that are a cache line; two groups, whose steps are unrolled,
+// have this many elements at most.
+constexpr int steps_of_a_line = 4;
+constexpr dim_t longest_two_groups = 480;
 // The longest chunk of [K,N] weights.
 constexpr dim_t longest_transposed_chunk = transpose_avx2_rows / 2;
 
@@ -142,8 +146,14 @@ private:
         for (int g = 0; g < groups; ++g)
             load_parameters_of_group(g);
         const auto steps = static_cast<int>(depth / shape_.step);
-        for (unrolled_ = 0; unrolled_ < steps; ++unrolled_)
+        for (unrolled_ = 0; unrolled_ < steps; ++unrolled_) {
+            // advance() calls for the chunk's first line.
+            if (unrolled_ > 0 && unrolled_ % steps_of_a_line == 0)
+                prefetcht0(ptr[columns_[0] + ahead_
+                               + step_bytes()
+                                         * static_cast<uint32_t>(unrolled_)]);
             step_of_two_groups(unrolled_ * shape_.step, depth);
+        }
         unrolled_ = 0;
         advance(steps);
         if (depth % shape_.step != 0) {
@@ -432,9 +442,11 @@ void jit_k_lanes_avx2_t::run_rows(
 result_t check_two_groups(const skinny_weights_t &weights,
         const jit_k_lanes_avx2_shape_t &shape, dim_t rows) {
     constexpr dim_t half_step = 16;
-    if (!weights.by_column || !is_integer(weights.type))
+    if (!weights.by_column || !is_integer(weights.type)
+            || shape.k_chunk > longest_two_groups)
         return refuse(text("group ", weights.group, "; expected a multiple of ",
-                shape.step, ", or integers by column"));
+                shape.step, ", or integers by column in groups of ",
+                longest_two_groups / 2, " at most"));
     if (weights.depth % half_step != 0)
         return refuse(text("depth ", weights.depth, "; expected a multiple of ",
                 half_step, " where groups end within a step"));
