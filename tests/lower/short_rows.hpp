@@ -129,12 +129,18 @@ inline void check(
     }
 }
 
-// Expects that a problem is left to another kernel.
-inline void expect_refused(const problem_t &problem, make_t make, isa_t isa) {
-    std::shared_ptr<const kernel_t> kernel;
-    EXPECT_EQ(make(problem, isa, kernel).status, status_t::unimplemented)
-            << to_string(problem);
-    EXPECT_EQ(kernel, nullptr);
+// Expects that problems are left to another kernel.
+inline void expect_refused(const std::vector<problem_t> &problems, make_t make,
+        const std::vector<isa_t> &isas
+        = {isa_none, support::isa_of_machine()}) {
+    for (const problem_t &problem : problems)
+        for (const isa_t isa : isas) {
+            std::shared_ptr<const kernel_t> kernel;
+            EXPECT_EQ(
+                    make(problem, isa, kernel).status, status_t::unimplemented)
+                    << to_string(problem);
+            EXPECT_EQ(kernel, nullptr);
+        }
 }
 
 struct parameters_t {

@@ -83,7 +83,7 @@ TEST(joined_rows, become_nibbles) {
 }
 
 TEST(joined_rows, are_refused_where_rows_differ) {
-    const problem_t problems[] = {
+    const std::vector<problem_t> problems {
             // Long rows; rows with gaps; scales of each row; a transposed src.
             problem_of({9, 129}, {t::u8, {129, 1}}, {t::f32, {0, 1}},
                     {t::undef, {}}, {t::f32, {129, 1}}),
@@ -100,8 +100,7 @@ TEST(joined_rows, are_refused_where_rows_differ) {
                     {t::undef, {}}, {t::f32, {3, 1}}),
             quantize_problem_of(
                     {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12001, 3, 1})};
-    for (const problem_t &problem : problems)
-        expect_refused(problem, make_joined_rows, isa_none);
+    expect_refused(problems, make_joined_rows);
 }
 
 // One block of points, whole blocks, and a last one that is shorter.
@@ -186,7 +185,7 @@ TEST(planes, have_loops_around_them) {
 }
 
 TEST(planes, are_refused_where_there_are_none) {
-    const problem_t problems[] = {
+    const std::vector<problem_t> problems {
             // Nine planes; few points; a gap between points; nibbles as points.
             problem_of({200, 9}, {t::u8, {1, 200}}, {t::f32, {0, 1}},
                     {t::undef, {}}, {t::f32, {9, 1}}),
@@ -199,8 +198,7 @@ TEST(planes, are_refused_where_there_are_none) {
             // Units could share a byte of dst.
             problem_of({3, 201}, {t::u8, {1, 3}}, {t::f32, {1, 0}},
                     {t::undef, {}}, {t::u4, {201, 1}})};
-    for (const problem_t &problem : problems)
-        expect_refused(problem, make_planes, isa_none);
+    expect_refused(problems, make_planes, {isa_none});
 }
 
 } // namespace
