@@ -180,9 +180,10 @@ private:
             return;
         }
         const bool many = rows <= 2;
+        const uint32_t least = params_.steps_of_group();
         if (many) steps_while(rows, 4, true);
-        if (many) steps_while(rows, 2, false);
-        steps_while(rows, params_.steps_of_group(), !many);
+        if (many && least < 2) steps_while(rows, 2, false);
+        steps_while(rows, least, !many);
         if (isa == isa_avx512_core) masked_tail(rows);
         else if (step_.has_rest()) rest(rows);
         else if (!step_.looks_up() && can_have_tail()) scalar_tail(rows);
