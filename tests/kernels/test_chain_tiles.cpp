@@ -54,6 +54,22 @@ TEST_P(chain_tiles, are_panels) {
     expect_equal({70, 1100, 8, true}, t::bf16);
 }
 
+// Rows of columns that share scales by turns, such as a scale for each image
+// and channel: of one piece of columns, and of several.
+TEST_P(chain_tiles, repeat_what_columns_share_by_turns) {
+    for (const dim_t cols : {2, 3, 8, 13})
+        for (const dim_t outer_cols : {7, 16, 1100}) {
+            const dim_t row = rounded_up(outer_cols * cols, GetParam());
+            const problem_t problem = problem_of({5, outer_cols, cols},
+                    {GetParam(), {row, cols, 1}}, {t::f32, {cols, 0, 1}},
+                    {t::f32, {cols, 0, 1}},
+                    {t::f32, {outer_cols * cols, cols, 1}});
+            check(problem, make_jit_elementwise_avx2, isa_avx2);
+            check(problem, make_jit_elementwise_avx512_core, isa_avx512_core);
+            if (HasFailure()) return;
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(every, chain_tiles,
         ::testing::Values(t::u2, t::s4, t::u8, t::f16, t::s32, t::f32),
         [](const auto &tested) { return to_string(tested.param); });

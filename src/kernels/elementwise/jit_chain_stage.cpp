@@ -204,6 +204,8 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
                     div_up(groups * bits, dim_t(8)));
         read(values, base, begin, feed.outer_col, groups);
         repeat_each(to, values, extent, skip, chunk.cols);
+    } else if (feed.outer_col == 0) {
+        stage_turns(to, read, feed, first, chunk);
     } else {
         for (dim_t c = 0, count = 0; c < chunk.cols; c += count) {
             const dim_t skip = (chunk.col + c) % extent;
@@ -212,6 +214,24 @@ void chain_walk_t::stage_cols(float *to, stage_t read, const chain_feed_t &feed,
             read(to + c, base, first + group * feed.outer_col + skip * feed.col,
                     feed.col, count);
         }
+    }
+}
+
+// Reads the values of the inner loop once, from the chunk's first column on,
+// and repeats them.
+void chain_walk_t::stage_turns(float *to, stage_t read,
+        const chain_feed_t &feed, dim_t first, const rect_t &chunk) {
+    const void *base = buffers_[feed.operand];
+    const dim_t extent = plan_.col_extent;
+    const dim_t skip = chunk.col % extent;
+    const dim_t cols = std::min(extent, chunk.cols);
+    const dim_t before_end = std::min(extent - skip, cols);
+    read(to, base, first + skip * feed.col, feed.col, before_end);
+    if (before_end < cols)
+        read(to + before_end, base, first, feed.col, cols - before_end);
+    for (dim_t c = cols, count = 0; c < chunk.cols; c += count) {
+        count = std::min(c, chunk.cols - c);
+        std::copy_n(to, count, to + c);
     }
 }
 

@@ -63,6 +63,8 @@ private:
     void stage_rows(const chain_feed_t &feed, const rect_t &chunk);
     void stage_cols(float *to, stage_t read, const chain_feed_t &feed,
             dim_t first, const rect_t &chunk);
+    void stage_turns(float *to, stage_t read, const chain_feed_t &feed,
+            dim_t first, const rect_t &chunk);
     dim_t dst_element(const rect_t &rect) const;
     char *dst_at(const rect_t &rect) const;
     void flush(const rect_t &chunk) const;
