@@ -1,7 +1,9 @@
-// Chains of transposed operands whose columns are those of two loops that do
-// not compose in them. Bits are those of the plain C++ kernel.
+// Chains whose columns are those of two loops, which operands do not go through
+// one after the other: transposed ones, and what columns share by turns. Bits
+// are those of the plain C++ kernel.
 
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/elementwise/jit_chain_plan.hpp"
 #include "lower/short_rows.hpp"
 
 namespace dnnl_dequant {
@@ -11,7 +13,7 @@ namespace {
 // `cols` by `outer_cols`, lie one outer loop after the other.
 struct tile_case_t {
     dim_t rows, outer_cols, cols;
-    bool scales_by_group; // one for each row and outer column
+    bool by_group; // a scale a row and outer column, an addend an outer one
 };
 
 dim_t rounded_up(dim_t elements, t type) {
@@ -22,10 +24,10 @@ dim_t rounded_up(dim_t elements, t type) {
 problem_t problem_of_tile(const tile_case_t &c, t src, t dst) {
     const dim_t row = rounded_up(c.rows, src);
     const dims_t of_src {1, row, row * c.outer_cols};
-    const dims_t scales
-            = c.scales_by_group ? dims_t {1, c.rows, 0} : dims_t {1, 0, 0};
+    const dims_t scales = c.by_group ? dims_t {1, c.rows, 0} : dims_t {1, 0, 0};
+    const dims_t addend = c.by_group ? dims_t {0, 1, 0} : dims_t {0, c.cols, 1};
     return problem_of({c.rows, c.outer_cols, c.cols}, {src, of_src},
-            {t::f32, scales}, {t::f32, {0, 1, 0}},
+            {t::f32, scales}, {t::f32, addend},
             {dst, {c.outer_cols * c.cols, c.cols, 1}});
 }
 
@@ -47,6 +49,22 @@ TEST_P(chain_tiles, have_columns_of_two_loops) {
                     expect_equal({rows, 20, cols, by_group}, dst);
                     if (HasFailure()) return;
                 }
+}
+
+// A src that is not tiled would be staged element by element.
+TEST_P(chain_tiles, are_planned) {
+    const auto plan_of = [](const tile_case_t &c) {
+        chain_plan_t plan;
+        EXPECT_TRUE(
+                make_chain_plan(problem_of_tile(c, GetParam(), t::f32), plan)
+                        .ok());
+        EXPECT_TRUE(plan.feeds.front().tiled);
+        EXPECT_TRUE(plan.feeds.front().in_groups);
+        return plan;
+    };
+    for (const dim_t cols : {2, 16, 63})
+        EXPECT_FALSE(plan_of({130, 20, cols, false}).by_group);
+    EXPECT_TRUE(plan_of({130, 20, 16, true}).by_group);
 }
 
 TEST_P(chain_tiles, are_panels) {

@@ -130,7 +130,8 @@ TEST(reordered_blocks, are_short_runs) {
     });
 }
 
-// Each column has a scale of its own in each row of src.
+// Each column has a scale of its own in each row of src. More than 64 columns
+// of f32 are refused (are_refused_where_another_kernel_is_better).
 TEST(reordered_blocks, have_scales_by_row_and_column) {
     for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
         for (const dim_t columns : {37, 64, 100}) {

@@ -142,7 +142,7 @@ private:
     }
 
     void chunk_of_two_groups(dim_t depth) {
-        const int groups = shape_.groups_before(depth);
+        const int groups = shape_.group_of(depth - 1) + 1;
         for (int g = 0; g < groups; ++g)
             load_parameters_of_group(g);
         const auto steps = static_cast<int>(depth / shape_.step);
@@ -441,15 +441,14 @@ void jit_k_lanes_avx2_t::run_rows(
 // More rows than one function's are faster in blocks.
 result_t check_two_groups(const skinny_weights_t &weights,
         const jit_k_lanes_avx2_shape_t &shape, dim_t rows) {
-    constexpr dim_t half_step = 16;
     if (!weights.by_column || !is_integer(weights.type)
             || shape.k_chunk > longest_two_groups)
         return refuse(text("group ", weights.group, "; expected a multiple of ",
                 shape.step, ", or integers by column in groups of ",
                 longest_two_groups / 2, " at most"));
-    if (weights.depth % half_step != 0)
+    if (weights.depth % shape.half_step() != 0)
         return refuse(text("depth ", weights.depth, "; expected a multiple of ",
-                half_step, " where groups end within a step"));
+                shape.half_step(), " where groups end within a step"));
     if (rows > most_k_lanes_avx2_rows)
         return refuse(
                 text("found ", rows, " rows; expected ", most_k_lanes_avx2_rows,

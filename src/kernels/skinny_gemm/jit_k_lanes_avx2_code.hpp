@@ -48,9 +48,10 @@ struct jit_k_lanes_avx2_shape_t {
         return planes > 2 || rows > 2 || groups > 1 ? 1 : 2;
     }
 
-    /// Returns how many of a chunk's groups begin before that element.
-    int groups_before(dim_t element) const {
-        return static_cast<int>(div_up(element * groups, k_chunk));
+    dim_t half_step() const { return step / 2; }
+    /// Returns which of a chunk's groups has that element.
+    int group_of(dim_t element) const {
+        return static_cast<int>(element * groups / k_chunk);
     }
 };
 
@@ -142,15 +143,13 @@ protected:
     /// chunk's element `first`; the chunk ends at element `end`. Each group has
     /// a sum of its own.
     void step_of_two_groups(dim_t first, dim_t end) {
-        constexpr dim_t half_step = 16;
         load_nibbles(0);
-        const int halves = first + half_step < end ? 2 : 1;
+        const int halves = first + shape_.half_step() < end ? 2 : 1;
         for (int i = 0; i < 2; ++i) {
             cut_out(i);
             for (int half = 0; half < halves; ++half) {
                 const int group
-                        = shape_.groups_before(first + half * half_step + 1)
-                          - 1;
+                        = shape_.group_of(first + half * shape_.half_step());
                 kept_.with(upper_halves(i), [&](const Operand &upper) {
                     if (half == 0) vpunpcklwd(weight_, scratch_, upper);
                     else vpunpckhwd(weight_, scratch_, upper);
