@@ -4,7 +4,7 @@
 
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/elementwise/jit_chain_plan.hpp"
-#include "lower/short_rows.hpp"
+#include "kernels/problem_case.hpp"
 
 namespace dnnl_dequant {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/problem_case.hpp"
 #include "lower/last_group.hpp"
-#include "short_rows.hpp"
 
 namespace dnnl_dequant {
 namespace {

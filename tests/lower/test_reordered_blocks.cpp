@@ -5,8 +5,8 @@
 
 #include <numeric>
 
+#include "kernels/problem_case.hpp"
 #include "lower/reordered_blocks.hpp"
-#include "short_rows.hpp"
 
 namespace dnnl_dequant {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/problem_case.hpp"
 #include "lower/lower.hpp"
-#include "short_rows.hpp"
 
 namespace dnnl_dequant {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/problem_case.hpp"
 #include "lower/joined_rows.hpp"
 #include "lower/planes.hpp"
-#include "short_rows.hpp"
 
 namespace dnnl_dequant {
 namespace {

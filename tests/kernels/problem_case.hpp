@@ -1,5 +1,5 @@
-#ifndef TESTS_LOWER_SHORT_ROWS_HPP
-#define TESTS_LOWER_SHORT_ROWS_HPP
+#ifndef KERNELS_PROBLEM_CASE_HPP
+#define KERNELS_PROBLEM_CASE_HPP
 
 #include <gtest/gtest.h>
 
