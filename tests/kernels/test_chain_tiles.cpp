@@ -31,11 +31,38 @@ problem_t problem_of_tile(const tile_case_t &c, t src, t dst) {
             {dst, {c.outer_cols * c.cols, c.cols, 1}});
 }
 
+// Rows of two loops, which src goes through one after the other: dst and the
+// parameters do not. The outer one is around the inner one in dst, or inside.
+struct rows_case_t {
+    dim_t outer, rows, cols;
+    bool outer_is_inside;
+    dims_t scales, zps;     // strides along outer, rows, cols
+    t type_of_zps = t::f32; // an addend
+};
+
+problem_t problem_of_rows(const rows_case_t &c, t src, t dst) {
+    const dim_t col = rounded_up(c.outer * c.rows, src);
+    const auto ordered = [&](const dims_t &strides) {
+        return c.outer_is_inside ? dims_t {strides[1], strides[0], strides[2]}
+                                 : strides;
+    };
+    const dims_t extents = ordered({c.outer, c.rows, c.cols});
+    return problem_of(extents, {src, ordered({c.rows, 1, col})},
+            {t::f32, ordered(c.scales)}, {c.type_of_zps, ordered(c.zps)},
+            {dst, {extents[1] * c.cols, c.cols, 1}});
+}
+
 class chain_tiles : public ::testing::TestWithParam<t> {
 protected:
     void expect_equal(const tile_case_t &c, t dst) {
         const problem_t problem = problem_of_tile(c, GetParam(), dst);
         SCOPED_TRACE(to_string(problem));
+        check_both(problem);
+    }
+    void check_rows(const rows_case_t &c, t dst) {
+        check_both(problem_of_rows(c, GetParam(), dst));
+    }
+    static void check_both(const problem_t &problem) {
         check(problem, make_jit_elementwise_avx2, isa_avx2);
         check(problem, make_jit_elementwise_avx512_core, isa_avx512_core);
     }
@@ -67,9 +94,60 @@ TEST_P(chain_tiles, are_planned) {
     EXPECT_TRUE(plan_of({130, 20, 16, true}).by_group);
 }
 
+TEST_P(chain_tiles, have_rows_of_two_loops) {
+    for (const t dst : {t::f32, t::u4})
+        for (const dim_t rows : {2, 3, 8, 49})
+            for (const dim_t outer : {2, 30})
+                for (const dim_t cols : {6, 130})
+                    for (const bool inside : {false, true}) {
+                        const dim_t all = outer * rows;
+                        // One value each for an outer row and a column, dense
+                        // along either of them, for an inner row and a column,
+                        // for all three, and for an inner row.
+                        const dims_t by_outer {1, 0, outer},
+                                by_outer_dense {cols, 0, 1},
+                                by_inner {0, 1, rows}, of_src {rows, 1, all},
+                                inner {0, 1, 0}, col {0, 0, 1};
+                        using pair_t = std::pair<dims_t, dims_t>;
+                        for (const auto &[scales, addend] :
+                                {pair_t {by_outer, by_outer_dense},
+                                        pair_t {by_inner, by_outer},
+                                        pair_t {of_src, inner},
+                                        pair_t {col, by_inner}}) {
+                            check_rows(
+                                    {outer, rows, cols, inside, scales, addend},
+                                    dst);
+                            if (HasFailure()) return;
+                        }
+                    }
+}
+
+// Zero points of nibbles begin within bytes for odd outer rows.
+TEST_P(chain_tiles, have_zero_points_of_rows_of_two_loops) {
+    if (is_floating(GetParam())) return;
+    const dim_t outer = 30, cols = 37;
+    for (const t zps : {t::u4, t::u8, t::s32})
+        for (const dim_t rows : {3, 8, 50})
+            for (const bool inside : {false, true}) {
+                const dim_t inner = round_up(rows, 2), all = outer * rows;
+                for (const dims_t &strides :
+                        {dims_t {1, 0, outer}, dims_t {0, 1, inner},
+                                dims_t {rows, 1, all}, dims_t {inner, 1, 0}}) {
+                    check_rows({outer, rows, cols, inside, {1, 0, outer},
+                                       strides, zps},
+                            t::f32);
+                    if (HasFailure()) return;
+                }
+            }
+}
+
 TEST_P(chain_tiles, are_panels) {
     expect_equal({256, 700, 9, false}, t::f32);
     expect_equal({70, 1100, 8, true}, t::bf16);
+    const dim_t outer = 300, rows = 5, cols = 1100;
+    for (const bool inside : {false, true})
+        check_rows({outer, rows, cols, inside, {1, 0, outer}, {0, cols, 1}},
+                t::f32);
 }
 
 // Rows of columns that share scales by turns, such as a scale for each image
@@ -82,8 +160,7 @@ TEST_P(chain_tiles, repeat_what_columns_share_by_turns) {
                     {GetParam(), {row, cols, 1}}, {t::f32, {cols, 0, 1}},
                     {t::f32, {cols, 0, 1}},
                     {t::f32, {outer_cols * cols, cols, 1}});
-            check(problem, make_jit_elementwise_avx2, isa_avx2);
-            check(problem, make_jit_elementwise_avx512_core, isa_avx512_core);
+            check_both(problem);
             if (HasFailure()) return;
         }
 }

@@ -10,8 +10,9 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Whole cache lines of what is dense along the rows, by long stretches of dst.
-constexpr dim_t tile_line_bits = 512, tile_cols = 128;
+// Tiles are whole cache lines of what is dense along the rows, by long
+// stretches of dst.
+constexpr dim_t tile_cols = 128;
 // Tiles narrower than this are made of more rows.
 constexpr dim_t narrow_tile = 64;
 // A stretch of dst that is worth a panel.
@@ -56,7 +57,7 @@ public:
         fit(plan_.col_block, plan_.all_cols());
         const dim_t row_bytes = plan_.col_block * dst_bytes();
         if (!plan_.has_tiles) plan_.row_block = unit_bytes / row_bytes;
-        fit(plan_.row_block, plan_.row_extent);
+        fit(plan_.row_block, plan_.all_rows());
 
         plan_.pieces = plan_.row_blocks() * plan_.col_blocks();
         for (const int l : plan_.outer)
@@ -93,19 +94,28 @@ private:
     dim_t tiled_bits(const chain_feed_t &feed) const {
         return feed.tiled ? bits_of(operand(feed.operand).type) : 0;
     }
-    // Bytes of one point in the tiles.
-    dim_t tiled_bytes() const {
+    // Bytes of one column in the tile of an operand, and in all tiles.
+    dim_t bytes_in_tile(const chain_feed_t &feed, dim_t rows) const {
+        if (!feed.tiled) return 0;
+        // A row before the first one may share its byte.
+        const dim_t outer_rows = div_up(rows, plan_.row_extent) + 2;
+        if (feed.tile_row == tile_row_t::inner) rows = plan_.row_extent;
+        if (feed.tile_row == tile_row_t::outer)
+            rows = std::min(plan_.outer_row_extent, outer_rows);
+        return rows * std::max<dim_t>(tiled_bits(feed), 8) / 8;
+    }
+    dim_t bytes_in_tiles(dim_t rows) const {
         dim_t bytes = 0;
         for (const auto &feed : plan_.feeds)
-            if (feed.tiled) bytes += std::max<dim_t>(tiled_bits(feed), 8) / 8;
+            bytes += bytes_in_tile(feed, rows);
         return bytes;
     }
     // Rows for whole cache lines of what is dense along them.
     dim_t rows_of_lines() const {
         dim_t rows = 1;
         for (const auto &feed : plan_.feeds)
-            if (feed.tiled)
-                rows = std::max(rows, tile_line_bits / tiled_bits(feed));
+            if (feed.tiled && feed.tile_row == tile_row_t::row)
+                rows = std::max(rows, chain_tile_line_bits / tiled_bits(feed));
         return rows;
     }
 
@@ -115,13 +125,13 @@ private:
                && plan_.all_cols() >= least_panel_cols
                && (plan_.slice_floats == 0
                        || plan_.slice_floats - staged_slack >= least_panel_cols)
-               && rows_of_lines() * tiled_bytes() <= chain_panel_rows;
+               && bytes_in_tiles(rows_of_lines()) <= chain_panel_rows;
     }
 
     void choose_tiles() {
         if (plan_.panels) {
             plan_.row_block = rows_of_lines();
-            while (plan_.row_block * 2 * tiled_bytes() <= chain_panel_rows)
+            while (bytes_in_tiles(plan_.row_block * 2) <= chain_panel_rows)
                 plan_.row_block *= 2;
             plan_.col_block = std::min(
                     {plan_.col_block, chain_panel_cols, plan_.all_cols()});
@@ -137,8 +147,7 @@ private:
                             && feed.by_row;
             if (!feed.tiled) continue;
             feed.tile = place;
-            place += plan_.row_block * plan_.tile_pitch
-                     * (std::max<dim_t>(tiled_bits(feed), 8) / 8);
+            place += bytes_in_tile(feed, plan_.row_block) * plan_.tile_pitch;
         }
     }
 
@@ -152,17 +161,17 @@ private:
     }
 
     void choose_narrow_tiles() {
-        const dim_t bytes = tiled_bytes();
         plan_.row_block = rows_of_lines();
         plan_.col_block = std::min({plan_.col_block, tile_cols,
                 std::max<dim_t>(plan_.all_cols(), 1)});
         while (plan_.col_block < narrow_tile
-                && plan_.row_block * plan_.col_block * bytes * 2
+                && bytes_in_tiles(plan_.row_block * 2) * plan_.col_block
                            <= chain_tile_bytes)
             plan_.row_block *= 2;
         // Elements that are read or stored along the columns may share a byte.
         constexpr dim_t most_per_byte = 4;
-        while (plan_.row_block * plan_.col_block * bytes > chain_tile_bytes) {
+        while (bytes_in_tiles(plan_.row_block) * plan_.col_block
+                > chain_tile_bytes) {
             auto &block = plan_.col_block;
             if (block > most_per_byte)
                 block = std::max(

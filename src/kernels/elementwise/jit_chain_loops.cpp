@@ -46,14 +46,15 @@ private:
         if (inner < 0) return;
         plan_.cols = inner;
         plan_.col_extent = loop(inner).extent;
-        const int transposed = transposed_loop();
+        const auto [largest, transposed] = transposed_operand();
         const dim_t wanted = transposed >= 0 ? short_tile_row : short_row;
         const bool gapless = next >= 0 && next != transposed
                              && (loop(inner).parent < 0
                                      || (loop(inner).parent == next
                                              && loop(next).parent < 0));
         if (gapless && plan_.col_extent < wanted
-                && composes(problem_.dst(), next, inner, plan_.col_extent)) {
+                && composes(problem_.dst(), next, inner, plan_.col_extent)
+                && (transposed < 0 || !makes_rows(largest, transposed, next))) {
             plan_.outer_cols = next;
             plan_.outer_col_extent = loop(next).extent;
             plan_.by_group = transposed >= 0 && plan_.col_extent >= short_row
@@ -64,6 +65,28 @@ private:
         plan_.outer_cols = -1;
         plan_.outer_col_extent = 1;
         plan_.by_group = false;
+    }
+    // Whether an operand that is dense along `rows` goes on along the other
+    // loop after less than a cache line.
+    bool continues_rows(int o, int rows, int other) const {
+        if (rows < 0) return false;
+        const auto is_plain_loop = [this](int l) {
+            return is_plain(problem_, static_cast<size_t>(l));
+        };
+        const dim_t extent = loop(rows).extent;
+        return extent * bits_of(operand(o).type) < chain_tile_line_bits
+               && composes(operand(o), other, rows, extent)
+               && is_plain_loop(rows) && is_plain_loop(other);
+    }
+    // Such a loop makes rows of tiles more if these are few, not their columns.
+    // Columns that begin within bytes cannot be transposed.
+    bool makes_rows(int o, int rows, int next) const {
+        const bool begins_with_bytes
+                = stride(operand(o), next) * bits_of(operand(o).type) % 8 == 0;
+        return continues_rows(o, rows, next)
+               && (!begins_with_bytes
+                       || (loop(rows).extent < few_rows
+                               && plan_.col_extent >= short_row));
     }
     // Some operand has one value for each iteration of the outer loop.
     bool has_groups() const {
@@ -81,10 +104,13 @@ private:
                || (plan_.outer_cols >= 0 && loop(plan_.outer_cols).parent == l);
     }
 
-    // The loop along which the largest operand is dense that is so along
-    // another one than the columns; -1 for none.
-    int transposed_loop() const {
-        int found = -1;
+    // The largest operand that is dense along another loop than the columns,
+    // and that loop; -1 for none.
+    struct transposed_t {
+        int operand = -1, loop = -1;
+    };
+    transposed_t transposed_operand() const {
+        transposed_t found;
         double most = 0;
         for (int o = 0; o < inputs(); ++o) {
             const auto &from = operand(o);
@@ -92,12 +118,13 @@ private:
             if (stride(from, plan_.cols) <= 1 || bits <= most) continue;
             for (int l = 0; l < loop_count(); ++l)
                 if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
-                    found = l;
+                    found = {o, l};
                     most = bits;
                 }
         }
         return found;
     }
+    int transposed_loop() const { return transposed_operand().loop; }
 
     // Scales of groups are wider than what they scale, but fewer.
     double bits_to_read(const operand_t &from) const {
@@ -123,12 +150,30 @@ private:
             plan_.rows = row;
         }
         if (plan_.rows >= 0) plan_.row_extent = loop(plan_.rows).extent;
-        plan_.dst_row = stride(problem_.dst(), plan_.rows);
+        if (plan_.rows_of_tiles) choose_outer_rows();
+    }
+
+    // Tiles of short rows would have parts of src's cache lines.
+    void choose_outer_rows() {
+        const int o = transposed_operand().operand;
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != plan_.rows && !is_col(l)
+                    && continues_rows(o, plan_.rows, l))
+                plan_.outer_rows = l;
+        if (plan_.outer_rows < 0) return;
+        plan_.outer_row_extent = loop(plan_.outer_rows).extent;
+        // Rows of dst that are near each other share pages, if a tile has more
+        // of them than of the others.
+        plan_.calls_along_outer = plan_.outer_rows > plan_.rows
+                                  && plan_.row_extent * plan_.row_extent
+                                                     * bits_of(operand(o).type)
+                                             <= chain_tile_line_bits;
     }
 
     void choose_outer() {
         for (int l = 0; l < loop_count(); ++l)
-            if (l != plan_.rows && !is_col(l)) plan_.outer.push_back(l);
+            if (l != plan_.rows && l != plan_.outer_rows && !is_col(l))
+                plan_.outer.push_back(l);
     }
 
     const problem_t &problem_;

@@ -47,16 +47,22 @@ private:
 
     void choose_feeds() {
         for (int o = 0; o < inputs(); ++o) {
-            const auto &from = operand(o);
-            chain_feed_t feed;
-            feed.operand = o;
-            feed.row = stride(from, plan_.rows);
-            feed.col = stride(from, plan_.cols);
-            feed.outer_col = stride(from, plan_.outer_cols);
-            feed.by_row = feed.row != 0;
+            chain_feed_t feed = strides_of(o);
+            feed.by_row = plan_.call_row(feed) != 0;
             feed.reciprocal = is_divisor(o);
             plan_.feeds.push_back(feed);
         }
+        plan_.dst = strides_of(inputs());
+    }
+    chain_feed_t strides_of(int o) const {
+        const auto &from = operand(o);
+        chain_feed_t feed;
+        feed.operand = o;
+        feed.outer_row = stride(from, plan_.outer_rows);
+        feed.row = stride(from, plan_.rows);
+        feed.col = stride(from, plan_.cols);
+        feed.outer_col = stride(from, plan_.outer_cols);
+        return feed;
     }
 
     // All that is done with it takes it as one f32. (u32 are staged as such in
@@ -81,20 +87,41 @@ private:
         return uses > 0 && uses == products && is_floating(operand(o).type);
     }
 
-    // Rows go on from one iteration of the loop to the next.
-    bool runs_on(int l) const {
-        return l == plan_.outer_cols && !plan_.by_group;
-    }
-
-    // True if every run along `dense` begins at a whole byte.
-    bool at_bytes_but(const operand_t &from, int dense) const {
+    // True if every run along `dense`, and along `outer` if that goes on,
+    // begins at a whole byte.
+    bool at_bytes_but(const operand_t &from, int dense, int outer) const {
         const dim_t per_byte = std::max(8 / bits_of(from.type), 1);
         if (from.offset % per_byte != 0) return false;
         for (int l = 0; l < loop_count(); ++l)
-            if (l != dense && !(dense == plan_.cols && runs_on(l))
-                    && stride(from, l) % per_byte != 0)
+            if (l != dense && l != outer && stride(from, l) % per_byte != 0)
                 return false;
         return true;
+    }
+    bool cols_at_bytes(const operand_t &from) const {
+        const int outer = plan_.by_group ? -1 : plan_.outer_cols;
+        return at_bytes_but(from, plan_.cols, outer);
+    }
+    // Whether the operand is dense along the rows, or along the outer loop of
+    // them, and can be transposed.
+    bool can_be_tiled(chain_feed_t &feed) {
+        const auto &from = operand(feed.operand);
+        if (!plan_.rows_of_tiles || !is_loadable(from.type)) return false;
+        const bool runs_on = plan_.rows_run_on(feed);
+        dim_t rows = runs_on ? plan_.all_rows() : plan_.row_extent;
+        int dense = plan_.rows, around = runs_on ? plan_.outer_rows : -1;
+        if (feed.row == 0) {
+            if (plan_.row_extent >= transposed_rows) return false;
+            feed.tile_row = tile_row_t::outer;
+            dense = plan_.outer_rows;
+            rows = plan_.outer_row_extent;
+        } else if (feed.outer_row == 0 && plan_.outer_rows >= 0) {
+            feed.tile_row = tile_row_t::inner;
+        } else if (!runs_on && rows * bits_of(from.type) % 8 != 0) {
+            return false; // rows that are transposed together share bytes
+        }
+        // Few values that columns share are repeated faster than transposed.
+        return (feed.col != 0 || rows >= transposed_rows)
+               && stride(from, dense) == 1 && at_bytes_but(from, dense, around);
     }
 
     // Generated code has registers for one type of 8-bit floats.
@@ -113,18 +140,14 @@ private:
                            || feed.outer_col == feed.col * plan_.col_extent;
         // To divide once is worth staging what serves many rows.
         if (feed.reciprocal && !feed.by_row) return access_t::staged;
+        const bool is_dense = whole && feed.col == 1;
+        if (!is_dense) feed.tiled = can_be_tiled(feed);
         // Rows of a tile share this operand, so it is converted once.
-        if (plan_.rows_of_tiles && !feed.by_row && bits_of(from.type) < 32)
+        if (plan_.rows_of_tiles && !feed.tiled && !feed.by_row
+                && bits_of(from.type) < 32)
             return access_t::staged;
-        if (whole && feed.col == 1 && at_bytes_but(from, plan_.cols)
-                && is_loadable(from.type))
+        if (is_dense && cols_at_bytes(from) && is_loadable(from.type))
             return access_t::direct;
-        // Few values that columns share are repeated faster than transposed.
-        const bool repeats
-                = feed.col == 0 && plan_.row_extent < transposed_rows;
-        feed.tiled = feed.row == 1 && plan_.rows_of_tiles && !repeats
-                     && at_bytes_but(from, plan_.rows)
-                     && is_loadable(from.type);
         feed.in_groups = feed.tiled && !whole;
         plan_.has_tiles |= feed.tiled;
         return feed.tiled ? access_t::direct : access_t::staged;

@@ -94,11 +94,62 @@ transposed_src_t chain_walk_t::columns_of(
     return src;
 }
 
+// The row of a tile that serves a row, counted from the operand's first one.
+dim_t chain_walk_t::tile_row(const chain_feed_t &feed, dim_t row) const {
+    switch (feed.tile_row) {
+    case tile_row_t::inner: return place_of(row).inner;
+    case tile_row_t::outer: return place_of(row).outer;
+    case tile_row_t::row: break;
+    }
+    return row;
+}
+
+// The row that a piece's tile begins with. One that begins within a byte is
+// transposed with the row before it.
+dim_t chain_walk_t::first_tile_row(
+        const chain_feed_t &feed, const rect_t &piece) const {
+    if (feed.tile_row == tile_row_t::inner) return 0;
+    const dim_t first = tile_row(feed, piece.row);
+    const int bits = bits_of(problem_.operands[at(feed.operand)].type);
+    const dim_t per_byte = std::max(8 / bits, 1);
+    return first / per_byte * per_byte;
+}
+
+// Rows of a tile from a row of a call to the next.
+dim_t chain_walk_t::tile_row_step(const chain_feed_t &feed) const {
+    const bool is_one
+            = (feed.tile_row == tile_row_t::outer) == plan_.calls_along_outer;
+    if (feed.tile_row == tile_row_t::row) return plan_.row_step();
+    return is_one ? 1 : 0;
+}
+
 void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
+    uint8_t *const tile = tiles_ + feed.tile;
+    rect_t rows = rect;
+    if (feed.tile_row == tile_row_t::inner) {
+        rows.row -= place_of(rect.row).inner;
+        rows.rows = plan_.row_extent;
+    } else if (feed.tile_row == tile_row_t::outer) {
+        const dim_t first = first_tile_row(feed, rect);
+        rows.row = first * plan_.row_extent;
+        rows.rows = tile_row(feed, rect.row + rect.rows - 1) + 1 - first;
+    } else if (!plan_.rows_run_on(feed)) {
+        for_row_groups(rect, [&](const rect_t &group) {
+            const dim_t first = (group.row - rect.row) * plan_.tile_pitch;
+            const int bits = plan_.desc.ports[at(feed.input.port)]
+                                     .format.container_bits;
+            pack_rows(feed, group, tile + first * bits / 8);
+        });
+        return;
+    }
+    pack_rows(feed, rows, tile);
+}
+
+void chain_walk_t::pack_rows(
+        const chain_feed_t &feed, const rect_t &rect, uint8_t *tile) {
     const data_type_t type = problem_.operands[at(feed.operand)].type;
     const int bits = bits_of(type);
     const transposed_src_t src = columns_of(feed, rect);
-    uint8_t *tile = tiles_ + feed.tile;
     const dim_t pitch = plan_.tile_pitch;
     const dim_t ahead = plan_.panels ? src.columns_ahead(cols_ahead) * bits / 8
                                      : next_line;
@@ -164,8 +215,8 @@ void chain_walk_t::stage_constant(
         // The function writes some floats past the last.
         alignas(64) float values[chain_desc_t::constant_rows + staged_slack];
         const dim_t count = feed.by_row ? chunk.rows : 1;
-        feed.stages[at(part)](
-                values, buffers_[feed.operand], first, feed.row, count);
+        feed.stages[at(part)](values, buffers_[feed.operand], first,
+                plan_.call_row(feed), count);
         if (feed.reciprocal) invert(values, count);
         std::copy(values, values + count, to);
         if (!feed.by_row && plan_.constants_by_row)
@@ -180,7 +231,7 @@ void chain_walk_t::stage_rows(const chain_feed_t &feed, const rect_t &chunk) {
             float *to = memory_->staged + feed.slices[at(part)]
                         + r * padded(chunk.cols);
             stage_cols(to, feed.stages[at(part)], feed,
-                    row_element(feed, chunk.row + r), chunk);
+                    row_element(feed, chunk.row + r * plan_.row_step()), chunk);
             if (feed.reciprocal) invert(to, chunk.cols);
         }
 }

@@ -103,7 +103,8 @@ void chain_walk_t::run_piece(dim_t piece) {
     if (!set_outer_point(point)) return;
     rect_t rect;
     rect.row = row_block * plan_.row_block;
-    dim_t row_end = extent(plan_.rows, 0);
+    dim_t row_end
+            = plan_.outer_rows < 0 ? extent(plan_.rows, 0) : plan_.all_rows();
     for (const int l : plan_.outer)
         if (plan_.rows >= 0 && problem_.loops[at(l)].parent == plan_.rows
                 && index_[at(l)] >= problem_.loops[at(l)].last_extent)
@@ -143,7 +144,15 @@ dim_t chain_walk_t::padded(dim_t cols) const {
 
 // The element of the row's first column, unless that is of groups.
 dim_t chain_walk_t::row_element(const chain_feed_t &feed, dim_t row) const {
-    return base_[at(feed.operand)] + row * feed.row;
+    const row_t at_row = place_of(row);
+    return base_[at(feed.operand)] + at_row.outer * feed.outer_row
+           + at_row.inner * feed.row;
+}
+
+// Most often there is no outer loop, and nothing need be divided.
+chain_walk_t::row_t chain_walk_t::place_of(dim_t row) const {
+    if (row < plan_.row_extent) return {0, row};
+    return {row / plan_.row_extent, row % plan_.row_extent};
 }
 
 // Returns the element of the chunk's group, if a group's values are constants.
@@ -159,7 +168,8 @@ bool chain_walk_t::can_stream(const rect_t &rect) const {
     if (!plan_.streaming) return false;
     constexpr dim_t line = 64;
     return reinterpret_cast<uintptr_t>(dst_at(rect)) % line == 0
-           && plan_.dst_row * dst_bytes_ % line == 0;
+           && plan_.dst.row * dst_bytes_ % line == 0
+           && plan_.dst.outer_row * dst_bytes_ % line == 0;
 }
 
 dim_t chain_walk_t::chunk_rows(const rect_t &rect, bool bounced) const {
@@ -187,12 +197,14 @@ void chain_walk_t::run_by_group(const rect_t &rect) {
 void chain_walk_t::run_in_chunks(const rect_t &piece, const rect_t &rect) {
     const bool bounced = plan_.packs || (plan_.streaming && !can_stream(rect));
     const dim_t most = chunk_rows(rect, bounced);
-    rect_t chunk = rect;
-    for (dim_t r = 0; r < rect.rows; r += most) {
-        chunk.row = rect.row + r;
-        chunk.rows = std::min(most, rect.rows - r);
-        run_chunk(piece, chunk, bounced);
-    }
+    for_calls(rect, [&](const rect_t &rows) {
+        rect_t chunk = rows;
+        for (dim_t r = 0; r < rows.rows; r += most) {
+            chunk.row = rows.row + r * plan_.row_step();
+            chunk.rows = std::min(most, rows.rows - r);
+            run_chunk(piece, chunk, bounced);
+        }
+    });
 }
 
 void chain_walk_t::run_chunk(
@@ -202,16 +214,15 @@ void chain_walk_t::run_chunk(
     chain_args_t args;
     set_args(args, piece, chunk);
     args.dst = bounced ? memory_->bounce : dst_at(chunk);
-    args.dst_skip = ((bounced ? chunk.cols : plan_.dst_row) - args.whole)
-                    * dst_bytes_;
+    const dim_t dst_row = bounced ? chunk.cols : plan_.call_row(plan_.dst);
+    args.dst_skip = (dst_row - args.whole) * dst_bytes_;
     if (plan_.streaming && !bounced) (*kernel_.streaming_kernel_)(args);
     else (*kernel_.kernel_)(args);
     if (bounced) flush(chunk);
 }
 
 dim_t chain_walk_t::dst_element(const rect_t &rect) const {
-    return base_[problem_.operands.size() - 1] + rect.row * plan_.dst_row
-           + rect.col;
+    return row_element(plan_.dst, rect.row) + rect.col;
 }
 
 char *chain_walk_t::dst_at(const rect_t &rect) const {
@@ -223,7 +234,7 @@ void chain_walk_t::flush(const rect_t &chunk) const {
     const dim_t row_bytes = chunk.cols * dst_bytes_;
     const operand_t &dst = problem_.dst();
     rect_t row = chunk;
-    for (dim_t r = 0; r < chunk.rows; ++r, ++row.row) {
+    for (dim_t r = 0; r < chunk.rows; ++r, row.row += plan_.row_step()) {
         const char *from = memory_->bounce + r * row_bytes;
         if (plan_.packs)
             pack_bits(buffers_[problem_.operands.size() - 1], bits_of(dst.type),
@@ -237,8 +248,8 @@ void chain_walk_t::set_args(
     args.rows = chunk.rows;
     args.tail = chunk.cols % width_;
     args.whole = chunk.cols - args.tail;
-    args.dst_ahead
-            = plan_.panels ? plan_.dst_row * dst_bytes_ : dst_bytes_ahead;
+    args.dst_ahead = plan_.panels ? plan_.call_row(plan_.dst) * dst_bytes_
+                                  : dst_bytes_ahead;
     args.constants = constants_[0];
     constexpr dim_t f32_bytes = 4;
     args.constants_pitch = plan_.constants_by_row ? f32_bytes : 0;
@@ -263,11 +274,13 @@ void chain_walk_t::set_direct(chain_args_t &args, const chain_feed_t &feed,
     const dim_t bits = port.format.container_bits;
     const char *base = static_cast<const char *>(buffers_[feed.operand]);
     dim_t first = row_element(feed, chunk.row) + chunk.col;
-    dim_t pitch = feed.row;
+    dim_t pitch = plan_.call_row(feed);
     if (feed.tiled) {
         base = reinterpret_cast<const char *>(tiles_) + feed.tile;
-        pitch = plan_.tile_pitch;
-        first = (chunk.row - piece.row) * pitch + chunk.col - piece.col;
+        const dim_t row
+                = tile_row(feed, chunk.row) - first_tile_row(feed, piece);
+        first = row * plan_.tile_pitch + chunk.col - piece.col;
+        pitch = tile_row_step(feed) * plan_.tile_pitch;
     }
     args.pointers[port.place] = base + first * bits / 8;
     args.skips[port.place] = (pitch - args.whole) * bits / 8;

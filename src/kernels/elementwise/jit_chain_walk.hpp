@@ -1,6 +1,7 @@
 #ifndef KERNELS_ELEMENTWISE_JIT_CHAIN_WALK_HPP
 #define KERNELS_ELEMENTWISE_JIT_CHAIN_WALK_HPP
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -33,6 +34,10 @@ private:
     struct rect_t {
         dim_t row = 0, rows = 0, col = 0, cols = 0;
     };
+    // A row's iterations of the two loops.
+    struct row_t {
+        dim_t outer, inner;
+    };
     // The part of a feed that is in the scratch.
     struct key_t {
         dim_t first = -1, col = 0, rows = 0, cols = 0;
@@ -45,12 +50,39 @@ private:
     transposed_src_t columns_of(
             const chain_feed_t &feed, const rect_t &rect) const;
     void pack(const chain_feed_t &feed, const rect_t &rect);
+    void pack_rows(const chain_feed_t &feed, const rect_t &rect, uint8_t *tile);
     void foresee(const chain_feed_t &feed, const rect_t &rect) const;
     void run_by_group(const rect_t &rect);
     void run_in_chunks(const rect_t &piece, const rect_t &rect);
 
     dim_t group_element(const chain_feed_t &feed, const rect_t &chunk) const;
     dim_t row_element(const chain_feed_t &feed, dim_t row) const;
+    row_t place_of(dim_t row) const;
+    // Calls use() for those rows of each iteration of the outer loop.
+    template <typename use_t>
+    void for_row_groups(rect_t rect, use_t &&use) const {
+        const dim_t end = rect.row + rect.rows;
+        for (; rect.row < end; rect.row += rect.rows) {
+            const dim_t left = plan_.row_extent - place_of(rect.row).inner;
+            rect.rows = std::min(left, end - rect.row);
+            use(rect);
+        }
+    }
+    // Calls use() for the rows that a call of generated code can have, which
+    // are plan_.row_step() apart.
+    template <typename use_t>
+    void for_calls(rect_t rect, use_t &&use) const {
+        if (!plan_.calls_along_outer) return for_row_groups(rect, use);
+        const dim_t end = rect.row + rect.rows;
+        const dim_t inner_end = std::min(end, rect.row + plan_.row_extent);
+        for (; rect.row < inner_end; ++rect.row) {
+            rect.rows = div_up(end - rect.row, plan_.row_extent);
+            use(rect);
+        }
+    }
+    dim_t tile_row(const chain_feed_t &feed, dim_t row) const;
+    dim_t first_tile_row(const chain_feed_t &feed, const rect_t &piece) const;
+    dim_t tile_row_step(const chain_feed_t &feed) const;
     dim_t padded(dim_t cols) const;
     dim_t chunk_rows(const rect_t &rect, bool bounced) const;
     bool can_stream(const rect_t &rect) const;
