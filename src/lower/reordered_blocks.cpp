@@ -27,9 +27,9 @@ constexpr dim_t short_row_bytes = 50;
 constexpr dim_t short_dense_row_bytes = 16,
                 short_dense_row_bytes_by_vector = 32,
                 short_dense_row_bytes_of_chain = 36;
-// Elements of a run of src that is short; then columns of dst that are few, or
-// bytes of them if these have parameters of their own.
-constexpr dim_t short_run = 12, few_columns = 28, few_column_bytes = 128;
+// Rows of a tile that are few; then columns of dst that are few, or bytes of
+// them if these have parameters of their own.
+constexpr dim_t few_rows_of_tile = 12, few_columns = 28, few_column_bytes = 128;
 // Rows of src's run from which on each has its columns' parameters staged:
 // fewer if columns are few.
 constexpr dim_t rows_to_stage = 64, rows_to_stage_few = 36;
@@ -143,7 +143,8 @@ private:
 
     // Runs of src that begin within a byte are no rows to be transposed.
     bool begins_within_bytes() const {
-        const bool goes_on = is_row_of_two_loops();
+        const bool goes_on
+                = is_row_of_two_loops() && extent(count_ - 1) > few_columns;
         for (size_t l = 0; l < count_; ++l) {
             const bool is_row = l == dense_[0] || (goes_on && l == dense_[1]);
             if (!is_row && bits_along(0, l) % 8 != 0) return true;
@@ -151,16 +152,17 @@ private:
         return false;
     }
 
-    // Runs of src that go on along a second loop are rows of a dequantize, if
-    // there are columns enough beside them. Chains have no such rows, but many
-    // columns with parameters of their own take longer by blocks.
+    // Runs of src that go on along a second loop are rows of a tile. A
+    // dequantize stages parameters of each of its columns row by row.
     bool is_row_of_two_loops() const {
         const size_t columns = count_ - 1;
-        if (dense_.size() < 2 || dense_[0] == columns || dense_[1] == columns)
-            return false;
-        return is_chain() ? extent(columns) > few_staged_columns
-                                    && any_parameter_varies(dense_[0], columns)
-                          : extent(columns) > few_columns;
+        return dense_.size() >= 2 && dense_[0] != columns
+               && dense_[1] != columns;
+    }
+    dim_t rows_of_tile() const {
+        const dim_t rows = extent(dense_[0]);
+        return is_chain() && is_row_of_two_loops() ? rows * extent(dense_[1])
+                                                   : rows;
     }
 
     // Rows of dst are short: dense in src too, or between two elements that
@@ -188,11 +190,11 @@ private:
     }
     bool is_chain() const { return !is_dequantize(problem_.steps); }
 
-    // Runs of src are short, and a tile of them has few columns side by side or
-    // these have parameters of their own.
+    // A tile has few rows, and few columns side by side or some that have
+    // parameters of their own.
     bool has_few_columns() const {
         const size_t last = count_ - 1, along = dense_.front();
-        if (along == last || count_ < 3 || extent(along) > short_run)
+        if (along == last || count_ < 3 || rows_of_tile() > few_rows_of_tile)
             return false;
         const dims_t &src = problem_.src().strides;
         const bool are_few = extent(last) <= few_columns

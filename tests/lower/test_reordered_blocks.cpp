@@ -114,15 +114,19 @@ TEST(reordered_blocks, are_filters_in_groups) {
     });
 }
 
-// Short runs of src whose columns are few, or have parameters of their own.
+// Short runs of src whose columns are few, or have parameters of their own. A
+// chain's rows may go on along a second loop, but not along the columns.
 TEST(reordered_blocks, are_short_runs) {
     for_types({t::u8, t::s4}, [](t src, t dst, const parameters_t &parameters) {
         for (const dim_t run : {2, 9, 12})
             for (const dim_t columns : {15, 28}) {
-                const order_case_t few {{run, 20, columns}, {2, 1, 0}, 0, 1};
+                const bool is_chain = is_floating(parameters.zps);
+                order_case_t few {{run, 20, columns}, {2, 1, 0}, 0, 1};
+                if (is_chain) few = {{run, 20, 3, columns}, {2, 1, 3, 0}, 0, 1};
                 check(ordered(few, src, dst, parameters), make_reordered_blocks,
                         isa_avx2);
-                const order_case_t own {{20, run, columns}, {2, 0, 1}, 2, 0};
+                order_case_t own {{20, run, columns}, {2, 0, 1}, 2, 0};
+                if (is_chain) own.src_order = {0, 2, 1};
                 check(ordered(own, src, dst, parameters), make_reordered_blocks,
                         isa_avx2);
                 if (HasFailure()) return;
@@ -151,7 +155,7 @@ TEST(reordered_blocks, have_scales_by_row_and_column) {
 TEST(reordered_blocks, are_chains) {
     const parameters_t of_chain {t::f32, t::f32};
     const order_case_t short_rows {{70, 20, 9}, {1, 0, 2}, 0, 1};
-    const order_case_t within_bytes {{49, 20, 40}, {2, 1, 0}, 0, 1};
+    const order_case_t within_bytes {{49, 20, 40}, {1, 2, 0}, 0, 1};
     for (const t dst : {t::f32, t::bf16, t::f16}) {
         for (const t src : {t::u8, t::u4, t::f16})
             check(ordered(short_rows, src, dst, of_chain),
@@ -204,6 +208,11 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
                     {t::f32, t::f32}),
             ordered({{130, 20, 63}, {2, 1, 0}, 0, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),
+            // A chain's runs of src that go on along a second loop are rows.
+            ordered({{49, 20, 40}, {2, 1, 0}, 0, 1}, t::u4, t::f32,
+                    {t::f32, t::f32}),
+            ordered({{12, 20, 15}, {2, 1, 0}, 0, 1}, t::u8, t::f32,
+                    {t::f32, t::f32}),
             // Units could share a byte of dst; a short last group.
             ordered({{40, 300, 2}, {0, 2, 1}, 1, 2}, t::u8, t::u4,
                     {t::f32, t::u8}),
