@@ -15,10 +15,20 @@ protected:
     explicit jit_simd_t(const char *name)
         : jit_generator_t(name) {}
 
+    /// Repeats the body until the count, which is not 0 at first, is 0.
+    template <typename body_t>
+    void repeat(const Xbyak::Operand &count, body_t &&body) {
+        Xbyak::Label l_begin;
+        L(l_begin);
+        body();
+        dec(count);
+        jnz(l_begin, T_NEAR);
+    }
+
     /// All bits 0.
     void clear(const Vmm &x) { bit_xor(x, x, x); }
-    /// Loads integers, from an address of any alignment.
-    void load(const Vmm &to, const Xbyak::Address &from) {
+    /// Loads integers, from a register or an address of any alignment.
+    void load(const Vmm &to, const Xbyak::Operand &from) {
         if (to.isZMM()) vmovdqu32(to, from);
         else vmovdqu(to, from);
     }

@@ -14,10 +14,9 @@
 #include "kernels/skinny_gemm/jit_deinterleave.hpp"
 
 #include <cstddef>
-#include <cstring>
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/jit/registers.hpp"
+#include "base/bits.hpp"
+#include "kernels/jit/simd.hpp"
 
 namespace dnnl_dequant {
 
@@ -27,13 +26,13 @@ namespace {
 
 // The base of both generators: it loops over panels and adds biases.
 template <isa_t isa>
-class base_t : public jit_generator_t {
+class base_t : public jit_simd_t {
 protected:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr uint32_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
 
     base_t(const char *name, int vectors, const std::vector<float> &biases)
-        : jit_generator_t(name)
+        : jit_simd_t(name)
         , vectors_(vectors)
         , biases_(biases) {}
 
@@ -46,11 +45,9 @@ protected:
 
     // Stores a vector as the panel's vector v.
     void store(const vmm_t &vector, int v) {
-        if (!biases_.empty()) {
-            uint32_t bias;
-            std::memcpy(&bias, &biases_[static_cast<size_t>(v)], sizeof(bias));
-            vaddps(vector, vector, constant(bias));
-        }
+        if (!biases_.empty())
+            vaddps(vector, vector,
+                    constant(bits_of_f32(biases_[static_cast<size_t>(v)])));
         vmovups(ptr[rsi + bytes(v)], vector);
     }
 
@@ -62,12 +59,10 @@ private:
         mov(rsi, qword[rdi + offsetof(jit_deinterleave_args_t, at)]);
         mov(rdx, qword[rdi + offsetof(jit_deinterleave_args_t, panels)]);
         load_constants();
-        Label l_panel;
-        L(l_panel);
-        panel();
-        add(rsi, bytes(vectors_));
-        dec(rdx);
-        jnz(l_panel, T_NEAR);
+        repeat(rdx, [this] {
+            panel();
+            add(rsi, bytes(vectors_));
+        });
         postamble();
     }
 
@@ -156,15 +151,13 @@ private:
 
 } // namespace
 
-result_t make_jit_deinterleave(int vectors, const std::vector<float> &biases,
-        jit_deinterleave_t &deinterleave) {
-    return make_jit_as<jit_deinterleave_generator_t>(
-            deinterleave, vectors, biases);
-}
-
-result_t make_jit_deinterleave_words(int vectors,
+result_t make_jit_deinterleave(isa_t isa, int vectors,
         const std::vector<float> &biases, jit_deinterleave_t &deinterleave) {
-    return make_jit_as<jit_deinterleave_words_t>(deinterleave, vectors, biases);
+    return has(isa, isa_avx512_core)
+                   ? make_jit_as<jit_deinterleave_generator_t>(
+                             deinterleave, vectors, biases)
+                   : make_jit_as<jit_deinterleave_words_t>(
+                             deinterleave, vectors, biases);
 }
 
 } // namespace dnnl_dequant

@@ -7,7 +7,6 @@
 // of sixteen partial ones each, stay in registers down the whole depth.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "kernels/row_blocks.hpp"
@@ -62,10 +61,12 @@ private:
     static constexpr int rows_of_base = 3, sum_lanes = 16;
     static constexpr int two_vectors = 2 * sum_lanes;
 
-    // Returns the bytes that the elements of so many vectors take.
-    uint32_t bytes(data_type_t type, int vectors) const {
-        return static_cast<uint32_t>(
-                bytes_of(type, dim_t(vectors) * step_.lanes));
+    static uint32_t bytes(data_type_t type, dim_t elements) {
+        return disp(bytes_of(type, elements));
+    }
+
+    uint32_t bytes_of_vectors(int vectors) const {
+        return bytes(w_.type, dim_t(vectors) * step_.lanes);
     }
 
     const Reg64 columns_[most_cols] = {general_.take("column 0", rax),
@@ -94,8 +95,7 @@ private:
 
     void load_arguments() override {
         for (int c = 0; c < cols_; ++c)
-            mov(columns_[c], arg(offsetof(args_t, weights)
-                                     + static_cast<size_t>(c) * 8));
+            mov(columns_[c], arg(offsetof(args_t, weights) + disp(8 * c)));
         mov(rows_of_a_[0], arg(offsetof(args_t, a)));
         mov(a_pitch_, arg(offsetof(args_t, a_pitch)));
         mov(scales_, arg(offsetof(args_t, scales)));
@@ -115,13 +115,9 @@ private:
         if (is_nibble()) load_numbers();
         const dim_t full = w_.depth / w_.group, rest = w_.depth % w_.group;
         if (full > 0) {
-            Label l_group;
             set_group_masks();
             mov(groups_, static_cast<uint64_t>(full));
-            L(l_group);
-            group(w_.group);
-            dec(groups_);
-            jnz(l_group, T_NEAR);
+            repeat(groups_, [this] { group(w_.group); });
         }
         if (rest > 0) group(rest);
         store_sums();
@@ -144,20 +140,16 @@ private:
 
     void group(dim_t depth) {
         for (int c = 0; c < cols_; ++c)
-            load_parameters(c, static_cast<size_t>(c * w_.groups() * 4));
+            load_parameters(c, disp(c * w_.groups() * 4));
         next_parameters();
         const dim_t steps = depth / step_.elements();
         const int tail = tail_of(depth);
-        Label l_step;
         if (steps > 1) {
             mov(steps_, static_cast<uint64_t>(steps));
             align(32);
-        }
-        L(l_step);
-        if (steps > 0) step(0);
-        if (steps > 1) {
-            dec(steps_);
-            jnz(l_step, T_NEAR);
+            repeat(steps_, [this] { step(0); });
+        } else if (steps > 0) {
+            step(0);
         }
         if (tail != 0) step(tail);
     }
@@ -186,10 +178,7 @@ private:
                     make_f8_weights(c, j);
                 else make_weights(c, j, masked);
             for (int r = 0; r < rows_; ++r) {
-                load_a(ptr[row_of_a(r)
-                               + static_cast<uint32_t>(
-                                       bytes_of(w_.multiplied, before))],
-                        masked);
+                load_a(ptr[row_of_a(r) + bytes(w_.multiplied, before)], masked);
                 // A lane of bf16 is a pair, whose masked elements are already
                 // 0.
                 const bool masks_sum = masked && !is_bf16();
@@ -201,12 +190,10 @@ private:
             before += lanes;
         }
         const dim_t elements = tail == 0 ? step_.elements() : dim_t(tail);
-        const auto taken = static_cast<uint32_t>(bytes_of(w_.type, elements));
-        add(offset_, taken);
-        add(ahead_, taken);
+        add(offset_, bytes(w_.type, elements));
+        add(ahead_, bytes(w_.type, elements));
         for (int r = 0; r < rows_; r += rows_of_base)
-            add(rows_of_a_[r / rows_of_base],
-                    static_cast<uint32_t>(bytes_of(w_.multiplied, elements)));
+            add(rows_of_a_[r / rows_of_base], bytes(w_.multiplied, elements));
     }
 
     // Returns how many of the first `tail` elements are in vector j.
@@ -246,44 +233,26 @@ private:
         if (tail == 0) return spread_nibbles(c, at);
         set_bytes_mask(tail);
         vmovdqu8(raw | k_bytes_ | T_z, at);
-        const Xmm nibbles = nibbles_of(raw);
+        const Xmm nibbles = widening() == 4   ? Xmm(raw.getIdx())
+                            : widening() == 2 ? half_of(sized(raw))
+                                              : sized(raw);
         if (w_.have_two_bits()) spread_nibbles(c, half_of(nibbles));
-        else if (!nibbles.isZMM()) spread_nibbles(c, nibbles);
+        else if (widening() > 1) spread_nibbles(c, nibbles);
     }
 
     // Returns how many times wider a lane is than the nibbles loaded into it.
     int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
 
-    // Returns the part of a vector that has a step's nibbles.
-    Xmm nibbles_of(const Zmm &raw) const {
-        if (widening() == 4 || is_half()) return Xmm(raw.getIdx());
-        if (widening() == 2) return Ymm(raw.getIdx());
-        return raw;
-    }
-
     void spread_nibbles(int c, const Operand &from) {
-        const Zmm to = raws_[c];
-        const Xmm nibbles = nibbles_of(to);
-        const bool has_two_bits = w_.have_two_bits();
-        if (has_two_bits) load_nibbles_of(nibbles, from, weights_[c]);
-        const Operand &at
-                = has_two_bits ? static_cast<const Operand &>(nibbles) : from;
-        if (widening() == 1) {
-            if (!has_two_bits) vmovdqu32(to, at);
-        } else if (is_bf16()) {
-            vpmovzxbw(sized(to), at);
-        } else if (widening() == 2) {
-            vpmovzxwd(to, at);
-        } else {
-            vpmovzxbd(to, at);
-        }
+        jit_lookup_t::spread_nibbles(sized(raws_[c]), from, is_bf16() ? 16 : 32,
+                widening(), weights_[c]);
     }
 
     void make_weights(int c, int j, bool masked) {
         if (is_nibble())
             return look_up(c, j, masked && is_bf16() ? &k_tail_ : nullptr);
         const Zmm w = weights_[c];
-        const RegExp at = columns_[c] + offset_ + bytes(w_.type, j);
+        const RegExp at = columns_[c] + offset_ + bytes_of_vectors(j);
         scale_bytes(w, c, at, masked ? &k_tail_ : nullptr);
         if (!is_bf16()) return round(w);
         const Ymm half(w.getIdx());
@@ -300,7 +269,7 @@ private:
         const bool is_second = !is_bf16() && j % 2 != 0;
         if (!is_second)
             load_f8_pair(w, second,
-                    ptr[columns_[c] + offset_ + bytes(w_.type, j)], w);
+                    ptr[columns_[c] + offset_ + bytes_of_vectors(j)], w);
         vmulps(w, is_second ? second : w, byte_scales_[c]);
         if (!is_bf16()) return round(w);
         vmulps(second, second, byte_scales_[c]);
@@ -330,7 +299,7 @@ private:
                 vpermilps(x, quarter, swapped);
                 vaddps(quarter, quarter, x);
             }
-            vmovss(ptr[to + static_cast<size_t>(i) * 4], quarter);
+            vmovss(ptr[to + disp(4 * i)], quarter);
         }
     }
 };
@@ -345,19 +314,13 @@ public:
                          : "jit_matmul_k_lanes_avx512_core";
     }
     dim_t nr() const override { return 1; }
-    bool parameters_by_column() const override { return true; }
-    dim_t partial_floats() const override { return 0; }
     // Scales of e4m3 are multiplied by a unit first, which may overflow.
     bool scales_sums() const override {
         return weights_.type == data_type_t::f8_e4m3;
     }
 
     result_t make(dim_t /*rows*/) {
-        result_t made;
-        for (int rows = 1; rows <= most_code_rows && made.ok(); ++rows)
-            made = make_jit_as<generator_t>(
-                    code_[static_cast<size_t>(rows)], weights_, rows);
-        return made;
+        return code_.make<generator_t>(most_code_rows, weights_);
     }
 
     void run(void *const *buffers,
@@ -372,7 +335,7 @@ private:
     void run_rows(const char *weights, const block_t &block, dim_t row,
             int rows) const noexcept;
 
-    std::array<jit_function_t<const args_t>, most_code_rows + 1> code_;
+    jit_code_by_rows_t<const args_t> code_;
 };
 
 void k_lanes_kernel_t::run_rows(const char *weights, const block_t &block,
@@ -396,7 +359,7 @@ void k_lanes_kernel_t::run_rows(const char *weights, const block_t &block,
                       + (block.first_col + n + std::min(c, here - 1)) * pitch;
         args.scales = block.scales + n * groups;
         args.zps = block.zps + n * groups;
-        code_[static_cast<size_t>(rows)](args);
+        code_(rows, args);
         float *const c = block.c + row * block.c_pitch + n;
         for (dim_t r = 0; r < rows; ++r)
             if (here == most_cols) // so that the compiler does not call memcpy

@@ -8,7 +8,6 @@
 //     add the chunk's sums, scaled where weights are not, to those in memory
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -71,13 +70,11 @@ private:
     void generate() override {
         preamble();
         if (is_nibble() && !looks_up()) keep_constants();
-        Label l_columns;
-        L(l_columns);
-        load_arguments();
-        all_chunks();
-        next_columns();
-        dec(arg(offsetof(args_t, iterations)));
-        jnz(l_columns, T_NEAR);
+        repeat(arg(offsetof(args_t, iterations)), [this] {
+            load_arguments();
+            all_chunks();
+            next_columns();
+        });
         postamble();
     }
 
@@ -106,19 +103,15 @@ private:
             add(arg(offsetof(args_t, weights)), pitch);
         add(arg(offsetof(args_t, scales)), parameter_bytes(cols_));
         add(arg(offsetof(args_t, zps)), parameter_bytes(cols_));
-        add(arg(offsetof(args_t, sums)),
-                static_cast<uint32_t>(cols_) * vector_bytes);
+        add(arg(offsetof(args_t, sums)), disp(cols_) * vector_bytes);
     }
 
     void all_chunks() {
-        Label l_chunks, l_rest, l_end;
+        Label l_rest, l_end;
         mov(chunks_, arg(offsetof(args_t, chunks)));
         test(chunks_, chunks_);
         jz(l_rest, T_NEAR);
-        L(l_chunks);
-        chunk(shape_.k_chunk);
-        dec(chunks_);
-        jnz(l_chunks, T_NEAR);
+        repeat(chunks_, [this] { chunk(shape_.k_chunk); });
         L(l_rest);
         cmp(arg(offsetof(args_t, has_rest)), 0);
         je(l_end, T_NEAR);
@@ -150,8 +143,7 @@ private:
             // advance() calls for the chunk's first line.
             if (unrolled_ > 0 && unrolled_ % steps_of_a_line == 0)
                 prefetcht0(ptr[columns_[0] + ahead_
-                               + step_bytes()
-                                         * static_cast<uint32_t>(unrolled_)]);
+                               + step_bytes() * disp(unrolled_)]);
             step_of_two_groups(unrolled_ * shape_.step, depth);
         }
         unrolled_ = 0;
@@ -164,8 +156,7 @@ private:
     }
 
     void load_tail(int c) {
-        mov(columns_[c],
-                arg(offsetof(args_t, tails) + static_cast<size_t>(c) * 8));
+        mov(columns_[c], arg(offsetof(args_t, tails) + disp(8 * c)));
     }
 
     void all_steps(dim_t steps) {
@@ -173,17 +164,15 @@ private:
         int unroll = 4;
         while (steps % unroll != 0)
             unroll /= 2;
-        Label l_steps;
-        mov(steps_.cvt32(), static_cast<uint32_t>(steps / unroll));
+        mov(steps_.cvt32(), disp(steps / unroll));
         align(32);
-        L(l_steps);
-        for (unrolled_ = 0; unrolled_ < unroll; ++unrolled_)
-            for (int c = 0; c < cols_; ++c)
-                step(c, 0);
-        unrolled_ = 0;
-        advance(unroll);
-        dec(steps_);
-        jnz(l_steps, T_NEAR);
+        repeat(steps_, [&] {
+            for (unrolled_ = 0; unrolled_ < unroll; ++unrolled_)
+                for (int c = 0; c < cols_; ++c)
+                    step(c, 0);
+            unrolled_ = 0;
+            advance(unroll);
+        });
     }
 
     void advance(int steps) {
@@ -191,16 +180,16 @@ private:
             // Nibbles are slower when they come from L2.
             if (is_nibble()) prefetcht0(ptr[columns_[c] + ahead_]);
             else prefetch_stream(ptr[columns_[c] + ahead_]);
-            add(columns_[c], step_bytes() * static_cast<uint32_t>(steps));
+            add(columns_[c], step_bytes() * disp(steps));
         }
         for (int r = 0; r < rows_; ++r)
-            add(rows_of_a_[r], static_cast<uint32_t>(steps * shape_.step * 4));
+            add(rows_of_a_[r], disp(steps * shape_.step * 4));
     }
 
     Address sums_in_memory(int row, int col) {
         const RegExp rows[] = {sums_at_, sums_at_ + sums_pitch_,
                 sums_at_ + sums_pitch_ * 2, sums_at_ + sums_pitch_3_};
-        return ptr[rows[row] + static_cast<size_t>(col) * vector_bytes];
+        return ptr[rows[row] + disp(col) * vector_bytes];
     }
 
     void end_chunk() {
@@ -263,7 +252,6 @@ public:
     dim_t nr() const override {
         return weights_.by_column ? 1 : transpose_avx2_cols;
     }
-    bool parameters_by_column() const override { return weights_.by_column; }
     dim_t src_unit() const override { return shape_.step; }
     void arrange(void *row) const noexcept override;
     bool scales_sums() const override { return shape_.scales_sums; }
@@ -273,9 +261,8 @@ public:
         result_t made;
         if (!weights_.by_column)
             made = make_jit_transpose_nibbles_avx2(transpose_);
-        for (int rows = 1; rows <= shape_.most_rows() && made.ok(); ++rows)
-            made = make_jit_as<generator_t>(
-                    code_[static_cast<size_t>(rows)], weights_, rows);
+        if (made.ok())
+            made = code_.make<generator_t>(shape_.most_rows(), weights_);
         return made;
     }
 
@@ -303,7 +290,7 @@ private:
 
     const jit_k_lanes_avx2_shape_t shape_;
     jit_transpose_nibbles_avx2_t transpose_;
-    std::array<jit_function_t<args_t>, most_k_lanes_avx2_rows + 1> code_;
+    jit_code_by_rows_t<args_t> code_;
 };
 
 // Sixteen nibbles become two vectors: the even ones are in the lower lanes, the
@@ -311,12 +298,9 @@ private:
 void jit_k_lanes_avx2_t::arrange(void *src) const noexcept {
     auto *const row = static_cast<float *>(src);
     const dim_t depth = weights_.depth;
-    std::fill(row + depth, row + round_up(depth, shape_.step), 0.f);
-    if (!weights_.are_nibbles()) return;
-    arrange_steps(row, depth, shape_.step, [](dim_t i) {
-        const dim_t vector = i / 16 * 2 + i % 4 / 2;
-        return vector * 8 + i % 2 * 4 + i % 16 / 4;
-    });
+    const dim_t padded = round_up(depth, shape_.step);
+    std::fill(row + depth, row + padded, 0.f);
+    if (weights_.are_nibbles()) arrange_lanes<4, 4>(row, padded);
 }
 
 // A transposed tile limits the chunks of [K,N] weights. L1 limits those of
@@ -434,7 +418,7 @@ void jit_k_lanes_avx2_t::run_rows(
                     = std::memcpy(tails[c], last + column * tile.pitch, bytes);
         }
         n += args.iterations * cols;
-        code_[static_cast<size_t>(rows)](args);
+        code_(rows, args);
     }
 }
 

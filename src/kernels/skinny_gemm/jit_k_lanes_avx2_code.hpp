@@ -69,11 +69,6 @@ struct jit_k_lanes_avx2_shape_t {
 /// has two groups: integers are scaled and rounded one by one there.
 class jit_k_lanes_avx2_weights_t : public jit_k_lanes_t<isa_avx2> {
 protected:
-    using Xmm = Xbyak::Xmm;
-    using Ymm = Xbyak::Ymm;
-    using Reg64 = Xbyak::Reg64;
-    using Address = Xbyak::Address;
-    using Operand = Xbyak::Operand;
     static constexpr int simd_w = jit_isa_t<isa_avx2>::simd_w;
     /// Vectors of a step alternate between so many sums.
     static constexpr int sums_each = 2;
@@ -90,17 +85,15 @@ protected:
     }
     uint32_t parameter_bytes(int cols) const {
         const dim_t stride = w_.by_column ? w_.groups() : 1;
-        return static_cast<uint32_t>(cols * stride * 4);
+        return disp(cols * stride * 4);
     }
     Address of_column(const Reg64 &parameters, int col) {
         return ptr[parameters + parameter_bytes(col)];
     }
     Address of_group(const Reg64 &parameters, int group) {
-        return ptr[parameters + static_cast<uint32_t>(group * 4)];
+        return ptr[parameters + disp(4 * group)];
     }
-    uint32_t step_bytes() const {
-        return static_cast<uint32_t>(bytes_of(w_.type, shape_.step));
-    }
+    uint32_t step_bytes() const { return disp(bytes_of(w_.type, shape_.step)); }
     Ymm sum(int row, int col, int i) const {
         return sums_[(row * cols_ + col) * sums_each + i];
     }
@@ -209,18 +202,16 @@ private:
     Ymm lower(int i) const { return halves_[2 + i]; }
 
     Address next_weights(int c, int bytes = 0) {
-        return ptr[columns_[c] + step_bytes() * static_cast<uint32_t>(unrolled_)
-                   + static_cast<uint32_t>(bytes)];
+        return ptr[columns_[c] + step_bytes() * disp(unrolled_) + disp(bytes)];
     }
     void multiply(const Ymm &number, int c, int v) {
         multiply(number, v, [&](int r) { return sum(r, c, v % sums_each); });
     }
     template <typename sum_of_row_t>
     void multiply(const Ymm &number, int v, sum_of_row_t &&sum_of_row) {
-        const auto at
-                = static_cast<uint32_t>((unrolled_ * vectors() + v) * simd_w);
+        const uint32_t at = disp((unrolled_ * vectors() + v) * simd_w * 4);
         for (int r = 0; r < rows_; ++r)
-            vfmadd231ps(sum_of_row(r), number, ptr[rows_of_a_[r] + at * 4]);
+            vfmadd231ps(sum_of_row(r), number, ptr[rows_of_a_[r] + at]);
     }
 
     // Nibbles without lookups are cut out at bit 0 and at bit 8 of a word, in

@@ -1,13 +1,12 @@
 // A skinny GEMM by [K,N] weights of 2, 4 or 8 bits, N lanes. It goes over
 // chunks of rows of weights, panel after panel of columns.
 
-#include "kernels/skinny_gemm/skinny_gemm.hpp"
-
 #include <algorithm>
-#include <array>
 
 #include "kernels/machine.hpp"
+#include "kernels/skinny_gemm/arrange.hpp"
 #include "kernels/skinny_gemm/jit_deinterleave.hpp"
+#include "kernels/skinny_gemm/jit_n_lanes_avx2_code.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
 
 namespace dnnl_dequant {
@@ -31,24 +30,31 @@ rows_by_turns_t turns_of(const skinny_weights_t &weights, dim_t rows) {
                    : of_one_row;
 }
 
+// Restores the order of columns from that of AVX2, as restore_lanes_of() does.
+template <dim_t vectors>
+void join_words(float *c, dim_t count) noexcept {
+    constexpr dim_t lanes = 8, side = 4, cols = vectors * lanes;
+    float lane_order[static_cast<size_t>(cols)];
+    for (dim_t n = 0; n < count; n += cols, c += cols) {
+        std::copy_n(c, cols, lane_order);
+        for (dim_t v = 0; v < vectors; ++v)
+            for (dim_t i = 0; i < lanes; ++i)
+                c[(i / side * vectors + v / side * side + i % side) * side
+                        + v % side]
+                        = lane_order[v * lanes + i];
+    }
+}
+
+template <typename generator_t>
 class jit_n_lanes_t : public skinny_gemm_t {
 public:
-    jit_n_lanes_t(const skinny_weights_t &weights,
-            const jit_n_lanes_panel_t &panel, dim_t rows)
+    jit_n_lanes_t(const skinny_weights_t &weights, dim_t rows)
         : skinny_gemm_t(weights)
-        , panel_(panel)
+        , panel_(generator_t::panel_of(weights, rows))
         , turns_(turns_of(weights, rows)) {}
 
-    const char *name() const override {
-        return is_avx2()   ? "jit_matmul_n_lanes_avx2"
-               : is_bf16() ? "jit_matmul_n_lanes_avx512_core_bf16"
-                           : "jit_matmul_n_lanes_avx512_core";
-    }
-    dim_t nr() const override { return panel_.cols(); }
-    bool parameters_by_column() const override { return false; }
-    data_type_t src_type() const override { return weights_.multiplied; }
-    dim_t src_unit() const override { return 1; }
-    void arrange(void *) const noexcept override {}
+    const char *name() const override { return generator_t::name(is_bf16()); }
+    dim_t nr() const override { return panel_.vectors * lanes; }
     bool scales_sums() const override {
         return weights_.rounded == data_type_t::f32 && !is_bf16();
     }
@@ -56,12 +62,8 @@ public:
 
     result_t make(dim_t rows) {
         result_t made = make_deinterleave();
-        const auto make_code = is_avx2() ? make_jit_n_lanes_avx2_code
-                                         : make_jit_n_lanes_code;
-        code_.resize(static_cast<size_t>(rows + 1));
-        for (dim_t r = 1; r <= rows && made.ok(); ++r)
-            made = make_code(weights_, panel_, static_cast<int>(r),
-                    code_[static_cast<size_t>(r)]);
+        if (made.ok())
+            made = code_.template make<generator_t>(rows, weights_, panel_);
         return made;
     }
 
@@ -69,57 +71,48 @@ public:
             void *const *buffers, const block_t &block) const noexcept override;
 
 private:
-    bool is_avx2() const { return panel_.lanes == 8; }
+    static constexpr dim_t lanes = generator_t::simd_w;
+    static constexpr bool is_avx2 = lanes == 8;
+
     bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
 
     result_t make_deinterleave() {
-        const auto bias = is_avx2() ? n_lanes_zp_bias_avx2 : n_lanes_zp_bias;
-        std::vector<float> biases;
-        for (int v = 0; v < panel_.vectors; ++v)
-            biases.push_back(bias(weights_, v));
-        if (is_avx2()) {
-            if (!panel_.deinterleaved) return {};
-            result_t made = make_jit_deinterleave_words(
-                    panel_.vectors, {}, deinterleave_scales_);
-            if (made.ok())
-                made = make_jit_deinterleave_words(
-                        panel_.vectors, biases, deinterleave_zps_);
-            return made;
-        }
+        if (is_avx2 && !panel_.deinterleaved) return {};
+        const isa_t isa = is_avx2 ? isa_avx2 : isa_avx512_core;
         const int vectors = panel_.deinterleaved ? panel_.vectors : 1;
-        if (!panel_.deinterleaved) biases.resize(1);
+        std::vector<float> biases;
+        for (int v = 0; v < vectors; ++v)
+            biases.push_back(generator_t::zp_bias(weights_, v));
         result_t made
-                = make_jit_deinterleave(vectors, {}, deinterleave_scales_);
+                = make_jit_deinterleave(isa, vectors, {}, deinterleave_scales_);
         if (made.ok())
-            made = make_jit_deinterleave(vectors, biases, deinterleave_zps_);
+            made = make_jit_deinterleave(
+                    isa, vectors, biases, deinterleave_zps_);
         return made;
     }
 
-    void add_bias(float *zps, dim_t count) const noexcept;
     void arrange_parameters(const block_t &block) const noexcept;
     void restore_order(const block_t &block) const noexcept;
 
     const jit_n_lanes_panel_t panel_;
     const rows_by_turns_t turns_;
     jit_deinterleave_t deinterleave_scales_, deinterleave_zps_;
-    std::vector<jit_n_lanes_code_t> code_; // by rows
+    jit_code_by_rows_t<const jit_n_lanes_args_t> code_;
 };
 
-// The compiler vectorizes this loop.
-void jit_n_lanes_t::add_bias(float *zps, dim_t count) const noexcept {
-    const float bias = n_lanes_zp_bias_avx2(weights_, 0);
-    for (dim_t n = 0; n < count; ++n)
-        zps[n] += bias;
-}
-
-void jit_n_lanes_t::arrange_parameters(const block_t &block) const noexcept {
-    const dim_t unit = panel_.deinterleaved ? panel_.cols() : 16;
+template <typename generator_t>
+void jit_n_lanes_t<generator_t>::arrange_parameters(
+        const block_t &block) const noexcept {
+    const dim_t unit = panel_.deinterleaved ? nr() : lanes;
     for (dim_t g = 0; g < weights_.groups(); ++g) {
         float *const zps = block.zps + g * block.c_pitch;
         if (weights_.zps.type == data_type_t::undef)
             std::fill_n(zps, block.cols, 0.f);
-        if (is_avx2() && !panel_.deinterleaved) {
-            add_bias(zps, block.cols);
+        if (is_avx2 && !panel_.deinterleaved) {
+            // The compiler vectorizes this loop.
+            const float bias = generator_t::zp_bias(weights_, 0);
+            for (dim_t n = 0; n < block.cols; ++n)
+                zps[n] += bias;
             continue;
         }
         const dim_t panels = block.cols / unit;
@@ -130,7 +123,8 @@ void jit_n_lanes_t::arrange_parameters(const block_t &block) const noexcept {
     }
 }
 
-void jit_n_lanes_t::run(
+template <typename generator_t>
+void jit_n_lanes_t<generator_t>::run(
         void *const *buffers, const block_t &block) const noexcept {
     for (dim_t r = 0; r < block.rows; ++r)
         std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
@@ -139,15 +133,14 @@ void jit_n_lanes_t::run(
     args.a_pitch = src_pitch_bytes(block);
     args.c_pitch = block.c_pitch * 4;
     args.weights_pitch = row_bytes(block);
-    args.panels = block.cols / panel_.cols();
-    const dim_t panel_bytes = bytes_of(weights_.type, panel_.cols());
+    args.panels = block.cols / nr();
+    const dim_t panel_bytes = bytes_of(weights_.type, nr());
     args.ahead = std::max<dim_t>(turns_.ahead, panel_bytes);
     args.last_panels = args.ahead / panel_bytes;
     args.ahead_last = args.weights_pitch * turns_.rows + args.ahead
                       - bytes_of(weights_.type, block.cols);
     args.c = block.c;
     args.partial = block.partial;
-    const jit_n_lanes_code_t &code = code_[static_cast<size_t>(block.rows)];
     dim_t depth = 0;
     for (dim_t k = 0; k < weights_.depth; k += depth) {
         const dim_t group = k / weights_.group, within = k % weights_.group;
@@ -163,39 +156,25 @@ void jit_n_lanes_t::run(
                        + bytes_of(weights_.type, block.first_col);
         args.scales = block.scales + group * block.c_pitch;
         args.zps = block.zps + group * block.c_pitch;
-        code(args);
+        code_(block.rows, args);
     }
     if (panel_.deinterleaved) restore_order(block);
 }
 
-// Restores the order of columns as join_columns() does, from the order on AVX2.
-template <size_t vectors>
-void join_words(float *c, dim_t panels) noexcept {
-    constexpr size_t lanes = 8, side = 4, cols = vectors * lanes;
-    float lane_order[cols];
-    for (dim_t p = 0; p < panels; ++p, c += cols) {
-        std::copy_n(c, cols, lane_order);
-        for (size_t v = 0; v < vectors; ++v)
-            for (size_t i = 0; i < lanes; ++i)
-                c[(i / side * vectors + v / side * side + i % side) * side
-                        + v % side]
-                        = lane_order[v * lanes + i];
-    }
-}
-
-void jit_n_lanes_t::restore_order(const block_t &block) const noexcept {
-    const auto join
-            = is_avx2() ? panel_.vectors == 8 ? join_words<8> : join_words<4>
-              : panel_.vectors == 8 ? join_columns<8>
-              : panel_.vectors == 4 ? join_columns<4>
-                                    : join_columns<2>;
+template <typename generator_t>
+void jit_n_lanes_t<generator_t>::restore_order(
+        const block_t &block) const noexcept {
+    const auto join = !is_avx2 ? restore_lanes_of<lanes>(panel_.vectors)
+                      : panel_.vectors == 8 ? join_words<8>
+                                            : join_words<4>;
     for (dim_t r = 0; r < block.rows; ++r)
-        join(block.c + r * block.c_pitch, block.cols / panel_.cols());
+        join(block.c + r * block.c_pitch, block.cols);
 }
 
-result_t make(const skinny_weights_t &weights, const jit_n_lanes_panel_t &panel,
-        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    auto made = std::make_shared<jit_n_lanes_t>(weights, panel, rows);
+template <typename generator_t>
+result_t make(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    auto made = std::make_shared<jit_n_lanes_t<generator_t>>(weights, rows);
     const result_t result = made->make(rows);
     if (result.ok()) skinny_gemm = std::move(made);
     return result;
@@ -205,13 +184,12 @@ result_t make(const skinny_weights_t &weights, const jit_n_lanes_panel_t &panel,
 
 result_t make_n_lanes_avx512(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make(weights, n_lanes_panel_of(weights, rows), rows, skinny_gemm);
+    return make<jit_n_lanes_code_t>(weights, rows, skinny_gemm);
 }
 
 result_t make_n_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make(
-            weights, n_lanes_panel_of_avx2(weights, rows), rows, skinny_gemm);
+    return make<jit_n_lanes_avx2_code_t>(weights, rows, skinny_gemm);
 }
 
 } // namespace dnnl_dequant

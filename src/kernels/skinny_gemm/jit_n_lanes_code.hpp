@@ -2,72 +2,220 @@
 #define KERNELS_SKINNY_GEMM_JIT_N_LANES_CODE_HPP
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "base/bits.hpp"
+#include "kernels/jit/bf16_pairs.hpp"
+#include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
 
 namespace dnnl_dequant {
 
-/// Multiplies some rows by panels of columns, down some rows of weights of one
-/// group. Scales, zero points and sums have the order of the panel.
-struct jit_n_lanes_args_t {
-    const void *a, *weights;
-    const float *scales, *zps;
-    float *c, *partial;
-    dim_t a_pitch, weights_pitch, c_pitch; // bytes
-    dim_t depth, panels; // rows of weights, or pairs of rows of bf16
-    // Prefetch distances in bytes: within a chunk, and from its last panels to
-    // the first panels of the next chunk.
-    dim_t ahead, ahead_last, last_panels;
-    dim_t continues, ends; // a group's sums: begun before, scaled here
-};
+/// A skinny GEMM by [K,N] weights of 2, 4 or 8 bits on AVX-512, N lanes. Each
+/// panel of columns goes down some rows of one group. The sums stay in
+/// registers and are scaled once, when the group ends.
+///
+/// A nibble n at bit b of a lane, in the significand of 2^(23 - b), makes the
+/// number 2^(23 - b) + n. One operation cuts it out and makes it a float. Zero
+/// points carry the same bias, so one subtraction removes both; both steps are
+/// exact. The sign bit of a signed nibble is flipped, which adds 8. Weights of
+/// 8 bits are the case b = 0, where the flip adds 128.
+///
+/// Floats have no zero points. If they have 4 bits they are looked up, if they
+/// have 8 they become f16 first. e4m3 is then a multiple of 2^-8, so one row's
+/// element of src, or else the weight, is multiplied by 2^8.
+///
+/// A lane has as many nibbles as a panel has vectors: vector j has the j-th of
+/// each lane. Scales, zero points and sums have that order too.
+///
+/// Registers: see jit_n_lanes_frame_t. The first 24 vectors are sums, the next
+/// one is what was loaded, then come the masks. Two alternate as weights.
+class jit_n_lanes_code_t : public jit_n_lanes_frame_t<isa_avx512_core> {
+public:
+    jit_n_lanes_code_t(const skinny_weights_t &weights,
+            const jit_n_lanes_panel_t &panel, int rows)
+        : jit_n_lanes_frame_t("jit_n_lanes", weights, panel,
+                  jit_isa_t<isa_avx512_core>::vmm_count, rows) {}
 
-/// The columns of a panel: `vectors` of so many lanes each. If `deinterleaved`,
-/// vector j has every `vectors`-th column, and on AVX2 the order is that of
-/// make_jit_deinterleave_words(). Otherwise columns are in order.
-struct jit_n_lanes_panel_t {
-    int vectors = 0;
-    bool deinterleaved = false;
-    dim_t lanes = 16;
-    dim_t cols() const { return vectors * lanes; }
-};
-
-/// Returns the widest panel that leaves registers for the sums of `rows` rows
-/// and divides the columns. kernels.def ensures that there is one.
-jit_n_lanes_panel_t n_lanes_panel_of(
-        const skinny_weights_t &weights, dim_t rows);
-jit_n_lanes_panel_t n_lanes_panel_of_avx2(
-        const skinny_weights_t &weights, dim_t rows);
-
-/// Returns the bias that the caller adds to the zero points of a panel's
-/// vector.
-float n_lanes_zp_bias(const skinny_weights_t &weights, int vector);
-float n_lanes_zp_bias_avx2(const skinny_weights_t &weights, int vector);
-
-using jit_n_lanes_code_t = jit_function_t<const jit_n_lanes_args_t>;
-
-result_t make_jit_n_lanes_code(const skinny_weights_t &weights,
-        const jit_n_lanes_panel_t &panel, int rows, jit_n_lanes_code_t &code);
-
-/// Makes the same for AVX2. Weights that the graph rounds allow one row.
-result_t make_jit_n_lanes_avx2_code(const skinny_weights_t &weights,
-        const jit_n_lanes_panel_t &panel, int rows, jit_n_lanes_code_t &code);
-
-/// Restores the order of columns: in a panel vector v has the v-th column of
-/// each lane. The number of vectors is a template argument so that nothing is
-/// divided: an idiv for each element took 7 % of the time of one row.
-template <size_t vectors, size_t lanes = 16>
-void join_columns(float *c, dim_t panels) noexcept {
-    constexpr size_t cols = vectors * lanes;
-    float lane_order[cols];
-    for (dim_t p = 0; p < panels; ++p, c += cols) {
-        std::copy_n(c, cols, lane_order);
-        for (size_t i = 0; i < lanes; ++i)
-            for (size_t v = 0; v < vectors; ++v)
-                c[i * vectors + v] = lane_order[v * lanes + i];
+    static constexpr const char *name(bool is_bf16) {
+        return is_bf16 ? "jit_matmul_n_lanes_avx512_core_bf16"
+                       : "jit_matmul_n_lanes_avx512_core";
     }
-}
+    /// Returns the widest panel that leaves registers for the sums of `rows`
+    /// rows and divides the columns. kernels.def ensures that there is one.
+    static jit_n_lanes_panel_t panel_of(
+            const skinny_weights_t &weights, dim_t rows) {
+        const bool is_bf16 = weights.multiplied == data_type_t::bf16;
+        for (int vectors = most_vectors; vectors > 1; vectors /= 2) {
+            // Pairs need more registers next to the sums if nibbles need masks.
+            const int most_sums = is_bf16 && vectors > 2 ? 20 : 24;
+            if (rows * vectors <= most_sums
+                    && weights.cols % (vectors * simd_w) == 0)
+                return {vectors, weights.are_nibbles()};
+        }
+        return {};
+    }
+    /// Returns the bias that the caller adds to the zero points of a panel's
+    /// vector.
+    static float zp_bias(const skinny_weights_t &weights, int vector) {
+        const int bit = weights.are_nibbles() ? bit_of_nibble(vector) : 0;
+        return unit_number(bit) + static_cast<float>(weights.sign_bit());
+    }
+
+private:
+    static constexpr int most_vectors = 8;
+    // The nibbles from `first_high` on lie too high for a significand. A shift
+    // by `high_shift` brings them down.
+    static constexpr int high_shift = 12, first_high = 5;
+    static int bit_of_nibble(int vector) {
+        return 4 * vector - (vector >= first_high ? high_shift : 0);
+    }
+    static float unit_number(int bit) { return std::ldexp(1.f, 23 - bit); }
+
+    // One row's sums leave room for zero points, the row's element of a and the
+    // flipped bits.
+    bool has_room() const { return rows_ == 1; }
+    Zmm zp(int v) const { return Zmm(vectors_ + v); }
+    Zmm flipped(int bit) const { return Zmm(2 * most_vectors + bit / 4); }
+    const Zmm vmm_a_ {23}, raw_ {24};
+    Zmm mask(int bit) const { return Zmm(25 + bit / 4); }
+    Zmm weight(int v) const { return Zmm(30 + v % 2); }
+    // Registers for pairs of bf16: the second row's nibbles, and the order of
+    // bf16. With fewer vectors there are fewer masks, but fewer free registers
+    // next to the sums.
+    const Zmm second_raw_ {vectors_ > 2 ? 21 : 28};
+    const Zmm order_ {vectors_ > 4 ? 22 : 29};
+
+    const Zmm numbers_ = mask(0); // of floats of 4 bits
+    const Zmm scratch_ = mask(4); // for floats of 8 bits
+
+    void load_constants() override {
+        if (has_zps()) load_constants_of_integers();
+        else if (is_nibble())
+            vmovups(numbers_, constant(nibble_numbers(w_.type)));
+        if (is_bf16()) vmovups(order_, constant(order_of_bf16_pairs()));
+    }
+
+    void load_constants_of_integers() {
+        const int count = is_nibble() ? std::min(vectors_, first_high) : 1;
+        for (int v = 0; v < count; ++v) {
+            if (is_nibble()) vmovups(mask(4 * v), constant(0xfu << (4 * v)));
+            if (has_room())
+                vmovups(flipped(4 * v), constant(flipped_bits(4 * v)));
+        }
+    }
+
+    void begin_panel() override {
+        for (int v = 0; has_zps() && has_room() && v < vectors_; ++v)
+            vmovups(zp(v), ptr[r11 + bytes(v)]);
+    }
+
+    void row_of_weights() override {
+        prefetch_row(rcx + r9);
+        if (is_nibble()) load_nibbles(raw_, rcx);
+        if (is_bf16()) {
+            // An address has at most two registers.
+            lea(r9, ptr[r9 + r8]);
+            prefetch_row(rcx + r9);
+            sub(r9, r8);
+            if (is_nibble()) load_nibbles(second_raw_, rcx + r8);
+        }
+        if (has_room()) vbroadcastss(vmm_a_, ptr[row_of_a(0)]);
+        if (scales_a()) multiply_by_unit(vmm_a_);
+        for (int v = 0; v < vectors_; ++v) {
+            if (is_bf16()) {
+                multiply_pairs(v);
+                continue;
+            }
+            make_number(weight(v), v, raw_, rcx);
+            multiply(weight(v), v);
+        }
+    }
+
+    void prefetch_row(const RegExp &row) {
+        for (uint32_t at = 0; at < weights_bytes(vectors_); at += 64)
+            prefetch_stream(ptr[row + at]);
+    }
+
+    void load_nibbles(const Zmm &raw, const RegExp &row) {
+        spread_nibbles(raw, ptr[row], 32, most_vectors / vectors_, weight(0));
+    }
+
+    // Returns the bits that turn a nibble at `bit` into a number: those of
+    // unit_number(), and the flipped sign bit.
+    uint32_t flipped_bits(int bit) const {
+        return bits_of_f32(unit_number(bit)) | w_.sign_bit() << bit;
+    }
+
+    // Makes a number that exceeds the weight by unit_number() and the flipped
+    // sign.
+    void make_number(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
+        if (!has_zps()) return make_float(w, v, raw, row);
+        const int bit = is_nibble() ? bit_of_nibble(v) : 0;
+        const Address in_memory = constant(flipped_bits(bit));
+        const Zmm in_register = flipped(bit);
+        const Operand &flip
+                = has_room() ? static_cast<const Operand &>(in_register)
+                             : in_memory;
+        if (!is_nibble()) {
+            vpmovzxbd(w, ptr[row + weights_bytes(v)]);
+            vpxord(w, w, flip);
+            return;
+        }
+        if (v == first_high) vpsrld(raw, raw, high_shift);
+        vmovdqa32(w, raw);
+        constexpr uint8_t masked_and_flipped = 0x6a; // (w & mask) ^ flipped
+        vpternlogd(w, mask(bit), flip, masked_and_flipped);
+    }
+
+    void make_float(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
+        if (is_nibble()) {
+            if (v > 0) vpsrld(w, raw, static_cast<uint8_t>(4 * v));
+            vpermps(w, v > 0 ? w : raw, numbers_);
+            return;
+        }
+        load_numbers(w, ptr[row + weights_bytes(v)], scratch_);
+        if (!scales_a()) multiply_by_unit(w);
+    }
+    // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
+    bool scales_a() const {
+        return jit_f8_halves_t::unit_of(w_.type) != 1 && has_room() && !rounds_;
+    }
+
+    void multiply(const Zmm &value, int v) {
+        scale(value, v);
+        if (has_room()) return vfmadd231ps(sum(0, v), value, vmm_a_);
+        for (int r = 0; r < rows_; ++r)
+            vfmadd231ps(sum(r, v), value, ptr_b[row_of_a(r)]);
+    }
+
+    // Turns the number into a weight. If sums are scaled, it stays the
+    // difference from the zero point.
+    void scale(const Zmm &value, int v) {
+        if (has_zps() && has_room()) vsubps(value, value, zp(v));
+        else if (has_zps()) vsubps(value, value, ptr[r11 + bytes(v)]);
+        if (!rounds_) return;
+        vmulps(value, value, ptr[r13 + bytes(v)]);
+        if (!is_bf16())
+            lanes_.round(
+                    value, w_.rounded, weights_rounding(w_), weight(v + 1));
+    }
+
+    // Multiplies the weights of both rows, interleaved as pairs.
+    void multiply_pairs(int v) {
+        const Zmm first = weight(0), second = weight(1);
+        make_number(first, v, raw_, rcx);
+        scale(first, v);
+        make_number(second, v, second_raw_, rcx + r8);
+        scale(second, v);
+        vcvtne2ps2bf16(first, second, first);
+        vpermw(first, order_, first);
+        if (has_room()) return vdpbf16ps(sum(0, v), first, vmm_a_);
+        for (int r = 0; r < rows_; ++r)
+            vdpbf16ps(sum(r, v), first, ptr_b[row_of_a(r)]);
+    }
+
+    Zmm free_vmm() const override { return raw_; }
+};
 
 } // namespace dnnl_dequant
 

@@ -3,12 +3,31 @@
 
 #include <cstddef>
 
-#include "kernels/jit/generator.hpp"
-#include "kernels/jit/lanes.hpp"
-#include "kernels/jit/registers.hpp"
-#include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
+#include "kernels/skinny_gemm/jit_weights.hpp"
 
 namespace dnnl_dequant {
+
+/// Multiplies some rows by panels of columns, down some rows of weights of one
+/// group. Scales, zero points and sums have the order of the panel.
+struct jit_n_lanes_args_t {
+    const void *a, *weights;
+    const float *scales, *zps;
+    float *c, *partial;
+    dim_t a_pitch, weights_pitch, c_pitch; // bytes
+    dim_t depth, panels; // rows of weights, or pairs of rows of bf16
+    // Prefetch distances in bytes: within a chunk, and from its last panels to
+    // the first panels of the next chunk.
+    dim_t ahead, ahead_last, last_panels;
+    dim_t continues, ends; // a group's sums: begun before, scaled here
+};
+
+/// The columns of a panel: `vectors` of them. If `deinterleaved`, vector j has
+/// every `vectors`-th column, and on AVX2 the order is that of
+/// make_jit_deinterleave(). Otherwise columns are in order.
+struct jit_n_lanes_panel_t {
+    int vectors = 0;
+    bool deinterleaved = false;
+};
 
 /// The base of skinny GEMMs by [K,N] weights on every instruction set. It loops
 /// over panels and down a group's rows of weights. A group that is not complete
@@ -28,23 +47,24 @@ namespace dnnl_dequant {
 ///     r15              partial sums
 /// The first vectors are sums.
 template <isa_t isa>
-class jit_n_lanes_frame_t : public jit_generator_t {
+class jit_n_lanes_frame_t : public jit_weights_t {
 public:
     using args_t = jit_n_lanes_args_t;
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
 
 protected:
+    /// Zero points have a bias, so integers always have them.
     /// @param first_rounding The first of the vectors that rounding keeps
     ///     constants in.
     jit_n_lanes_frame_t(const char *name, const skinny_weights_t &weights,
-            const jit_n_lanes_panel_t &panel, int rows, int first_rounding)
-        : jit_generator_t(name)
+            const jit_n_lanes_panel_t &panel, int first_rounding, int rows)
+        : jit_weights_t(name, isa, weights.type, is_integer(weights.type),
+                  weights.multiplied)
         , w_(weights)
         , rows_(rows)
         , vectors_(panel.vectors)
-        , is_bf16_(weights.multiplied == data_type_t::bf16)
-        , rounds_(is_bf16_ || weights.rounded != data_type_t::f32)
+        , rounds_(is_bf16() || weights.rounded != data_type_t::f32)
         , lanes_(*this, first_rounding, data_type_t::undef) {}
 
     /// Loads what serves all panels.
@@ -57,53 +77,133 @@ protected:
     virtual vmm_t free_vmm() const = 0;
 
     vmm_t sum(int row, int v) const { return vmm_t(row * vectors_ + v); }
-    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
-    static uint32_t bytes(int vectors) {
-        return static_cast<uint32_t>(vectors) * simd_w * 4;
-    }
+    static uint32_t bytes(int vectors) { return disp(vectors * simd_w * 4); }
     uint32_t weights_bytes(int vectors) const {
-        return static_cast<uint32_t>(
-                bytes_of(w_.type, vectors * dim_t(simd_w)));
+        return disp(bytes_of(w_.type, dim_t(vectors) * simd_w));
     }
-    static Xbyak::RegExp row_of_a(int row) {
-        const Xbyak::RegExp base(base_of_a(row / 3));
-        return row % 3 == 0 ? base : base + Xbyak::util::rsi * (row % 3);
+    RegExp row_of_a(int row) const {
+        const RegExp base(bases_of_a_[row / 3]);
+        return row % 3 == 0 ? base : base + rsi * (row % 3);
     }
 
     const skinny_weights_t w_;
     const int rows_, vectors_;
-    const bool is_bf16_; // multiplied in pairs, one of each of two rows
     const bool rounds_;
     jit_lanes_t<isa> lanes_;
 
 private:
-    static Xbyak::Reg64 base_of_a(int i) {
-        using Xbyak::Operand;
-        const Xbyak::Reg64 bases[]
-                = {Xbyak::Reg64(Operand::RAX), Xbyak::Reg64(Operand::RBX),
-                        Xbyak::Reg64(Operand::RBP), Xbyak::Reg64(Operand::R12)};
-        return bases[i];
+    const Reg64 bases_of_a_[4] = {rax, rbx, rbp, r12};
+
+    void generate() override {
+        generate_behind_constants(lanes_, [this] {
+            load_constants();
+            all_panels();
+        });
     }
 
-    void generate() override;
-    void all_panels();
-    void load_arguments();
-    void panel();
-    void choose_ahead();
-    void point_to_rows();
-    void begin_sums();
-    void down_the_group();
-    void end_sums();
-    // Computes c += sum * scales for a panel's vector v; c is at an address.
-    void scale_sum(const vmm_t &sum, int v, const Xbyak::Address &at);
-    void move_partial(bool loads);
-    // Calls row(r) with r10 at that row of the matrix at `first`.
-    template <typename row_t>
-    void for_rows(const Xbyak::Reg64 &first, row_t &&row);
-};
+    void all_panels() {
+        mov(rcx, arg(offsetof(args_t, weights)));
+        mov(rdx, arg(offsetof(args_t, c)));
+        mov(rsi, arg(offsetof(args_t, a_pitch)));
+        mov(r8, arg(offsetof(args_t, weights_pitch)));
+        mov(r11, arg(offsetof(args_t, zps)));
+        mov(r13, arg(offsetof(args_t, scales)));
+        mov(r14, arg(offsetof(args_t, panels)));
+        mov(r15, arg(offsetof(args_t, partial)));
+        repeat(r14, [this] {
+            choose_ahead();
+            point_to_rows();
+            begin_sums();
+            begin_panel();
+            down_the_group();
+            end_sums();
+            add(rcx, weights_bytes(vectors_));
+            for (const Reg64 &at : {rdx, r11, r13, r15})
+                add(at, bytes(vectors_));
+        });
+    }
 
-extern template class jit_n_lanes_frame_t<isa_avx2>;
-extern template class jit_n_lanes_frame_t<isa_avx512_core>;
+    void choose_ahead() {
+        Label l_within;
+        mov(r9, arg(offsetof(args_t, ahead)));
+        cmp(r14, arg(offsetof(args_t, last_panels)));
+        jg(l_within);
+        mov(r9, arg(offsetof(args_t, ahead_last)));
+        L(l_within);
+    }
+
+    void point_to_rows() {
+        mov(rax, arg(offsetof(args_t, a)));
+        for (int i = 1; i * 3 < rows_; ++i) {
+            lea(bases_of_a_[i], ptr[rsi + rsi * 2]);
+            add(bases_of_a_[i], bases_of_a_[i - 1]);
+        }
+    }
+
+    void begin_sums() {
+        Label l_zero, l_end;
+        cmp(arg(offsetof(args_t, continues)), 0);
+        je(l_zero, T_NEAR);
+        for_sums(r15, [this](const vmm_t &sum, int, const Address &at) {
+            vmovups(sum, at);
+        });
+        jmp(l_end, T_NEAR);
+        L(l_zero);
+        for (int i = 0; i < rows_ * vectors_; ++i)
+            vxorps(vmm_t(i), vmm_t(i), vmm_t(i));
+        L(l_end);
+    }
+
+    void down_the_group() {
+        mov(r10, arg(offsetof(args_t, depth)));
+        push(rcx);
+        align(32);
+        repeat(r10, [this] {
+            row_of_weights();
+            for (int i = 0; i < (is_bf16() ? 2 : 1); ++i)
+                add(rcx, r8);
+            for (int i = 0; i * 3 < rows_; ++i)
+                add(bases_of_a_[i], 4);
+        });
+        pop(rcx);
+    }
+
+    // Stores a group's sums, or adds them to c if the group is complete.
+    void end_sums() {
+        Label l_scale, l_end;
+        cmp(arg(offsetof(args_t, ends)), 0);
+        jne(l_scale, T_NEAR);
+        for_sums(r15, [this](const vmm_t &sum, int, const Address &at) {
+            vmovups(at, sum);
+        });
+        jmp(l_end, T_NEAR);
+        L(l_scale);
+        for_sums(rdx, [this](const vmm_t &sum, int v, const Address &at) {
+            const vmm_t c = free_vmm();
+            // Weights that are rounded were already scaled one by one.
+            if (rounds_) {
+                vaddps(c, sum, at);
+            } else {
+                vmovups(c, at);
+                vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
+            }
+            vmovups(at, c);
+        });
+        L(l_end);
+    }
+
+    // Calls use(sum, v, at) for each sum; its place is in the matrix at
+    // `first`.
+    template <typename use_t>
+    void for_sums(const Reg64 &first, use_t &&use) {
+        mov(r10, first);
+        for (int r = 0; r < rows_; ++r) {
+            for (int v = 0; v < vectors_; ++v)
+                use(sum(r, v), v, ptr[r10 + bytes(v)]);
+            if (r + 1 < rows_) add(r10, arg(offsetof(args_t, c_pitch)));
+        }
+    }
+};
 
 } // namespace dnnl_dequant
 

@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "kernels/row_blocks.hpp"
-#include "kernels/skinny_gemm/jit_n_lanes_code.hpp"
+#include "kernels/skinny_gemm/arrange.hpp"
 #include "kernels/skinny_gemm/jit_weighted_sum_code.hpp"
 
 namespace dnnl_dequant {
@@ -47,17 +47,14 @@ public:
         if (bits_of(values_.type) > 4) return;
         for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
             const int vectors = weighted_sum_group_vectors<isa>(values_, count);
-            const auto order = vectors == 8   ? join_columns<8, lanes>
-                               : vectors == 4 ? join_columns<4, lanes>
-                                              : join_columns<2, lanes>;
+            const auto order = restore_lanes_of<lanes>(vectors);
             for (dim_t r = row; r < row + count; ++r)
-                order(block.sums + r * block.sums_pitch / 4,
-                        values_.cols / static_cast<dim_t>(lanes) / vectors);
+                order(block.sums + r * block.sums_pitch / 4, values_.cols);
         });
     }
 
 private:
-    static constexpr size_t lanes = jit_isa_t<isa>::simd_w;
+    static constexpr dim_t lanes = jit_isa_t<isa>::simd_w;
     static constexpr dim_t most = weighted_sum_code_rows<isa>;
 
     const weighted_values_t values_;

@@ -124,15 +124,15 @@ public:
     /// Scales and zero points are f32. If true, each column or group of columns
     /// has groups() of them. If false, each group has one for each column, and
     /// groups are c_pitch apart.
-    virtual bool parameters_by_column() const = 0;
-    /// Returns the type of src: f32, what weights are multiplied in, or bf16 of
+    virtual bool parameters_by_column() const { return weights_.by_column; }
+    /// Returns the type of src: what weights are multiplied in, or bf16 of
     /// integers.
-    virtual data_type_t src_type() const { return data_type_t::f32; }
+    virtual data_type_t src_type() const { return weights_.multiplied; }
     /// Rows of src are padded to a multiple of this unit. If it is more than 1,
     /// arrange() puts the elements of a row into the kernel's order, or pack()
     /// those of all rows.
-    virtual dim_t src_unit() const = 0;
-    virtual void arrange(void *row) const noexcept = 0;
+    virtual dim_t src_unit() const { return 1; }
+    virtual void arrange(void * /*row*/) const noexcept {}
     /// Returns the bytes that pack() makes of a block's rows instead of
     /// arrange(): some elements of each row, then the next ones of each row. 0
     /// if rows are not packed.
@@ -146,7 +146,7 @@ public:
 
     /// Returns the floats of scratch memory that each sum needs, of as many
     /// rows as the kernel was made for.
-    virtual dim_t partial_floats() const = 0;
+    virtual dim_t partial_floats() const { return 0; }
 
     /// @param buffers The buffers of the weights' problem. Zero points are
     ///     within `farthest_zp`.
@@ -177,7 +177,7 @@ public:
     /// If true, sums or scales may overflow where the product does not. A group
     /// is then summed before it is scaled (activations of 1e37 by scales of
     /// 1e-4), or scales are multiplied by a unit of weights.
-    virtual bool scales_sums() const = 0;
+    virtual bool scales_sums() const { return false; }
     /// After run(), multiplies each row's sums by its scale.
     static void scale_rows(const block_t &block) noexcept;
     /// Then recomputes sums that are not finite by src and weights that are
@@ -227,6 +227,16 @@ private:
 /// The order of weights: [K,N] or [N,K].
 enum class weights_order_t { kn, nk };
 
+/// The factories of kernels.def.
+using make_skinny_gemm_t = result_t(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+make_skinny_gemm_t make_n_lanes_avx512, make_n_lanes_avx2, make_k_lanes,
+        make_k_lanes_avx2, make_amx_k_lanes, make_amx_terms_k_lanes,
+        make_amx_n_lanes_bf16, make_amx_n_lanes, make_amx_terms_transposed,
+        make_amx_transposed, make_transposed, make_k_lanes_column_groups,
+        make_k_lanes_column_groups_avx2, make_column_groups,
+        make_column_groups_avx2, make_column_groups_transposed;
+
 /// A row of kernels.def, which explains the fields.
 struct skinny_kernel_t {
     enum : unsigned { exact = 1, to_bf16 = 2, to_f16 = 4 };
@@ -238,8 +248,7 @@ struct skinny_kernel_t {
     unsigned weights, rounded; // sets
     data_type_t multiplied;
     dim_t rows, cols, depth, group_bytes, col_group;
-    result_t (*make)(const skinny_weights_t &weights, dim_t rows,
-            std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+    make_skinny_gemm_t *make;
 };
 constexpr size_t skinny_kernel_count = 0
 #define X(...) +1
@@ -259,39 +268,6 @@ using skinny_refusal_t
 result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
         const skinny_refusal_t &refused = nullptr);
-
-result_t make_n_lanes_avx512(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_n_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_k_lanes(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_amx_k_lanes(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_amx_terms_k_lanes(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_amx_n_lanes_bf16(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_amx_n_lanes(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_amx_terms_transposed(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_amx_transposed(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_transposed(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_k_lanes_column_groups(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_k_lanes_column_groups_avx2(const skinny_weights_t &weights,
-        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_column_groups(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-result_t make_column_groups_transposed(const skinny_weights_t &weights,
-        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 
 } // namespace dnnl_dequant
 
