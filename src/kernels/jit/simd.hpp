@@ -10,7 +10,16 @@ namespace dnnl_dequant {
 /// are encoded for AVX-512, Ymm and Xmm for AVX2.
 class jit_simd_t : public jit_generator_t {
 protected:
-    using Vmm = Xbyak::Xmm; // of any width
+    using Address = Xbyak::Address;
+    using Label = Xbyak::Label;
+    using Opmask = Xbyak::Opmask;
+    using Operand = Xbyak::Operand;
+    using Reg64 = Xbyak::Reg64;
+    using RegExp = Xbyak::RegExp;
+    using Xmm = Xbyak::Xmm;
+    using Ymm = Xbyak::Ymm;
+    using Zmm = Xbyak::Zmm;
+    using Vmm = Xmm; // of any width
 
     explicit jit_simd_t(const char *name)
         : jit_generator_t(name) {}

@@ -27,36 +27,43 @@ dim_t chunk_of(const skinny_weights_t &weights) {
     return has_quick_pairs ? k_chunk_of_pairs : k_chunk;
 }
 
-// The base for both orders of weights.
-class column_groups_t : public skinny_gemm_t {
+class column_groups_t final : public skinny_gemm_t {
 public:
-    dim_t nr() const final { return unit_; }
-    bool parameters_by_column() const final { return false; }
-    data_type_t src_type() const final { return weights_.multiplied; }
-    dim_t src_unit() const final { return 1; }
-    void arrange(void *) const noexcept final {}
-    dim_t partial_floats() const final { return 1; }
-    // The weights are scaled, not the sums.
-    bool scales_sums() const final { return false; }
+    column_groups_t(const skinny_weights_t &weights, dim_t unit)
+        : skinny_gemm_t(weights)
+        , unit_(unit) {}
 
-    void run(void *const *buffers, const block_t &block) const noexcept final {
+    dim_t nr() const override { return unit_; }
+    bool parameters_by_column() const override { return false; }
+    dim_t partial_floats() const override { return 1; }
+
+    result_t make(const weighted_values_t &values, dim_t rows, isa_t isa) {
+        result_t made = make_jit_weighted_sum(values, rows, isa, sum_);
+        if (made.ok() && weights_.by_column)
+            made = make_jit_transpose_nibbles(transpose_);
+        return made;
+    }
+
+    void run(void *const *buffers,
+            const block_t &block) const noexcept override {
         for (dim_t r = 0; r < block.rows; ++r)
             std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
-        add_products(static_cast<const char *>(buffers[0]), block);
+        const auto *weights = static_cast<const char *>(buffers[0]);
+        if (weights_.by_column) add_transposed(weights, block);
+        else add_side_by_side(weights, block);
         for (dim_t col = 0; col < block.cols; col += unit_)
             sum_->put_in_order(block.rows, chunk(block, nullptr, 0, 0, col));
     }
 
-protected:
-    column_groups_t(const skinny_weights_t &weights, dim_t unit,
-            std::shared_ptr<const weighted_sum_t> sum)
-        : skinny_gemm_t(weights)
-        , unit_(unit)
-        , sum_(std::move(sum)) {}
+    // A quarter of a tile's rows is added at once. The rows are in one group,
+    // or each is a group of its own.
+    static constexpr dim_t rows_together = transposed_tile / 4;
 
-    virtual void add_products(
-            const char *weights, const block_t &block) const noexcept
-            = 0;
+private:
+    void add_side_by_side(
+            const char *weights, const block_t &block) const noexcept;
+    void add_transposed(
+            const char *weights, const block_t &block) const noexcept;
 
     // Adds `depth` rows of weights, beginning at row k, for one unit of
     // columns. The rows are in one group, or each is a group of its own.
@@ -65,9 +72,6 @@ protected:
         sum_->run(block.rows, chunk(block, values, k, depth, col));
     }
 
-    const dim_t unit_;
-
-private:
     weighted_sum_t::block_t chunk(const block_t &block, const char *values,
             dim_t k, dim_t depth, dim_t col) const noexcept {
         const dim_t parameter = k / weights_.group * block.parameters_pitch
@@ -87,87 +91,58 @@ private:
         return chunk;
     }
 
-    const std::shared_ptr<const weighted_sum_t> sum_;
+    const dim_t unit_;
+    std::shared_ptr<const weighted_sum_t> sum_;
+    jit_transpose_nibbles_t transpose_; // for [N,K]
 };
 
-// [K,N] weights as they are stored: within each chunk of rows, the units of
-// columns are added one after the other.
-class side_by_side_t final : public column_groups_t {
-public:
-    side_by_side_t(const skinny_weights_t &weights, dim_t unit,
-            std::shared_ptr<const weighted_sum_t> sum, const char *name)
-        : column_groups_t(weights, unit, std::move(sum))
-        , name_(name) {}
-
-    const char *name() const override { return name_; }
-
-private:
-    void add_products(
-            const char *weights, const block_t &block) const noexcept override {
-        const skinny_weights_t &w = weights_;
-        const dim_t chunk = chunk_of(w);
-        dim_t depth = 0;
-        for (dim_t k = 0; k < w.depth; k += depth) {
-            const dim_t group_left
-                    = w.group == 1 ? chunk : w.group - k % w.group;
-            depth = std::min({w.depth - k, chunk, group_left});
-            for (dim_t col = 0; col < block.cols; col += unit_)
-                add(block,
-                        weights
-                                + bytes_of(w.type,
-                                        k * w.pitch + block.first_col + col),
-                        k, depth, col);
-        }
+// Adds [K,N] weights as they are stored: within each chunk of rows, the units
+// of columns one after the other.
+void column_groups_t::add_side_by_side(
+        const char *weights, const block_t &block) const noexcept {
+    const skinny_weights_t &w = weights_;
+    const dim_t chunk = chunk_of(w);
+    dim_t depth = 0;
+    for (dim_t k = 0; k < w.depth; k += depth) {
+        const dim_t group_left = w.group == 1 ? chunk : w.group - k % w.group;
+        depth = std::min({w.depth - k, chunk, group_left});
+        const dim_t first = k * w.pitch + block.first_col;
+        for (dim_t col = 0; col < block.cols; col += unit_)
+            add(block, weights + bytes_of(w.type, first + col), k, depth, col);
     }
+}
 
-    const char *const name_;
-};
-
-// [N,K] nibbles: tiles are transposed in cache. The transposed rows lie in
-// parts.
-class transposed_t final : public column_groups_t {
-public:
-    transposed_t(const skinny_weights_t &weights,
-            std::shared_ptr<const weighted_sum_t> sum,
-            jit_transpose_nibbles_t transpose)
-        : column_groups_t(weights, transposed_tile, std::move(sum))
-        , transpose_(std::move(transpose)) {}
-
-    const char *name() const override {
-        return "jit_matmul_column_groups_transposed_avx512_core";
-    }
-
-    // A quarter of a tile's rows is added at once. The rows are in one group,
-    // or each is a group of its own.
-    static constexpr dim_t rows_together = transposed_tile / 4;
-
-private:
-    void add_products(
-            const char *weights, const block_t &block) const noexcept override {
-        alignas(64) char tile[transposed_bytes];
-        const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
-        for (dim_t col = 0; col < block.cols; col += transposed_tile)
-            for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
-                const char *const from = weights
-                                         + (block.first_col + col) * pitch
-                                         + bytes_of(weights_.type, k);
-                jit_transpose_nibbles_args_t args {from, pitch, tile};
-                transpose_(args);
-                // The prefetched weights are the next tile of the same columns.
-                const char *next
-                        = from + bytes_of(weights_.type, transposed_tile);
-                for (dim_t part = 0; part < transposed_tile;
-                        part += rows_together) {
-                    for (dim_t i = 0; i < rows_together; ++i, next += pitch)
-                        prefetch_into<2>(next);
-                    add(block, tile + bytes_of(weights_.type, part), k + part,
-                            rows_together, col);
-                }
+// Transposes tiles of [N,K] nibbles in cache. The transposed rows lie in parts.
+void column_groups_t::add_transposed(
+        const char *weights, const block_t &block) const noexcept {
+    alignas(64) char tile[transposed_bytes];
+    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
+    for (dim_t col = 0; col < block.cols; col += transposed_tile)
+        for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
+            const char *const from = weights + (block.first_col + col) * pitch
+                                     + bytes_of(weights_.type, k);
+            transpose_({from, pitch, tile});
+            // The prefetched weights are the next tile of the same columns.
+            const char *next = from + bytes_of(weights_.type, transposed_tile);
+            for (dim_t part = 0; part < transposed_tile;
+                    part += rows_together) {
+                for (dim_t i = 0; i < rows_together; ++i, next += pitch)
+                    prefetch_into<2>(next);
+                add(block, tile + bytes_of(weights_.type, part), k + part,
+                        rows_together, col);
             }
-    }
+        }
+}
 
-    const jit_transpose_nibbles_t transpose_;
-};
+// Makes the kernel for sums of `values`.
+result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
+        const weighted_values_t &values,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    auto made = std::make_shared<column_groups_t>(weights, values.cols);
+    const result_t result = made->make(values, rows, isa);
+    if (result.ok()) skinny_gemm = std::move(made);
+    return result;
+}
 
 // The description of the sums that both orders share.
 weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
@@ -221,8 +196,7 @@ dim_t unit_of_groups(const skinny_weights_t &weights, isa_t isa) {
 }
 
 result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
-        isa_t isa, const char *name,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
     if (const std::string why = misfit_of_small_groups(weights, rows, isa);
             !why.empty())
         return refuse(why);
@@ -234,12 +208,7 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
     if (whole_groups != 0) values.group_cols = weights.col_group;
     values.pitch = bytes_of(weights.type, weights.pitch);
     values.ahead = chunk_of(weights) * values.pitch;
-    std::shared_ptr<const weighted_sum_t> sum;
-    const result_t result = make_jit_weighted_sum(values, rows, isa, sum);
-    if (result.ok())
-        skinny_gemm = std::make_shared<const side_by_side_t>(
-                weights, unit, std::move(sum), name);
-    return result;
+    return make(weights, rows, isa, values, skinny_gemm);
 }
 
 } // namespace
@@ -247,38 +216,30 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
 result_t make_column_groups(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
     if (weights.multiplied != data_type_t::bf16)
-        return make_side_by_side(weights, rows, isa_avx512_core,
-                "jit_matmul_column_groups_avx512_core", skinny_gemm);
+        return make_side_by_side(weights, rows, isa_avx512_core, skinny_gemm);
     // Chunks of the depth do not cut pairs.
     if (weights.group != 1 && weights.group % 2 != 0)
         return refuse(text("group ", weights.group, "; expected 1 or even"));
-    return make_side_by_side(weights, rows, isa_avx512_core_bf16,
-            "jit_matmul_column_groups_avx512_core_bf16", skinny_gemm);
+    return make_side_by_side(weights, rows, isa_avx512_core_bf16, skinny_gemm);
 }
 
 result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make_side_by_side(weights, rows, isa_avx2,
-            "jit_matmul_column_groups_avx2", skinny_gemm);
+    return make_side_by_side(weights, rows, isa_avx2, skinny_gemm);
 }
 
 result_t make_column_groups_transposed(const skinny_weights_t &weights,
         dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    if (weights.group != 1 && weights.group % transposed_t::rows_together != 0)
-        return refuse(text("group ", weights.group,
-                "; expected 1 or a multiple of ", transposed_t::rows_together));
+    if (weights.group != 1
+            && weights.group % column_groups_t::rows_together != 0)
+        return refuse(
+                text("group ", weights.group, "; expected 1 or a multiple of ",
+                        column_groups_t::rows_together));
     weighted_values_t values = values_of(weights, transposed_tile);
     values.pitch = 64;
     values.ahead = 0;
     values.part_pitch = transposed_part_bytes;
-    std::shared_ptr<const weighted_sum_t> sum;
-    result_t result = make_jit_weighted_sum(values, rows, isa_avx512_core, sum);
-    jit_transpose_nibbles_t transpose;
-    if (result.ok()) result = make_jit_transpose_nibbles(transpose);
-    if (result.ok())
-        skinny_gemm = std::make_shared<const transposed_t>(
-                weights, std::move(sum), std::move(transpose));
-    return result;
+    return make(weights, rows, isa_avx512_core, values, skinny_gemm);
 }
 
 } // namespace dnnl_dequant

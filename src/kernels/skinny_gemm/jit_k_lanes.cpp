@@ -87,11 +87,7 @@ private:
     // The masks stand for this where code is generated; 0: for nothing yet.
     int masked_lanes_ = 0, masked_tail_ = 0;
 
-    RegExp row_of_a(int row) const {
-        const RegExp base(rows_of_a_[row / rows_of_base]);
-        const int further = row % rows_of_base;
-        return further == 0 ? base : base + a_pitch_ * further;
-    }
+    RegExp row_of_a(int row) const { return row_of(rows_of_a_, a_pitch_, row); }
 
     void load_arguments() override {
         for (int c = 0; c < cols_; ++c)
@@ -309,10 +305,6 @@ public:
     explicit k_lanes_kernel_t(const skinny_weights_t &weights)
         : k_lanes_lookup_t(weights, step_of(weights)) {}
 
-    const char *name() const override {
-        return is_bf16() ? "jit_matmul_k_lanes_avx512_core_bf16"
-                         : "jit_matmul_k_lanes_avx512_core";
-    }
     dim_t nr() const override { return 1; }
     // Scales of e4m3 are multiplied by a unit first, which may overflow.
     bool scales_sums() const override {

@@ -57,7 +57,7 @@ public:
         : jit_k_lanes_avx2_weights_t(weights, rows) {}
 
 private:
-    static constexpr uint32_t vector_bytes = simd_w * 4;
+    static constexpr int vector_bytes = simd_w * 4;
 
     const Reg64 sums_at_ = general_.take("sums in memory", rdx),
                 sums_pitch_3_ = general_.take("three pitches of sums", rbp),
@@ -103,7 +103,7 @@ private:
             add(arg(offsetof(args_t, weights)), pitch);
         add(arg(offsetof(args_t, scales)), parameter_bytes(cols_));
         add(arg(offsetof(args_t, zps)), parameter_bytes(cols_));
-        add(arg(offsetof(args_t, sums)), disp(cols_) * vector_bytes);
+        add(arg(offsetof(args_t, sums)), disp(cols_ * vector_bytes));
     }
 
     void all_chunks() {
@@ -143,7 +143,7 @@ private:
             // advance() calls for the chunk's first line.
             if (unrolled_ > 0 && unrolled_ % steps_of_a_line == 0)
                 prefetcht0(ptr[columns_[0] + ahead_
-                               + step_bytes() * disp(unrolled_)]);
+                               + disp(step_bytes() * unrolled_)]);
             step_of_two_groups(unrolled_ * shape_.step, depth);
         }
         unrolled_ = 0;
@@ -164,7 +164,7 @@ private:
         int unroll = 4;
         while (steps % unroll != 0)
             unroll /= 2;
-        mov(steps_.cvt32(), disp(steps / unroll));
+        mov(steps_.cvt32(), static_cast<uint32_t>(steps / unroll));
         align(32);
         repeat(steps_, [&] {
             for (unrolled_ = 0; unrolled_ < unroll; ++unrolled_)
@@ -180,7 +180,7 @@ private:
             // Nibbles are slower when they come from L2.
             if (is_nibble()) prefetcht0(ptr[columns_[c] + ahead_]);
             else prefetch_stream(ptr[columns_[c] + ahead_]);
-            add(columns_[c], step_bytes() * disp(steps));
+            add(columns_[c], disp(step_bytes() * steps));
         }
         for (int r = 0; r < rows_; ++r)
             add(rows_of_a_[r], disp(steps * shape_.step * 4));
@@ -189,7 +189,7 @@ private:
     Address sums_in_memory(int row, int col) {
         const RegExp rows[] = {sums_at_, sums_at_ + sums_pitch_,
                 sums_at_ + sums_pitch_ * 2, sums_at_ + sums_pitch_3_};
-        return ptr[rows[row] + disp(col) * vector_bytes];
+        return ptr[rows[row] + disp(col * vector_bytes)];
     }
 
     void end_chunk() {
@@ -245,10 +245,6 @@ public:
         : skinny_gemm_t(weights)
         , shape_(weights) {}
 
-    const char *name() const override {
-        return weights_.by_column ? "jit_matmul_k_lanes_avx2"
-                                  : "jit_matmul_transposed_avx2";
-    }
     dim_t nr() const override {
         return weights_.by_column ? 1 : transpose_avx2_cols;
     }

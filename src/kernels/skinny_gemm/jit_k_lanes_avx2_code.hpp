@@ -93,7 +93,7 @@ protected:
     Address of_group(const Reg64 &parameters, int group) {
         return ptr[parameters + disp(4 * group)];
     }
-    uint32_t step_bytes() const { return disp(bytes_of(w_.type, shape_.step)); }
+    dim_t step_bytes() const { return bytes_of(w_.type, shape_.step); }
     Ymm sum(int row, int col, int i) const {
         return sums_[(row * cols_ + col) * sums_each + i];
     }
@@ -202,7 +202,7 @@ private:
     Ymm lower(int i) const { return halves_[2 + i]; }
 
     Address next_weights(int c, int bytes = 0) {
-        return ptr[columns_[c] + step_bytes() * disp(unrolled_) + disp(bytes)];
+        return ptr[columns_[c] + disp(step_bytes() * unrolled_ + bytes)];
     }
     void multiply(const Ymm &number, int c, int v) {
         multiply(number, v, [&](int r) { return sum(r, c, v % sums_each); });

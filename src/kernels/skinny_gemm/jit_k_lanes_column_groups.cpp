@@ -108,14 +108,10 @@ private:
         xor_(offset_.cvt32(), offset_.cvt32());
         if (is_nibble() && is_avx512)
             vmovups(numbers_[0], constant(nibble_numbers(w_.type)));
-        for_sums([this](const Address &at, const vmm_t &sum) {
-            vmovups(sum, at);
-        });
+        move_sums(true);
         loop(offsetof(args_t, lines), line_bytes / step_bytes());
         loop(offsetof(args_t, steps), 1);
-        for_sums([this](const Address &at, const vmm_t &sum) {
-            vmovups(at, sum);
-        });
+        move_sums(false);
         postamble();
     }
 
@@ -159,16 +155,11 @@ private:
             make_weights(c, i);
             for (int j = 0; j < a_vectors(); ++j)
                 for (int r = 0; r < rows_; ++r)
-                    if (is_avx512)
-                        multiply_add(sum(r, c), weights_[j],
-                                a_[r * a_vectors() + j]);
-                    else multiply_add(sum(r, c), weights_[j], a_at(r, j));
+                    if (is_bf16()) vdpbf16ps(sum(r, c), weights_[j], a_[r]);
+                    else if (is_avx512)
+                        vfmadd231ps(sum(r, c), weights_[j], a_[2 * r + j]);
+                    else vfmadd231ps(sum(r, c), weights_[j], a_at(r, j));
         }
-    }
-
-    void multiply_add(const vmm_t &sum, const vmm_t &weight, const Operand &a) {
-        if (is_bf16()) vdpbf16ps(sum, weight, a);
-        else vfmadd231ps(sum, weight, a);
     }
 
     // Decodes a column's vectors of step i.
@@ -214,14 +205,13 @@ private:
         vcvtdq2ps(high, high);
     }
 
-    template <typename use_t>
-    void for_sums(use_t &&use) {
+    void move_sums(bool loads) {
         mov(sums_at_, arg(offsetof(args_t, sums)));
-        for (int r = 0; r < rows_; ++r) {
-            for (int c = 0; c < cols_; ++c)
-                use(ptr[sums_at_ + disp(c * vector_bytes)], sum(r, c));
-            if (r + 1 < rows_) add(sums_at_, arg(offsetof(args_t, sums_pitch)));
-        }
+        for_sums(sums_at_, arg(offsetof(args_t, sums_pitch)), rows_, cols_,
+                vector_bytes, [&](int r, int c, const Address &at) {
+            if (loads) vmovups(sum(r, c), at);
+            else vmovups(at, sum(r, c));
+        });
     }
 };
 
@@ -231,12 +221,6 @@ public:
     explicit k_lanes_column_groups_t(const skinny_weights_t &weights)
         : skinny_gemm_t(weights) {}
 
-    const char *name() const override {
-        if (isa == isa_avx2) return "jit_matmul_k_lanes_column_groups_avx2";
-        return src_type() == data_type_t::bf16
-                       ? "jit_matmul_k_lanes_column_groups_avx512_core_bf16"
-                       : "jit_matmul_k_lanes_column_groups_avx512_core";
-    }
     dim_t nr() const override { return most_cols; }
     dim_t src_unit() const override { return is_nibble() ? step : 1; }
     void arrange(void *row) const noexcept override {

@@ -48,12 +48,8 @@ void join_words(float *c, dim_t count) noexcept {
 template <typename generator_t>
 class jit_n_lanes_t : public skinny_gemm_t {
 public:
-    jit_n_lanes_t(const skinny_weights_t &weights, dim_t rows)
-        : skinny_gemm_t(weights)
-        , panel_(generator_t::panel_of(weights, rows))
-        , turns_(turns_of(weights, rows)) {}
+    using skinny_gemm_t::skinny_gemm_t;
 
-    const char *name() const override { return generator_t::name(is_bf16()); }
     dim_t nr() const override { return panel_.vectors * lanes; }
     bool scales_sums() const override {
         return weights_.rounded == data_type_t::f32 && !is_bf16();
@@ -61,6 +57,8 @@ public:
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
+        panel_ = generator_t::panel_of(weights_, rows);
+        turns_ = turns_of(weights_, rows);
         result_t made = make_deinterleave();
         if (made.ok())
             made = code_.template make<generator_t>(rows, weights_, panel_);
@@ -94,8 +92,8 @@ private:
     void arrange_parameters(const block_t &block) const noexcept;
     void restore_order(const block_t &block) const noexcept;
 
-    const jit_n_lanes_panel_t panel_;
-    const rows_by_turns_t turns_;
+    jit_n_lanes_panel_t panel_;
+    rows_by_turns_t turns_ {};
     jit_deinterleave_t deinterleave_scales_, deinterleave_zps_;
     jit_code_by_rows_t<const jit_n_lanes_args_t> code_;
 };
@@ -171,25 +169,18 @@ void jit_n_lanes_t<generator_t>::restore_order(
         join(block.c + r * block.c_pitch, block.cols);
 }
 
-template <typename generator_t>
-result_t make(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    auto made = std::make_shared<jit_n_lanes_t<generator_t>>(weights, rows);
-    const result_t result = made->make(rows);
-    if (result.ok()) skinny_gemm = std::move(made);
-    return result;
-}
-
 } // namespace
 
 result_t make_n_lanes_avx512(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make<jit_n_lanes_code_t>(weights, rows, skinny_gemm);
+    return make_skinny_kernel_as<jit_n_lanes_t<jit_n_lanes_code_t>>(
+            weights, rows, skinny_gemm);
 }
 
 result_t make_n_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make<jit_n_lanes_avx2_code_t>(weights, rows, skinny_gemm);
+    return make_skinny_kernel_as<jit_n_lanes_t<jit_n_lanes_avx2_code_t>>(
+            weights, rows, skinny_gemm);
 }
 
 } // namespace dnnl_dequant

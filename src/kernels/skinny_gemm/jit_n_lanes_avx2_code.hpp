@@ -33,9 +33,6 @@ public:
         : jit_n_lanes_frame_t(
                   "jit_n_lanes_avx2", weights, panel, first_rounding, rows) {}
 
-    static constexpr const char *name(bool /*is_bf16*/) {
-        return "jit_matmul_n_lanes_avx2";
-    }
     /// Returns the widest panel that leaves registers for the sums of `rows`
     /// rows and divides the columns. kernels.def ensures that there is one.
     static jit_n_lanes_panel_t panel_of(

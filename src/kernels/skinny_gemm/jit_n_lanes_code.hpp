@@ -36,10 +36,6 @@ public:
         : jit_n_lanes_frame_t("jit_n_lanes", weights, panel,
                   jit_isa_t<isa_avx512_core>::vmm_count, rows) {}
 
-    static constexpr const char *name(bool is_bf16) {
-        return is_bf16 ? "jit_matmul_n_lanes_avx512_core_bf16"
-                       : "jit_matmul_n_lanes_avx512_core";
-    }
     /// Returns the widest panel that leaves registers for the sums of `rows`
     /// rows and divides the columns. kernels.def ensures that there is one.
     static jit_n_lanes_panel_t panel_of(

@@ -81,10 +81,7 @@ protected:
     uint32_t weights_bytes(int vectors) const {
         return disp(bytes_of(w_.type, dim_t(vectors) * simd_w));
     }
-    RegExp row_of_a(int row) const {
-        const RegExp base(bases_of_a_[row / 3]);
-        return row % 3 == 0 ? base : base + rsi * (row % 3);
-    }
+    RegExp row_of_a(int row) const { return row_of(bases_of_a_, rsi, row); }
 
     const skinny_weights_t w_;
     const int rows_, vectors_;
@@ -92,7 +89,7 @@ protected:
     jit_lanes_t<isa> lanes_;
 
 private:
-    const Reg64 bases_of_a_[4] = {rax, rbx, rbp, r12};
+    const Reg64 bases_of_a_[4] {rax, rbx, rbp, r12};
 
     void generate() override {
         generate_behind_constants(lanes_, [this] {
@@ -112,7 +109,8 @@ private:
         mov(r15, arg(offsetof(args_t, partial)));
         repeat(r14, [this] {
             choose_ahead();
-            point_to_rows();
+            mov(rax, arg(offsetof(args_t, a)));
+            point_to_rows(bases_of_a_, rsi, rows_);
             begin_sums();
             begin_panel();
             down_the_group();
@@ -132,20 +130,12 @@ private:
         L(l_within);
     }
 
-    void point_to_rows() {
-        mov(rax, arg(offsetof(args_t, a)));
-        for (int i = 1; i * 3 < rows_; ++i) {
-            lea(bases_of_a_[i], ptr[rsi + rsi * 2]);
-            add(bases_of_a_[i], bases_of_a_[i - 1]);
-        }
-    }
-
     void begin_sums() {
         Label l_zero, l_end;
         cmp(arg(offsetof(args_t, continues)), 0);
         je(l_zero, T_NEAR);
-        for_sums(r15, [this](const vmm_t &sum, int, const Address &at) {
-            vmovups(sum, at);
+        for_sums_at(r15, [this](int r, int v, const Address &at) {
+            vmovups(sum(r, v), at);
         });
         jmp(l_end, T_NEAR);
         L(l_zero);
@@ -173,35 +163,30 @@ private:
         Label l_scale, l_end;
         cmp(arg(offsetof(args_t, ends)), 0);
         jne(l_scale, T_NEAR);
-        for_sums(r15, [this](const vmm_t &sum, int, const Address &at) {
-            vmovups(at, sum);
+        for_sums_at(r15, [this](int r, int v, const Address &at) {
+            vmovups(at, sum(r, v));
         });
         jmp(l_end, T_NEAR);
         L(l_scale);
-        for_sums(rdx, [this](const vmm_t &sum, int v, const Address &at) {
+        for_sums_at(rdx, [this](int r, int v, const Address &at) {
             const vmm_t c = free_vmm();
             // Weights that are rounded were already scaled one by one.
             if (rounds_) {
-                vaddps(c, sum, at);
+                vaddps(c, sum(r, v), at);
             } else {
                 vmovups(c, at);
-                vfmadd231ps(c, sum, ptr[r13 + bytes(v)]);
+                vfmadd231ps(c, sum(r, v), ptr[r13 + bytes(v)]);
             }
             vmovups(at, c);
         });
         L(l_end);
     }
 
-    // Calls use(sum, v, at) for each sum; its place is in the matrix at
-    // `first`.
     template <typename use_t>
-    void for_sums(const Reg64 &first, use_t &&use) {
+    void for_sums_at(const Reg64 &first, use_t &&use) {
         mov(r10, first);
-        for (int r = 0; r < rows_; ++r) {
-            for (int v = 0; v < vectors_; ++v)
-                use(sum(r, v), v, ptr[r10 + bytes(v)]);
-            if (r + 1 < rows_) add(r10, arg(offsetof(args_t, c_pitch)));
-        }
+        for_sums(r10, arg(offsetof(args_t, c_pitch)), rows_, vectors_, bytes(1),
+                use);
     }
 };
 

@@ -142,6 +142,7 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
     for (const skinny_kernel_t &kernel : skinny_kernels()) {
         skinny_weights_t taken = weights;
         taken.multiplied = kernel.multiplied;
+        taken.kernel = kernel.name;
         if (has_rest(kernel, weights))
             taken.cols = weights.cols / most_panel * most_panel;
         result_t made = refuse(misfit(kernel, weights, rows, isa));

@@ -11,6 +11,8 @@
 
 #include <cstddef>
 
+#include "kernels/jit/simd.hpp"
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -22,14 +24,13 @@ constexpr int rows_at_once = 32;
 // The base of both generators: the 32 rows are four pointers and multiples of
 // the pitch, and the rounds are the same.
 template <isa_t isa>
-class transposer_t : public jit_generator_t {
+class transposer_t : public jit_simd_t {
 protected:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr int vectors = jit_isa_t<isa>::vmm_count / 2;
 
-    using jit_generator_t::jit_generator_t;
+    using jit_simd_t::jit_simd_t;
 
-    general_registers_t general_;
     const Reg64 rows_[4] = {general_.take("rows 0 to 7", rax),
             general_.take("rows 8 to 15", rbx),
             general_.take("rows 16 to 23", rbp),
@@ -104,17 +105,15 @@ private:
         load_arguments<jit_transpose_nibbles_args_t>();
         multiply_pitch();
         mov(steps, static_cast<uint32_t>(transposed_tile / rows_at_once));
-        Label l_rows;
-        L(l_rows);
-        point_to_rows();
-        pair_rows();
-        unpack_columns(false);
-        for (int v = 0; v < vectors; ++v)
-            vmovups(round_[0][v], column(v, true));
-        unpack_columns(true);
-        next_rows(transposed_part_bytes);
-        dec(steps);
-        jnz(l_rows, T_NEAR);
+        repeat(steps, [this] {
+            point_to_rows();
+            pair_rows();
+            unpack_columns(false);
+            for (int v = 0; v < vectors; ++v)
+                vmovups(round_[0][v], column(v, true));
+            unpack_columns(true);
+            next_rows(transposed_part_bytes);
+        });
         postamble();
     }
 
@@ -176,21 +175,19 @@ private:
         mov(ahead_, ptr[rdi + offsetof(args_t, ahead)]);
         multiply_pitch();
         sub(rsp, room * vector_bytes);
-        Label l_step;
-        L(l_step);
-        point_to_rows();
-        copy_rows();
-        prefetch_rows();
-        for (const int odd : {0, 1}) {
-            three_rounds(0, odd);
-            for (int v = 0; v < vectors; ++v)
-                vmovups(waiting(v), round_[1][v]);
-            three_rounds(1, odd);
-            last_round(odd);
-        }
-        next_rows(transpose_avx2_step / 2);
-        dec(steps_);
-        jnz(l_step, T_NEAR);
+        repeat(steps_, [this] {
+            point_to_rows();
+            copy_rows();
+            prefetch_rows();
+            for (const bool odd : {false, true}) {
+                three_rounds(0, odd);
+                for (int v = 0; v < vectors; ++v)
+                    vmovups(waiting(v), round_[1][v]);
+                three_rounds(1, odd);
+                last_round(odd);
+            }
+            next_rows(transpose_avx2_step / 2);
+        });
         add(rsp, room * vector_bytes);
         postamble();
     }

@@ -10,7 +10,6 @@
 // nibbles of a column become eight vectors of f32, or four of bf16.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "kernels/row_blocks.hpp"
@@ -72,11 +71,9 @@ private:
     bool keeps_a() const { return rows_ == 1; }
     RegExp row_of_a(int row) const {
         if (row == 3) return third_row_of_a_ + a_pitch_;
-        return row == 0 ? RegExp(rows_of_a_) : rows_of_a_ + a_pitch_ * row;
+        return row_of(&rows_of_a_, a_pitch_, row);
     }
-    static uint32_t bytes(int vectors) {
-        return static_cast<uint32_t>(vectors * vector_bytes);
-    }
+    static uint32_t bytes(int vectors) { return disp(vectors * vector_bytes); }
 
     void load_arguments() override {
         mov(tile_, arg(offsetof(args_t, tile)));
@@ -96,12 +93,8 @@ private:
     }
 
     void multiply_columns() override {
-        Label l_columns;
         align(32);
-        L(l_columns);
-        four_columns();
-        dec(columns_);
-        jnz(l_columns, T_NEAR);
+        repeat(columns_, [this] { four_columns(); });
         mov(arg(offsetof(args_t, ahead)), ahead_);
         mov(arg(offsetof(args_t, ahead_end)), ahead_end_);
     }
@@ -110,7 +103,7 @@ private:
         prefetch_weights();
         load_weights();
         for (int c = 0; c < quarters; ++c)
-            make_table(c, static_cast<size_t>(c * quarter_cols * 4));
+            make_table(c, disp(c * quarter_cols * 4));
         move_sums(true);
         for (int j = 0; j < step_.vectors; ++j)
             multiply(j);
@@ -139,8 +132,7 @@ private:
     void load_weights() {
         constexpr uint8_t even = 0x88, odd = 0xdd;
         const auto part = [&](int p) {
-            return ptr[tile_
-                       + static_cast<uint32_t>(p * transposed_part_bytes)];
+            return ptr[tile_ + disp(p * transposed_part_bytes)];
         };
         const Zmm first = weights_[0], second = weights_[1];
         vmovups(raws_[0], part(0));
@@ -158,14 +150,11 @@ private:
 
     void move_sums(bool loads) {
         mov(sums_row_, sums_at_);
-        for (int r = 0; r < rows_; ++r) {
-            for (int c = 0; c < quarters; ++c) {
-                const Address at = ptr[sums_row_ + bytes(c * quarter_cols)];
-                if (loads) vmovups(sum(r, c), at);
-                else vmovups(at, sum(r, c));
-            }
-            if (r + 1 < rows_) add(sums_row_, sums_pitch_);
-        }
+        for_sums(sums_row_, sums_pitch_, rows_, quarters, bytes(quarter_cols),
+                [&](int r, int c, const Address &at) {
+            if (loads) vmovups(sum(r, c), at);
+            else vmovups(at, sum(r, c));
+        });
     }
 
     void multiply(int j) {
@@ -185,20 +174,14 @@ public:
     explicit jit_transposed_t(const skinny_weights_t &weights)
         : k_lanes_lookup_t(weights, step_of(weights)) {}
 
-    const char *name() const override {
-        return is_bf16() ? "jit_matmul_transposed_avx512_core_bf16"
-                         : "jit_matmul_transposed_avx512_core";
-    }
     dim_t nr() const override { return transposed_tile; }
-    bool parameters_by_column() const override { return false; }
     dim_t partial_floats() const override { return sum_parts; }
 
     result_t make(dim_t rows) {
         result_t made = make_jit_transpose_nibbles(transpose_);
-        for (int r = 1; r <= std::min<dim_t>(rows, most_code_rows) && made.ok();
-                ++r)
-            made = make_jit_as<generator_t>(
-                    code_[static_cast<size_t>(r)], weights_, r);
+        if (made.ok())
+            made = code_.make<generator_t>(
+                    std::min<dim_t>(rows, most_code_rows), weights_);
         return made;
     }
 
@@ -209,7 +192,7 @@ private:
     void run_tile(const block_t &block, args_t &args) const noexcept;
 
     jit_transpose_nibbles_t transpose_;
-    std::array<jit_function_t<args_t>, most_code_rows + 1> code_;
+    jit_code_by_rows_t<args_t> code_;
 };
 
 void jit_transposed_t::run(
@@ -255,7 +238,7 @@ void jit_transposed_t::run_tile(
         args_t part = begin;
         part.a = static_cast<const char *>(begin.a) + row * begin.a_pitch;
         part.sums = begin.sums + row * begin.sums_pitch / 4;
-        code_[static_cast<size_t>(rows)](part);
+        code_(rows, part);
         if (row == 0) args = part;
     });
 }

@@ -1,7 +1,5 @@
 // Sums of integer values by weights, a few rows of weights at a time.
 
-#include <array>
-
 #include "base/text.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/arrange.hpp"
@@ -25,52 +23,49 @@ public:
     }
 
     result_t make(dim_t rows) {
-        result_t made;
-        for (dim_t r = 1; r <= std::min(rows, most) && made.ok(); ++r)
-            made = make_jit_weighted_sum_code<isa>(values_, static_cast<int>(r),
-                    code_[static_cast<size_t>(r)]);
-        return made;
+        return code_.template make<jit_weighted_sum_code_t<isa>>(
+                std::min(rows, plan_t::most_rows), values_);
     }
 
     void run(dim_t rows, const block_t &block) const noexcept override {
-        for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
+        for_row_blocks(rows, plan_t::most_rows, [&](dim_t row, dim_t count) {
             block_t part = block;
             part.weights = static_cast<const char *>(block.weights)
                            + row * block.weights_pitch;
             part.sums += row * block.sums_pitch / 4;
-            code_[static_cast<size_t>(count)](part);
+            code_(count, part);
         });
     }
 
     void put_in_order(
             dim_t rows, const block_t &block) const noexcept override {
         if (bits_of(values_.type) > 4) return;
-        for_row_blocks(rows, most, [&](dim_t row, dim_t count) {
-            const int vectors = weighted_sum_group_vectors<isa>(values_, count);
-            const auto order = restore_lanes_of<lanes>(vectors);
+        for_row_blocks(rows, plan_t::most_rows, [&](dim_t row, dim_t count) {
+            const auto order = restore_lanes_of<plan_t::lanes>(
+                    plan_t(values_, count).group_vectors);
             for (dim_t r = row; r < row + count; ++r)
                 order(block.sums + r * block.sums_pitch / 4, values_.cols);
         });
     }
 
 private:
-    static constexpr dim_t lanes = jit_isa_t<isa>::simd_w;
-    static constexpr dim_t most = weighted_sum_code_rows<isa>;
+    using plan_t = weighted_sum_plan_t<isa>;
 
     const weighted_values_t values_;
-    std::array<jit_weighted_sum_code_t, static_cast<size_t>(most) + 1> code_;
+    jit_code_by_rows_t<const block_t> code_;
 };
 
 template <isa_t isa>
 result_t make(const weighted_values_t &values, dim_t rows,
         std::shared_ptr<const weighted_sum_t> &sum) {
-    if (weighted_sum_scales_lanes<isa>(values)) {
+    using plan_t = weighted_sum_plan_t<isa>;
+    const plan_t plan(values, plan_t::most_rows);
+    const dim_t unit = (bits_of(values.type) <= 4 ? 2 : 1) * plan_t::lanes;
+    if (plan.scales_lanes) {
         constexpr dim_t least_group = 8;
         if (values.group_cols < least_group)
             return refuse(text("groups have ", values.group_cols,
                     " columns; expected ", least_group, " or more"));
-        const dim_t unit = (bits_of(values.type) <= 4 ? 2 : 1)
-                           * dim_t(jit_isa_t<isa>::simd_w);
         if (isa == isa_avx2 || values.multiplied == data_type_t::bf16)
             return refuse(text("groups have ", values.group_cols,
                     " columns; expected a multiple of ", unit));
@@ -78,10 +73,9 @@ result_t make(const weighted_values_t &values, dim_t rows,
             return refuse(text("groups have ", values.group_cols,
                     " columns; expected an even number"));
     }
-    if (weighted_sum_vectors<isa>(values, weighted_sum_code_rows<isa>) == 0)
+    if (plan.vectors == 0)
         return refuse(text("found ", values.cols,
-                " columns; expected a multiple of ",
-                (bits_of(values.type) <= 4 ? 2 : 1) * jit_isa_t<isa>::simd_w));
+                " columns; expected a multiple of ", unit));
     auto made = std::make_shared<jit_weighted_sum_t<isa>>(values);
     const result_t result = made->make(rows);
     if (result.ok()) sum = std::move(made);

@@ -16,16 +16,6 @@ namespace dnnl_dequant {
 /// The base of generators that load weights of 2, 4 or 8 bits.
 class jit_weights_t : public jit_simd_t {
 protected:
-    using Address = Xbyak::Address;
-    using Label = Xbyak::Label;
-    using Opmask = Xbyak::Opmask;
-    using Operand = Xbyak::Operand;
-    using Reg64 = Xbyak::Reg64;
-    using RegExp = Xbyak::RegExp;
-    using Xmm = Xbyak::Xmm;
-    using Ymm = Xbyak::Ymm;
-    using Zmm = Xbyak::Zmm;
-
     /// @param multiplied The type that numbers are multiplied in, f32 or bf16.
     jit_weights_t(const char *name, isa_t isa, data_type_t type, bool has_zps,
             data_type_t multiplied)
@@ -47,6 +37,31 @@ protected:
     Address arg(size_t offset) { return qword[rdi + offset]; }
     /// Returns bytes as a displacement, or to be added to a pointer.
     static uint32_t disp(dim_t bytes) { return static_cast<uint32_t>(bytes); }
+
+    /// Points to every third of some rows, of which the first pointer has the
+    /// first. row_of() returns the address of one.
+    void point_to_rows(const Reg64 *bases, const Reg64 &pitch, int rows) {
+        for (int i = 1; i * 3 < rows; ++i) {
+            lea(bases[i], ptr[pitch + pitch * 2]);
+            add(bases[i], bases[i - 1]);
+        }
+    }
+    static RegExp row_of(const Reg64 *bases, const Reg64 &pitch, int row) {
+        const RegExp base(bases[row / 3]);
+        return row % 3 == 0 ? base : base + pitch * (row % 3);
+    }
+
+    /// Calls use(r, v, address) for vectors of rows of sums, of which `row` has
+    /// the first.
+    template <typename use_t>
+    void for_sums(const Reg64 &row, const Operand &pitch, int rows, int vectors,
+            dim_t vector_pitch, use_t &&use) {
+        for (int r = 0; r < rows; ++r) {
+            for (int v = 0; v < vectors; ++v)
+                use(r, v, ptr[row + disp(v * vector_pitch)]);
+            if (r + 1 < rows) add(row, pitch);
+        }
+    }
 
     /// Generates a whole function. The constants of rounding are known after
     /// all other code is generated. So the code that loads them stands at the

@@ -53,6 +53,7 @@ struct skinny_weights_t {
     data_type_t multiplied = data_type_t::f32;
     // This does not depend on `multiplied`. Src is packed for tiles.
     skinny_tiles_t tiles = skinny_tiles_t::none;
+    const char *kernel = ""; // the row of kernels.def that takes them
 
     dim_t groups() const { return div_up(depth, group); }
     /// True if weights become nibbles: those of 4 bits, and of 2 bits.
@@ -117,7 +118,7 @@ public:
     explicit skinny_gemm_t(const skinny_weights_t &weights)
         : weights_(weights) {}
     virtual ~skinny_gemm_t() = default;
-    virtual const char *name() const = 0;
+    virtual const char *name() const { return weights_.kernel; }
     /// Returns the columns that are computed together: a panel.
     virtual dim_t nr() const = 0;
 
