@@ -21,71 +21,61 @@ struct jit_deinterleave_args_t {
 /// Sixteen more go to the next four vectors.
 using jit_deinterleave_t = jit_function_t<const jit_deinterleave_args_t>;
 
-/// The base of both generators: it loads a whole panel, orders it in registers
-/// and stores it with biases added.
+/// It loads a whole panel, orders it in registers and stores it with biases
+/// added.
+///
+/// AVX-512 works in rounds. A round moves the even elements of two neighbouring
+/// vectors to the lower half of the panel and the odd ones to the upper half.
+/// So the lowest bit of an element's index becomes the highest. The rounds
+/// alternate between the first eight vectors and the next eight. Two more
+/// vectors hold the permutations.
+///
+/// AVX2 loads four vectors for each 32 or 64 numbers. Each vector has four
+/// numbers of either half. A transpose within 128-bit lanes gives vector j
+/// every fourth number. The first eight vectors hold half of a panel, the next
+/// four are scratch.
 ///
 /// Registers: rdi the arguments; rsi the panel; rdx panels to go.
 template <isa_t isa>
-class jit_deinterleave_base_t : public jit_simd_t {
-protected:
-    using vmm_t = typename jit_isa_t<isa>::vmm_t;
-    static constexpr uint32_t vector_bytes = jit_isa_t<isa>::simd_w * 4;
-
-    jit_deinterleave_base_t(
-            const char *name, int vectors, const std::vector<float> &biases)
-        : jit_simd_t(name)
+class jit_deinterleave_code_t : public jit_simd_t {
+public:
+    jit_deinterleave_code_t(int vectors, const std::vector<float> &biases)
+        : jit_simd_t(is_avx512 ? "jit_deinterleave" : "jit_deinterleave_words")
         , vectors_(vectors)
         , biases_(biases) {}
 
-    virtual void load_constants() {}
-    virtual void panel() = 0;
+private:
+    static constexpr bool is_avx512 = isa == isa_avx512_core;
+    static constexpr int vector_bytes = jit_isa_t<isa>::simd_w * 4;
+    static constexpr int side = 4; // vectors and lanes of a transpose
+    const Zmm even_ {16}, odd_ {17};
+
+    void generate() override {
+        preamble();
+        mov(rsi, qword[rdi + offsetof(jit_deinterleave_args_t, at)]);
+        mov(rdx, qword[rdi + offsetof(jit_deinterleave_args_t, panels)]);
+        if (is_avx512) load_permutations();
+        repeat(rdx, [this] {
+            if (is_avx512) panel_by_rounds();
+            else panel_of_words();
+            add(rsi, bytes(vectors_));
+        });
+        postamble();
+    }
 
     static uint32_t bytes(int vectors) {
-        return static_cast<uint32_t>(vectors) * vector_bytes;
+        return static_cast<uint32_t>(vectors * vector_bytes);
     }
 
     // Stores a vector as the panel's vector v.
-    void store(const vmm_t &vector, int v) {
+    void store(const Vmm &vector, int v) {
         if (!biases_.empty())
             vaddps(vector, vector,
                     constant(bits_of_f32(biases_[static_cast<size_t>(v)])));
         vmovups(ptr[rsi + bytes(v)], vector);
     }
 
-    const int vectors_;
-
-private:
-    void generate() override {
-        preamble();
-        mov(rsi, qword[rdi + offsetof(jit_deinterleave_args_t, at)]);
-        mov(rdx, qword[rdi + offsetof(jit_deinterleave_args_t, panels)]);
-        load_constants();
-        repeat(rdx, [this] {
-            panel();
-            add(rsi, bytes(vectors_));
-        });
-        postamble();
-    }
-
-    const std::vector<float> biases_;
-};
-
-/// AVX-512 works in rounds. A round moves the even elements of two neighbouring
-/// vectors to the lower half of the panel and the odd ones to the upper half.
-/// So the lowest bit of an element's index becomes the highest. The rounds
-/// alternate between the first eight vectors and the next eight. Two more
-/// vectors hold the permutations.
-class jit_deinterleave_generator_t
-    : public jit_deinterleave_base_t<isa_avx512_core> {
-public:
-    jit_deinterleave_generator_t(int vectors, const std::vector<float> &biases)
-        : jit_deinterleave_base_t("jit_deinterleave", vectors, biases) {}
-
-private:
-    static constexpr int most_vectors = 8;
-    const Zmm even_ {16}, odd_ {17};
-
-    void load_constants() override {
+    void load_permutations() {
         lanes_t evens, odds;
         for (uint32_t i = 0; i < 16; ++i) {
             evens[i] = 2 * i;
@@ -95,7 +85,8 @@ private:
         vmovups(odd_, constant(odds));
     }
 
-    void panel() override {
+    void panel_by_rounds() {
+        constexpr int most_vectors = 8;
         for (int v = 0; v < vectors_; ++v)
             vmovups(Zmm(v), ptr[rsi + bytes(v)]);
         int from = 0;
@@ -113,32 +104,17 @@ private:
         for (int v = 0; v < vectors_; ++v)
             store(Zmm(from + v), v);
     }
-};
 
-/// AVX2 loads four vectors for each 32 or 64 numbers. Each vector has four
-/// numbers of either half. A transpose within 128-bit lanes gives vector j
-/// every fourth number. The first eight vectors hold half of a panel, the next
-/// four are scratch.
-class jit_deinterleave_words_t : public jit_deinterleave_base_t<isa_avx2> {
-public:
-    jit_deinterleave_words_t(int vectors, const std::vector<float> &biases)
-        : jit_deinterleave_base_t("jit_deinterleave_words", vectors, biases) {}
-
-private:
-    static constexpr int side = 4; // vectors and lanes of a transpose
-
-    void panel() override {
+    void panel_of_words() {
+        const auto lane = [this](int i) {
+            return ptr[rsi + static_cast<uint32_t>(i * vector_bytes / 2)];
+        };
         for (int v = 0; v < vectors_; ++v) {
             vmovups(Xmm(v), lane(v));
             vinsertf128(Ymm(v), Ymm(v), lane(vectors_ + v), 1);
         }
         for (int v = 0; v < vectors_; v += side)
             transpose(v);
-    }
-
-    Address lane(int i) {
-        constexpr uint32_t lane_bytes = vector_bytes / 2;
-        return ptr[rsi + static_cast<uint32_t>(i) * lane_bytes];
     }
 
     void transpose(int first) {
@@ -155,17 +131,18 @@ private:
             store(to, first + j);
         }
     }
+
+    const int vectors_;
+    const std::vector<float> biases_;
 };
 
 /// @param vectors 4 or 8; on AVX-512 also 1 or 2.
 /// @param biases The number added to each vector; empty if there are none.
-inline result_t make_jit_deinterleave(isa_t isa, int vectors,
-        const std::vector<float> &biases, jit_deinterleave_t &deinterleave) {
-    return has(isa, isa_avx512_core)
-                   ? make_jit_as<jit_deinterleave_generator_t>(
-                             deinterleave, vectors, biases)
-                   : make_jit_as<jit_deinterleave_words_t>(
-                             deinterleave, vectors, biases);
+template <isa_t isa>
+result_t make_jit_deinterleave(int vectors, const std::vector<float> &biases,
+        jit_deinterleave_t &deinterleave) {
+    return make_jit_as<jit_deinterleave_code_t<isa>>(
+            deinterleave, vectors, biases);
 }
 
 } // namespace dnnl_dequant

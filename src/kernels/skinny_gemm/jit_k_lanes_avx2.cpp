@@ -280,8 +280,6 @@ private:
     dim_t chunks_at_once(dim_t rows) const;
     void run_transposed(tile_t tile, const block_t &block) const noexcept;
     void run_tile(const tile_t &tile, const block_t &block) const noexcept;
-    void set_parameters(const tile_t &tile, const block_t &block,
-            args_t &args) const noexcept;
     void run_rows(const tile_t &tile, int rows, args_t &args) const noexcept;
 
     const jit_k_lanes_avx2_shape_t shape_;
@@ -361,22 +359,6 @@ void jit_k_lanes_avx2_t::run_transposed(
 
 void jit_k_lanes_avx2_t::run_tile(
         const tile_t &tile, const block_t &block) const noexcept {
-    args_t args;
-    args.a_pitch = src_pitch_bytes(block);
-    args.sums_pitch = block.c_pitch * sum_parts * 4;
-    args.chunks = tile.chunks;
-    args.has_rest = tile.has_rest;
-    for_row_blocks(block.rows, shape_.most_rows(), [&](dim_t row, dim_t rows) {
-        args.a = src_at(block, row, tile.first_chunk * shape_.k_chunk);
-        args.sums = block.partial
-                    + (row * block.c_pitch + tile.first_col) * sum_parts;
-        set_parameters(tile, block, args);
-        run_rows(tile, static_cast<int>(rows), args);
-    });
-}
-
-void jit_k_lanes_avx2_t::set_parameters(
-        const tile_t &tile, const block_t &block, args_t &args) const noexcept {
     const bool by_column = weights_.by_column;
     const bool is_one_group = weights_.group >= weights_.depth;
     const dim_t column_stride = by_column ? weights_.groups() : 1;
@@ -384,9 +366,20 @@ void jit_k_lanes_avx2_t::set_parameters(
     const dim_t chunk_stride = shape_.groups * group_stride;
     const dim_t first
             = tile.first_col * column_stride + tile.first_chunk * chunk_stride;
-    args.scales = block.scales + first;
-    args.zps = block.zps + first;
+    args_t args;
+    args.a_pitch = src_pitch_bytes(block);
+    args.sums_pitch = block.c_pitch * sum_parts * 4;
     args.parameters_pitch = chunk_stride * 4;
+    args.chunks = tile.chunks;
+    args.has_rest = tile.has_rest;
+    for_row_blocks(block.rows, shape_.most_rows(), [&](dim_t row, dim_t rows) {
+        args.a = src_at(block, row, tile.first_chunk * shape_.k_chunk);
+        args.sums = block.partial
+                    + (row * block.c_pitch + tile.first_col) * sum_parts;
+        args.scales = block.scales + first;
+        args.zps = block.zps + first;
+        run_rows(tile, static_cast<int>(rows), args);
+    });
 }
 
 // Copies a tail of columns to memory where a whole step may be read.

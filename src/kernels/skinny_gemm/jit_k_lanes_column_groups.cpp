@@ -209,8 +209,7 @@ private:
         mov(sums_at_, arg(offsetof(args_t, sums)));
         for_sums(sums_at_, arg(offsetof(args_t, sums_pitch)), rows_, cols_,
                 vector_bytes, [&](int r, int c, const Address &at) {
-            if (loads) vmovups(sum(r, c), at);
-            else vmovups(at, sum(r, c));
+            move(sum(r, c), at, loads);
         });
     }
 };

@@ -76,16 +76,16 @@ private:
 
     result_t make_deinterleave() {
         if (is_avx2 && !panel_.deinterleaved) return {};
-        const isa_t isa = is_avx2 ? isa_avx2 : isa_avx512_core;
+        constexpr isa_t isa = is_avx2 ? isa_avx2 : isa_avx512_core;
         const int vectors = panel_.deinterleaved ? panel_.vectors : 1;
         std::vector<float> biases;
         for (int v = 0; v < vectors; ++v)
             biases.push_back(generator_t::zp_bias(weights_, v));
         result_t made
-                = make_jit_deinterleave(isa, vectors, {}, deinterleave_scales_);
+                = make_jit_deinterleave<isa>(vectors, {}, deinterleave_scales_);
         if (made.ok())
-            made = make_jit_deinterleave(
-                    isa, vectors, biases, deinterleave_zps_);
+            made = make_jit_deinterleave<isa>(
+                    vectors, biases, deinterleave_zps_);
         return made;
     }
 

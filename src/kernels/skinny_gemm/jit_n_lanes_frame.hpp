@@ -134,9 +134,7 @@ private:
         Label l_zero, l_end;
         cmp(arg(offsetof(args_t, continues)), 0);
         je(l_zero, T_NEAR);
-        for_sums_at(r15, [this](int r, int v, const Address &at) {
-            vmovups(sum(r, v), at);
-        });
+        move_partial(true);
         jmp(l_end, T_NEAR);
         L(l_zero);
         for (int i = 0; i < rows_ * vectors_; ++i)
@@ -163,9 +161,7 @@ private:
         Label l_scale, l_end;
         cmp(arg(offsetof(args_t, ends)), 0);
         jne(l_scale, T_NEAR);
-        for_sums_at(r15, [this](int r, int v, const Address &at) {
-            vmovups(at, sum(r, v));
-        });
+        move_partial(false);
         jmp(l_end, T_NEAR);
         L(l_scale);
         for_sums_at(rdx, [this](int r, int v, const Address &at) {
@@ -180,6 +176,12 @@ private:
             vmovups(at, c);
         });
         L(l_end);
+    }
+
+    void move_partial(bool loads) {
+        for_sums_at(r15, [&](int r, int v, const Address &at) {
+            move(sum(r, v), at, loads);
+        });
     }
 
     template <typename use_t>

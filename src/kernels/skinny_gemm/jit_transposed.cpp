@@ -152,8 +152,7 @@ private:
         mov(sums_row_, sums_at_);
         for_sums(sums_row_, sums_pitch_, rows_, quarters, bytes(quarter_cols),
                 [&](int r, int c, const Address &at) {
-            if (loads) vmovups(sum(r, c), at);
-            else vmovups(at, sum(r, c));
+            move(sum(r, c), at, loads);
         });
     }
 

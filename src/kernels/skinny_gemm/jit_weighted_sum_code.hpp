@@ -110,24 +110,21 @@ private:
     const vmms_t sums_ = registers_.take("sums", rows_ *vectors_),
                  numbers_ = registers_.take("numbers", 2),
                  raw_ = registers_.take("nibbles", is_bf16() ? 2 : 1),
-                 table_
-                 = registers_.take("table of nibbles, or zero point and scale",
-                         is_avx512 ? 1 : 2),
-                 weights_ = registers_.take("weights", is_bf16()         ? 0
-                                                       : keeps_weights() ? rows_
-                                                                         : 1),
-                 scratch_ = registers_.take(
-                         "rounding, half a lookup", is_bf16() ? 0 : 1),
-                 constants_
-                 = registers_.take("constants of pairs", is_bf16() ? 3 : 0),
-                 lane_scales_ = registers_.take("scales and zero points of "
-                                                "lanes",
-                         scales_lanes() ? 2 : 0);
+                 table_ = registers_.take("table", is_avx512 ? 1 : 2),
+                 weights_ = registers_.take("weights", weight_count()),
+                 scratch_ = registers_.take("scratch", is_bf16() ? 0 : 1),
+                 constants_ = registers_.take("pairs", is_bf16() ? 3 : 0),
+                 lane_scales_ = registers_.take(
+                         "scales and zero points", scales_lanes() ? 2 : 0);
     const Opmask k_groups_ {4}; // jit_lanes_t has it for tails of 2 bits
 
     // True if the weights of all rows are in registers.
     bool keeps_weights() const {
         return rows_ <= (scales_lanes() ? 1 : is_avx512 ? 3 : 2);
+    }
+    int weight_count() const {
+        if (is_bf16()) return 0;
+        return keeps_weights() ? rows_ : 1;
     }
     bool scales_lanes() const { return plan_.scales_lanes; }
 
@@ -151,8 +148,7 @@ private:
         mov(sums_at_, arg(offsetof(block_t, sums)));
         mov(pitch_, arg(offsetof(block_t, sums_pitch)));
         mov(weights_pitch_, arg(offsetof(block_t, weights_pitch)));
-        mov(panels_, static_cast<uint64_t>(values_.cols / lanes)
-                             / static_cast<uint64_t>(vectors_));
+        mov(panels_, static_cast<uint64_t>(values_.cols / lanes / vectors_));
         if (is_bf16()) load_constants_of_pairs();
         if (is_nibble() && scales_lanes()) {
             make_table([](const vmm_t &) {});
@@ -164,27 +160,17 @@ private:
                 });
             else if (has_zps()) vbroadcastss(table_[0], ptr[row_]);
         }
-        if (values_.group_cols > 0) {
-            // Each panel has groups of its own.
-            const dim_t cols = dim_t(vectors_) * lanes;
-            for (dim_t col = 0; col < values_.cols; col += cols) {
-                first_col_ = col;
-                panel();
-                next_panel();
-            }
-            postamble();
-            return;
-        }
-        repeat(panels_, [this] {
+        const auto next_panel = [this] {
             panel();
+            add(first_, disp(panel_pitch()));
+            add(sums_at_, disp(vectors_ * vector_bytes));
+        };
+        if (values_.group_cols == 0) repeat(panels_, next_panel);
+        // Each panel has groups of its own.
+        for (; values_.group_cols > 0 && first_col_ < values_.cols;
+                first_col_ += vectors_ * lanes)
             next_panel();
-        });
         postamble();
-    }
-
-    void next_panel() {
-        add(first_, disp(panel_pitch()));
-        add(sums_at_, disp(vectors_ * vector_bytes));
     }
 
     // Brings all pointers to the panel.
@@ -208,13 +194,9 @@ private:
 
     void panel() {
         begin_panel();
-        if (values_.adds)
-            for_sums([this](const Address &at, const vmm_t &sum) {
-                vmovups(sum, at);
-            });
-        else
-            for (int i = 0; i < sums_.count(); ++i)
-                clear(sums_[i]);
+        if (values_.adds) move_sums(true);
+        for (int i = 0; !values_.adds && i < sums_.count(); ++i)
+            clear(sums_[i]);
         if (values_.by_token)
             mov(parameters_pitch_, arg(offsetof(block_t, parameters_pitch)));
         const int tokens = is_bf16() ? 2 : 1;
@@ -230,9 +212,7 @@ private:
                 if (has_zps()) add(zps_, parameters_pitch_);
             }
         });
-        for_sums([this](const Address &at, const vmm_t &sum) {
-            vmovups(at, sum);
-        });
+        move_sums(false);
     }
 
     void prefetch_token(dim_t offset) {
@@ -534,12 +514,11 @@ private:
         vsubps(numbers, numbers, numbers_[0]);
     }
 
-    template <typename use_t>
-    void for_sums(use_t &&use) {
+    void move_sums(bool loads) {
         mov(row_, sums_at_);
         for (int r = 0; r < rows_; ++r) {
             for (int v = 0; v < vectors_; ++v)
-                use(ptr[row_ + disp(v * vector_bytes)], sum(r, v));
+                move(sum(r, v), ptr[row_ + disp(v * vector_bytes)], loads);
             add(row_, pitch_);
         }
     }

@@ -51,6 +51,11 @@ protected:
         return row % 3 == 0 ? base : base + pitch * (row % 3);
     }
 
+    /// Loads a vector of f32, or stores it.
+    void move(const Vmm &v, const Address &at, bool loads) {
+        if (loads) vmovups(v, at);
+        else vmovups(at, v);
+    }
     /// Calls use(r, v, address) for vectors of rows of sums, of which `row` has
     /// the first.
     template <typename use_t>
