@@ -1,6 +1,7 @@
 #ifndef KERNELS_JIT_SIMD_HPP
 #define KERNELS_JIT_SIMD_HPP
 
+#include "base/types.hpp"
 #include "kernels/jit/generator.hpp"
 
 namespace dnnl_dequant {
@@ -24,10 +25,15 @@ protected:
     explicit jit_simd_t(const char *name)
         : jit_generator_t(name) {}
 
+    /// Returns the address of a member of the function's argument.
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+    /// Returns bytes as a displacement, or to be added to a pointer.
+    static uint32_t disp(dim_t bytes) { return static_cast<uint32_t>(bytes); }
+
     /// Repeats the body until the count, which is not 0 at first, is 0.
     template <typename body_t>
-    void repeat(const Xbyak::Operand &count, body_t &&body) {
-        Xbyak::Label l_begin;
+    void repeat(const Operand &count, body_t &&body) {
+        Label l_begin;
         L(l_begin);
         body();
         dec(count);
@@ -37,7 +43,7 @@ protected:
     /// All bits 0.
     void clear(const Vmm &x) { bit_xor(x, x, x); }
     /// Loads integers, from a register or an address of any alignment.
-    void load(const Vmm &to, const Xbyak::Operand &from) {
+    void load(const Vmm &to, const Operand &from) {
         if (to.isZMM()) vmovdqu32(to, from);
         else vmovdqu(to, from);
     }
@@ -45,21 +51,21 @@ protected:
         if (to.isZMM()) vmovdqa32(to, from);
         else vmovdqa(to, from);
     }
-    void bit_and(const Vmm &to, const Vmm &x, const Xbyak::Operand &y) {
+    void bit_and(const Vmm &to, const Vmm &x, const Operand &y) {
         if (to.isZMM()) vpandd(to, x, y);
         else vpand(to, x, y);
     }
-    void bit_or(const Vmm &to, const Vmm &x, const Xbyak::Operand &y) {
+    void bit_or(const Vmm &to, const Vmm &x, const Operand &y) {
         if (to.isZMM()) vpord(to, x, y);
         else vpor(to, x, y);
     }
-    void bit_xor(const Vmm &to, const Vmm &x, const Xbyak::Operand &y) {
+    void bit_xor(const Vmm &to, const Vmm &x, const Operand &y) {
         if (to.isZMM()) vpxord(to, x, y);
         else vpxor(to, x, y);
     }
     /// Multiplies each lane by the 32 bits at `one`, modulo 2^32. `to` is not
     /// `x`.
-    void multiply_low(const Vmm &to, const Vmm &x, const Xbyak::RegExp &one) {
+    void multiply_low(const Vmm &to, const Vmm &x, const RegExp &one) {
         if (to.isZMM()) {
             vpmulld(to, x, ptr_b[one]);
             return;
@@ -69,7 +75,7 @@ protected:
     }
     /// Adds four products of bytes a lane to sums, modulo 2^32: VNNI, for 256
     /// bits AVX-VNNI.
-    void dot4(const Vmm &sums, const Vmm &u8, const Xbyak::Operand &s8) {
+    void dot4(const Vmm &sums, const Vmm &u8, const Operand &s8) {
         vpdpbusd(sums, u8, s8,
                 sums.isZMM() ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
     }

@@ -52,8 +52,8 @@ private:
 
     void generate() override {
         preamble();
-        mov(rsi, qword[rdi + offsetof(jit_deinterleave_args_t, at)]);
-        mov(rdx, qword[rdi + offsetof(jit_deinterleave_args_t, panels)]);
+        mov(rsi, arg(offsetof(jit_deinterleave_args_t, at)));
+        mov(rdx, arg(offsetof(jit_deinterleave_args_t, panels)));
         if (is_avx512) load_permutations();
         repeat(rdx, [this] {
             if (is_avx512) panel_by_rounds();
@@ -63,9 +63,7 @@ private:
         postamble();
     }
 
-    static uint32_t bytes(int vectors) {
-        return static_cast<uint32_t>(vectors * vector_bytes);
-    }
+    static uint32_t bytes(int vectors) { return disp(vectors * vector_bytes); }
 
     // Stores a vector as the panel's vector v.
     void store(const Vmm &vector, int v) {
@@ -107,7 +105,7 @@ private:
 
     void panel_of_words() {
         const auto lane = [this](int i) {
-            return ptr[rsi + static_cast<uint32_t>(i * vector_bytes / 2)];
+            return ptr[rsi + disp(i * vector_bytes / 2)];
         };
         for (int v = 0; v < vectors_; ++v) {
             vmovups(Xmm(v), lane(v));

@@ -55,9 +55,6 @@ public:
         else arrange_as<32>(static_cast<uint16_t *>(row));
     }
 
-protected:
-    bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
-
 private:
     template <dim_t lanes, typename element_t>
     void arrange_as(element_t *row) const noexcept {
@@ -98,7 +95,7 @@ protected:
     /// no zero points; they count in units.
     void load_bytes(const Vmm &to, const Operand &from, const Vmm &zp,
             const Vmm &scratch, const Opmask *mask = nullptr) {
-        load_numbers(to, from, scratch, mask);
+        load_f32(to, from, scratch, mask);
         if (has_zps()) vsubps(to, to, zp);
     }
 
@@ -111,6 +108,7 @@ protected:
                 ahead_ = general_.take("weights to prefetch", r13);
 };
 
+/// The same with the vector registers of an instruction set.
 template <isa_t isa>
 class jit_k_lanes_t : public jit_k_lanes_base_t {
 protected:

@@ -224,7 +224,7 @@ public:
     dim_t src_unit() const override { return is_nibble() ? step : 1; }
     void arrange(void *row) const noexcept override {
         const dim_t depth = weights_.depth;
-        if (src_type() == data_type_t::bf16)
+        if (is_bf16())
             arrange_lanes<vectors, lanes>(static_cast<uint16_t *>(row), depth);
         else arrange_lanes<vectors, lanes>(static_cast<float *>(row), depth);
     }
@@ -252,10 +252,6 @@ private:
     static constexpr dim_t lanes = jit_isa_t<isa>::simd_w,
                            step = vectors * lanes;
 
-    struct parameters_t {
-        alignas(64) float scales[k_chunk], zps[k_chunk];
-    };
-
     bool is_nibble() const { return weights_.are_nibbles(); }
 
     void run_group(const char *weights, const block_t &block, dim_t k,
@@ -275,13 +271,13 @@ void k_lanes_column_groups_t<isa>::run_group(const char *weights,
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     const dim_t line = line_bytes * 8 / bits_of(weights_.type);
     const dim_t group = first / weights_.col_group * block.parameters_pitch;
-    parameters_t parameters;
-    put_in_order(block.scales + group, k, depth, parameters.scales);
+    alignas(64) float scales[k_chunk], zps[k_chunk];
+    put_in_order(block.scales + group, k, depth, scales);
     if (weights_.zps.type != data_type_t::undef)
-        put_in_order(block.zps + group, k, depth, parameters.zps);
+        put_in_order(block.zps + group, k, depth, zps);
     args_t args;
-    args.scales = parameters.scales;
-    args.zps = parameters.zps;
+    args.scales = scales;
+    args.zps = zps;
     args.a_pitch = src_pitch_bytes(block);
     args.sums_pitch = block.c_pitch * lanes * 4;
     args.ahead = most_cols * pitch;

@@ -72,8 +72,6 @@ private:
     static constexpr dim_t lanes = generator_t::simd_w;
     static constexpr bool is_avx2 = lanes == 8;
 
-    bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
-
     result_t make_deinterleave() {
         if (is_avx2 && !panel_.deinterleaved) return {};
         constexpr isa_t isa = is_avx2 ? isa_avx2 : isa_avx512_core;

@@ -88,8 +88,7 @@ private:
         if (is_nibble()) return all_nibbles();
         for (int v = 0; v < vectors_; ++v) {
             if (is_f8()) {
-                load_numbers(
-                        weight(v), ptr[rcx + weights_bytes(v)], weight(v + 1));
+                load_f32(weight(v), ptr[rcx + weights_bytes(v)], weight(v + 1));
                 multiply_by_unit(weight(v));
                 multiply(weight(v), v);
                 continue;

@@ -6,6 +6,7 @@
 
 #include "base/bits.hpp"
 #include "kernels/jit/bf16_pairs.hpp"
+#include "kernels/jit/constants.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
 
 namespace dnnl_dequant {
@@ -85,19 +86,16 @@ private:
     const Zmm scratch_ = mask(4); // for floats of 8 bits
 
     void load_constants() override {
-        if (has_zps()) load_constants_of_integers();
-        else if (is_nibble())
+        const int count = is_nibble() ? std::min(vectors_, first_high) : 1;
+        for (int bit = 0; has_zps() && bit < 4 * count; bit += 4) {
+            if (is_nibble()) kept_.hold(same_lanes(0xfu << bit), mask(bit));
+            if (has_room())
+                kept_.hold(same_lanes(flipped_bits(bit)), flipped(bit));
+        }
+        kept_.load();
+        if (!has_zps() && is_nibble())
             vmovups(numbers_, constant(nibble_numbers(w_.type)));
         if (is_bf16()) vmovups(order_, constant(order_of_bf16_pairs()));
-    }
-
-    void load_constants_of_integers() {
-        const int count = is_nibble() ? std::min(vectors_, first_high) : 1;
-        for (int v = 0; v < count; ++v) {
-            if (is_nibble()) vmovups(mask(4 * v), constant(0xfu << (4 * v)));
-            if (has_room())
-                vmovups(flipped(4 * v), constant(flipped_bits(4 * v)));
-        }
     }
 
     void begin_panel() override {
@@ -147,20 +145,17 @@ private:
     void make_number(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
         if (!has_zps()) return make_float(w, v, raw, row);
         const int bit = is_nibble() ? bit_of_nibble(v) : 0;
-        const Address in_memory = constant(flipped_bits(bit));
-        const Zmm in_register = flipped(bit);
-        const Operand &flip
-                = has_room() ? static_cast<const Operand &>(in_register)
-                             : in_memory;
-        if (!is_nibble()) {
-            vpmovzxbd(w, ptr[row + weights_bytes(v)]);
-            vpxord(w, w, flip);
-            return;
-        }
-        if (v == first_high) vpsrld(raw, raw, high_shift);
-        vmovdqa32(w, raw);
-        constexpr uint8_t masked_and_flipped = 0x6a; // (w & mask) ^ flipped
-        vpternlogd(w, mask(bit), flip, masked_and_flipped);
+        if (is_nibble() && v == first_high) vpsrld(raw, raw, high_shift);
+        kept_.with(flipped_bits(bit), [&](const Operand &flip) {
+            constexpr uint8_t masked_and_flipped = 0x6a; // (w & mask) ^ flipped
+            if (is_nibble()) {
+                vmovdqa32(w, raw);
+                vpternlogd(w, mask(bit), flip, masked_and_flipped);
+            } else {
+                vpmovzxbd(w, ptr[row + weights_bytes(v)]);
+                vpxord(w, w, flip);
+            }
+        });
     }
 
     void make_float(const Zmm &w, int v, const Zmm &raw, const RegExp &row) {
@@ -169,7 +164,7 @@ private:
             vpermps(w, v > 0 ? w : raw, numbers_);
             return;
         }
-        load_numbers(w, ptr[row + weights_bytes(v)], scratch_);
+        load_f32(w, ptr[row + weights_bytes(v)], scratch_);
         if (!scales_a()) multiply_by_unit(w);
     }
     // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
@@ -211,6 +206,10 @@ private:
     }
 
     Zmm free_vmm() const override { return raw_; }
+
+    // Masks and, if there is room, flipped bits.
+    jit_constants_t<isa_avx512_core> kept_ {
+            *this, jit_isa_t<isa_avx512_core>::vmm_count};
 };
 
 } // namespace dnnl_dequant

@@ -49,9 +49,9 @@ protected:
 
     template <typename args_t>
     void load_arguments() {
-        mov(rows_[0], ptr[rdi + offsetof(args_t, from)]);
-        mov(pitch_, ptr[rdi + offsetof(args_t, pitch)]);
-        mov(to_, ptr[rdi + offsetof(args_t, to)]);
+        mov(rows_[0], arg(offsetof(args_t, from)));
+        mov(pitch_, arg(offsetof(args_t, pitch)));
+        mov(to_, arg(offsetof(args_t, to)));
     }
     void multiply_pitch() {
         lea(pitch_3_, ptr[pitch_ + pitch_ * 2]);
@@ -65,7 +65,7 @@ protected:
     // Advances to the next step's rows, and to its place in the tile.
     void next_rows(dim_t bytes) {
         lea(rows_[0], ptr[rows_[3] + pitch_ * 8]);
-        add(to_, static_cast<uint32_t>(bytes));
+        add(to_, disp(bytes));
     }
 
     Address row(int r) const {
@@ -118,7 +118,7 @@ private:
     }
 
     Address column(int v, bool odd) const {
-        return ptr[to_ + static_cast<size_t>((2 * v + odd) * 64)];
+        return ptr[to_ + disp((2 * v + odd) * 64)];
     }
 
     void unpack_columns(bool odd) {
@@ -163,16 +163,14 @@ private:
     const Reg64 ahead_ = general_.take("prefetch distance", r13),
                 ahead_row_ = general_.take("a prefetched row", r14);
 
-    Address waiting(int v) {
-        return ptr[rsp + static_cast<size_t>(v * vector_bytes)];
-    }
+    Address waiting(int v) { return ptr[rsp + disp(v * vector_bytes)]; }
     Address copied(int r) { return waiting(vectors + r); }
 
     void generate() override {
         preamble();
         load_arguments<args_t>();
-        mov(steps_, ptr[rdi + offsetof(args_t, steps)]);
-        mov(ahead_, ptr[rdi + offsetof(args_t, ahead)]);
+        mov(steps_, arg(offsetof(args_t, steps)));
+        mov(ahead_, arg(offsetof(args_t, ahead)));
         multiply_pitch();
         sub(rsp, room * vector_bytes);
         repeat(steps_, [this] {
@@ -247,7 +245,7 @@ private:
     // Stores a column, and the one half a tile further.
     void store(const Ymm &v, int col) {
         const auto at = [&](dim_t c) {
-            return ptr[to_ + static_cast<uint32_t>(c * transpose_avx2_pitch)];
+            return ptr[to_ + disp(c * transpose_avx2_pitch)];
         };
         vmovups(at(col), Xmm(v.getIdx()));
         vextracti128(at(col + transpose_avx2_cols / 2), v, 1);

@@ -247,14 +247,14 @@ private:
         prefetch_token(values_.pitch);
         for (int v = 0; v < vectors_; v += is_nibble() ? group_vectors_ : 1) {
             vector_ = v;
-            if (!is_nibble()) {
+            if (is_nibble()) {
+                make_table_of_two();
+                pair_nibbles();
+                for (int half = 0; half * 4 < group_vectors_; ++half)
+                    look_up_pairs(v + half * 4, raw_[half]);
+            } else {
                 multiply_pairs(v, pair_of_bytes(v));
-                continue;
             }
-            make_table_of_two();
-            pair_nibbles();
-            for (int half = 0; half * 4 < group_vectors_; ++half)
-                look_up_pairs(v + half * 4, raw_[half]);
         }
     }
 
@@ -454,43 +454,38 @@ private:
     void load_bytes(
             const vmm_t &number, int v, int token, const vmm_t &scratch) {
         const dim_t from = v * lanes + token * values_.pitch;
-        load_numbers(number, ptr[at_ + disp(from)], scratch);
+        load_f32(number, ptr[at_ + disp(from)], scratch);
         multiply_by_unit(number);
     }
 
     // Looks up the v-th nibble of each lane.
     void look_up(const vmm_t &number, int v) {
-        constexpr int nibble_bits = 4, last = 7;
-        const auto shift = static_cast<uint8_t>(nibble_bits * v);
-        if (is_avx512) {
-            if (v > 0) vpsrld(number, raw_[0], shift);
-            vpermps(number, v > 0 ? number : raw_[0], table_[0]);
-            return;
-        }
-        // The highest bit of an index selects the half of the table.
-        const vmm_t index = numbers_[1], upper = scratch_[0];
-        if (v > 0) vpsrld(index, raw_[0], shift);
-        const vmm_t &from = v > 0 ? index : raw_[0];
+        constexpr int last = 7;
+        const auto bits
+                = [](int nibbles) { return static_cast<uint8_t>(4 * nibbles); };
+        const vmm_t index = is_avx512 ? number : numbers_[1];
+        if (v > 0) vpsrld(index, raw_[0], bits(v));
+        const vmm_t from = v > 0 ? index : raw_[0];
         vpermps(number, from, table_[0]);
+        if (is_avx512) return;
+        // The highest bit of an index selects the half of the table.
+        const vmm_t upper = scratch_[0];
         vpermps(upper, from, table_[table_.count() - 1]);
-        if (v < last)
-            vpslld(index, raw_[0],
-                    static_cast<uint8_t>(nibble_bits * (last - v)));
+        if (v < last) vpslld(index, raw_[0], bits(last - v));
         vblendvps(number, number, upper, v < last ? index : raw_[0]);
     }
 
     // Turns numbers into a token's values. On AVX2 the zero point and the scale
     // of bytes are in registers.
     void scale(const vmm_t &numbers) {
-        const bool are_kept = !is_avx512 && !is_nibble();
-        if (has_zps() && are_kept) vsubps(numbers, numbers, table_[0]);
-        else if (has_zps()) subtract(numbers, zp_at());
+        if (!is_avx512 && !is_nibble())
+            return scale_lanes(numbers, table_[1], table_[0]);
+        if (has_zps()) subtract(numbers, zp_at());
         if (is_avx512) {
             vmulps(numbers, numbers, ptr_b[scale_at()]);
         } else {
-            const vmm_t scale = are_kept ? table_[1] : numbers_[0];
-            if (!are_kept) vbroadcastss(scale, ptr[scale_at()]);
-            vmulps(numbers, numbers, scale);
+            vbroadcastss(numbers_[0], ptr[scale_at()]);
+            vmulps(numbers, numbers, numbers_[0]);
         }
         round(numbers);
     }

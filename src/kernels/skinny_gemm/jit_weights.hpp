@@ -34,10 +34,6 @@ protected:
     bool has_zps() const { return has_zps_; }
     bool is_bf16() const { return is_bf16_; }
 
-    Address arg(size_t offset) { return qword[rdi + offset]; }
-    /// Returns bytes as a displacement, or to be added to a pointer.
-    static uint32_t disp(dim_t bytes) { return static_cast<uint32_t>(bytes); }
-
     /// Points to every third of some rows, of which the first pointer has the
     /// first. row_of() returns the address of one.
     void point_to_rows(const Reg64 *bases, const Reg64 &pitch, int rows) {
@@ -85,7 +81,7 @@ protected:
     }
 
     /// Loads a vector of 8-bit weights as f32. Floats count in units.
-    void load_numbers(const Vmm &to, const Operand &from, const Vmm &scratch,
+    void load_f32(const Vmm &to, const Operand &from, const Vmm &scratch,
             const Opmask *mask = nullptr) {
         const Vmm loaded = mask ? to | *mask | T_z : to;
         if (is_f8() && is_avx512_)

@@ -197,6 +197,7 @@ public:
     std::vector<dim_t> places_of_src() const;
 
 protected:
+    bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
     /// Returns where a row of a block's src begins, or an element of it.
     const void *src_at(
             const block_t &block, dim_t row, dim_t k = 0) const noexcept {
