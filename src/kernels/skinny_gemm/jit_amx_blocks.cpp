@@ -318,108 +318,89 @@ void copy_blocks(const char *from, dim_t pitch, dim_t lines, char *to) {
                     to + n * copy_bytes + r * amx_row_bytes);
 }
 
-// The arguments that all calls share, but those of a's layout.
-args_t args_of(const skinny_weights_t &w, void *const *buffers,
-        const skinny_gemm_t::block_t &block) {
-    args_t args {};
-    args.parameters_pitch = 4 * block.c_pitch;
-    args.row_lines = args.lines = block.cols / amx_block_cols(w.type);
+} // namespace
+
+dim_t amx_blocks_t::partial_floats() const {
+    // In the copies of two rows of blocks.
+    const dim_t copied = 2 * amx_depth * bits_of(weights_.type) / 32;
+    return floats_of(room_of(std::min(most_rows(), amx_most_rows)), copied);
+}
+
+// Calls the code for all columns of each 128 rows of a part, after init(k).
+template <typename init_t>
+void amx_blocks_t::run_depth(void *const *buffers, const block_t &block,
+        const amx_tiles_part_t &part, args_t &args,
+        const init_t &init) const noexcept {
+    const skinny_weights_t &w = weights_;
     const dim_t pitch = bytes_of(w.type, w.pitch);
-    const dim_t width = args.row_lines * amx_row_bytes;
+    const dim_t lines = block.cols / nr(), width = lines * amx_row_bytes;
+    args.parameters_pitch = 4 * block.c_pitch;
+    args.row_lines = args.lines = lines;
     args.row_gap = pitch - width;
     args.ahead = div_up(copy_ahead, width) * pitch;
     args.from = static_cast<const char *>(buffers[0])
-                + bytes_of(w.type, block.first_col);
-    return args;
-}
-
-// Copies of the rows of a block: those that are multiplied, and the next ones.
-class copies_t {
-public:
-    copies_t(const skinny_weights_t &w, args_t &args, char *room)
-        : of_ {room, room + args.row_lines * copy_bytes} {
-        const dim_t pitch = bytes_of(w.type, w.pitch);
-        copy_blocks(args.from, pitch, args.row_lines, of_[0]);
-        args.from += amx_depth * pitch;
-    }
-    /// Says where the rows are, and where the next ones go.
-    void next(args_t &args) {
-        args.copy = of_[0];
-        args.to = args.to_row = of_[1];
-        std::swap(of_[0], of_[1]);
-    }
-
-private:
-    char *of_[2];
-};
-
-// Calls the code for all columns of 128 rows of weights.
-void run_blocks(const skinny_weights_t &w, const jit_function_t<args_t> &code,
-        const skinny_gemm_t::block_t &block, dim_t k, dim_t end,
-        copies_t &copies, args_t &args) noexcept {
-    const dim_t parameters = k / w.group * block.c_pitch;
-    args.has_next = k + amx_depth < end;
-    copies.next(args);
-    for (dim_t n = 0; n < block.cols;
-            n += amx_block_cols(w.type), args.copy += copy_bytes) {
-        args.scales = block.scales + parameters + n;
-        args.zps = block.zps + parameters + n;
-        code(args);
+                + bytes_of(w.type, block.first_col) + part.k * pitch;
+    // Copies of the rows that are multiplied, and of the next ones.
+    char *copy = reinterpret_cast<char *>(part.room);
+    char *next = copy + lines * copy_bytes;
+    copy_blocks(args.from, pitch, lines, copy);
+    args.from += amx_depth * pitch;
+    const auto &code = code_.of(args.rows);
+    const dim_t end = part.k + part.depth;
+    for (dim_t k = part.k; k < end; k += amx_depth, std::swap(copy, next)) {
+        const dim_t parameters = k / w.group * block.c_pitch;
+        init(k);
+        args.has_next = k + amx_depth < end;
+        args.copy = copy;
+        args.to = args.to_row = next;
+        for (dim_t n = 0; n < block.cols; n += nr(), args.copy += copy_bytes) {
+            args.scales = block.scales + parameters + n;
+            args.zps = block.zps + parameters + n;
+            code(args);
+        }
     }
 }
 
-} // namespace
+void amx_blocks_t::run_in_turns(
+        void *const *buffers, const block_t &block) const noexcept {
+    for_rows(block, [&](const block_t &rows) { run_rows(buffers, rows); });
+}
 
-void multiply_amx_blocks(const skinny_weights_t &w, const amx_layout_t &layout,
-        const jit_function_t<args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block, dim_t pitch,
-        const float *src_sums) noexcept {
+// The sums are in scratch memory, and copies are behind them.
+void amx_blocks_t::run_rows(
+        void *const *buffers, const block_t &block) const noexcept {
     alignas(64) char work[jit_amx_blocks_t::work_bytes];
-    const tile_config_t config = config_of(block.rows, layout.are_padded);
-    const dim_t a_line = layout.are_padded ? pitch : block.rows; // pairs
-    float *const sums = block.partial;
-    std::fill_n(sums, pitch * block.cols, 0.f);
-    args_t args = args_of(w, buffers, block);
+    const tile_config_t config = config_of(block.rows, layout().are_padded);
+    const dim_t pitch = room_of(block.rows);
+    const float *const sums_of_src = src_sums(block);
+    float *const sums = block.partial, *const room = sums + pitch * block.cols;
+    std::fill(sums, room, 0.f);
+    args_t args {};
     args.config = &config;
     args.work = work;
     args.rows = block.rows;
     args.a_tile = amx_tile_rows * block.rows * 4;
-    copies_t copies(
-            w, args, reinterpret_cast<char *>(sums + pitch * block.cols));
     args.zps_from_scales = 4 * (block.zps - block.scales);
-    for (dim_t k = 0; k < w.depth; k += amx_depth) {
+    run_depth(buffers, block, {0, weights_.depth, nullptr, room}, args,
+            [&](dim_t k) {
         args.a = static_cast<const char *>(block.a)
-                 + k * layout.terms * a_line * 2;
+                 + k * layout().terms * pitch * 2;
         args.sums = sums;
-        if (src_sums)
-            args.src_sums = src_sums + k / std::min(w.group, amx_depth) * pitch;
-        run_blocks(w, code, block, k, w.depth, copies, args);
-    }
+        if (sums_of_src) args.src_sums = sums_of_src + k / sum_depth() * pitch;
+    });
     args.is_end = 1;
-    code(args);
+    code_.of(block.rows)(args);
+    store_sums(block, sums);
 }
 
-void make_amx_tiles(const skinny_weights_t &w,
-        const jit_function_t<args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block,
-        const amx_tiles_part_t &part) noexcept {
+void amx_blocks_t::make_tiles(void *const *buffers, const block_t &block,
+        const amx_tiles_part_t &part) const noexcept {
     alignas(64) char work[jit_amx_blocks_t::work_bytes];
-    args_t args = args_of(w, buffers, block);
+    args_t args {};
     args.work = work;
     args.sums = part.tiles;
-    args.from += part.k * bytes_of(w.type, w.pitch);
-    copies_t copies(w, args, reinterpret_cast<char *>(part.room));
-    const dim_t end = part.k + part.depth;
-    for (dim_t k = part.k; k < end; k += amx_depth)
-        run_blocks(w, code, block, k, end, copies, args);
-}
-
-void amx_copy_sums(const skinny_gemm_t::block_t &block, dim_t pitch) noexcept {
-    constexpr dim_t cols = jit_amx_blocks_t::step_cols;
-    for (dim_t r = 0; r < block.rows; ++r)
-        for (dim_t n = 0; n < block.cols; n += cols)
-            std::copy_n(block.partial + n * pitch + r * cols, cols,
-                    block.c + r * block.c_pitch + n);
+    args.rows = 1; // the code of no terms
+    run_depth(buffers, block, part, args, [](dim_t) {});
 }
 
 } // namespace dnnl_dequant

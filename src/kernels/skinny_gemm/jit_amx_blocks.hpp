@@ -1,7 +1,10 @@
 #ifndef KERNELS_SKINNY_GEMM_JIT_AMX_BLOCKS_HPP
 #define KERNELS_SKINNY_GEMM_JIT_AMX_BLOCKS_HPP
 
-#include "kernels/skinny_gemm/jit_amx_lookup.hpp"
+#include <memory>
+#include <utility>
+
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
 
@@ -64,10 +67,7 @@ protected:
     static constexpr dim_t group_sums_at = tables_at + tables_bytes;
     static_assert(work_bytes >= group_sums_at + 4 * amx_tile_bytes);
 
-    jit_amx_blocks_t(const char *name, const skinny_weights_t &weights,
-            int src_tiles, const amx_layout_t &layout)
-        : jit_amx_lookup_t(name, weights, src_tiles)
-        , layout_(layout) {}
+    using jit_amx_lookup_t::jit_amx_lookup_t;
 
     virtual void load_constants() = 0;
     /// Prepares the scales and zero points of the group that step `down` of
@@ -75,10 +75,6 @@ protected:
     virtual void begin_group(int down) = 0;
     /// Makes the first half of a step's tiles, or the second one.
     virtual void make_tiles(int down, bool second) = 0;
-    /// Adds the product of these tiles.
-    virtual void multiply_tiles(const Xbyak::Tmm &sums,
-            const Xbyak::Tmm &weights, const Xbyak::Tmm &a)
-            = 0;
     /// Adds a tile of a group's sums, times scales, to those in memory.
     /// @param at The tile, in scratch memory.
     /// @param group The group, counted from these 128 rows' first. If it is not
@@ -87,11 +83,6 @@ protected:
     ///     there.
     virtual void scale_tile(int w, int s, size_t at, int group) = 0;
 
-    bool scales_sums() const { return layout_.scales_sums; }
-    bool multiplies() const { return layout_.terms > 0; }
-    bool corrects_sums() const { return layout_.corrects_sums; }
-    /// True if zero points are in the weights of tiles.
-    bool subtracts() const { return has_zps() && !corrects_sums(); }
     /// Returns a place in a tile of a step.
     Xbyak::RegExp tile_at(int down, dim_t offset) const {
         return multiplies() ? work_ + bytes(down % 2 * weights_bytes + offset)
@@ -102,8 +93,13 @@ protected:
     /// Returns the group of a step, and sets scratch_ to its offset if it is
     /// not the first.
     int find_group(int down);
+    /// Returns the place of a parameter of the group that find_group() found.
+    Xbyak::RegExp parameter_at(
+            const Xbyak::Reg64 &base, dim_t offset, int group) const {
+        const Xbyak::RegExp at = base + bytes(offset);
+        return group > 0 ? at + scratch_ : at;
+    }
 
-    const amx_layout_t layout_;
     const Xbyak::Reg64 copy_
             = general_.take("weights of the step's columns", rsi),
             from_ = general_.take("the next row's line", rax),
@@ -147,42 +143,46 @@ private:
     const Zmm copied_ = vectors_.take("copy");
 };
 
-/// Returns the columns of a call.
-inline dim_t amx_block_cols(data_type_t weights) {
-    return amx_row_bytes * 8 / bits_of(weights);
-}
-/// Returns the floats of a column in the copies of two rows of blocks.
-inline dim_t amx_copy_floats(data_type_t weights) {
-    return 2 * amx_depth * amx_row_bytes / 4 / amx_block_cols(weights);
-}
-/// Returns skinny_gemm_t::partial_floats() for kernels of so many rows: each
-/// column has sums, and room for its weights in copies.
-inline dim_t amx_partial_floats(
-        data_type_t weights, const amx_layout_t &layout, dim_t rows) {
-    const dim_t sums
-            = layout.are_padded ? amx_src_tiles(rows) * amx_tile_rows : rows;
-    return div_up(sums + amx_copy_floats(weights), rows);
-}
+/// A skinny GEMM by [K,N] weights, whose tiles a generator derived from
+/// jit_amx_blocks_t makes.
+class amx_blocks_t : public amx_terms_t {
+public:
+    using amx_terms_t::amx_terms_t;
 
-/// Computes the sums of a block of up to amx_most_rows rows, in its `partial`:
-/// columns x `pitch`. Copies are behind them.
-/// @param src_sums The sums of src's groups, `pitch` of each, if sums are
-///     corrected.
-void multiply_amx_blocks(const skinny_weights_t &weights,
-        const amx_layout_t &layout,
-        const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block, dim_t pitch,
-        const float *src_sums = nullptr) noexcept;
+    /// The columns of a call.
+    dim_t nr() const override {
+        return amx_row_bytes * 8 / bits_of(weights_.type);
+    }
+    /// Each column has sums, and room for its weights in copies.
+    dim_t partial_floats() const override;
 
-/// Makes the tiles of a part of a block's depth by code of no terms: 32 columns
-/// after the other, for each 128 of the depth.
-void make_amx_tiles(const skinny_weights_t &weights,
-        const jit_function_t<amx_blocks_args_t> &code, void *const *buffers,
-        const skinny_gemm_t::block_t &block,
-        const amx_tiles_part_t &part) noexcept;
+    template <typename generator_t>
+    result_t make(dim_t rows) {
+        return make_code<generator_t>(rows, code_);
+    }
 
-/// Copies sums of padded rows, 32 columns side by side, to c.
-void amx_copy_sums(const skinny_gemm_t::block_t &block, dim_t pitch) noexcept;
+private:
+    void run_in_turns(
+            void *const *buffers, const block_t &block) const noexcept override;
+    void make_tiles(void *const *buffers, const block_t &block,
+            const amx_tiles_part_t &part) const noexcept override;
+    void run_rows(void *const *buffers, const block_t &block) const noexcept;
+    template <typename init_t>
+    void run_depth(void *const *buffers, const block_t &block,
+            const amx_tiles_part_t &part, amx_blocks_args_t &args,
+            const init_t &init) const noexcept;
+
+    amx_code_t<amx_blocks_args_t> code_;
+};
+
+template <typename generator_t>
+result_t make_amx_blocks(const char *name, const skinny_weights_t &weights,
+        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    auto made = std::make_shared<amx_blocks_t>(weights, name);
+    const result_t result = made->make<generator_t>(rows);
+    if (result.ok()) skinny_gemm = std::move(made);
+    return result;
+}
 
 } // namespace dnnl_dequant
 

@@ -68,8 +68,9 @@ struct tiles_t {
 
 class generator_t : public jit_amx_lookup_t {
 public:
-    generator_t(const skinny_weights_t &weights, int src_tiles)
-        : jit_amx_lookup_t("jit_amx_k_lanes", weights, src_tiles)
+    generator_t(const skinny_weights_t &weights, int src_tiles,
+            const amx_layout_t &layout)
+        : jit_amx_lookup_t("jit_amx_k_lanes", weights, src_tiles, layout)
         , tables_count_(amx_groups_of_step(weights)) {}
 
 private:
@@ -225,19 +226,28 @@ private:
     }
 };
 
-class jit_amx_k_lanes_t : public amx_lookup_t {
+// Sums are as tdpbf16ps makes them: denormal numbers are zeros.
+class jit_amx_k_lanes_t : public skinny_gemm_t {
 public:
-    using amx_lookup_t::amx_lookup_t;
+    using skinny_gemm_t::skinny_gemm_t;
 
     const char *name() const override { return "jit_matmul_k_lanes_amx_bf16"; }
     dim_t nr() const override { return amx_tile_rows; }
     bool parameters_by_column() const override { return true; }
+    bool scales_sums() const override { return false; }
+    data_type_t src_type() const override { return data_type_t::bf16; }
+    dim_t src_unit() const override { return amx_depth; }
+    void arrange(void * /*row*/) const noexcept override {}
+    dim_t packed_bytes(dim_t rows) const override {
+        return rows * bytes_of(src_type(), weights_.depth);
+    }
     void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
             void *packed) const noexcept override;
     dim_t partial_floats() const override { return 0; }
 
     result_t make(dim_t rows) {
-        const result_t made = code_.make<generator_t>(weights_, rows);
+        const result_t made = code_.make<generator_t>(
+                weights_, rows, amx_layout_t {1, false, false});
         return made.ok() ? store_.make() : made;
     }
 

@@ -41,18 +41,49 @@ inline int amx_groups_of_step(const skinny_weights_t &w) {
     return w.group >= amx_depth ? 1 : static_cast<int>(amx_depth / w.group);
 }
 
+/// True if a line of a tile of weights is a column, and a line of src's a pair
+/// of the depth of each row. Otherwise lines of weights are pairs, and those of
+/// src its rows.
+inline bool amx_has_columns(const skinny_weights_t &w) {
+    return w.by_column || w.are_nibbles();
+}
+
+/// The layout of src and of sums.
+struct amx_layout_t {
+    int terms;        // of an element of src; 0: tiles are made only
+    bool are_padded;  // tiles of src and of sums are whole: sixteen rows
+    bool scales_sums; // of groups; else weights are scaled
+    /// Zero points are not in the tiles of weights: their products by the sums
+    /// of src are subtracted from the sums of groups.
+    bool corrects_sums = false;
+};
+
 /// The base of their generators. Code names the tiles of src that it is made
 /// for, one or two, and the registers that all of it needs.
 class jit_amx_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
 protected:
     using Zmm = Xbyak::Zmm;
 
-    jit_amx_lookup_t(
-            const char *name, const skinny_weights_t &weights, int src_tiles)
+    jit_amx_lookup_t(const char *name, const skinny_weights_t &weights,
+            int src_tiles, const amx_layout_t &layout)
         : jit_k_lanes_t(name, weights, 0, 0)
-        , src_tiles_(src_tiles) {}
+        , src_tiles_(src_tiles)
+        , layout_(layout) {}
 
     static size_t bytes(dim_t count) { return static_cast<size_t>(count); }
+
+    bool multiplies() const { return layout_.terms > 0; }
+    bool scales_sums() const { return layout_.scales_sums; }
+    bool corrects_sums() const { return layout_.corrects_sums; }
+    /// True if zero points are in the weights of tiles.
+    bool subtracts() const { return has_zps() && !corrects_sums(); }
+
+    /// Adds the product of two tiles to sums.
+    void multiply_tiles(const Xbyak::Tmm &sums, const Xbyak::Tmm &weights,
+            const Xbyak::Tmm &a) {
+        if (amx_has_columns(w_)) tdpbf16ps(sums, weights, a);
+        else tdpbf16ps(sums, a, weights);
+    }
 
     /// Makes the f32 numbers that a group's nibbles stand for.
     /// @param numbers nibble_numbers() of the weights.
@@ -88,27 +119,11 @@ protected:
     }
 
     const int src_tiles_;
+    const amx_layout_t layout_;
     const Xbyak::Reg64 line_ = general_.take("bytes of a line", rbp),
                        sums_ = general_.take("sums", r9),
                        row_pitch_
                        = general_.take("pitch of sums and of a", r10);
-};
-
-/// The layout of src and of sums.
-struct amx_layout_t {
-    int terms;        // of an element of src; 0: tiles are made only
-    bool are_padded;  // tiles of src and of sums are whole: sixteen rows
-    bool scales_sums; // of groups; else weights are scaled
-    /// Zero points are not in the tiles of weights: their products by the sums
-    /// of src are subtracted from the sums of groups.
-    bool corrects_sums = false;
-};
-
-/// The tiles of a part of the depth, which are made before they are multiplied.
-struct amx_tiles_part_t {
-    dim_t k, depth;
-    float *tiles;
-    float *room; // for copies of weights
 };
 
 /// Returns the tiles of src that so many rows take, of rows that are multiplied
@@ -123,9 +138,9 @@ template <typename args_t>
 class amx_code_t {
 public:
     /// Generates the code for up to `rows` rows.
-    template <typename generator_t, typename... more_t>
+    template <typename generator_t>
     result_t make(const skinny_weights_t &weights, dim_t rows,
-            const more_t &...more) {
+            const amx_layout_t &layout) {
         const dim_t group = weights.group;
         const bool fits = group % amx_depth == 0
                           || (amx_depth % group == 0 && group % 32 == 0);
@@ -136,7 +151,7 @@ public:
         for (int tiles = 1; tiles <= amx_src_tiles(rows) && made.ok(); ++tiles)
             made = make_jit_as<generator_t>(
                     code_[static_cast<size_t>(tiles - 1)], weights, tiles,
-                    more...);
+                    layout);
         return made;
     }
     const jit_function_t<args_t> &of(dim_t rows) const {
@@ -145,21 +160,6 @@ public:
 
 private:
     std::array<jit_function_t<args_t>, 2> code_;
-};
-
-/// The base of skinny GEMMs that look 4-bit weights up and multiply them by the
-/// tiles of AMX. Sums are as tdpbf16ps makes them: denormal numbers are zeros.
-class amx_lookup_t : public skinny_gemm_t {
-public:
-    using skinny_gemm_t::skinny_gemm_t;
-
-    data_type_t src_type() const final { return data_type_t::bf16; }
-    dim_t src_unit() const final { return amx_depth; }
-    void arrange(void * /*row*/) const noexcept final {}
-    dim_t packed_bytes(dim_t rows) const override {
-        return rows * bytes_of(src_type(), weights_.depth);
-    }
-    bool scales_sums() const final { return false; }
 };
 
 } // namespace dnnl_dequant

@@ -16,7 +16,6 @@
 #include <cstddef>
 
 #include "base/prefetch.hpp"
-#include "kernels/skinny_gemm/jit_amx_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -69,12 +68,9 @@ tile_config_t config_of_all() {
 
 class generator_t : public jit_amx_lookup_t {
 public:
-    generator_t(const skinny_weights_t &weights, int src_tiles, int terms,
-            const amx_tiles_layout_t &layout, bool parameters_by_column)
-        : jit_amx_lookup_t("jit_amx_many_rows", weights, src_tiles)
-        , terms_(terms)
-        , layout_(layout)
-        , col_bytes_(4 * (parameters_by_column ? weights.groups() : 1))
+    generator_t(const skinny_weights_t &weights, int src_tiles,
+            const amx_layout_t &layout)
+        : jit_amx_lookup_t("jit_amx_many_rows", weights, src_tiles, layout)
         , groups_(amx_groups_of_step(weights))
         , sets_(groups_ > 1 ? 2 : 1)
         , slots_(parts * src_tiles) {}
@@ -86,10 +82,7 @@ private:
         dim_t place;
     };
 
-    const int terms_;
-    const amx_tiles_layout_t layout_;
-    const dim_t col_bytes_; // from column to column of scales
-    const int groups_;      // of a step, 128 of depth
+    const int groups_; // of a step, 128 of depth
     // Groups are scaled in sets: half of a step's groups, or the only one.
     const int sets_;
     const int slots_;
@@ -122,6 +115,12 @@ private:
         return src_tiles_ == 1 ? group_of(part_of(slot)) % 2
                                : src_tile_of(slot);
     }
+    dim_t place_of_weights(int part, int w) const {
+        return (w_.by_column ? w * parts + part : part * weights_tiles + w)
+               * amx_tile_bytes;
+    }
+    // From column to column of scales, if columns are lines of tiles.
+    dim_t col_bytes() const { return 4 * (w_.by_column ? w_.groups() : 1); }
     dim_t group_bytes() const {
         return weights_tiles * src_tiles_ * amx_tile_bytes;
     }
@@ -185,9 +184,7 @@ private:
         if (s == 0)
             for (int w = 0; w < weights_tiles; ++w)
                 tileloadd(Tmm(tile_of_weights(w)),
-                        ptr[tiles_ + line_
-                                + bytes(part * layout_.part_bytes
-                                        + w * layout_.tile_bytes)]);
+                        ptr[tiles_ + line_ + bytes(place_of_weights(part, w))]);
         if (begins_group(part)) {
             for (const store_t &store : pending_)
                 if (store.tile / 2 == pair) {
@@ -197,21 +194,17 @@ private:
             for (int w = 0; w < weights_tiles; ++w)
                 tilezero(Tmm(2 * pair + w));
         }
-        for (int t = 0; t < terms_; ++t) {
+        for (int t = 0; t < layout_.terms; ++t) {
             const Tmm a(tile_of_a(t + s));
-            const int tile = (part * terms_ + t) * src_tiles_ + s;
+            const int tile = (part * layout_.terms + t) * src_tiles_ + s;
             tileloadd(a, ptr[a_ + line_ + bytes(tile * amx_tile_bytes)]);
             for (int w = 0; w < weights_tiles; ++w)
-                multiply(Tmm(2 * pair + w), Tmm(tile_of_weights(w)), a);
+                multiply_tiles(Tmm(2 * pair + w), Tmm(tile_of_weights(w)), a);
             if (t == 0) flush();
         }
         if (ends_group(part)) pending_ = stores_of(slot);
         prefetch_a();
         scale_in(slot);
-    }
-    void multiply(const Tmm &sums, const Tmm &weights, const Tmm &a) {
-        if (layout_.are_columns) tdpbf16ps(sums, weights, a);
-        else tdpbf16ps(sums, a, weights);
     }
     void flush() {
         for (const store_t &store : pending_)
@@ -221,8 +214,8 @@ private:
     }
     // The next depth of these rows, spread over the usual panels.
     void prefetch_a() {
-        const int lines
-                = terms_ * static_cast<int>(amx_tile_rows) / usual_panels;
+        const int lines = layout_.terms * static_cast<int>(amx_tile_rows)
+                          / usual_panels;
         for (int i = 0; i < lines; ++i)
             prefetcht1(ptr[ahead_ + bytes(i * amx_row_bytes)]);
         add(ahead_, static_cast<uint32_t>(lines * amx_row_bytes));
@@ -233,7 +226,7 @@ private:
         mov(last_scales_, scales_);
         add(tiles_, arg(offsetof(args_t, tiles_depth)));
         add(a_, static_cast<uint32_t>(
-                        parts * terms_ * src_tiles_ * amx_tile_bytes));
+                        parts * layout_.terms * src_tiles_ * amx_tile_bytes));
         if (w_.groups() == 1) return;
         if (groups_ > 1) {
             lea(scales_, ptr[scales_ + group_pitch_ * groups_]);
@@ -249,7 +242,7 @@ private:
     void next_panel() {
         add(arg(offsetof(args_t, tiles)), static_cast<uint32_t>(panel_bytes));
         add(arg(offsetof(args_t, scales)),
-                static_cast<uint32_t>(panel_cols * col_bytes_));
+                static_cast<uint32_t>(panel_cols * col_bytes()));
         add(sums_, static_cast<uint32_t>(group_bytes()));
     }
 
@@ -287,7 +280,7 @@ private:
             return g == 0 ? base + bytes(offset)
                           : base + group_pitch_ + bytes(offset);
         };
-        if (layout_.are_columns) {
+        if (amx_has_columns(w_)) {
             const int begin = panel_cols * piece / pieces();
             const int end = panel_cols * (piece + 1) / pieces();
             for (int c = begin; c < end; ++c)
@@ -321,7 +314,7 @@ private:
             vmovups(added(s), to(s));
         for (int g = 0; g < set_groups(); ++g) {
             const Zmm factor = factors_[(c * 2 + g) % factors_.count()];
-            vbroadcastss(factor, ptr[scale_of(g, c * col_bytes_)]);
+            vbroadcastss(factor, ptr[scale_of(g, c * col_bytes())]);
             for (int s = 0; s < src_tiles_; ++s)
                 vfmadd231ps(added(s), factor, sum_at(first + g, w, s, line));
         }
@@ -348,15 +341,10 @@ private:
 } // namespace
 
 result_t amx_many_rows_t::make(const skinny_weights_t &weights, dim_t rows,
-        int terms, const amx_tiles_layout_t &layout,
-        bool parameters_by_column) {
+        const amx_layout_t &layout) {
     weights_ = weights;
-    terms_ = terms;
-    layout_ = layout;
-    parameters_by_column_ = parameters_by_column;
-    const result_t made = code_.make<generator_t>(
-            weights, rows, terms, layout, parameters_by_column);
-    return made.ok() && layout.are_columns ? store_.make() : made;
+    terms_ = layout.terms;
+    return code_.make<generator_t>(weights, rows, layout);
 }
 
 void amx_many_rows_t::zero_sums(const skinny_gemm_t::block_t &block) noexcept {
@@ -364,84 +352,78 @@ void amx_many_rows_t::zero_sums(const skinny_gemm_t::block_t &block) noexcept {
             0.f);
 }
 
-// Prefetches a part of the weights whose depth begins with `k`.
+amx_tiles_part_t amx_many_rows_t::part_of(
+        const skinny_gemm_t::block_t &block, dim_t k) const noexcept {
+    return {k, std::min(weights_.depth - k, most_depth),
+            block.partial + round_up(block.rows, amx_most_rows) * block.cols,
+            block.partial + column_floats(block.rows) * block.cols};
+}
+
+// Prefetches a share of the weights whose depth begins with `k`.
 void amx_many_rows_t::prefetch_weights(const skinny_gemm_t::block_t &block,
-        void *const *buffers, dim_t k, dim_t part,
-        dim_t parts_count) const noexcept {
+        void *const *buffers, dim_t k, dim_t share,
+        dim_t shares) const noexcept {
     const skinny_weights_t &w = weights_;
     // The last depth is followed by the first one of the next columns.
     dim_t col = block.first_col;
-    if (k >= weights_.depth) {
+    if (k >= w.depth) {
         col += block.cols;
         k = 0;
     }
     if (col + block.cols > w.cols) return;
-    const dim_t depth = std::min(weights_.depth - k, most_depth);
+    const dim_t depth = std::min(w.depth - k, most_depth);
     const dim_t lines = w.by_column ? block.cols : depth;
     const dim_t length = bytes_of(w.type, w.by_column ? depth : block.cols);
     const dim_t first = w.by_column ? col * w.pitch + k : k * w.pitch + col;
     const auto *const from
             = static_cast<const char *>(buffers[0]) + bytes_of(w.type, first);
     const dim_t pitch = bytes_of(w.type, w.pitch);
-    for (dim_t i = lines * part / parts_count;
-            i < lines * (part + 1) / parts_count; ++i)
+    for (dim_t i = lines * share / shares; i < lines * (share + 1) / shares;
+            ++i)
         for (dim_t at = 0; at < length; at += amx_row_bytes)
             prefetch_into<2>(from + i * pitch + at);
 }
 
 void amx_many_rows_t::multiply(const skinny_gemm_t::block_t &block,
-        void *const *buffers, dim_t k, dim_t depth) const noexcept {
+        void *const *buffers, const amx_tiles_part_t &part) const noexcept {
     const dim_t blocks = div_up(block.rows, amx_most_rows);
     // The terms of this depth stay in L1.
     const dim_t call_depth = terms_ == 1 ? 256 : 128;
     for (dim_t b = 0; b < blocks; ++b) {
-        prefetch_weights(block, buffers, k + most_depth, b, blocks);
-        for (dim_t at = 0; at < depth; at += call_depth)
-            multiply_rows(block, b, k, at, std::min(depth - at, call_depth));
+        prefetch_weights(block, buffers, part.k + most_depth, b, blocks);
+        for (dim_t at = 0; at < part.depth; at += call_depth)
+            multiply_rows(block, part, b * amx_most_rows, at,
+                    std::min(part.depth - at, call_depth));
     }
 }
 
-// Multiplies 32 rows by tiles, of the depth [at, at + depth) behind k.
+// Multiplies 32 rows by tiles, of the depth [at, at + depth) of a part.
 void amx_many_rows_t::multiply_rows(const skinny_gemm_t::block_t &block,
-        dim_t b, dim_t k, dim_t at, dim_t depth) const noexcept {
+        const amx_tiles_part_t &part, dim_t row, dim_t at,
+        dim_t depth) const noexcept {
     alignas(64) char work[work_bytes];
     const tile_config_t config = config_of_all();
-    const dim_t first = k + at, group = first / weights_.group;
-    const dim_t row = b * amx_most_rows, rows = block.rows - row;
+    const dim_t first = part.k + at, group = first / weights_.group;
+    const dim_t rows = block.rows - row;
     // Bytes of an element of the depth, in all tiles of rows.
     const dim_t a_pitch = terms_ * 2 * amx_src_tiles(rows) * amx_tile_rows;
     args_t args {};
     args.config = &config;
     args.tiles_depth = block.cols / nr * panel_bytes;
-    args.tiles = reinterpret_cast<const char *>(tiles_of(block))
+    args.tiles = reinterpret_cast<const char *>(part.tiles)
                  + at / amx_depth * args.tiles_depth;
     args.a = static_cast<const char *>(block.a)
              + row * weights_.depth * terms_ * 2 + first * a_pitch;
     args.ahead = args.a + depth * a_pitch;
     args.work = work;
     args.sums = block.partial + row * block.cols;
-    args.scales = block.scales
-                  + (parameters_by_column_ ? group : group * block.c_pitch);
-    args.group_pitch = parameters_by_column_ ? 4 : 4 * block.c_pitch;
+    const dim_t group_pitch = weights_.by_column ? 1 : block.c_pitch;
+    args.scales = block.scales + group * group_pitch;
+    args.group_pitch = 4 * group_pitch;
     args.group_steps = ((group + 1) * weights_.group - first) / amx_depth;
     args.steps = depth / amx_depth;
     args.panels = block.cols / nr;
     code_.of(rows)(args);
-}
-
-void amx_many_rows_t::store_sums(
-        const skinny_gemm_t::block_t &block) const noexcept {
-    for (dim_t row = 0; row < block.rows; row += amx_most_rows) {
-        const dim_t rows = std::min(block.rows - row, amx_most_rows);
-        const dim_t padded = amx_src_tiles(rows) * amx_tile_rows;
-        skinny_gemm_t::block_t part = block;
-        part.rows = rows;
-        part.partial += row * block.cols;
-        part.c += row * block.c_pitch;
-        if (layout_.are_columns)
-            store_(part.partial, padded, part.cols, rows, part.c, part.c_pitch);
-        else amx_copy_sums(part, padded);
-    }
 }
 
 } // namespace dnnl_dequant

@@ -2,17 +2,17 @@
 #define KERNELS_SKINNY_GEMM_JIT_AMX_MANY_ROWS_HPP
 
 #include "kernels/skinny_gemm/jit_amx_lookup.hpp"
-#include "kernels/skinny_gemm/jit_amx_store.hpp"
 
 namespace dnnl_dequant {
 
-/// How tiles of weights lie that are made before they are multiplied. 32
-/// columns have eight of them for each 128 of the depth, and the next columns
-/// follow.
-struct amx_tiles_layout_t {
-    bool are_columns; // a line of a tile is a column; else a pair of the depth
-    dim_t part_bytes; // from each 32 of the depth to the next 32
-    dim_t tile_bytes; // from sixteen columns to the next sixteen
+/// The tiles of a part of the depth, which are made before they are multiplied.
+/// 32 columns have eight tiles for each 128 of the depth, and the next columns
+/// follow. [N,K] weights have the tiles of sixteen columns side by side, others
+/// those of 32 of the depth.
+struct amx_tiles_part_t {
+    dim_t k, depth;
+    float *tiles;
+    float *room; // for copies of weights
 };
 
 struct amx_many_rows_args_t;
@@ -30,8 +30,8 @@ public:
     static constexpr dim_t most_depth = 512;
     static constexpr dim_t nr = 2 * amx_tile_rows;
 
-    result_t make(const skinny_weights_t &weights, dim_t rows, int terms,
-            const amx_tiles_layout_t &layout, bool parameters_by_column);
+    result_t make(const skinny_weights_t &weights, dim_t rows,
+            const amx_layout_t &layout);
 
     /// Returns the floats of a column in a block's scratch memory: its sums,
     /// and its weights of `most_depth` in tiles. The room that making tiles
@@ -40,44 +40,27 @@ public:
         return round_up(rows, amx_most_rows) + most_depth / 2;
     }
 
-    /// Computes a block's sums.
-    /// @param make_tiles Called with an amx_tiles_part_t.
-    template <typename make_tiles_t>
-    void run(const skinny_gemm_t::block_t &block, void *const *buffers,
-            make_tiles_t &&make_tiles) const noexcept {
-        zero_sums(block);
-        for (dim_t k = 0; k < weights_.depth; k += most_depth) {
-            const dim_t depth = std::min(weights_.depth - k, most_depth);
-            make_tiles(amx_tiles_part_t {
-                    k, depth, tiles_of(block), room_of(block)});
-            multiply(block, buffers, k, depth);
-        }
-        store_sums(block);
-    }
+    /// A block's sums are in its scratch memory, those of 32 rows after the
+    /// other.
+    static void zero_sums(const skinny_gemm_t::block_t &block) noexcept;
+    /// Returns the part whose depth begins with `k`. Its tiles are to be made.
+    amx_tiles_part_t part_of(
+            const skinny_gemm_t::block_t &block, dim_t k) const noexcept;
+    /// Adds the products of a part.
+    void multiply(const skinny_gemm_t::block_t &block, void *const *buffers,
+            const amx_tiles_part_t &part) const noexcept;
 
 private:
-    static float *tiles_of(const skinny_gemm_t::block_t &block) {
-        return block.partial + round_up(block.rows, amx_most_rows) * block.cols;
-    }
-    static float *room_of(const skinny_gemm_t::block_t &block) {
-        return block.partial + column_floats(block.rows) * block.cols;
-    }
-    static void zero_sums(const skinny_gemm_t::block_t &block) noexcept;
-    void multiply(const skinny_gemm_t::block_t &block, void *const *buffers,
-            dim_t k, dim_t depth) const noexcept;
-    void multiply_rows(const skinny_gemm_t::block_t &block, dim_t b, dim_t k,
-            dim_t at, dim_t depth) const noexcept;
-    void store_sums(const skinny_gemm_t::block_t &block) const noexcept;
+    void multiply_rows(const skinny_gemm_t::block_t &block,
+            const amx_tiles_part_t &part, dim_t row, dim_t at,
+            dim_t depth) const noexcept;
     void prefetch_weights(const skinny_gemm_t::block_t &block,
-            void *const *buffers, dim_t k, dim_t part,
-            dim_t parts) const noexcept;
+            void *const *buffers, dim_t k, dim_t share,
+            dim_t shares) const noexcept;
 
     amx_code_t<amx_many_rows_args_t> code_;
-    amx_store_t store_; // of sums by column
     skinny_weights_t weights_;
     int terms_ = 1;
-    amx_tiles_layout_t layout_ {};
-    bool parameters_by_column_ = false;
 };
 
 } // namespace dnnl_dequant

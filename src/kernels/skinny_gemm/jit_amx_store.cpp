@@ -9,6 +9,15 @@ namespace dnnl_dequant {
 
 using namespace Xbyak;
 
+struct amx_store_args_t {
+    const float *sums;
+    dim_t pitch; // from column to column, bytes
+    float *c;
+    dim_t c_pitch; // from row to row, bytes
+    dim_t rows;    // 1 to 16
+    dim_t panels;  // of sixteen columns
+};
+
 namespace {
 
 constexpr int lanes = 16;

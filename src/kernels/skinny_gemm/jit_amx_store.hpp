@@ -6,14 +6,7 @@
 
 namespace dnnl_dequant {
 
-struct amx_store_args_t {
-    const float *sums;
-    dim_t pitch; // from column to column, bytes
-    float *c;
-    dim_t c_pitch; // from row to row, bytes
-    dim_t rows;    // 1 to 16
-    dim_t panels;  // of sixteen columns
-};
+struct amx_store_args_t;
 
 /// Stores sums of columns x rows, as tiles of AMX have them, to rows of c.
 class amx_store_t {

@@ -5,8 +5,8 @@
 //       for each 16 of the rows (a tile): for each pair of the depth:
 //           for each row: two bf16
 //
-// Or a tile has a row's elements in each line.
-// The places of missing rows may hold anything.
+// Or a tile has a row's elements in each line. The places of missing rows may
+// hold anything. Pairs of rows of rounded bf16 have none of these places.
 
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
@@ -52,20 +52,6 @@ struct terms_t {
     }
 };
 
-// Copies a term's part to a line of a tile, or its pairs to the lines.
-void copy_part(amx_src_t src, const uint16_t *from, char *to) {
-    const dim_t size = src == amx_src_t::rows ? part_depth : 2;
-    for (dim_t k = 0; k < part_depth; k += size, to += amx_row_bytes)
-        std::copy_n(reinterpret_cast<const char *>(from + k), 2 * size, to);
-}
-
-// The place of an element of a row, in the tiles of a term.
-dim_t place_of(amx_src_t src, dim_t row, dim_t k) {
-    if (src == amx_src_t::rows) return row * amx_row_bytes + 2 * k;
-    return row / amx_tile_rows * amx_tile_bytes + row % amx_tile_rows * 4
-           + k / 2 * amx_row_bytes + k % 2 * 2;
-}
-
 // The compiler vectorizes the inner loop.
 float sum_of(const uint16_t *values, dim_t count) {
     constexpr dim_t lanes = part_depth;
@@ -78,85 +64,149 @@ float sum_of(const uint16_t *values, dim_t count) {
 
 } // namespace
 
-dim_t amx_terms_t::packed_bytes(dim_t rows) const {
-    const dim_t sums
-            = layout().corrects_sums ? weights_.depth / sum_depth() : 0;
-    return data_bytes(rows) + sums * round_up(rows, amx_tile_rows) * 4;
+amx_layout_t amx_terms_t::layout() const {
+    if (weights_.multiplied == data_type_t::bf16)
+        return {1, !amx_has_columns(weights_), false};
+    const bool is_whole = weights_.tiles == skinny_tiles_t::integers;
+    const bool corrects = is_whole && weights_.are_nibbles()
+                          && weights_.zps.type != data_type_t::undef
+                          && !is_of_many_rows();
+    return {is_whole ? 1 : f32_terms, true, true, corrects};
 }
 
-// The sums of src come behind the tiles of each block of rows.
-void amx_terms_t::sum_rows(const char *from, dim_t pitch, dim_t rows,
-        dim_t begin, dim_t end, char *packed) const noexcept {
-    const dim_t depth = sum_depth();
-    const dim_t padded = round_up(rows, amx_tile_rows);
-    auto *const sums = reinterpret_cast<float *>(packed + data_bytes(rows));
-    for (dim_t r = 0; r < rows; ++r)
-        for (dim_t k = begin; k < end; k += depth) {
-            const uint16_t *const values = amx_row(from, r * pitch) + k;
-            sums[k / depth * padded + r] = sum_of(values, depth);
-        }
-}
-
-// Packs a part of a row: the terms of f32, or bf16 as they are.
-void amx_terms_t::pack_part(const char *row, dim_t k, dim_t term_bytes,
-        char *place) const noexcept {
-    if (layout().terms == 1) {
-        copy_part(src_, amx_row(row, 0) + k, place);
-        return;
-    }
-    terms_t terms;
-    terms.split(reinterpret_cast<const float *>(row) + k);
-    for (const auto &term : terms.of) {
-        copy_part(src_, term, place);
-        place += term_bytes;
-    }
-}
-
-void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
-        dim_t end, void *packed) const noexcept {
-    const dim_t count = layout().terms;
-    for (dim_t first = 0; first < rows; first += amx_most_rows) {
-        const dim_t tiles = amx_src_tiles(rows - first);
-        const dim_t term_bytes = tiles * amx_tile_bytes;
-        char *const block = static_cast<char *>(packed) + packed_bytes(first);
-        if (layout().corrects_sums)
-            sum_rows(static_cast<const char *>(from) + first * pitch, pitch,
-                    std::min(rows - first, amx_most_rows), begin * amx_depth,
-                    end * amx_depth, block);
-        char *to = block + begin * amx_parts * count * term_bytes;
-        for (dim_t k = begin * amx_depth; k < end * amx_depth;
-                k += part_depth, to += count * term_bytes)
-            for (dim_t r = 0; r < std::min(rows - first, amx_most_rows); ++r)
-                pack_part(static_cast<const char *>(from) + (first + r) * pitch,
-                        k, term_bytes, to + place_of(src_, r, 0));
-    }
-}
-
-float amx_terms_t::src_element(
-        const block_t &block, dim_t row, dim_t k) const noexcept {
-    const dim_t count = layout().terms;
-    const dim_t first = row / amx_most_rows * amx_most_rows;
-    const dim_t term_bytes = amx_src_tiles(block.rows - first) * amx_tile_bytes;
-    const char *const part = static_cast<const char *>(block.a)
-                             + packed_bytes(first)
-                             + k / part_depth * count * term_bytes
-                             + place_of(src_, row - first, k % part_depth);
-    float sum = 0;
-    for (dim_t t = count; t-- > 0;)
-        sum += load_f32(data_type_t::bf16, part + t * term_bytes, 0);
-    return sum;
-}
-
-result_t amx_terms_t::init(dim_t rows) {
-    most_rows_ = rows;
+result_t amx_terms_t::check_zps() const {
     const skinny_weights_t &w = weights_;
-    if (w.zps.type == data_type_t::undef) return {};
+    if (!scales_sums() || w.zps.type == data_type_t::undef) return {};
     constexpr int64_t most = 256; // of the integers that bf16 holds
     const int_range_t weights = range_of(w.type), zps = range_of(w.zps.type);
     if (weights.highest - zps.lowest > most
             || zps.highest - weights.lowest > most)
         return refuse("weights less zero points do not fit bf16");
     return {};
+}
+
+dim_t amx_terms_t::packed_bytes(dim_t rows) const {
+    const dim_t sums
+            = layout().corrects_sums ? weights_.depth / sum_depth() : 0;
+    return data_bytes(rows) + sums * room_of(rows) * 4;
+}
+
+// The sums of src come behind the tiles of each block of rows.
+void amx_terms_t::sum_rows(const char *from, dim_t pitch, dim_t rows,
+        dim_t begin, dim_t end, char *packed) const noexcept {
+    const dim_t depth = sum_depth();
+    auto *const sums = reinterpret_cast<float *>(packed + data_bytes(rows));
+    for (dim_t r = 0; r < rows; ++r)
+        for (dim_t k = begin; k < end; k += depth) {
+            const uint16_t *const values = amx_row(from, r * pitch) + k;
+            sums[k / depth * room_of(rows) + r] = sum_of(values, depth);
+        }
+}
+
+const float *amx_terms_t::src_sums(const block_t &block) const {
+    if (!layout().corrects_sums) return nullptr;
+    return reinterpret_cast<const float *>(
+            static_cast<const char *>(block.a) + data_bytes(block.rows));
+}
+
+// The place of an element in a block of rows: that of its first term.
+dim_t amx_terms_t::place_of(dim_t rows, dim_t row, dim_t k) const {
+    const dim_t at = k % part_depth;
+    const dim_t part = k / part_depth * layout().terms * term_bytes(rows);
+    if (!amx_has_columns(weights_)) return part + row * amx_row_bytes + 2 * at;
+    const dim_t in_line = layout().are_padded
+                                  ? row / amx_tile_rows * amx_tile_bytes
+                                            + row % amx_tile_rows * 4
+                                  : row * 4;
+    return part + at / 2 * line_bytes(rows) + in_line + at % 2 * 2;
+}
+
+// Packs a part of a row: the terms of f32, or bf16 as they are.
+void amx_terms_t::pack_part(
+        const char *row, dim_t rows, char *place) const noexcept {
+    const auto copy = [&](const void *from, char *to) {
+        if (!amx_has_columns(weights_)) {
+            std::memcpy(to, from, amx_row_bytes);
+            return;
+        }
+        constexpr dim_t pair = 4; // bytes
+        for (dim_t at = 0; at < amx_row_bytes; at += pair) {
+            std::memcpy(to, static_cast<const char *>(from) + at, pair);
+            to += line_bytes(rows);
+        }
+    };
+    if (layout().terms == 1) {
+        copy(row, place);
+        return;
+    }
+    terms_t terms;
+    terms.split(reinterpret_cast<const float *>(row));
+    for (const auto &term : terms.of) {
+        copy(term, place);
+        place += term_bytes(rows);
+    }
+}
+
+void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
+        dim_t end, void *packed) const noexcept {
+    for (dim_t first = 0; first < rows; first += amx_most_rows) {
+        const dim_t together = std::min(rows - first, amx_most_rows);
+        const char *const src = static_cast<const char *>(from) + first * pitch;
+        char *const to = static_cast<char *>(packed) + packed_bytes(first);
+        if (layout().corrects_sums)
+            sum_rows(src, pitch, together, begin * amx_depth, end * amx_depth,
+                    to);
+        for (dim_t k = begin * amx_depth; k < end * amx_depth; k += part_depth)
+            for (dim_t r = 0; r < together; ++r)
+                pack_part(src + r * pitch + bytes_of(src_type(), k), together,
+                        to + place_of(together, r, k));
+    }
+}
+
+float amx_terms_t::src_element(
+        const block_t &block, dim_t row, dim_t k) const noexcept {
+    const dim_t first = row / amx_most_rows * amx_most_rows;
+    const dim_t together = std::min(block.rows - first, amx_most_rows);
+    const char *const term = static_cast<const char *>(block.a)
+                             + packed_bytes(first)
+                             + place_of(together, row - first, k);
+    float sum = 0;
+    for (dim_t t = layout().terms; t-- > 0;)
+        sum += load_f32(data_type_t::bf16, term + t * term_bytes(together), 0);
+    return sum;
+}
+
+void amx_terms_t::run(
+        void *const *buffers, const block_t &block) const noexcept {
+    if (!is_of_many_rows()) {
+        run_in_turns(buffers, block);
+        return;
+    }
+    amx_many_rows_t::zero_sums(block);
+    for (dim_t k = 0; k < weights_.depth; k += amx_many_rows_t::most_depth) {
+        const amx_tiles_part_t part = many_rows_.part_of(block, k);
+        make_tiles(buffers, block, part);
+        many_rows_.multiply(block, buffers, part);
+    }
+    const float *sums = block.partial;
+    for_rows(block, [&](const block_t &rows) {
+        store_sums(rows, sums);
+        sums += amx_most_rows * block.cols;
+    });
+}
+
+void amx_terms_t::store_sums(
+        const block_t &block, const float *sums) const noexcept {
+    const dim_t pitch = room_of(block.rows);
+    if (amx_has_columns(weights_)) {
+        store_(sums, pitch, block.cols, block.rows, block.c, block.c_pitch);
+        return;
+    }
+    constexpr dim_t cols = 2 * amx_tile_rows;
+    for (dim_t r = 0; r < block.rows; ++r)
+        for (dim_t n = 0; n < block.cols; n += cols)
+            std::copy_n(sums + n * pitch + r * cols, cols,
+                    block.c + r * block.c_pitch + n);
 }
 
 } // namespace dnnl_dequant

@@ -53,8 +53,7 @@ public:
 
     jit_amx_terms_k_lanes_generator_t(const skinny_weights_t &weights,
             int src_tiles, const amx_layout_t &layout)
-        : jit_amx_lookup_t("jit_amx_terms_k_lanes", weights, src_tiles)
-        , layout_(layout)
+        : jit_amx_lookup_t("jit_amx_terms_k_lanes", weights, src_tiles, layout)
         , groups_(amx_groups_of_step(weights)) {}
 
     /// @param src_tiles One or two.
@@ -91,12 +90,7 @@ private:
         return group % 2 * 2 + s;
     }
 
-    const amx_layout_t layout_;
     const int groups_; // of a step
-    bool multiplies() const { return layout_.terms > 0; }
-    bool corrects_sums() const { return layout_.corrects_sums; }
-    /// True if zero points are in the weights of tiles.
-    bool subtracts() const { return has_zps() && !corrects_sums(); }
 
     const Reg64 weights_at_ = general_.take("weights", rsi),
                 a_ = general_.take("a of a tile", rax),

@@ -6,16 +6,12 @@
 // numbers are not scaled: jit_amx_terms.hpp.
 
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
-#include "kernels/skinny_gemm/jit_amx_store.hpp"
-#include "kernels/skinny_gemm/jit_amx_terms_blocks.hpp"
 
 namespace dnnl_dequant {
 
 using namespace Xbyak;
 
 namespace {
-
-constexpr amx_layout_t layout_of_bf16 = {1, false, false};
 
 class generator_t : public jit_amx_blocks_t {
 public:
@@ -53,19 +49,13 @@ private:
         look_up_columns(down, second ? half : 0, second ? words : half);
     }
 
-    void multiply_tiles(
-            const Tmm &sums, const Tmm &weights, const Tmm &a) override {
-        tdpbf16ps(sums, weights, a);
-    }
-
     // Makes the tables of each column. One is in a vector twice, because an
     // index has a fifth bit: the next nibble's lowest.
     void begin_group(int down) override {
         if (corrects_sums()) return;
         const int group = find_group(down);
         const auto parameter = [&](const Reg64 &base, int c) {
-            const RegExp at = base + bytes(c * 4);
-            return group > 0 ? ptr_b[at + scratch_] : ptr_b[at];
+            return ptr_b[parameter_at(base, c * 4, group)];
         };
         for (int c = 0; c < step_cols; c += 2) {
             const Zmm both = turned_[c % words], other = turned_[c % words + 1];
@@ -159,75 +149,22 @@ private:
     }
     Address scale_of(int col, int group) {
         if (corrects_sums()) return ptr_b[scratch_ + bytes(col * 4)];
-        const RegExp scale = scales_ + bytes(col * 4);
-        return group > 0 ? ptr_b[scale + scratch_] : ptr_b[scale];
+        return ptr_b[parameter_at(scales_, col * 4, group)];
     }
-};
-
-class jit_amx_transposed_t : public amx_lookup_t {
-public:
-    using amx_lookup_t::amx_lookup_t;
-
-    const char *name() const override {
-        return "jit_matmul_transposed_amx_bf16";
-    }
-    dim_t nr() const override { return amx_block_cols(weights_.type); }
-    bool parameters_by_column() const override { return false; }
-    void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
-            void *packed) const noexcept override;
-    dim_t partial_floats() const override {
-        return amx_partial_floats(weights_.type, layout_of_bf16, most_rows_);
-    }
-
-    result_t make(dim_t rows) {
-        most_rows_ = rows;
-        const result_t made
-                = code_.make<generator_t>(weights_, rows, layout_of_bf16);
-        return made.ok() ? store_.make() : made;
-    }
-
-    void run(void *const *buffers,
-            const block_t &block) const noexcept override {
-        multiply_amx_blocks(weights_, layout_of_bf16, code_.of(block.rows),
-                buffers, block, block.rows);
-        store_(block.partial, block.rows, block.cols, block.rows, block.c,
-                block.c_pitch);
-    }
-
-private:
-    amx_code_t<amx_blocks_args_t> code_;
-    amx_store_t store_;
-    dim_t most_rows_ = 1;
-};
-
-void jit_amx_transposed_t::pack(const void *from, dim_t pitch, dim_t rows,
-        dim_t begin, dim_t end, void *packed) const noexcept {
-    auto *to = static_cast<uint16_t *>(packed) + begin * amx_depth * rows;
-    for (dim_t k = begin * amx_depth; k < end * amx_depth; k += 2)
-        for (dim_t row = 0; row < rows; ++row, to += 2)
-            std::copy_n(amx_row(from, row * pitch) + k, 2, to);
-}
-
-// The same for terms.
-class jit_amx_terms_transposed_t : public amx_terms_blocks_t<generator_t> {
-public:
-    explicit jit_amx_terms_transposed_t(const skinny_weights_t &weights)
-        : amx_terms_blocks_t(
-                  weights, "jit_matmul_transposed_amx_f32", amx_src_t::pairs) {}
 };
 
 } // namespace
 
 result_t make_amx_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make_skinny_kernel_as<jit_amx_transposed_t>(
-            weights, rows, skinny_gemm);
+    return make_amx_blocks<generator_t>(
+            "jit_matmul_transposed_amx_bf16", weights, rows, skinny_gemm);
 }
 
 result_t make_amx_terms_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make_skinny_kernel_as<jit_amx_terms_transposed_t>(
-            weights, rows, skinny_gemm);
+    return make_amx_blocks<generator_t>(
+            "jit_matmul_transposed_amx_f32", weights, rows, skinny_gemm);
 }
 
 } // namespace dnnl_dequant
