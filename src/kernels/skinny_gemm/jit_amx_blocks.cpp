@@ -27,16 +27,13 @@ constexpr int tile_of_a(int s) {
     return 6 + s;
 }
 
+// Tiles of padded rows are whole.
 tile_config_t config_of(dim_t rows, bool are_padded) {
-    tile_config_t config;
-    for (int w = 0; w < jit_amx_blocks_t::weights_tiles; ++w)
-        config.set(tile_of_weights(w), amx_tile_rows, amx_row_bytes);
-    for (int s = 0; s * amx_tile_rows < rows; ++s) {
-        const dim_t bytes = are_padded ? amx_row_bytes : amx_src_bytes(rows, s);
-        config.set(tile_of_a(s), amx_tile_rows, bytes);
-        for (int w = 0; w < jit_amx_blocks_t::weights_tiles; ++w)
-            config.set(tile_of_sums(s, w), amx_tile_rows, bytes);
-    }
+    tile_config_t config = amx_whole_tiles();
+    for (int s = 0; !are_padded && s * amx_tile_rows < rows; ++s)
+        for (const int tile :
+                {tile_of_a(s), tile_of_sums(s, 0), tile_of_sums(s, 1)})
+            config.set(tile, amx_tile_rows, amx_src_bytes(rows, s));
     return config;
 }
 
@@ -45,7 +42,7 @@ tile_config_t config_of(dim_t rows, bool are_padded) {
 void jit_amx_blocks_t::generate() {
     preamble();
     mov(work_, arg(offsetof(args_t, work)));
-    mov(line_, static_cast<uint32_t>(amx_row_bytes));
+    mov(line_, amx_row_bytes);
     if (multiplies()) multiply_columns();
     else make_columns();
     postamble();
@@ -71,13 +68,7 @@ void jit_amx_blocks_t::multiply_columns() {
     mov(scratch_, arg(offsetof(args_t, config)));
     ldtilecfg(ptr[scratch_]);
     if (scales_sums()) zero_sums();
-    align(32);
-    L(l_across);
-    for (int down = 0; down < steps_down; ++down)
-        take_step(down);
-    next_columns();
-    dec(across_.cvt32());
-    jnz(l_across, T_NEAR);
+    take_steps(l_across);
     mov(arg(offsetof(args_t, pending_a)), a_);
     mov(arg(offsetof(args_t, pending_sums)), sums_);
     if (scales_sums()) mov(arg(offsetof(args_t, pending_scales)), scales_);
@@ -96,22 +87,22 @@ void jit_amx_blocks_t::make_columns() {
     Label l_across;
     load_block();
     mov(tiles_, arg(offsetof(args_t, sums)));
-    align(32);
-    L(l_across);
-    for (int down = 0; down < steps_down; ++down)
-        take_step(down);
-    next_columns();
-    add(tiles_, static_cast<uint32_t>(steps_down * weights_bytes));
-    dec(across_.cvt32());
-    jnz(l_across, T_NEAR);
+    take_steps(l_across);
     mov(arg(offsetof(args_t, sums)), tiles_);
     end_copying();
 }
 
-void jit_amx_blocks_t::next_columns() {
-    add(copy_, static_cast<uint32_t>(bytes_of(w_.type, step_cols)));
-    if (!scales_sums()) add(scales_, static_cast<uint32_t>(step_cols * 4));
-    if (subtracts()) add(zps_, static_cast<uint32_t>(step_cols * 4));
+void jit_amx_blocks_t::take_steps(Label &l_across) {
+    align(32);
+    L(l_across);
+    for (int down = 0; down < steps_down; ++down)
+        take_step(down);
+    advance(copy_, bytes_of(w_.type, step_cols));
+    if (!scales_sums()) add(scales_, step_cols * 4);
+    if (subtracts()) add(zps_, step_cols * 4);
+    if (!multiplies()) add(tiles_, steps_down * weights_bytes);
+    dec(across_.cvt32());
+    jnz(l_across, T_NEAR);
 }
 
 void jit_amx_blocks_t::end_copying() {
@@ -162,7 +153,7 @@ void jit_amx_blocks_t::copy_lines() {
         vmovups(copied_, ptr[from_]);
         vmovups(ptr[to_], copied_);
         add(from_, line_);
-        add(to_, static_cast<uint32_t>(copy_bytes));
+        add(to_, copy_bytes);
         dec(lines_);
         jnz(l_within);
         add(from_, arg(offsetof(args_t, row_gap)));
@@ -255,8 +246,7 @@ void jit_amx_blocks_t::multiply(int down) {
                 multiply_tiles(
                         Tmm(tile_of_sums(s, w)), Tmm(tile_of_weights(w)), a);
         }
-        if (are_padded)
-            add(a_, static_cast<uint32_t>(src_tiles_ * amx_tile_bytes));
+        if (are_padded) advance(a_, src_tiles_ * amx_tile_bytes);
         else add(a_, arg(offsetof(args_t, a_tile)));
     }
     if (scales_sums()) {
@@ -294,7 +284,7 @@ void jit_amx_blocks_t::begin_sums() {
     L(l_first);
     next_sums();
     mov(scales_, arg(offsetof(args_t, scales)));
-    add(arg(offsetof(args_t, scales)), static_cast<uint32_t>(step_cols * 4));
+    add(arg(offsetof(args_t, scales)), step_cols * 4);
     if (corrects_sums()) mov(src_sums_, arg(offsetof(args_t, src_sums)));
 }
 

@@ -116,7 +116,7 @@ private:
     void load_block();
     void multiply_columns();
     void make_columns();
-    void next_columns();
+    void take_steps(Xbyak::Label &l_across);
     void take_step(int down);
     void copy_lines();
     void end_copying();

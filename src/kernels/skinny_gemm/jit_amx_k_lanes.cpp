@@ -15,8 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/skinny_gemm/jit_amx_lookup.hpp"
-#include "kernels/skinny_gemm/jit_amx_store.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
 
@@ -53,15 +52,11 @@ struct tiles_t {
     static int weights(int part) { return 6 + part % 2; }
 
     tile_config_t config(dim_t rows) const {
-        tile_config_t config;
-        for (int part = 0; part < parts; ++part) {
-            config.set(weights(part), amx_tile_rows, amx_row_bytes);
-            for (int s = 0; s < src_tiles; ++s) {
-                const dim_t bytes = amx_src_bytes(rows, s);
-                config.set(sums(s, part), amx_tile_rows, bytes);
-                config.set(a(s, part), amx_tile_rows, bytes);
-            }
-        }
+        tile_config_t config = amx_whole_tiles();
+        for (int part = 0; part < parts; ++part)
+            for (int s = 0; s < src_tiles; ++s)
+                for (const int tile : {sums(s, part), a(s, part)})
+                    config.set(tile, amx_tile_rows, amx_src_bytes(rows, s));
         return config;
     }
 };
@@ -116,7 +111,7 @@ private:
         mov(tiles_, arg(offsetof(args_t, tiles)));
         mov(ahead_, arg(offsetof(args_t, ahead)));
         lea(last_tiles_, ptr[tiles_ + bytes(weights_bytes)]);
-        mov(line_, static_cast<uint32_t>(amx_row_bytes));
+        mov(line_, amx_row_bytes);
         mov(row_pitch_, arg(offsetof(args_t, rows)));
         shl(row_pitch_, 2);
         imul(part_, row_pitch_, static_cast<int>(amx_tile_rows));
@@ -146,7 +141,7 @@ private:
                 look_up(set * set_cols + c, raws_[c]);
             if (multiplies) multiply(set);
         }
-        add(weights_at_, static_cast<uint32_t>(bytes_of(w_.type, amx_depth)));
+        advance(weights_at_, bytes_of(w_.type, amx_depth));
         next_group();
         xchg(tiles_, last_tiles_);
     }
@@ -159,9 +154,8 @@ private:
             jnz(l_same);
             mov(group_, static_cast<uint64_t>(w_.group / amx_depth));
         }
-        const auto further = 4u * static_cast<uint32_t>(tables_count_);
-        add(scales_, further);
-        if (has_zps()) add(zps_, further);
+        advance(scales_, 4 * tables_count_);
+        if (has_zps()) advance(zps_, 4 * tables_count_);
         L(l_same);
     }
 
@@ -226,55 +220,24 @@ private:
     }
 };
 
-// Sums are as tdpbf16ps makes them: denormal numbers are zeros.
-class jit_amx_k_lanes_t : public skinny_gemm_t {
+class jit_amx_k_lanes_t : public amx_terms_t {
 public:
-    using skinny_gemm_t::skinny_gemm_t;
+    explicit jit_amx_k_lanes_t(const skinny_weights_t &weights)
+        : amx_terms_t(weights, "jit_matmul_k_lanes_amx_bf16") {}
 
-    const char *name() const override { return "jit_matmul_k_lanes_amx_bf16"; }
     dim_t nr() const override { return amx_tile_rows; }
-    bool parameters_by_column() const override { return true; }
-    bool scales_sums() const override { return false; }
-    data_type_t src_type() const override { return data_type_t::bf16; }
-    dim_t src_unit() const override { return amx_depth; }
-    void arrange(void * /*row*/) const noexcept override {}
-    dim_t packed_bytes(dim_t rows) const override {
-        return rows * bytes_of(src_type(), weights_.depth);
-    }
-    void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
-            void *packed) const noexcept override;
     dim_t partial_floats() const override { return 0; }
 
-    result_t make(dim_t rows) {
-        const result_t made = code_.make<generator_t>(
-                weights_, rows, amx_layout_t {1, false, false});
-        return made.ok() ? store_.make() : made;
-    }
-
-    void run(
-            void *const *buffers, const block_t &block) const noexcept override;
+    result_t make(dim_t rows) { return make_code<generator_t>(rows, code_); }
 
 private:
+    void run_in_turns(
+            void *const *buffers, const block_t &block) const noexcept override;
+
     amx_code_t<args_t> code_;
-    amx_store_t store_;
 };
 
-void jit_amx_k_lanes_t::pack(const void *from, dim_t pitch, dim_t rows,
-        dim_t begin, dim_t end, void *packed) const noexcept {
-    constexpr dim_t pair = 2 * parts;
-    auto *to = static_cast<uint16_t *>(packed) + begin * amx_depth * rows;
-    for (dim_t k = begin * amx_depth; k < end * amx_depth; k += amx_depth)
-        for (dim_t j = 0; j < parts; ++j)
-            for (dim_t r = 0; r < amx_tile_rows; ++r)
-                for (dim_t row = 0; row < rows; ++row, to += 2) {
-                    const uint16_t *const first
-                            = amx_row(from, row * pitch) + k + pair * r + j;
-                    to[0] = first[0];
-                    to[1] = first[parts];
-                }
-}
-
-void jit_amx_k_lanes_t::run(
+void jit_amx_k_lanes_t::run_in_turns(
         void *const *buffers, const block_t &block) const noexcept {
     alignas(64) char tiles[2 * weights_bytes];
     // Whole vectors are read.
@@ -288,6 +251,8 @@ void jit_amx_k_lanes_t::run(
             = static_cast<const char *>(buffers[0]) + block.first_col * pitch;
     args_t args {&config, nullptr, block.a, nullptr, nullptr, sums, tiles, rows,
             amx_tile_rows * pitch};
+    block_t columns = block;
+    columns.cols = amx_tile_rows;
     for (dim_t n = 0; n < block.cols; n += amx_tile_rows) {
         args.weights = weights + n * pitch;
         args.scales = block.scales + n * groups;
@@ -296,7 +261,8 @@ void jit_amx_k_lanes_t::run(
         for (dim_t p = 1; one_tile && p < parts; ++p)
             for (dim_t i = 0; i < amx_tile_rows * rows; ++i)
                 sums[i] += sums[p * amx_tile_rows * rows + i];
-        store_(sums, rows, amx_tile_rows, rows, block.c + n, block.c_pitch);
+        columns.c = block.c + n;
+        store_sums(columns, sums);
     }
 }
 

@@ -30,6 +30,14 @@ inline dim_t amx_src_bytes(dim_t rows, int s) {
     return 4 * std::min(rows - s * amx_tile_rows, amx_tile_rows);
 }
 
+/// Returns the configuration of whole tiles.
+inline tile_config_t amx_whole_tiles() {
+    tile_config_t config;
+    for (int tile = 0; tile < 8; ++tile)
+        config.set(tile, amx_tile_rows, amx_row_bytes);
+    return config;
+}
+
 /// Returns a row of bf16, so many bytes behind the first one.
 inline const uint16_t *amx_row(const void *first, dim_t bytes) {
     return reinterpret_cast<const uint16_t *>(
@@ -83,6 +91,11 @@ protected:
             const Xbyak::Tmm &a) {
         if (amx_has_columns(w_)) tdpbf16ps(sums, weights, a);
         else tdpbf16ps(sums, a, weights);
+    }
+
+    /// Moves an address on.
+    void advance(const Xbyak::Operand &address, dim_t bytes_on) {
+        add(address, static_cast<uint32_t>(bytes_on));
     }
 
     /// Makes the f32 numbers that a group's nibbles stand for.

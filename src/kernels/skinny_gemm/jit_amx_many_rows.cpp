@@ -59,13 +59,6 @@ constexpr int tile_of_weights(int w) {
     return 6 + w;
 }
 
-tile_config_t config_of_all() {
-    tile_config_t config;
-    for (int i = 0; i < 8; ++i)
-        config.set(i, amx_tile_rows, amx_row_bytes);
-    return config;
-}
-
 class generator_t : public jit_amx_lookup_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles,
@@ -76,17 +69,13 @@ public:
         , slots_(parts * src_tiles) {}
 
 private:
-    // A tile whose sums are complete, and their place in scratch memory.
-    struct store_t {
-        int tile;
-        dim_t place;
-    };
-
     const int groups_; // of a step, 128 of depth
     // Groups are scaled in sets: half of a step's groups, or the only one.
     const int sets_;
     const int slots_;
-    std::vector<store_t> pending_;
+    // The slot whose sums are complete, but not stored; or none.
+    static constexpr int none = -1;
+    int pending_ = none;
 
     const Reg64 tiles_ = general_.take("weights", rsi),
                 a_ = general_.take("a", rax),
@@ -127,19 +116,11 @@ private:
     dim_t place_of(int group, int w, int s) const {
         return group * group_bytes() + (w * src_tiles_ + s) * amx_tile_bytes;
     }
-    std::vector<store_t> stores_of(int slot) const {
-        std::vector<store_t> stores;
-        for (int w = 0; w < weights_tiles; ++w)
-            stores.push_back({2 * pair_of(slot) + w,
-                    place_of(group_of(part_of(slot)), w, src_tile_of(slot))});
-        return stores;
-    }
-
     void generate() override {
         Label l_panel, l_step;
         preamble();
         load_arguments();
-        pending_ = stores_of(slots_ - 1);
+        pending_ = slots_ - 1;
         L(l_panel);
         mov(a_, arg(offsetof(args_t, a)));
         mov(tiles_, arg(offsetof(args_t, tiles)));
@@ -165,7 +146,7 @@ private:
     void load_arguments() {
         mov(line_, arg(offsetof(args_t, config)));
         ldtilecfg(ptr[line_]);
-        mov(line_, static_cast<uint32_t>(amx_row_bytes));
+        mov(line_, amx_row_bytes);
         mov(work_, arg(offsetof(args_t, work)));
         mov(sums_, arg(offsetof(args_t, sums)));
         mov(ahead_, arg(offsetof(args_t, ahead)));
@@ -186,11 +167,7 @@ private:
                 tileloadd(Tmm(tile_of_weights(w)),
                         ptr[tiles_ + line_ + bytes(place_of_weights(part, w))]);
         if (begins_group(part)) {
-            for (const store_t &store : pending_)
-                if (store.tile / 2 == pair) {
-                    flush();
-                    break;
-                }
+            if (pending_ != none && pair_of(pending_) == pair) flush();
             for (int w = 0; w < weights_tiles; ++w)
                 tilezero(Tmm(2 * pair + w));
         }
@@ -202,15 +179,19 @@ private:
                 multiply_tiles(Tmm(2 * pair + w), Tmm(tile_of_weights(w)), a);
             if (t == 0) flush();
         }
-        if (ends_group(part)) pending_ = stores_of(slot);
+        if (ends_group(part)) pending_ = slot;
         prefetch_a();
         scale_in(slot);
     }
     void flush() {
-        for (const store_t &store : pending_)
+        for (int w = 0; w < weights_tiles && pending_ != none; ++w) {
+            const int group = group_of(part_of(pending_));
             tilestored(
-                    ptr[work_ + line_ + bytes(store.place)], Tmm(store.tile));
-        pending_.clear();
+                    ptr[work_ + line_
+                            + bytes(place_of(group, w, src_tile_of(pending_)))],
+                    Tmm(2 * pair_of(pending_) + w));
+        }
+        pending_ = none;
     }
     // The next depth of these rows, spread over the usual panels.
     void prefetch_a() {
@@ -218,15 +199,14 @@ private:
                           / usual_panels;
         for (int i = 0; i < lines; ++i)
             prefetcht1(ptr[ahead_ + bytes(i * amx_row_bytes)]);
-        add(ahead_, static_cast<uint32_t>(lines * amx_row_bytes));
+        advance(ahead_, lines * amx_row_bytes);
     }
 
     void next_step() {
         mov(last_sums_, sums_);
         mov(last_scales_, scales_);
         add(tiles_, arg(offsetof(args_t, tiles_depth)));
-        add(a_, static_cast<uint32_t>(
-                        parts * layout_.terms * src_tiles_ * amx_tile_bytes));
+        advance(a_, parts * layout_.terms * src_tiles_ * amx_tile_bytes);
         if (w_.groups() == 1) return;
         if (groups_ > 1) {
             lea(scales_, ptr[scales_ + group_pitch_ * groups_]);
@@ -240,10 +220,9 @@ private:
         L(l_same);
     }
     void next_panel() {
-        add(arg(offsetof(args_t, tiles)), static_cast<uint32_t>(panel_bytes));
-        add(arg(offsetof(args_t, scales)),
-                static_cast<uint32_t>(panel_cols * col_bytes()));
-        add(sums_, static_cast<uint32_t>(group_bytes()));
+        add(arg(offsetof(args_t, tiles)), panel_bytes);
+        advance(arg(offsetof(args_t, scales)), panel_cols * col_bytes());
+        advance(sums_, group_bytes());
     }
 
     // Sets are scaled from the slot on that comes after their last store, and
@@ -402,7 +381,7 @@ void amx_many_rows_t::multiply_rows(const skinny_gemm_t::block_t &block,
         const amx_tiles_part_t &part, dim_t row, dim_t at,
         dim_t depth) const noexcept {
     alignas(64) char work[work_bytes];
-    const tile_config_t config = config_of_all();
+    const tile_config_t config = amx_whole_tiles();
     const dim_t first = part.k + at, group = first / weights_.group;
     const dim_t rows = block.rows - row;
     // Bytes of an element of the depth, in all tiles of rows.

@@ -52,6 +52,15 @@ struct terms_t {
     }
 };
 
+// Copies pairs of elements that are `gap` apart to the lines of a tile.
+void copy_pairs(const uint16_t *from, dim_t step, dim_t gap, char *to,
+        dim_t line_bytes) {
+    for (dim_t i = 0; i < part_depth / 2; ++i) {
+        const uint16_t pair[] = {from[i * step], from[i * step + gap]};
+        std::memcpy(to + i * line_bytes, pair, sizeof(pair));
+    }
+}
+
 // The compiler vectorizes the inner loop.
 float sum_of(const uint16_t *values, dim_t count) {
     constexpr dim_t lanes = part_depth;
@@ -121,29 +130,27 @@ dim_t amx_terms_t::place_of(dim_t rows, dim_t row, dim_t k) const {
     return part + at / 2 * line_bytes(rows) + in_line + at % 2 * 2;
 }
 
-// Packs a part of a row: the terms of f32, or bf16 as they are.
+// Packs a part of a row, from element `k` on: the terms of f32, or bf16 as they
+// are.
 void amx_terms_t::pack_part(
-        const char *row, dim_t rows, char *place) const noexcept {
-    const auto copy = [&](const void *from, char *to) {
-        if (!amx_has_columns(weights_)) {
-            std::memcpy(to, from, amx_row_bytes);
-            return;
-        }
-        constexpr dim_t pair = 4; // bytes
-        for (dim_t at = 0; at < amx_row_bytes; at += pair) {
-            std::memcpy(to, static_cast<const char *>(from) + at, pair);
-            to += line_bytes(rows);
-        }
-    };
-    if (layout().terms == 1) {
-        copy(row, place);
-        return;
-    }
-    terms_t terms;
-    terms.split(reinterpret_cast<const float *>(row));
-    for (const auto &term : terms.of) {
-        copy(term, place);
+        const char *row, dim_t k, dim_t rows, char *place) const noexcept {
+    const auto copy = [&](const uint16_t *from, dim_t step, dim_t gap) {
+        if (amx_has_columns(weights_))
+            copy_pairs(from, step, gap, place, line_bytes(rows));
+        else std::memcpy(place, from, amx_row_bytes);
         place += term_bytes(rows);
+    };
+    if (layout().terms > 1) {
+        terms_t terms;
+        terms.split(reinterpret_cast<const float *>(row) + k);
+        for (const auto &term : terms.of)
+            copy(term, 2, 1);
+    } else if (scales_sums() || !weights_.by_column) {
+        copy(amx_row(row, 0) + k, 2, 1);
+    } else {
+        // A part has one nibble of each word of four: jit_amx_k_lanes.cpp.
+        const dim_t part = k % amx_depth / part_depth;
+        copy(amx_row(row, 0) + k / amx_depth * amx_depth + part, 8, 4);
     }
 }
 
@@ -158,7 +165,7 @@ void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
                     to);
         for (dim_t k = begin * amx_depth; k < end * amx_depth; k += part_depth)
             for (dim_t r = 0; r < together; ++r)
-                pack_part(src + r * pitch + bytes_of(src_type(), k), together,
+                pack_part(src + r * pitch, k, together,
                         to + place_of(together, r, k));
     }
 }

@@ -94,10 +94,10 @@ protected:
     virtual void run_in_turns(
             void *const *buffers, const block_t &block) const noexcept
             = 0;
-    /// Makes the tiles of many rows.
-    virtual void make_tiles(void *const *buffers, const block_t &block,
-            const amx_tiles_part_t &part) const noexcept
-            = 0;
+    /// Makes the tiles of many rows, if the kernel takes so many.
+    virtual void make_tiles(void *const * /*buffers*/,
+            const block_t & /*block*/,
+            const amx_tiles_part_t & /*part*/) const noexcept {}
 
     /// Calls run(block) for the rows of a block that are multiplied together.
     template <typename run_t>
@@ -127,7 +127,8 @@ private:
     dim_t line_bytes(dim_t rows) const {
         return layout().are_padded ? amx_row_bytes : 4 * rows;
     }
-    void pack_part(const char *row, dim_t rows, char *place) const noexcept;
+    void pack_part(
+            const char *row, dim_t k, dim_t rows, char *place) const noexcept;
     void sum_rows(const char *from, dim_t pitch, dim_t rows, dim_t begin,
             dim_t end, char *packed) const noexcept;
 

@@ -87,8 +87,7 @@ void jit_amx_terms_k_lanes_t::run_columns(
     alignas(64) char work[generator_t::work_bytes];
     alignas(64) float sums[most_cols * amx_most_rows];
     const dim_t pitch = room_of(block.rows);
-    const tile_config_t config
-            = generator_t::config_of(amx_src_tiles(block.rows));
+    const tile_config_t config = amx_whole_tiles();
     std::fill_n(sums, block.cols * pitch, 0.f);
     args_t args = args_of(buffers, block, 0, weights_.depth);
     args.config = &config;

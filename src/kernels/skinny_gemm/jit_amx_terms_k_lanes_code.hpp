@@ -56,20 +56,6 @@ public:
         : jit_amx_lookup_t("jit_amx_terms_k_lanes", weights, src_tiles, layout)
         , groups_(amx_groups_of_step(weights)) {}
 
-    /// @param src_tiles One or two.
-    static tile_config_t config_of(dim_t src_tiles) {
-        tile_config_t config;
-        for (int i = 0; i < 2; ++i) {
-            config.set(tile_of_weights(i), amx_tile_rows, amx_row_bytes);
-            config.set(tile_of_a(i), amx_tile_rows, amx_row_bytes);
-        }
-        for (int s = 0; s < src_tiles; ++s)
-            for (int group = 0; group < 2; ++group)
-                config.set(
-                        tile_of_sums(group, s), amx_tile_rows, amx_row_bytes);
-        return config;
-    }
-
 private:
     using Address = Xbyak::Address;
     using Label = Xbyak::Label;
@@ -126,22 +112,43 @@ private:
         Label l_step;
         align(32);
         L(l_step);
-        for (int set = 0; set < step_sets; ++set)
-            make_columns(set);
-        next_weights();
-        add(tiles_, static_cast<uint32_t>(weights_bytes));
+        take_step(true, false);
+        add(tiles_, weights_bytes);
         dec(steps_);
         jnz(l_step, T_NEAR);
     }
 
     void multiply_steps() {
-        look_up_steps(
-                steps_, [this](bool multiplies) { look_up_step(multiplies); });
-        multiply_step();
+        look_up_steps(steps_, [this](bool multiplies) {
+            take_step(true, multiplies);
+            xchg(tiles_, last_tiles_);
+        });
+        take_step(false, true);
         if (takes_turns()) store_sums(parts - 1, finished_sums_);
         for (int set = 0; set < step_sets; ++set)
             scale(set);
         tilerelease();
+    }
+
+    // Makes a step's tiles, and multiplies those of the step before it. The
+    // sums of that one are scaled in the next step, so that nothing waits for
+    // them.
+    void take_step(bool makes, bool multiplies) {
+        for (int set = 0; set < step_sets; ++set) {
+            Label l_no_sums;
+            if (makes) make_columns(set);
+            if (!multiplies) continue;
+            multiply(set);
+            cmp(arg(offsetof(args_t, has_sums)), 0);
+            je(l_no_sums, T_NEAR);
+            scale(set);
+            L(l_no_sums);
+        }
+        if (multiplies) {
+            mov(arg(offsetof(args_t, has_sums)), 1);
+            xchg(groups_sums_, finished_sums_);
+        }
+        if (makes) next_weights();
     }
 
     void load_arguments() {
@@ -156,7 +163,7 @@ private:
         lea(last_tiles_, ptr[tiles_ + bytes(weights_bytes)]);
         lea(groups_sums_, ptr[tiles_ + bytes(sums_at)]);
         lea(finished_sums_, ptr[groups_sums_ + bytes(groups_ * sums_bytes)]);
-        mov(line_, static_cast<uint32_t>(amx_row_bytes));
+        mov(line_, amx_row_bytes);
         if (!multiplies()) return;
         mov(scratch_, arg(offsetof(args_t, config)));
         ldtilecfg(ptr[scratch_]);
@@ -198,31 +205,6 @@ private:
         vmovups(upper_, constant(0xffff0000));
         vmovups(shifts_, constant(0xff));
         vmovups(zp_, numbers_);
-    }
-
-    // Looks a step's weights up, and multiplies those of the step before it.
-    void look_up_step(bool multiplies) {
-        for (int set = 0; set < step_sets; ++set) {
-            make_columns(set);
-            if (multiplies) {
-                multiply(set);
-                scale_finished(set);
-            }
-        }
-        if (multiplies) end_step();
-        next_weights();
-        xchg(tiles_, last_tiles_);
-    }
-    void multiply_step() {
-        for (int part = 0; part < parts; ++part) {
-            multiply(part);
-            scale_finished(part);
-        }
-        end_step();
-    }
-    void end_step() {
-        mov(arg(offsetof(args_t, has_sums)), 1);
-        xchg(groups_sums_, finished_sums_);
     }
 
     void make_columns(int set) {
@@ -321,12 +303,9 @@ private:
 
     // The next sixteen columns, or the next depth of the first ones.
     void next_weights() {
-        const auto parameters
-                = static_cast<uint32_t>(amx_tile_rows * w_.groups() * 4);
         Label l_end;
-        add(weights_at_, static_cast<uint32_t>(
-                                 amx_tile_rows * bytes_of(w_.type, w_.pitch)));
-        if (subtracts()) add(zps_, parameters);
+        advance(weights_at_, amx_tile_rows * bytes_of(w_.type, w_.pitch));
+        if (subtracts()) advance(zps_, amx_tile_rows * w_.groups() * 4);
         dec(arg(offsetof(args_t, looked_up_tiles)));
         jnz(l_end);
         sub(weights_at_, arg(offsetof(args_t, weights_back)));
@@ -352,7 +331,7 @@ private:
                     static_cast<uint32_t>(w_.group / amx_depth));
         }
         for (const Reg64 &of : parameters)
-            add(of, 4u * static_cast<uint32_t>(groups_));
+            advance(of, 4 * groups_);
         L(l_same);
     }
 
@@ -381,7 +360,7 @@ private:
             if (t == 0 && takes_turns() && begins_group(part))
                 store_before(part);
         }
-        add(a_, static_cast<uint32_t>(part_bytes()));
+        advance(a_, part_bytes());
         if (part + 1 == parts) next_a();
         if (takes_turns() || !ends_group(part)) return;
         store_sums(part, groups_sums_);
@@ -417,16 +396,6 @@ private:
         L(l_next);
         rewind(offsetof(args_t, multiplied_tiles));
         L(l_end);
-    }
-
-    // Scales what the step before has summed while this one is multiplied, so
-    // that nothing waits for sums.
-    void scale_finished(int set) {
-        Label l_none;
-        cmp(arg(offsetof(args_t, has_sums)), 0);
-        je(l_none, T_NEAR);
-        scale(set);
-        L(l_none);
     }
 
     // Adds the scaled sums of all groups of some columns.
@@ -473,12 +442,11 @@ private:
 
     void next_sums() {
         Label l_end;
-        add(sums_, static_cast<uint32_t>(
-                           amx_tile_rows * src_tiles_ * amx_row_bytes));
+        advance(sums_, amx_tile_rows * src_tiles_ * amx_row_bytes);
         std::vector<Reg64> parameters {scales_};
         if (corrects_sums()) parameters.push_back(zps_);
         for (const Reg64 &of : parameters)
-            add(of, static_cast<uint32_t>(amx_tile_rows * w_.groups() * 4));
+            advance(of, amx_tile_rows * w_.groups() * 4);
         dec(arg(offsetof(args_t, scaled_tiles)));
         jnz(l_end);
         sub(sums_, arg(offsetof(args_t, sums_back)));
@@ -487,9 +455,8 @@ private:
         rewind(offsetof(args_t, scaled_tiles));
         next_group(parameters, offsetof(args_t, scaled_group));
         if (corrects_sums())
-            add(arg(offsetof(args_t, src_sums)),
-                    static_cast<uint32_t>(
-                            groups_ * src_tiles_ * amx_row_bytes));
+            advance(arg(offsetof(args_t, src_sums)),
+                    groups_ * src_tiles_ * amx_row_bytes);
         L(l_end);
     }
 };
