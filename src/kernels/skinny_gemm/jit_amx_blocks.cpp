@@ -125,7 +125,7 @@ void jit_amx_blocks_t::load_block() {
 
 void jit_amx_blocks_t::take_step(int down) {
     copy_lines();
-    if (down == 0 || down * step_depth % w_.group == 0) begin_group(down);
+    if (begins_group(down)) begin_group(down);
     make_tiles(down, false);
     if (multiplies()) {
         if (down == 0) begin_columns();
@@ -135,7 +135,7 @@ void jit_amx_blocks_t::take_step(int down) {
 }
 
 int jit_amx_blocks_t::find_group(int down) {
-    const auto group = static_cast<int>(down * step_depth / w_.group);
+    const int group = group_of(down);
     if (group > 0)
         imul(scratch_, arg(offsetof(args_t, parameters_pitch)), group);
     return group;
@@ -254,9 +254,6 @@ void jit_amx_blocks_t::multiply(int down) {
     } else if (down + 1 == steps_down) move_sums(false);
 }
 
-bool jit_amx_blocks_t::ends_group(int down) const {
-    return down + 1 == steps_down || (down + 1) * step_depth % w_.group == 0;
-}
 template <typename run_t>
 void jit_amx_blocks_t::for_sums(run_t &&run) {
     for (int w = 0; w < weights_tiles; ++w)
@@ -313,7 +310,8 @@ void copy_blocks(const char *from, dim_t pitch, dim_t lines, char *to) {
 dim_t amx_blocks_t::partial_floats() const {
     // In the copies of two rows of blocks.
     const dim_t copied = 2 * amx_depth * bits_of(weights_.type) / 32;
-    return floats_of(room_of(std::min(most_rows(), amx_most_rows)), copied);
+    return floats_of(
+            room_of(std::min<dim_t>(most_rows(), amx_most_rows)), copied);
 }
 
 // Calls the code for all columns of each 128 rows of a part, after init(k).

@@ -126,7 +126,6 @@ private:
     void multiply_after(int down);
     void multiply_last();
     void multiply(int down);
-    bool ends_group(int down) const;
     template <typename run_t>
     void for_sums(run_t &&run);
     void zero_sums();
@@ -135,9 +134,7 @@ private:
     void scale(int down);
 
     /// The columns of a line, and the steps across them.
-    int line_cols() const {
-        return static_cast<int>(amx_row_bytes * 8) / bits_of(w_.type);
-    }
+    int line_cols() const { return amx_row_bytes * 8 / bits_of(w_.type); }
     int steps_across() const { return line_cols() / step_cols; }
 
     const Zmm copied_ = vectors_.take("copy");

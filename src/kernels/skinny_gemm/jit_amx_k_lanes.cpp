@@ -24,7 +24,7 @@ using namespace Xbyak;
 namespace {
 
 // A step's tiles, by the place of a nibble in its word.
-constexpr int parts = 4;
+constexpr int parts = amx_parts;
 constexpr dim_t weights_bytes = parts * amx_tile_bytes;
 // Columns whose nibbles are in registers at once.
 constexpr int set_cols = 4;
@@ -65,12 +65,10 @@ class generator_t : public jit_amx_lookup_t {
 public:
     generator_t(const skinny_weights_t &weights, int src_tiles,
             const amx_layout_t &layout)
-        : jit_amx_lookup_t("jit_amx_k_lanes", weights, src_tiles, layout)
-        , tables_count_(amx_groups_of_step(weights)) {}
+        : jit_amx_lookup_t("jit_amx_k_lanes", weights, src_tiles, layout) {}
 
 private:
     const tiles_t uses_ {src_tiles_};
-    const int tables_count_;
 
     const Reg64 weights_at_ = general_.take("weights", rsi),
                 a_ = general_.take("a of a tile", rax),
@@ -114,7 +112,7 @@ private:
         mov(line_, amx_row_bytes);
         mov(row_pitch_, arg(offsetof(args_t, rows)));
         shl(row_pitch_, 2);
-        imul(part_, row_pitch_, static_cast<int>(amx_tile_rows));
+        imul(part_, row_pitch_, amx_tile_rows);
         mov(steps_, static_cast<uint64_t>(w_.depth / amx_depth));
         mov(group_, static_cast<uint64_t>(w_.group / amx_depth));
         for (int i = 0; i < uses_.sums_count(); ++i)
@@ -123,12 +121,12 @@ private:
 
     void load_constants() {
         vmovups(numbers_, constant(nibble_numbers(w_.type)));
-        if (tables_count_ == 1) return;
+        if (groups_ == 1) return;
         constexpr uint32_t nibbles = 0x000f000f, next_table = 0x00100010;
         vmovups(low_, constant(nibbles));
         lanes_t choice;
         for (uint32_t i = 0; i < choice.size(); ++i)
-            choice[i] = i * static_cast<uint32_t>(tables_count_)
+            choice[i] = i * static_cast<uint32_t>(groups_)
                         / static_cast<uint32_t>(choice.size()) * next_table;
         vmovups(choice_, constant(choice));
     }
@@ -154,8 +152,8 @@ private:
             jnz(l_same);
             mov(group_, static_cast<uint64_t>(w_.group / amx_depth));
         }
-        advance(scales_, 4 * tables_count_);
-        if (has_zps()) advance(zps_, 4 * tables_count_);
+        advance(scales_, 4 * groups_);
+        if (has_zps()) advance(zps_, 4 * groups_);
         L(l_same);
     }
 
@@ -171,13 +169,13 @@ private:
     // Makes a column's tables. A vector has those of two groups, or one group's
     // twice: an index has a fifth bit.
     void make_tables(int col) {
-        for (int g = 0; g < tables_count_; ++g) {
+        for (int g = 0; g < groups_; ++g) {
             const size_t at = bytes((col * w_.groups() + g) * 4);
             make_numbers(tables_[g], numbers_, ptr_b[scales_ + at],
                     ptr_b[zps_ + at]);
         }
-        for (int g = 0; g < tables_count_; g += 2) {
-            const int other = std::min(g + 1, tables_count_ - 1);
+        for (int g = 0; g < groups_; g += 2) {
+            const int other = std::min(g + 1, groups_ - 1);
             vcvtne2ps2bf16(tables_[g], tables_[other], tables_[g]);
         }
     }
@@ -188,8 +186,8 @@ private:
             const Zmm w = j > 0 ? looked_up_[j] : raw;
             if (j > 0) vpsrlw(w, raw, static_cast<uint8_t>(4 * j));
             constexpr uint8_t and_or = 0xea;
-            if (tables_count_ > 1) vpternlogd(w, low_, choice_, and_or);
-            if (tables_count_ > 2) vpermi2w(w, tables_[0], tables_[2]);
+            if (groups_ > 1) vpternlogd(w, low_, choice_, and_or);
+            if (groups_ > 2) vpermi2w(w, tables_[0], tables_[2]);
             else vpermw(w, w, tables_[0]);
             const dim_t at = j * amx_tile_bytes + col * amx_row_bytes;
             vmovups(ptr[tiles_ + bytes(at)], w);

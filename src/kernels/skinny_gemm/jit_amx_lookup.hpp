@@ -13,21 +13,21 @@ namespace dnnl_dequant {
 /// A tile of weights has a column in each row, 32 elements of bf16, or pairs of
 /// the depth of sixteen columns. Up to two tiles of src have all rows that are
 /// multiplied together.
-constexpr dim_t amx_tile_rows = tile_config_t::most_rows,
-                amx_row_bytes = tile_config_t::row_bytes,
-                amx_most_rows = 2 * amx_tile_rows;
+constexpr int amx_tile_rows = tile_config_t::most_rows,
+              amx_row_bytes = tile_config_t::row_bytes,
+              amx_most_rows = 2 * amx_tile_rows;
 
 /// The depth of weights that kernels take at once.
-constexpr dim_t amx_depth = 128;
+constexpr int amx_depth = 128;
 /// The parts of that depth: a tile of src or of weights has one.
-constexpr dim_t amx_parts = amx_depth * 2 / amx_row_bytes;
+constexpr int amx_parts = amx_depth * 2 / amx_row_bytes;
 /// A tile of weights, in bytes.
-constexpr dim_t amx_tile_bytes = amx_tile_rows * amx_row_bytes;
+constexpr int amx_tile_bytes = amx_tile_rows * amx_row_bytes;
 
 /// Returns the bytes that a row of src's tile `s` has: a pair of bf16 of each
 /// row of src, or the sums of a column.
 inline dim_t amx_src_bytes(dim_t rows, int s) {
-    return 4 * std::min(rows - s * amx_tile_rows, amx_tile_rows);
+    return 4 * std::min<dim_t>(rows - s * amx_tile_rows, amx_tile_rows);
 }
 
 /// Returns the configuration of whole tiles.
@@ -42,11 +42,6 @@ inline tile_config_t amx_whole_tiles() {
 inline const uint16_t *amx_row(const void *first, dim_t bytes) {
     return reinterpret_cast<const uint16_t *>(
             static_cast<const char *>(first) + bytes);
-}
-
-/// Returns the groups that so much depth meets.
-inline int amx_groups_of_step(const skinny_weights_t &w) {
-    return w.group >= amx_depth ? 1 : static_cast<int>(amx_depth / w.group);
 }
 
 /// True if a line of a tile of weights is a column, and a line of src's a pair
@@ -76,7 +71,17 @@ protected:
             int src_tiles, const amx_layout_t &layout)
         : jit_k_lanes_t(name, weights, 0, 0)
         , src_tiles_(src_tiles)
-        , layout_(layout) {}
+        , layout_(layout)
+        , groups_(weights.group >= amx_depth
+                          ? 1
+                          : amx_depth / static_cast<int>(weights.group)) {}
+
+    /// The parts of a step's depth, of which each group has one or more.
+    int group_of(int part) const { return part * groups_ / amx_parts; }
+    bool begins_group(int part) const {
+        return part * groups_ % amx_parts == 0;
+    }
+    bool ends_group(int part) const { return begins_group(part + 1); }
 
     static size_t bytes(dim_t count) { return static_cast<size_t>(count); }
 
@@ -133,6 +138,7 @@ protected:
 
     const int src_tiles_;
     const amx_layout_t layout_;
+    const int groups_; // of a step: 128 of depth
     const Xbyak::Reg64 line_ = general_.take("bytes of a line", rbp),
                        sums_ = general_.take("sums", r9),
                        row_pitch_
@@ -142,8 +148,7 @@ protected:
 /// Returns the tiles of src that so many rows take, of rows that are multiplied
 /// together.
 inline dim_t amx_src_tiles(dim_t rows) {
-    return std::min(
-            div_up(rows, amx_tile_rows), div_up(amx_most_rows, amx_tile_rows));
+    return div_up(std::min<dim_t>(rows, amx_most_rows), amx_tile_rows);
 }
 
 /// A kernel's code, by tiles of src.

@@ -40,9 +40,9 @@ namespace {
 
 using args_t = amx_many_rows_args_t;
 
-constexpr int parts = static_cast<int>(amx_parts);
+constexpr int parts = amx_parts;
 constexpr int weights_tiles = 2;
-constexpr int panel_cols = static_cast<int>(amx_many_rows_t::nr);
+constexpr int panel_cols = amx_many_rows_t::nr;
 constexpr dim_t panel_bytes = parts * weights_tiles * amx_tile_bytes;
 constexpr dim_t most_group_bytes = 4 * amx_tile_bytes;
 // The sums of up to four groups, and room for those that are scaled before
@@ -64,12 +64,10 @@ public:
     generator_t(const skinny_weights_t &weights, int src_tiles,
             const amx_layout_t &layout)
         : jit_amx_lookup_t("jit_amx_many_rows", weights, src_tiles, layout)
-        , groups_(amx_groups_of_step(weights))
         , sets_(groups_ > 1 ? 2 : 1)
         , slots_(parts * src_tiles) {}
 
 private:
-    const int groups_; // of a step, 128 of depth
     // Groups are scaled in sets: half of a step's groups, or the only one.
     const int sets_;
     const int slots_;
@@ -92,13 +90,6 @@ private:
     int set_groups() const { return groups_ / sets_; }
     int part_of(int slot) const { return slot / src_tiles_; }
     int src_tile_of(int slot) const { return slot % src_tiles_; }
-    int group_of(int part) const { return part * groups_ / parts; }
-    bool begins_group(int part) const {
-        return part == 0 || group_of(part) != group_of(part - 1);
-    }
-    bool ends_group(int part) const {
-        return part + 1 == parts || group_of(part) != group_of(part + 1);
-    }
     // The groups of one tile of src take turns, if a step has several.
     int pair_of(int slot) const {
         return src_tiles_ == 1 ? group_of(part_of(slot)) % 2
@@ -195,8 +186,7 @@ private:
     }
     // The next depth of these rows, spread over the usual panels.
     void prefetch_a() {
-        const int lines = layout_.terms * static_cast<int>(amx_tile_rows)
-                          / usual_panels;
+        const int lines = layout_.terms * amx_tile_rows / usual_panels;
         for (int i = 0; i < lines; ++i)
             prefetcht1(ptr[ahead_ + bytes(i * amx_row_bytes)]);
         advance(ahead_, lines * amx_row_bytes);
@@ -269,7 +259,7 @@ private:
                 for (int w = 0; w < weights_tiles; ++w)
                     vmovups(factors_[g * weights_tiles + w],
                             ptr[scale_of(g, w * amx_row_bytes)]);
-            const int rows = src_tiles_ * static_cast<int>(amx_tile_rows);
+            const int rows = src_tiles_ * amx_tile_rows;
             for (int r = rows * piece / pieces();
                     r < rows * (piece + 1) / pieces(); ++r)
                 scale_row(r, first, sums);
@@ -281,8 +271,8 @@ private:
     template <typename scale_of_t>
     void scale_column(
             int c, int first, const Reg64 &sums, const scale_of_t &scale_of) {
-        const int w = c / static_cast<int>(amx_tile_rows);
-        const int line = c % static_cast<int>(amx_tile_rows);
+        const int w = c / amx_tile_rows;
+        const int line = c % amx_tile_rows;
         const auto to = [&](int s) {
             return ptr[sums + bytes((c * src_tiles_ + s) * amx_row_bytes)];
         };
@@ -301,8 +291,8 @@ private:
             vmovups(to(s), added(s));
     }
     void scale_row(int row, int first, const Reg64 &sums) {
-        const int s = row / static_cast<int>(amx_tile_rows);
-        const int line = row % static_cast<int>(amx_tile_rows);
+        const int s = row / amx_tile_rows;
+        const int line = row % amx_tile_rows;
         for (int w = 0; w < weights_tiles; ++w) {
             const Zmm added = added_[(row * 2 + w) % added_.count()];
             const auto to

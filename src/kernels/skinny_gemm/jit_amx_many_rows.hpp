@@ -28,7 +28,7 @@ class amx_many_rows_t {
 public:
     /// The depth of the tiles that are in cache.
     static constexpr dim_t most_depth = 512;
-    static constexpr dim_t nr = 2 * amx_tile_rows;
+    static constexpr int nr = 2 * amx_tile_rows;
 
     result_t make(const skinny_weights_t &weights, dim_t rows,
             const amx_layout_t &layout);

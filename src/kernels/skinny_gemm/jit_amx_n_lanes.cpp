@@ -103,7 +103,7 @@ private:
         Label l_end;
         vmovups(factors_[w], parameters(scales_, w, group));
         for (int r = 0; r < amx_tile_rows; ++r) {
-            const int row = s * static_cast<int>(amx_tile_rows) + r;
+            const int row = s * amx_tile_rows + r;
             if (row > 0 && r % rows_together == 0) {
                 cmp(row_pitch_, static_cast<uint32_t>(4 * row));
                 jle(l_end, T_NEAR);

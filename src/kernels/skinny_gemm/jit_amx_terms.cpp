@@ -157,7 +157,7 @@ void amx_terms_t::pack_part(
 void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
         dim_t end, void *packed) const noexcept {
     for (dim_t first = 0; first < rows; first += amx_most_rows) {
-        const dim_t together = std::min(rows - first, amx_most_rows);
+        const dim_t together = std::min<dim_t>(rows - first, amx_most_rows);
         const char *const src = static_cast<const char *>(from) + first * pitch;
         char *const to = static_cast<char *>(packed) + packed_bytes(first);
         if (layout().corrects_sums)
@@ -173,7 +173,7 @@ void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
 float amx_terms_t::src_element(
         const block_t &block, dim_t row, dim_t k) const noexcept {
     const dim_t first = row / amx_most_rows * amx_most_rows;
-    const dim_t together = std::min(block.rows - first, amx_most_rows);
+    const dim_t together = std::min<dim_t>(block.rows - first, amx_most_rows);
     const char *const term = static_cast<const char *>(block.a)
                              + packed_bytes(first)
                              + place_of(together, row - first, k);

@@ -53,7 +53,9 @@ protected:
         return layout().are_padded ? round_up(rows, amx_tile_rows) : rows;
     }
     /// The depth of a sum of src: a group, or a part of it.
-    dim_t sum_depth() const { return std::min(weights_.group, amx_depth); }
+    dim_t sum_depth() const {
+        return std::min<dim_t>(weights_.group, amx_depth);
+    }
     /// Returns the sums of a block's rows of src: room_of() rows for each
     /// sum_depth(). Null if no sums are corrected.
     const float *src_sums(const block_t &block) const;
@@ -106,7 +108,7 @@ protected:
         const dim_t rows = block.rows;
         for (dim_t row = 0; row < rows; row += amx_most_rows) {
             block.a = a + packed_bytes(row);
-            block.rows = std::min(rows - row, amx_most_rows);
+            block.rows = std::min<dim_t>(rows - row, amx_most_rows);
             run(block);
             block.c += block.rows * block.c_pitch;
         }

@@ -38,7 +38,7 @@ struct jit_amx_terms_k_lanes_args_t {
 ///           the columns
 ///       multiply the tiles of the step before by each term of src
 class jit_amx_terms_k_lanes_generator_t : public jit_amx_lookup_t {
-    static constexpr int parts = static_cast<int>(amx_parts);
+    static constexpr int parts = amx_parts;
     static constexpr dim_t sums_bytes = 2 * amx_tile_bytes;
 
 public:
@@ -53,8 +53,8 @@ public:
 
     jit_amx_terms_k_lanes_generator_t(const skinny_weights_t &weights,
             int src_tiles, const amx_layout_t &layout)
-        : jit_amx_lookup_t("jit_amx_terms_k_lanes", weights, src_tiles, layout)
-        , groups_(amx_groups_of_step(weights)) {}
+        : jit_amx_lookup_t(
+                  "jit_amx_terms_k_lanes", weights, src_tiles, layout) {}
 
 private:
     using Address = Xbyak::Address;
@@ -75,8 +75,6 @@ private:
     static constexpr int tile_of_sums(int group, int s) {
         return group % 2 * 2 + s;
     }
-
-    const int groups_; // of a step
 
     const Reg64 weights_at_ = general_.take("weights", rsi),
                 a_ = general_.take("a of a tile", rax),
@@ -271,9 +269,8 @@ private:
     void convert(int col) {
         constexpr uint8_t and_xor = 0x78, and_or = 0xf8;
         for (int part = 0; part < parts; ++part) {
-            const int group = group_of(part);
-            if (has_zps() && (part == 0 || group != group_of(part - 1)))
-                vaddps(zp_, numbers_, zp_of(col, group));
+            if (has_zps() && begins_group(part))
+                vaddps(zp_, numbers_, zp_of(col, group_of(part)));
             const Zmm even = numbers_of_[part], odd = raws_[part];
             vpmovzxwd(odd, weight(col, part * amx_row_bytes / 2));
             vmovdqa32(even, numbers_);
@@ -333,12 +330,6 @@ private:
         for (const Reg64 &of : parameters)
             advance(of, 4 * groups_);
         L(l_same);
-    }
-
-    int group_of(int part) const { return part * groups_ / parts; }
-    bool begins_group(int part) const { return part * groups_ % parts == 0; }
-    bool ends_group(int part) const {
-        return (part + 1) * groups_ % parts == 0;
     }
 
     // True if a step has several groups.

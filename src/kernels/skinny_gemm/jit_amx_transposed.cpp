@@ -132,7 +132,7 @@ private:
                     ptr[src_sums_
                             + bytes((group * src_tiles_ + s) * amx_row_bytes)]);
         for (int c = 0; c < amx_tile_rows; ++c) {
-            const int col = w * static_cast<int>(amx_tile_rows) + c;
+            const int col = w * amx_tile_rows + c;
             const Zmm sum = row_words_[c % (words - 1)];
             const Zmm added = looked_up_[c % nibbles];
             const auto to
