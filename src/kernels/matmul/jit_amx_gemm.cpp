@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/prefetch.hpp"
 #include "kernels/jit/generator.hpp"
@@ -76,15 +77,11 @@ struct arguments_t {
     void *scratch; // room for tiles of sums ([N,K])
 };
 
-class jit_amx_gemm_t : public jit_generator_t {
+class generator_t : public jit_generator_t {
 public:
-    explicit jit_amx_gemm_t(bool nk)
+    explicit generator_t(bool nk)
         : jit_generator_t("jit_amx_gemm")
         , nk_(nk) {}
-
-    void operator()(const arguments_t &args) const {
-        getCode<void (*)(const arguments_t *)>()(&args);
-    }
 
 private:
     Address arg(size_t offset) { return qword[rdi + offset]; }
@@ -231,13 +228,13 @@ private:
     const Opmask adds_ = k1;
 };
 
-class jit_amx_gemm_kernel_t : public gemm_t {
+class jit_amx_gemm_t : public gemm_t {
 public:
-    explicit jit_amx_gemm_kernel_t(bool nk)
+    explicit jit_amx_gemm_t(bool nk)
         : nk_(nk) {}
 
     result_t make() {
-        const result_t made = make_jit(code_, nk_);
+        const result_t made = make_jit_as<generator_t>(code_, nk_);
         return made.ok() && !nk_ ? make_jit_pair_rows(nr(), pair_rows_) : made;
     }
 
@@ -322,34 +319,34 @@ private:
     void run_chunks(arguments_t args, dim_t pairs) const noexcept {
         const dim_t bytes = pairs * pair_bytes;
         tile_config_t config;
+        // The product by [N,K] is transposed, and so are its tiles.
+        const auto set = [&](int tile, dim_t rows, dim_t dwords) {
+            if (nk_) std::swap(rows, dwords);
+            config.set(tile, rows, dwords * pair_bytes);
+        };
         for (int i = 0; i < 2; ++i) {
-            if (nk_) config.set(tile_of_weights(i), tile_rows, bytes);
-            else config.set(tile_of_weights(i), pairs, row_bytes);
+            set(tile_of_weights(i), pairs, tile_rows);
             const dim_t rows = std::min(args.rows - i * tile_rows, tile_rows);
             if (rows <= 0) continue;
-            if (nk_) config.set(tile_of_src(i), pairs, rows * pair_bytes);
-            else config.set(tile_of_src(i), rows, bytes);
+            set(tile_of_src(i), rows, pairs);
             for (int w = 0; w < 2; ++w)
-                if (nk_)
-                    config.set(
-                            tile_of_sums(i, w), tile_rows, rows * pair_bytes);
-                else config.set(tile_of_sums(i, w), rows, row_bytes);
+                set(tile_of_sums(i, w), rows, tile_rows);
         }
         args.config = &config;
         args.src.pitch = nk_ ? args.rows * pair_bytes : bytes;
         args.src.second = nk_ ? row_bytes : tile_rows * bytes;
-        (*code_)(args);
+        code_(args);
     }
 
     const bool nk_;
-    std::unique_ptr<jit_amx_gemm_t> code_;
+    jit_function_t<const arguments_t> code_;
     jit_pair_rows_t pair_rows_; // [K,N] only
 };
 
 } // namespace
 
 result_t make_amx_gemm(bool nk, std::shared_ptr<const gemm_t> &gemm) {
-    auto made = std::make_shared<jit_amx_gemm_kernel_t>(nk);
+    auto made = std::make_shared<jit_amx_gemm_t>(nk);
     const result_t result = made->make();
     if (result.ok()) gemm = std::move(made);
     return result;

@@ -91,10 +91,6 @@ public:
         args.plain_steps = steps - args.c_steps - args.ahead_steps;
     }
 
-    void operator()(const arguments_t &args) const {
-        getCode<void (*)(const arguments_t *)>()(&args);
-    }
-
 private:
     static constexpr size_t line = 64;
     // The prefetch distance of a in bytes, which covers the latency of L3.
@@ -322,10 +318,10 @@ public:
     using code_t = jit_gemm_t<isa>;
 
     result_t make() {
-        result_t made = make_jit(code_);
-        if (code_t::is_bf16 && made.ok())
-            made = make_jit_pair_rows(nr(), pair_rows_);
-        return made;
+        const result_t made = make_jit_as<code_t>(code_);
+        return made.ok() && code_t::is_bf16
+                       ? make_jit_pair_rows(nr(), pair_rows_)
+                       : made;
     }
 
     const char *name() const override {
@@ -352,9 +348,7 @@ public:
     void run(const gemm_block_t &block) const noexcept override {
         if (block.arranged_depth == 0) arrange_b(block);
         prefetcher_t prefetcher(block, mr(), nr());
-        values_t values {static_cast<const char *>(block.b), block.ldb * 4,
-                nr() * 4, block.depth};
-        if (code_t::is_bf16) values = pairs_of_rows(block);
+        const values_t values = values_of(block);
         for_row_blocks(block.rows, mr(), [&](dim_t first, dim_t rows) {
             run_rows(block, values, first, rows, prefetcher);
         });
@@ -368,12 +362,14 @@ private:
         dim_t depth;
     };
 
-    static values_t pairs_of_rows(const gemm_block_t &block) {
+    values_t values_of(const gemm_block_t &block) const {
         const dim_t arranged = std::max(block.depth, block.arranged_depth);
-        constexpr dim_t cols = code_t::tile_cols;
-        return {static_cast<const char *>(block.scratch),
-                paired_row_bytes(cols), paired_bytes(cols, arranged),
-                div_up(block.depth, dim_t(2))};
+        if (code_t::is_bf16)
+            return {static_cast<const char *>(block.scratch),
+                    paired_row_bytes(nr()), paired_bytes(nr(), arranged),
+                    div_up(block.depth, dim_t(2))};
+        return {static_cast<const char *>(block.b), block.ldb * 4, nr() * 4,
+                block.depth};
     }
 
     void run_rows(const gemm_block_t &block, const values_t &values, dim_t row,
@@ -398,11 +394,11 @@ private:
                                   : block.c + next_row * block.ldc;
             const dim_t ahead = together ? 0 : prefetcher.take(args);
             code_t::set_depth(args, values.depth, ahead);
-            (*code_)(args);
+            code_(args);
         }
     }
 
-    std::unique_ptr<code_t> code_;
+    jit_function_t<const arguments_t> code_;
     jit_pair_rows_t pair_rows_; // bf16 only
 };
 
