@@ -310,8 +310,7 @@ void copy_blocks(const char *from, dim_t pitch, dim_t lines, char *to) {
 dim_t amx_blocks_t::partial_floats() const {
     // In the copies of two rows of blocks.
     const dim_t copied = 2 * amx_depth * bits_of(weights_.type) / 32;
-    return floats_of(
-            room_of(std::min<dim_t>(most_rows(), amx_most_rows)), copied);
+    return floats_of_sums(copied);
 }
 
 // Calls the code for all columns of each 128 rows of a part, after init(k).

@@ -38,12 +38,6 @@ inline tile_config_t amx_whole_tiles() {
     return config;
 }
 
-/// Returns a row of bf16, so many bytes behind the first one.
-inline const uint16_t *amx_row(const void *first, dim_t bytes) {
-    return reinterpret_cast<const uint16_t *>(
-            static_cast<const char *>(first) + bytes);
-}
-
 /// True if a line of a tile of weights is a column, and a line of src's a pair
 /// of the depth of each row. Otherwise lines of weights are pairs, and those of
 /// src its rows.
@@ -76,7 +70,7 @@ protected:
                           ? 1
                           : amx_depth / static_cast<int>(weights.group)) {}
 
-    /// The parts of a step's depth, of which each group has one or more.
+    /// Returns the group of a part of a step's depth.
     int group_of(int part) const { return part * groups_ / amx_parts; }
     bool begins_group(int part) const {
         return part * groups_ % amx_parts == 0;

@@ -23,6 +23,13 @@ namespace dnnl_dequant {
 namespace {
 
 constexpr dim_t part_depth = amx_row_bytes / 2;
+// A term has eight of the 24 bits of an f32.
+constexpr int f32_terms = 3;
+
+// Returns a row of bf16, so many bytes behind the first one.
+const uint16_t *row_of(const char *first, dim_t bytes) {
+    return reinterpret_cast<const uint16_t *>(first + bytes);
+}
 
 // The terms of a part. Each subtraction is exact. A number that is not finite
 // has one term.
@@ -52,12 +59,28 @@ struct terms_t {
     }
 };
 
-// Copies pairs of elements that are `gap` apart to the lines of a tile.
-void copy_pairs(const uint16_t *from, dim_t step, dim_t gap, char *to,
-        dim_t line_bytes) {
-    for (dim_t i = 0; i < part_depth / 2; ++i) {
-        const uint16_t pair[] = {from[i * step], from[i * step + gap]};
-        std::memcpy(to + i * line_bytes, pair, sizeof(pair));
+// Copies a part of a term to a line of a tile, or its pairs to the lines. Sizes
+// are constant, so that the compiler makes single moves of them.
+void copy_part(bool has_columns, const uint16_t *from, char *to) {
+    if (!has_columns) {
+        std::memcpy(to, from, amx_row_bytes);
+        return;
+    }
+    for (dim_t k = 0; k < part_depth; k += 2, to += amx_row_bytes)
+        std::memcpy(to, from + k, 4);
+}
+
+// Copies a part of rows of bf16 to the lines of a tile. Pairs have elements
+// half a step apart.
+template <dim_t step>
+void copy_pairs(const uint16_t *from, dim_t pitch, dim_t rows, dim_t line_bytes,
+        char *to) {
+    for (dim_t i = 0; i < part_depth / 2; ++i, from += step, to += line_bytes) {
+        const uint16_t *of_row = from;
+        for (dim_t r = 0; r < rows; ++r, of_row += pitch) {
+            const uint16_t pair[] = {of_row[0], of_row[step / 2]};
+            std::memcpy(to + 4 * r, pair, sizeof(pair));
+        }
     }
 }
 
@@ -73,19 +96,18 @@ float sum_of(const uint16_t *values, dim_t count) {
 
 } // namespace
 
-amx_layout_t amx_terms_t::layout() const {
-    if (weights_.multiplied == data_type_t::bf16)
-        return {1, !amx_has_columns(weights_), false};
-    const bool is_whole = weights_.tiles == skinny_tiles_t::integers;
-    const bool corrects = is_whole && weights_.are_nibbles()
-                          && weights_.zps.type != data_type_t::undef
-                          && !is_of_many_rows();
-    return {is_whole ? 1 : f32_terms, true, true, corrects};
-}
-
-result_t amx_terms_t::check_zps() const {
+result_t amx_terms_t::init(dim_t rows) {
     const skinny_weights_t &w = weights_;
-    if (!scales_sums() || w.zps.type == data_type_t::undef) return {};
+    const bool has_zps = w.zps.type != data_type_t::undef;
+    most_rows_ = rows;
+    if (w.multiplied == data_type_t::bf16) {
+        layout_ = {1, !amx_has_columns(w), false};
+        return {};
+    }
+    const bool is_whole = w.tiles == skinny_tiles_t::integers;
+    layout_ = {is_whole ? 1 : f32_terms, true, true,
+            is_whole && w.are_nibbles() && has_zps && !is_of_many_rows()};
+    if (!has_zps) return {};
     constexpr int64_t most = 256; // of the integers that bf16 holds
     const int_range_t weights = range_of(w.type), zps = range_of(w.zps.type);
     if (weights.highest - zps.lowest > most
@@ -95,8 +117,7 @@ result_t amx_terms_t::check_zps() const {
 }
 
 dim_t amx_terms_t::packed_bytes(dim_t rows) const {
-    const dim_t sums
-            = layout().corrects_sums ? weights_.depth / sum_depth() : 0;
+    const dim_t sums = layout_.corrects_sums ? weights_.depth / sum_depth() : 0;
     return data_bytes(rows) + sums * room_of(rows) * 4;
 }
 
@@ -107,13 +128,13 @@ void amx_terms_t::sum_rows(const char *from, dim_t pitch, dim_t rows,
     auto *const sums = reinterpret_cast<float *>(packed + data_bytes(rows));
     for (dim_t r = 0; r < rows; ++r)
         for (dim_t k = begin; k < end; k += depth) {
-            const uint16_t *const values = amx_row(from, r * pitch) + k;
+            const uint16_t *const values = row_of(from, r * pitch) + k;
             sums[k / depth * room_of(rows) + r] = sum_of(values, depth);
         }
 }
 
 const float *amx_terms_t::src_sums(const block_t &block) const {
-    if (!layout().corrects_sums) return nullptr;
+    if (!layout_.corrects_sums) return nullptr;
     return reinterpret_cast<const float *>(
             static_cast<const char *>(block.a) + data_bytes(block.rows));
 }
@@ -121,52 +142,65 @@ const float *amx_terms_t::src_sums(const block_t &block) const {
 // The place of an element in a block of rows: that of its first term.
 dim_t amx_terms_t::place_of(dim_t rows, dim_t row, dim_t k) const {
     const dim_t at = k % part_depth;
-    const dim_t part = k / part_depth * layout().terms * term_bytes(rows);
+    const dim_t part = k / part_depth * layout_.terms * term_bytes(rows);
     if (!amx_has_columns(weights_)) return part + row * amx_row_bytes + 2 * at;
-    const dim_t in_line = layout().are_padded
-                                  ? row / amx_tile_rows * amx_tile_bytes
-                                            + row % amx_tile_rows * 4
-                                  : row * 4;
-    return part + at / 2 * line_bytes(rows) + in_line + at % 2 * 2;
+    const dim_t tile = row / amx_tile_rows;
+    const dim_t tile_pitch
+            = layout_.are_padded ? amx_tile_bytes : amx_row_bytes;
+    return part + tile * tile_pitch + row % amx_tile_rows * 4
+           + at / 2 * line_bytes(rows) + at % 2 * 2;
 }
 
-// Packs a part of a row, from element `k` on: the terms of f32, or bf16 as they
-// are.
-void amx_terms_t::pack_part(
-        const char *row, dim_t k, dim_t rows, char *place) const noexcept {
-    const auto copy = [&](const uint16_t *from, dim_t step, dim_t gap) {
-        if (amx_has_columns(weights_))
-            copy_pairs(from, step, gap, place, line_bytes(rows));
-        else std::memcpy(place, from, amx_row_bytes);
-        place += term_bytes(rows);
-    };
-    if (layout().terms > 1) {
+// Packs a part of rows, from element `k` on: pairs of bf16.
+void amx_terms_t::pack_pairs(const char *src, dim_t pitch, dim_t rows, dim_t k,
+        char *to) const noexcept {
+    // A part has one nibble of each word of four: jit_amx_k_lanes.cpp.
+    const bool is_of_words = !scales_sums() && weights_.by_column;
+    if (is_of_words) k += k % amx_depth / part_depth - k % amx_depth;
+    const dim_t line = line_bytes(rows);
+    const dim_t together = layout_.are_padded ? amx_tile_rows : amx_most_rows;
+    for (dim_t r = 0; r < rows; r += together, to += amx_tile_bytes) {
+        const uint16_t *const from = row_of(src, r * pitch) + k;
+        const dim_t count = std::min(rows - r, together);
+        if (is_of_words) copy_pairs<8>(from, pitch / 2, count, line, to);
+        else copy_pairs<2>(from, pitch / 2, count, line, to);
+    }
+}
+
+// The same of the terms of f32.
+void amx_terms_t::pack_terms(const char *src, dim_t pitch, dim_t rows, dim_t k,
+        char *to) const noexcept {
+    const bool has_columns = amx_has_columns(weights_);
+    const dim_t term = term_bytes(rows);
+    for (dim_t r = 0; r < rows; ++r) {
+        char *const first = to + place_of(rows, r, 0);
         terms_t terms;
-        terms.split(reinterpret_cast<const float *>(row) + k);
-        for (const auto &term : terms.of)
-            copy(term, 2, 1);
-    } else if (scales_sums() || !weights_.by_column) {
-        copy(amx_row(row, 0) + k, 2, 1);
-    } else {
-        // A part has one nibble of each word of four: jit_amx_k_lanes.cpp.
-        const dim_t part = k % amx_depth / part_depth;
-        copy(amx_row(row, 0) + k / amx_depth * amx_depth + part, 8, 4);
+        terms.split(reinterpret_cast<const float *>(src + r * pitch) + k);
+        for (dim_t t = 0; t < f32_terms; ++t)
+            copy_part(has_columns, terms.of[t], first + t * term);
     }
 }
 
 void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
         dim_t end, void *packed) const noexcept {
+    begin *= amx_depth;
+    end *= amx_depth;
     for (dim_t first = 0; first < rows; first += amx_most_rows) {
         const dim_t together = std::min<dim_t>(rows - first, amx_most_rows);
         const char *const src = static_cast<const char *>(from) + first * pitch;
-        char *const to = static_cast<char *>(packed) + packed_bytes(first);
-        if (layout().corrects_sums)
-            sum_rows(src, pitch, together, begin * amx_depth, end * amx_depth,
-                    to);
-        for (dim_t k = begin * amx_depth; k < end * amx_depth; k += part_depth)
-            for (dim_t r = 0; r < together; ++r)
-                pack_part(src + r * pitch, k, together,
-                        to + place_of(together, r, k));
+        char *const block = static_cast<char *>(packed) + packed_bytes(first);
+        if (layout_.corrects_sums)
+            sum_rows(src, pitch, together, begin, end, block);
+        const dim_t part_bytes = layout_.terms * term_bytes(together);
+        char *to = block + begin / part_depth * part_bytes;
+        for (dim_t k = begin; k < end; k += part_depth, to += part_bytes)
+            if (layout_.terms > 1) pack_terms(src, pitch, together, k, to);
+            else if (amx_has_columns(weights_))
+                pack_pairs(src, pitch, together, k, to);
+            else
+                for (dim_t r = 0; r < together; ++r)
+                    copy_part(false, row_of(src, r * pitch) + k,
+                            to + r * amx_row_bytes);
     }
 }
 
@@ -178,7 +212,7 @@ float amx_terms_t::src_element(
                              + packed_bytes(first)
                              + place_of(together, row - first, k);
     float sum = 0;
-    for (dim_t t = layout().terms; t-- > 0;)
+    for (dim_t t = layout_.terms; t-- > 0;)
         sum += load_f32(data_type_t::bf16, term + t * term_bytes(together), 0);
     return sum;
 }

@@ -8,12 +8,10 @@
 
 namespace dnnl_dequant {
 
-/// An f32 is the sum of so many bf16, its terms: each has eight of the 24 bits.
-constexpr int f32_terms = 3;
-
-/// The base of skinny GEMMs that multiply f32 by the tiles of AMX. A weight
-/// less its zero point is an integer that bf16 holds, and so its products by
-/// the terms of an f32 are exact. Sums of a group are scaled then.
+/// The base of skinny GEMMs that multiply by the tiles of AMX. An f32 is the
+/// sum of three bf16, its terms. A weight less its zero point is an integer
+/// that bf16 holds, and so its products by the terms are exact. Sums of a group
+/// are scaled then.
 ///
 /// If src has integers that bf16 holds, they are the only term. The sums of up
 /// to 128 products are exact then, too. So zero points of nibbles need not be
@@ -34,23 +32,23 @@ public:
     const char *name() const final { return name_; }
     bool parameters_by_column() const final { return weights_.by_column; }
     data_type_t src_type() const final {
-        return layout().terms == 1 ? data_type_t::bf16 : data_type_t::f32;
+        return layout_.terms == 1 ? data_type_t::bf16 : data_type_t::f32;
     }
     dim_t src_unit() const final { return amx_depth; }
     void arrange(void * /*row*/) const noexcept final {}
     dim_t packed_bytes(dim_t rows) const final;
     void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
             void *packed) const noexcept final;
-    bool scales_sums() const final { return layout().scales_sums; }
+    bool scales_sums() const final { return layout_.scales_sums; }
     float src_element(
             const block_t &block, dim_t row, dim_t k) const noexcept final;
     void run(void *const *buffers, const block_t &block) const noexcept final;
 
 protected:
-    amx_layout_t layout() const;
+    const amx_layout_t &layout() const { return layout_; }
     /// Returns the rows that tiles of src and of sums have room for.
     dim_t room_of(dim_t rows) const {
-        return layout().are_padded ? round_up(rows, amx_tile_rows) : rows;
+        return layout_.are_padded ? round_up(rows, amx_tile_rows) : rows;
     }
     /// The depth of a sum of src: a group, or a part of it.
     dim_t sum_depth() const {
@@ -65,29 +63,29 @@ protected:
         return most_rows_ > most_rows_in_turns
                && weights_.cols % amx_many_rows_t::nr == 0;
     }
-    /// Returns the floats of scratch memory that each sum needs.
-    /// @param sums Floats of a column, if rows are not many.
+    /// Returns the floats of scratch memory that each sum needs, if a column's
+    /// sums are there.
     /// @param room Floats of each column that making tiles needs besides.
-    dim_t floats_of(dim_t sums, dim_t room) const {
-        if (is_of_many_rows())
-            sums = amx_many_rows_t::column_floats(most_rows_);
+    dim_t floats_of_sums(dim_t room) const {
+        const dim_t rows = std::min<dim_t>(most_rows_, amx_most_rows);
+        const dim_t sums = is_of_many_rows()
+                                   ? amx_many_rows_t::column_floats(most_rows_)
+                                   : room_of(rows);
         return div_up(sums + room, most_rows_);
     }
-    dim_t most_rows() const { return most_rows_; }
 
     /// Makes the code of up to `rows` rows, or that which makes tiles for many
     /// rows. Refuses zero points so large that bf16 does not hold the
     /// difference.
     template <typename generator_t, typename args_t>
     result_t make_code(dim_t rows, amx_code_t<args_t> &code) {
-        most_rows_ = rows;
-        result_t made = check_zps();
+        result_t made = init(rows);
         if (made.ok() && is_of_many_rows()) {
             made = code.template make<generator_t>(
                     weights_, 1, amx_layout_t {0, true, true});
-            if (made.ok()) made = many_rows_.make(weights_, rows, layout());
+            if (made.ok()) made = many_rows_.make(weights_, rows, layout_);
         } else if (made.ok()) {
-            made = code.template make<generator_t>(weights_, rows, layout());
+            made = code.template make<generator_t>(weights_, rows, layout_);
         }
         return made.ok() && amx_has_columns(weights_) ? store_.make() : made;
     }
@@ -118,24 +116,27 @@ protected:
     void store_sums(const block_t &block, const float *sums) const noexcept;
 
 private:
-    result_t check_zps() const;
+    result_t init(dim_t rows);
     dim_t data_bytes(dim_t rows) const {
-        return layout().terms * bytes_of(data_type_t::bf16, weights_.depth)
+        return layout_.terms * bytes_of(data_type_t::bf16, weights_.depth)
                * room_of(rows);
     }
     dim_t place_of(dim_t rows, dim_t row, dim_t k) const;
     dim_t term_bytes(dim_t rows) const { return room_of(rows) * amx_row_bytes; }
     /// The bytes of a line of pairs.
     dim_t line_bytes(dim_t rows) const {
-        return layout().are_padded ? amx_row_bytes : 4 * rows;
+        return layout_.are_padded ? amx_row_bytes : 4 * rows;
     }
-    void pack_part(
-            const char *row, dim_t k, dim_t rows, char *place) const noexcept;
+    void pack_pairs(const char *src, dim_t pitch, dim_t rows, dim_t k,
+            char *to) const noexcept;
+    void pack_terms(const char *src, dim_t pitch, dim_t rows, dim_t k,
+            char *to) const noexcept;
     void sum_rows(const char *from, dim_t pitch, dim_t rows, dim_t begin,
             dim_t end, char *packed) const noexcept;
 
     const char *const name_;
     dim_t most_rows_ = 1;
+    amx_layout_t layout_ {};
     amx_many_rows_t many_rows_;
     amx_store_t store_; // of sums by column
 };

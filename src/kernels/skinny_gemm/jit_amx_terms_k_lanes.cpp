@@ -27,7 +27,9 @@ public:
     dim_t nr() const override {
         return is_of_many_rows() ? amx_many_rows_t::nr : amx_tile_rows;
     }
-    dim_t partial_floats() const override { return floats_of(0, 0); }
+    dim_t partial_floats() const override {
+        return is_of_many_rows() ? floats_of_sums(0) : 0;
+    }
 
     result_t make(dim_t rows) { return make_code<generator_t>(rows, code_); }
 
