@@ -7,7 +7,7 @@
 #include <array>
 
 #include "kernels/dequantize/jit_params.hpp"
-#include "kernels/integer_gemm/jit_integer_stream_code.hpp"
+#include "kernels/integer_gemm/jit_integer_k_lanes_code.hpp"
 
 namespace dnnl_dequant {
 

@@ -8,14 +8,14 @@
 // Each group has 2, 4 or 8 lanes of a vector. A tree of additions reduces as
 // many vectors to one. Until then the vectors are on the stack.
 //
-// Registers besides the frame's: rcx the fourth row of a; r15 what is left of a
-// group; rbp the stack. The first four vectors are nibbles of the weights, the
-// next three scratch, the next five sums of a group, the last four constants.
+// Without AVX-VNNI the bias always makes weights unsigned, whether src is or
+// not.
+//
+// Registers besides the frame's: rbp the stack. The first four vectors are
+// nibbles of the weights, the next three scratch, the next five sums of a
+// group, the last four constants.
 
-#include <algorithm>
-#include <cstddef>
-
-#include "kernels/integer_gemm/jit_integer_k_lanes_avx2.hpp"
+#include "kernels/integer_gemm/jit_integer_k_lanes_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -23,19 +23,20 @@ using namespace Xbyak;
 
 namespace {
 
-class generator_t : public jit_integer_k_lanes_avx2_base_t {
+using frame_t = jit_integer_k_lanes_frame_t<isa_avx2>;
+
+constexpr dim_t vector_bytes = 32, half_bytes = vector_bytes / 2;
+
+class generator_t : public frame_t {
 public:
     generator_t(
             const integer_stream_weights_t &weights, int rows, bool has_vnni)
-        : jit_integer_k_lanes_avx2_base_t(weights, rows, has_vnni)
-        , groups_of_leaf_(
-                  groups_ > 1 && group_bytes_ < vector_bytes
-                          ? static_cast<int>(vector_bytes / group_bytes_)
-                          : 1) {}
+        : frame_t("jit_integer_k_lanes_avx2", weights,
+                  has_vnni ? weights.vnni_bias() : integer_bias(weights.format),
+                  rows)
+        , has_vnni_(has_vnni) {}
 
 private:
-    int sets() const { return rows_ + (has_src_zps() ? 1 : 0); }
-
     static Ymm low(int v) { return Ymm(2 * v); }
     static Ymm high(int v) { return Ymm(2 * v + 1); }
     static Ymm scratch(int i) { return Ymm(4 + i); }
@@ -48,25 +49,16 @@ private:
                    + static_cast<uint32_t>(set * simd_w + leaf)
                              * static_cast<uint32_t>(vector_bytes)];
     }
-    RegExp row_of_a(int row) const {
-        constexpr int of_base = 3;
-        const RegExp base = row < of_base ? RegExp(rbx) : RegExp(rcx);
-        return row % of_base == 0 ? base : base + r13 * (row % of_base);
-    }
-
     void begin() override {
         mov(rbp, rsp);
         and_(rsp, ~(static_cast<uint32_t>(vector_bytes) - 1));
         sub(rsp, static_cast<uint32_t>(sets() * simd_w * vector_bytes));
-        load_constants();
+        vmovups(mask_, constant(0x0f0f0f0fu));
+        vmovups(ones_, constant(has_vnni_ ? 0x01010101u : 0x00010001u));
+        vmovups(flipped_, constant(flipped_bits()));
+        clear(zero_);
     }
     void end() override { mov(rsp, rbp); }
-
-    void point_to_rows() override {
-        if (rows_ <= 3) return;
-        lea(rcx, ptr[rbx + r13]);
-        lea(rcx, ptr[rcx + r13 * 2]);
-    }
 
     void chunk(dim_t bytes) override {
         const dim_t leaf_bytes
@@ -83,14 +75,8 @@ private:
     }
 
     void move_on() {
-        move_on(offset_);
+        if (offset_ > 0) advance(offset_);
         offset_ = 0;
-    }
-    void move_on(dim_t bytes) {
-        if (bytes == 0) return;
-        add(rax, static_cast<uint32_t>(bytes));
-        add(rbx, static_cast<uint32_t>(bytes * src_bytes()));
-        if (rows_ > 3) add(rcx, static_cast<uint32_t>(bytes * src_bytes()));
     }
 
     // Sums a vector, which has one group or some, or the lines of a longer
@@ -103,15 +89,8 @@ private:
         }
         move_on();
         for (int set = 0; set < sets(); ++set)
-            vpxor(sum(set), sum(set), sum(set));
-        Label l_line;
-        mov(r15, static_cast<uint64_t>(bytes / line));
-        align(16);
-        L(l_line);
-        add_line(line, false);
-        move_on(line);
-        dec(r15);
-        jnz(l_line, T_NEAR);
+            clear(sum(set));
+        for_lines(bytes / line, [&] { add_line(line, false); });
         if (bytes % line != 0) add_line(bytes % line, false);
         offset_ = bytes % line;
     }
@@ -125,7 +104,9 @@ private:
             load(v, bytes - v * vector_bytes);
             if (has_vnni_ && !is_nibble()) continue;
             if (has_src_zps() && !is_nibble()) add_bytes(v, begins && v == 0);
-            part(low(v), high(v));
+            vpsrlw(high(v), low(v), 4);
+            vpand(high(v), high(v), mask_);
+            vpand(low(v), low(v), mask_);
         }
         if (has_vnni_) {
             add_dots(vectors, begins);
@@ -142,7 +123,7 @@ private:
         const Ymm second = scratch(0);
         for (int set = 0; set < sets(); ++set) {
             const Ymm of_high = begins ? sum(set) : second;
-            if (begins || is_nibble()) vpxor(of_high, of_high, of_high);
+            if (begins || is_nibble()) clear(of_high);
             for (int v = 0; v < vectors; ++v) {
                 dot(sum(set), low(v), set, place_of_a(v));
                 if (is_nibble())
@@ -152,23 +133,76 @@ private:
         }
     }
 
-    // Multiplies weights by a row of src, or by ones. vpdpbusd takes the factor
-    // without a sign first.
+    // Multiplies weights by a row of src, or by ones.
     void dot(const Ymm &sums, const Ymm &weights, int set, size_t place) {
         if (set < rows_ && w_.is_src_signed) {
-            vpdpbusd(sums, weights, ptr[row_of_a(set) + place], VexEncoding);
+            dot4(sums, weights, ptr[row_of_a(set) + place]);
             return;
         }
         if (set < rows_) vmovdqu(scratch(1), ptr[row_of_a(set) + place]);
-        const Ymm &src = set < rows_ ? scratch(1) : ones_;
-        if (w_.is_src_signed) vpdpbusd(sums, weights, src, VexEncoding);
-        else vpdpbusd(sums, src, weights, VexEncoding);
+        frame_t::dot(sums, weights, set < rows_ ? scratch(1) : ones_);
     }
 
+    // Loads weights and adds the bias. The rest of a short vector is zeros.
     void load(int v, dim_t bytes) {
+        const Ymm &to = low(v);
         const RegExp from = rax + static_cast<size_t>(place(v));
-        if (bytes >= vector_bytes) load_weights(low(v), ptr[from]);
-        else load_few_weights(low(v), high(v), scratch(0), from, bytes);
+        if (bytes < vector_bytes) {
+            load_few(v, from, bytes);
+            const auto flipped = [&](dim_t) { return flipped_bits() & 0xffu; };
+            if (bias_ != 0)
+                vpxor(to, to, constant(bytes_of_lanes(bytes, flipped)));
+        } else if (bias_ == 0) {
+            vmovdqu(to, ptr[from]);
+        } else {
+            vpxor(to, flipped_, ptr[from]);
+        }
+    }
+
+    void load_few(int v, const RegExp &from, dim_t bytes) {
+        load_half(Xmm(low(v).getIdx()), from, std::min(bytes, half_bytes));
+        if (bytes <= half_bytes) return;
+        const Xmm upper(high(v).getIdx());
+        load_half(upper, from + half_bytes, bytes - half_bytes);
+        vinserti128(low(v), low(v), upper, 1);
+    }
+
+    // Loads bytes by two loads, which may overlap.
+    void load_half(const Xmm &to, const RegExp &from, dim_t bytes) {
+        const Xmm rest(scratch(0).getIdx());
+        dim_t loaded = half_bytes;
+        while (loaded > bytes)
+            loaded /= 2;
+        load_power(to, from, loaded);
+        if (loaded == bytes) return;
+        const dim_t again = bytes - loaded;
+        load_power(rest, from + static_cast<size_t>(again), loaded);
+        const auto new_byte = [&](dim_t i) {
+            return i >= loaded && i < bytes ? i - again : 0x80;
+        };
+        vpshufb(rest, rest, constant(bytes_of_lanes(half_bytes, new_byte)));
+        vpor(to, to, rest);
+    }
+
+    void load_power(const Xmm &to, const RegExp &from, dim_t bytes) {
+        const Xmm zero(zero_.getIdx());
+        switch (bytes) {
+        case 16: vmovdqu(to, ptr[from]); break;
+        case 8: vmovq(to, ptr[from]); break;
+        case 4: vmovd(to, ptr[from]); break;
+        case 2: vpinsrw(to, zero, ptr[from], 0); break;
+        default: vpinsrb(to, zero, ptr[from], 0); break;
+        }
+    }
+
+    // Returns the first bytes of a vector; the others are zeros.
+    template <typename byte_t>
+    static lanes_t bytes_of_lanes(dim_t count, const byte_t &byte) {
+        lanes_t lanes {};
+        for (dim_t i = 0; i < count; ++i)
+            lanes[static_cast<size_t>(i / 4)] |= static_cast<uint32_t>(byte(i))
+                                                 << (i % 4 * 8);
+        return lanes;
     }
 
     dim_t place(int v) const { return offset_ + v * vector_bytes; }
@@ -273,27 +307,13 @@ private:
         }
     }
 
-    void add_groups(int groups) override {
-        const Ymm c(0), scale(1);
-        for (dim_t col = 0; col < args_t::cols; col += simd_w) {
-            for (int n = 0; n < simd_w; ++n)
-                vmovups(Ymm(n), ptr[rax
-                                        + static_cast<size_t>(
-                                                (col + n) * vector_bytes)]);
-            transpose_eights();
-            const auto at = rcx + static_cast<size_t>(col * 4);
-            vmovups(c, ptr[at]);
-            for (int g = 0; g < groups; ++g) {
-                vbroadcastss(scale,
-                        ptr[rbx + static_cast<size_t>(g) * sizeof(row_group_t)
-                                + offsetof(row_group_t, scale)]);
-                vfmadd231ps(c, Ymm(simd_w + g), scale);
-            }
-            vmovups(ptr[at], c);
-        }
-    }
-
-    const int groups_of_leaf_;
+    const bool has_vnni_;
+    // The ones are in each byte or, without VNNI, in each pair.
+    const Ymm mask_ {12}, ones_ {13}, flipped_ {14}, zero_ {15};
+    const int groups_of_leaf_
+            = groups_ > 1 && group_bytes_ < vector_bytes
+                      ? static_cast<int>(vector_bytes / group_bytes_)
+                      : 1;
     dim_t offset_ = 0; // from rax
 };
 

@@ -5,15 +5,11 @@
 // Each group has 2, 4, 8 or 16 lanes of a vector. A tree of additions reduces
 // as many vectors to one.
 //
-// Registers besides the frame's: r15 what is left of a group. Vectors are
-// allocated from a list of free ones; the last ones hold constants.
+// Vectors are allocated from a list of free ones; the last ones hold constants.
 
-#include <algorithm>
-#include <cstddef>
 #include <vector>
 
-#include "kernels/integer_gemm/jit_integer_k_lanes_frame.hpp"
-#include "kernels/jit/transpose_dwords.hpp"
+#include "kernels/integer_gemm/jit_integer_k_lanes_code.hpp"
 #include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
@@ -22,17 +18,12 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int simd_w = 16;
+using frame_t = jit_integer_k_lanes_frame_t<isa_avx512_core_vnni>;
 
-class generator_t : public jit_integer_k_lanes_frame_t {
+class generator_t : public frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_k_lanes_frame_t("jit_integer_k_lanes", weights,
-                  weights.vnni_bias(), simd_w, rows)
-        , group_lines_(div_up(group_bytes_, line))
-        , leaves_(weights.groups() == 1 || group_bytes_ >= line
-                          ? simd_w
-                          : static_cast<int>(group_bytes_ / 4)) {
+        : frame_t("jit_integer_k_lanes", weights, weights.vnni_bias(), rows) {
         for (int i = ones_.getIdx(); i-- > 0;)
             free_.push_back(i);
     }
@@ -41,7 +32,7 @@ private:
     const Zmm order_ {29}, ones_ {28};
 
     void begin() override {
-        vnni_.load_constants();
+        load_byte_constants();
         load_order();
         vmovups(ones_, constant(0x01010101u));
     }
@@ -74,7 +65,7 @@ private:
         sums_t sums;
         for (int i = 0; i < count; ++i) {
             sums.push_back(take());
-            vpxord(sums.back(), sums.back(), sums.back());
+            clear(sums.back());
         }
         return sums;
     }
@@ -87,7 +78,7 @@ private:
         dim_t left = bytes;
         offset_ = 0;
         for (int i = 0; i < leaves_; ++i) {
-            parts.push_back(zeros(rows_ + (has_src_zps() ? 1 : 0)));
+            parts.push_back(zeros(sets()));
             leaf(parts.back(), std::max<dim_t>(left, 0));
             left -= leaves_ == simd_w ? group_lines_ * line : line;
             for (int level = 1; (i + 1) % (2 * level) == 0; level *= 2) {
@@ -102,8 +93,7 @@ private:
     }
 
     void move_on() {
-        add(rax, static_cast<uint32_t>(offset_));
-        add(rbx, static_cast<uint32_t>(offset_ * src_bytes()));
+        advance(offset_);
         offset_ = 0;
     }
 
@@ -125,23 +115,10 @@ private:
         const sums_t others = zeros(rows_);
         const dim_t whole = std::min(lines, left / line);
         move_on();
-        const auto next = [&] {
-            add(rax, static_cast<uint32_t>(line));
-            add(rbx, static_cast<uint32_t>(line * src_bytes()));
-        };
-        Label l_line;
-        if (whole > 0) {
-            mov(r15, static_cast<uint64_t>(whole));
-            align(16);
-            L(l_line);
-            add_line(sums, others, false);
-            next();
-            dec(r15);
-            jnz(l_line, T_NEAR);
-        }
+        if (whole > 0) for_lines(whole, [&] { add_line(sums, others, false); });
         if (whole < lines) {
             add_line(sums, others, true);
-            next();
+            advance(line);
         }
         for (int r = 0; r < rows_; ++r) {
             vpaddd(of_row(sums, r), of_row(sums, r), of_row(others, r));
@@ -165,19 +142,19 @@ private:
             vmovdqu32(low, ptr[rax + at]);
         }
         prefetch_weights(rax + at);
-        vnni_.make_bytes(low, high);
+        make_bytes(low, high);
         for (int r = 0; r < rows_; ++r) {
-            const auto of_a = (r == 0 ? RegExp(rbx) : rbx + r13 * r)
-                              + at * static_cast<size_t>(src_bytes());
+            const RegExp of_a
+                    = row_of_a(r) + at * static_cast<size_t>(src_bytes());
             vmovdqu32(a, ptr[of_a]);
-            vnni_.multiply(of_row(of_low, r), low, a);
+            dot(of_row(of_low, r), low, a);
             if (!is_nibble()) continue;
             vmovdqu32(a, ptr[of_a + line]);
-            vnni_.multiply(of_row(of_high, r), high, a);
+            dot(of_row(of_high, r), high, a);
         }
         if (has_src_zps()) {
             if (is_nibble()) vpaddb(low, low, high);
-            vnni_.multiply(of_row(of_low, rows_), low, ones_);
+            dot(of_row(of_low, rows_), low, ones_);
         }
         for (const Zmm &vector : {a, high, low})
             give(vector);
@@ -219,22 +196,11 @@ private:
             give(sum);
     }
 
-    void add_groups(int groups) override {
-        const Zmm c(16);
-        for (int n = 0; n < simd_w; ++n)
-            vmovups(Zmm(n), ptr[rax + static_cast<size_t>(n * line)]);
-        transpose_dwords(*this);
-        vmovups(c, ptr[rcx]);
-        for (int g = 0; g < groups; ++g)
-            vfmadd231ps(c, Zmm(g),
-                    ptr_b[rbx + static_cast<size_t>(g) * sizeof(row_group_t)
-                            + offsetof(row_group_t, scale)]);
-        vmovups(ptr[rcx], c);
-    }
-
-    const dim_t group_lines_;
-    const int leaves_; // vectors that become one of sixteen groups
-    jit_integer_stream_vnni_t vnni_ {*this};
+    const dim_t group_lines_ = div_up(group_bytes_, line);
+    // The vectors that become one of sixteen groups.
+    const int leaves_ = groups_ == 1 || group_bytes_ >= line
+                                ? simd_w
+                                : static_cast<int>(group_bytes_ / 4);
     std::vector<int> free_;
     dim_t offset_ = 0; // from rax
 };

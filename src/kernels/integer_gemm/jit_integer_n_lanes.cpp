@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "kernels/dequantize/jit_params.hpp"
-#include "kernels/integer_gemm/jit_integer_stream_code.hpp"
+#include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"
 #include "kernels/machine.hpp"
 
 namespace dnnl_dequant {

@@ -8,18 +8,15 @@
 // weights stay 16 bits wide in memory unless a group is long. Bytes are split
 // too: the sums of their upper halves are multiplied by sixteen.
 //
-// Registers besides the frame's:
-//     rax      weights of a k4 block, or panels to go
-//     rbx      a
-//     r10 r14  k4 blocks to go: all, and those before sums are added
-//     rbp      prefetched weights
+// Registers besides the frame's: rax panels to go between panels, r14 k4 blocks
+// before sums are added.
 // The first twelve vectors are sums, if there are so many: four for each row
 // and four for the weights. The others are scratch.
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/integer_gemm/jit_integer_n_lanes_frame.hpp"
+#include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -37,7 +34,8 @@ class generator_t : public jit_integer_n_lanes_frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
         : jit_integer_n_lanes_frame_t("jit_integer_n_lanes_avx2", weights,
-                  integer_bias(weights.format), rows) {}
+                  integer_bias(weights.format), rows,
+                  bytes(halves * long_sums)) {}
 
 private:
     static size_t bytes(int vectors) {
@@ -55,62 +53,46 @@ private:
         load_arguments();
         mov(r15, arg(offsetof(args_t, c)));
         mov(rax, arg(offsetof(args_t, panels)));
-        Label l_panel;
-        L(l_panel);
-        push(rax);
-        panel();
-        next_panel(bytes(halves * sets() * long_sums));
-        pop(rax);
-        dec(rax);
-        jnz(l_panel, T_NEAR);
+        repeat(rax, [&] {
+            push(rax);
+            panel(rax);
+            pop(rax);
+        });
         postamble();
     }
 
-    void panel() {
-        Label l_end;
-        choose_ahead(rax);
-        begin_sums();
-        for (int half = 0; half < halves; ++half)
-            chunk(half);
-        cmp(arg(offsetof(args_t, ends)), 0);
-        je(l_end, T_NEAR);
-        for (int half = 0; half < halves; ++half)
-            for (int part = 0; part < 2; ++part)
-                end_group(half, part);
-        L(l_end);
-    }
-
-    void begin_sums() {
+    void begin_sums() override {
         Label l_end;
         const Ymm zero(0);
         cmp(arg(offsetof(args_t, continues)), 0);
         jne(l_end, T_NEAR);
-        vpxor(zero, zero, zero);
+        clear(zero);
         for (int v = 0; v < halves * sets() * long_sums; ++v)
             vmovups(long_sum(0, 0, v), zero);
         L(l_end);
     }
 
-    void chunk(int half) {
-        Label l_sums, l_few, l_k4;
+    void add_chunk() override {
+        for (int half = 0; half < halves; ++half)
+            add_chunk(half);
+    }
+    void add_chunk(int half) {
+        Label l_sums;
         lea(rax, ptr[rcx + bytes(half)]);
-        mov(rbx, arg(offsetof(args_t, a)));
-        mov(r10, arg(offsetof(args_t, k4_blocks)));
+        load_k4_arguments();
         if (has_mask()) vmovups(mask_of_few_, constant(0x0f0f0f0fu));
         L(l_sums);
         for (int i = 0; i < sets() * short_sums; ++i)
-            vpxor(Ymm(i), Ymm(i), Ymm(i));
+            clear(Ymm(i));
         mov(r14d, most_k4_blocks);
         cmp(r10, r14);
         cmovl(r14, r10);
         sub(r10, r14);
         align(32);
-        L(l_k4);
-        add_k4(half == 0);
-        lea(rax, ptr[rax + rsi * rows_of_k4]);
-        add(rbx, rows_of_k4);
-        dec(r14);
-        jnz(l_k4, T_NEAR);
+        repeat(r14, [&] {
+            add_k4(half == 0);
+            next_k4();
+        });
         for (int set = 0; set < sets(); ++set)
             lengthen(half, set);
         test(r10, r10);
@@ -120,11 +102,7 @@ private:
     // Prefetches only for the lower half of a panel. The upper half is in the
     // same lines.
     void add_k4(bool prefetches) {
-        if (prefetches) {
-            lea(rbp, ptr[rax + r9]);
-            for (int r = 0; r < rows_of_k4; ++r)
-                prefetch_stream(ptr[row(rbp, r)]);
-        }
+        if (prefetches) prefetch_k4();
         for (int first = 0; first < rows_of_k4; first += 2)
             for (int part = 0; part < 2; ++part)
                 add_pairs(first, part);
@@ -142,9 +120,8 @@ private:
             else vpand(nibbles, nibbles, constant(0x0f0f0f0fu));
         const Ymm of_low[] = {low_, high_};
         for (int r = 0; r < rows_; ++r) {
-            const auto of_a = (r == 0 ? RegExp(rbx) : rbx + r13 * r)
-                              + static_cast<size_t>(first);
-            if (rows_ > 1 || part == 0) vpbroadcastw(a_, ptr[of_a]);
+            if (rows_ > 1 || part == 0)
+                vpbroadcastw(a_, ptr[row_of_a(r) + static_cast<size_t>(first)]);
             for (int i = 0; i < 2; ++i) {
                 if (w_.is_src_signed) vpmaddubsw(x_, of_low[i], a_);
                 else vpmaddubsw(x_, a_, of_low[i]);
@@ -233,6 +210,11 @@ private:
         vperm2i128(Ymm(high), Ymm(from), Ymm(from + 1), 0x31);
     }
 
+    void end_group() override {
+        for (int half = 0; half < halves; ++half)
+            for (int part = 0; part < 2; ++part)
+                end_group(half, part);
+    }
     void end_group(int half, int part) {
         constexpr int of_weights = 12;
         if (has_src_zps()) load_in_order(half, part, rows_, of_weights);
@@ -243,25 +225,9 @@ private:
                 const int lane = v / of_lane;
                 const int place = half * vectors() + lane * of_part
                                   + part * of_lane + v % of_lane;
-                scale(place, Ymm(v), Ymm(of_weights + v));
+                scale(Ymm(v), Ymm(of_weights + v), Ymm(4), bytes(place));
             }
         });
-    }
-
-    void scale(int v, const Ymm &sum, const Ymm &of_weights) {
-        const Ymm x(4), y(5);
-        if (has_zps()) {
-            load_zps(x, ptr[r12 + bytes(v)]);
-            vpbroadcastd(y, ptr[rbp + offsetof(row_group_t, sum)]);
-            vpmulld(x, x, y);
-            vpsubd(sum, sum, x);
-        }
-        if (has_src_zps()) {
-            vpbroadcastd(y, ptr[rbp + offsetof(row_group_t, zp)]);
-            vpmulld(x, of_weights, y);
-            vpsubd(sum, sum, x);
-        }
-        add_scaled(sum, x, bytes(v));
     }
 
     // The mask has a register if the sums leave one.

@@ -3,13 +3,12 @@
 // blocks. Blocks of nibbles are split into those of even columns and of odd
 // ones. The sums of a panel stay in registers down a chunk.
 //
-// Registers besides the frame's: rax the weights of a k4 block; rbx a; r10 k4
-// blocks to go; r14 panels to go; rbp prefetched weights. The first 24 vectors
+// Registers besides the frame's: r14 panels to go. The first 24 vectors
 // are sums, the next six what was loaded, then come constants.
 
 #include <cstddef>
 
-#include "kernels/integer_gemm/jit_integer_n_lanes_frame.hpp"
+#include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"
 
 namespace dnnl_dequant {
 
@@ -20,55 +19,32 @@ namespace {
 class generator_t : public jit_integer_n_lanes_frame_t {
 public:
     generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_n_lanes_frame_t(
-                  "jit_integer_n_lanes", weights, weights.vnni_bias(), rows)
-        , vectors_(is_nibble() ? 8 : 4) {}
+        : jit_integer_n_lanes_frame_t("jit_integer_n_lanes", weights,
+                  weights.vnni_bias(), rows,
+                  bytes(vectors_of(weights.format))) {}
 
 private:
     static size_t bytes(int vectors) {
         return static_cast<size_t>(vectors) * line;
     }
+    // Returns the vectors of a panel's sums.
+    static int vectors_of(const integer_format_t &format) {
+        return 32 / bits_of(format.weights);
+    }
     Zmm sum(int set, int v) const { return Zmm(set * vectors_ + v); }
 
     void generate() override {
         preamble();
-        vnni_.load_constants();
+        load_byte_constants();
         vmovups(ones_, constant(0x01010101u));
         load_arguments();
         mov(r14, arg(offsetof(args_t, panels)));
         mov(r15, arg(offsetof(args_t, c)));
-        Label l_panel;
-        L(l_panel);
-        panel();
-        next_panel(bytes(sets() * vectors_));
-        dec(r14);
-        jnz(l_panel, T_NEAR);
+        repeat(r14, [&] { panel(r14); });
         postamble();
     }
 
-    void panel() {
-        Label l_k4, l_end;
-        choose_ahead(r14);
-        begin_sums();
-        mov(rax, rcx);
-        mov(rbx, arg(offsetof(args_t, a)));
-        mov(r10, arg(offsetof(args_t, k4_blocks)));
-        align(32);
-        L(l_k4);
-        add_k4();
-        lea(rax, ptr[rax + rsi * rows_of_k4]);
-        add(rbx, rows_of_k4);
-        dec(r10);
-        jnz(l_k4, T_NEAR);
-        for (int i = 0; i < sets() * vectors_; ++i)
-            vmovups(ptr[r8 + bytes(i)], Zmm(i));
-        cmp(arg(offsetof(args_t, ends)), 0);
-        je(l_end, T_NEAR);
-        end_group();
-        L(l_end);
-    }
-
-    void begin_sums() {
+    void begin_sums() override {
         Label l_zero, l_end;
         cmp(arg(offsetof(args_t, continues)), 0);
         je(l_zero, T_NEAR);
@@ -77,8 +53,20 @@ private:
         jmp(l_end, T_NEAR);
         L(l_zero);
         for (int i = 0; i < sets() * vectors_; ++i)
-            vpxord(Zmm(i), Zmm(i), Zmm(i));
+            clear(Zmm(i));
         L(l_end);
+    }
+
+    void add_chunk() override {
+        mov(rax, rcx);
+        load_k4_arguments();
+        align(32);
+        repeat(r10, [&] {
+            add_k4();
+            next_k4();
+        });
+        for (int i = 0; i < sets() * vectors_; ++i)
+            vmovups(ptr[r8 + bytes(i)], Zmm(i));
     }
 
     // Unpacks pairs of rows, then fours. Dword p of 128-bit lane l in vector i
@@ -89,9 +77,7 @@ private:
         const Zmm k4_blocks[] = {rows[0], rows[2], pairs[0], rows[1]};
         for (int r = 0; r < rows_of_k4; ++r)
             vmovdqu32(rows[r], ptr[row(rax, r)]);
-        lea(rbp, ptr[rax + r9]);
-        for (int r = 0; r < rows_of_k4; ++r)
-            prefetch_stream(ptr[row(rbp, r)]);
+        prefetch_k4();
         for (int i = 0; i < 2; ++i) {
             vpunpcklbw(pairs[i], rows[2 * i], rows[2 * i + 1]);
             vpunpckhbw(rows[2 * i + 1], rows[2 * i], rows[2 * i + 1]);
@@ -106,14 +92,12 @@ private:
 
     void add_k4_blocks(int i, const Zmm &low) {
         const Zmm high(29), a(27);
-        vnni_.make_bytes(low, high);
+        make_bytes(low, high);
         const int parts = is_nibble() ? 2 : 1;
         for (int r = 0; r < rows_; ++r) {
-            if (rows_ > 1 || i == 0)
-                vpbroadcastd(a, ptr[r == 0 ? RegExp(rbx) : rbx + r13 * r]);
+            if (rows_ > 1 || i == 0) vpbroadcastd(a, ptr[row_of_a(r)]);
             for (int part = 0; part < parts; ++part)
-                vnni_.multiply(
-                        sum(r, i * parts + part), part == 0 ? low : high, a);
+                dot(sum(r, i * parts + part), part == 0 ? low : high, a);
         }
         if (!has_src_zps()) return;
         for (int part = 0; part < parts; ++part) {
@@ -123,7 +107,7 @@ private:
             if (is_nibble())
                 vpdpbusd(of_weights, part == 0 ? low : high,
                         constant(0x01010101u));
-            else vnni_.multiply(of_weights, low, ones_);
+            else dot(of_weights, low, ones_);
         }
     }
 
@@ -157,34 +141,19 @@ private:
                     i % 2 == 0 ? 0x88 : 0xdd);
     }
 
-    void end_group() {
+    void end_group() override {
         constexpr int of_weights = 16;
         if (has_src_zps()) load_in_order(rows_, of_weights);
         for_rows([&](int r) {
             load_in_order(r, 0);
             for (int v = 0; v < vectors_; ++v)
-                scale(v, Zmm(v), Zmm(of_weights + v));
+                scale(Zmm(v), Zmm(of_weights + v), Zmm(24), bytes(v));
         });
     }
 
-    void scale(int v, const Zmm &sum, const Zmm &of_weights) {
-        const Zmm x(24);
-        if (has_zps()) {
-            load_zps(x, ptr[r12 + bytes(v)]);
-            vpmulld(x, x, ptr_b[rbp + offsetof(row_group_t, sum)]);
-            vpsubd(sum, sum, x);
-        }
-        if (has_src_zps()) {
-            vpmulld(x, of_weights, ptr_b[rbp + offsetof(row_group_t, zp)]);
-            vpsubd(sum, sum, x);
-        }
-        add_scaled(sum, x, bytes(v));
-    }
-
-    const int vectors_;
+    const int vectors_ = vectors_of(w_.format);
     // Only weights of 8 bits need ones; their sums leave this register free.
     const Zmm ones_ {23};
-    jit_integer_stream_vnni_t vnni_ {*this};
 };
 
 } // namespace

@@ -9,46 +9,25 @@ namespace dnnl_dequant {
 
 using namespace Xbyak;
 
-jit_integer_stream_base_t::jit_integer_stream_base_t(
-        const char *name, const integer_stream_weights_t &weights, int bias)
-    : jit_generator_t(name)
-    , w_(weights)
-    , bias_(bias) {}
-
-uint32_t jit_integer_stream_base_t::flipped_bits() const {
-    if (bias_ == 0) return 0;
-    return is_nibble() ? 0x88888888u : 0x80808080u;
+void jit_integer_stream_base_t::load_byte_constants() {
+    vmovups(mask_of_bytes_, constant(0x0f0f0f0fu));
+    vmovups(flipped_of_bytes_,
+            constant(flipped_bits() & (is_nibble() ? 0x0f0f0f0fu : ~0u)));
 }
 
-void jit_integer_stream_base_t::load_zps(const Xmm &zps, const Address &from) {
-    vcvtps2dq(zps, from);
-    if (bias_ != 0) vpaddd(zps, zps, constant(static_cast<uint32_t>(bias_)));
-}
-
-void jit_integer_stream_vnni_t::load_constants() {
-    const uint32_t bits = h_.flipped_bits();
-    h_.vmovups(mask_, h_.constant(0x0f0f0f0fu));
-    h_.vmovups(
-            flipped_, h_.constant(bits & (h_.is_nibble() ? 0x0f0f0f0fu : ~0u)));
-}
-
-void jit_integer_stream_vnni_t::make_bytes(const Zmm &low, const Zmm &high) {
+void jit_integer_stream_base_t::make_bytes(const Zmm &low, const Zmm &high) {
     constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
-    const bool flips = h_.flipped_bits() != 0;
-    if (!h_.is_nibble()) {
-        if (flips) h_.vpxord(low, low, flipped_);
+    const bool flips = flipped_bits() != 0;
+    if (!is_nibble()) {
+        if (flips) vpxord(low, low, flipped_of_bytes_);
         return;
     }
-    h_.vpsrlw(high, low, 4);
+    vpsrlw(high, low, 4);
     for (const Zmm &nibbles : {low, high})
-        if (flips) h_.vpternlogd(nibbles, mask_, flipped_, masked_and_flipped);
-        else h_.vpandd(nibbles, nibbles, mask_);
-}
-
-void jit_integer_stream_vnni_t::multiply(
-        const Zmm &sums, const Zmm &weights, const Zmm &src) {
-    if (h_.is_src_signed()) h_.vpdpbusd(sums, weights, src);
-    else h_.vpdpbusd(sums, src, weights);
+        if (flips)
+            vpternlogd(nibbles, mask_of_bytes_, flipped_of_bytes_,
+                    masked_and_flipped);
+        else vpandd(nibbles, nibbles, mask_of_bytes_);
 }
 
 int integer_stream_weights_t::vnni_bias() const {

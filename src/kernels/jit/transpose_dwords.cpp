@@ -32,4 +32,23 @@ void transpose_dwords(jit_generator_t &code) {
     }
 }
 
+void transpose_dwords_avx2(jit_generator_t &code) {
+    constexpr int simd_w = 8, half = simd_w / 2;
+    const auto a = [](int i) { return Ymm(i); };
+    const auto b = [](int i) { return Ymm(simd_w + i); };
+    for (int i = 0; i < simd_w; i += 2) {
+        code.vunpcklps(b(i), a(i), a(i + 1));
+        code.vunpckhps(b(i + 1), a(i), a(i + 1));
+    }
+    for (int i = 0; i < simd_w; i += 4)
+        for (int j = 0; j < 2; ++j) {
+            code.vunpcklpd(a(i + 2 * j), b(i + j), b(i + j + 2));
+            code.vunpckhpd(a(i + 2 * j + 1), b(i + j), b(i + j + 2));
+        }
+    for (int i = 0; i < half; ++i) {
+        code.vinsertf128(b(i), a(i), Xmm(half + i), 1);
+        code.vperm2f128(b(half + i), a(i), a(half + i), 0x31);
+    }
+}
+
 } // namespace dnnl_dequant

@@ -9,6 +9,10 @@ namespace dnnl_dequant {
 /// each, in place. The other sixteen are scratch.
 void transpose_dwords(jit_generator_t &code);
 
+/// The same on AVX2: the first eight vectors, of eight dwords each, are
+/// transposed into the last eight.
+void transpose_dwords_avx2(jit_generator_t &code);
+
 } // namespace dnnl_dequant
 
 #endif

@@ -1,0 +1,176 @@
+#ifndef KERNELS_INTEGER_GEMM_JIT_INTEGER_N_LANES_CODE_HPP
+#define KERNELS_INTEGER_GEMM_JIT_INTEGER_N_LANES_CODE_HPP
+
+#include <cstddef>
+
+#include "kernels/integer_gemm/jit_integer_stream_code.hpp"
+
+namespace dnnl_dequant {
+
+/// Takes four rows of weights at a time, down a chunk of one group, panel after
+/// panel of columns.
+struct jit_integer_n_lanes_args_t {
+    const void *weights;
+    const uint8_t *a;
+    int32_t *partial; // sums of a group, of rows and of weights, by panels
+    const float *scales, *zps;
+    const row_group_t *row_groups;
+    float *c;
+    dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
+    dim_t k4_blocks, panels;
+    // Prefetch distances in bytes: within a chunk, and from its last panels to
+    // the first panels of the next chunk.
+    dim_t ahead, ahead_last, last_panels;
+    dim_t continues, ends; // a group's sums: begun before, scaled here
+};
+
+using jit_integer_n_lanes_t = jit_function_t<const jit_integer_n_lanes_args_t>;
+
+result_t make_jit_integer_n_lanes(const integer_stream_weights_t &weights,
+        int rows, jit_integer_n_lanes_t &code);
+result_t make_jit_integer_n_lanes_avx2(const integer_stream_weights_t &weights,
+        int rows, jit_integer_n_lanes_t &code);
+
+/// The base of skinny integer GEMMs by [K,N] weights on every instruction set.
+/// It knows where weights, parameters and c are, and scales corrected sums. A
+/// panel's sums go to memory after each chunk. When a group ends they are put
+/// in order, corrected and scaled:
+///     c += f32(sum a b - zp_a sum_b - zp_b sum_a) * scale of b * scale of a
+///
+/// Registers:
+///     rdi      arguments
+///     rcx      weights of a panel
+///     rsi rdx  one and three pitches of weights
+///     r13      pitch of a
+///     r8       partial sums
+///     r9       prefetch distance
+///     r11 r12  scales and zero points
+///     r15      c
+///     rax rbx  weights of a k4 block, and a
+///     r10      k4 blocks to go
+///     rbp      prefetched weights
+///     rax rbp  c and the parameters of a row, when a group ends
+class jit_integer_n_lanes_frame_t : public jit_integer_stream_base_t {
+protected:
+    using args_t = jit_integer_n_lanes_args_t;
+    static constexpr int rows_of_k4 = 4;
+
+    /// @param set_bytes The bytes of a panel's partial sums in one set.
+    jit_integer_n_lanes_frame_t(const char *name,
+            const integer_stream_weights_t &weights, int bias, int rows,
+            size_t set_bytes)
+        : jit_integer_stream_base_t(name, weights, bias, rows)
+        , set_bytes_(set_bytes) {}
+
+    /// Loads a panel's partial sums, or begins new ones.
+    virtual void begin_sums() = 0;
+    /// Adds a chunk to the partial sums, and stores them.
+    virtual void add_chunk() = 0;
+    /// Puts the sums of a group in order, and scales them.
+    virtual void end_group() = 0;
+
+    /// Loads all registers named above but those of c, and those that panel()
+    /// loads.
+    void load_arguments() {
+        mov(rcx, arg(offsetof(args_t, weights)));
+        mov(rsi, arg(offsetof(args_t, pitch)));
+        lea(rdx, ptr[rsi + rsi * 2]);
+        mov(r13, arg(offsetof(args_t, a_pitch)));
+        mov(r8, arg(offsetof(args_t, partial)));
+        mov(r11, arg(offsetof(args_t, scales)));
+        mov(r12, arg(offsetof(args_t, zps)));
+    }
+
+    /// Multiplies a panel, and goes to the next one.
+    void panel(const Xbyak::Reg64 &panels_to_go) {
+        Xbyak::Label l_within, l_end;
+        mov(r9, arg(offsetof(args_t, ahead)));
+        cmp(panels_to_go, arg(offsetof(args_t, last_panels)));
+        jg(l_within);
+        mov(r9, arg(offsetof(args_t, ahead_last)));
+        L(l_within);
+        begin_sums();
+        add_chunk();
+        cmp(arg(offsetof(args_t, ends)), 0);
+        je(l_end, T_NEAR);
+        end_group();
+        L(l_end);
+        add(rcx, line);
+        add(r8, static_cast<uint32_t>(set_bytes_)
+                        * static_cast<uint32_t>(sets()));
+        for (const Xbyak::Reg64 &at : {r11, r12, r15})
+            add(at, line * (is_nibble() ? 2 : 1) * 4);
+    }
+
+    void load_k4_arguments() {
+        mov(rbx, arg(offsetof(args_t, a)));
+        mov(r10, arg(offsetof(args_t, k4_blocks)));
+    }
+    void next_k4() {
+        lea(rax, ptr[rax + rsi * rows_of_k4]);
+        add(rbx, rows_of_k4);
+    }
+    void prefetch_k4() {
+        lea(rbp, ptr[rax + r9]);
+        for (int r = 0; r < rows_of_k4; ++r)
+            prefetch_stream(ptr[row(rbp, r)]);
+    }
+
+    /// Returns the address of row r of four, relative to the first.
+    Xbyak::RegExp row(const Xbyak::Reg64 &first, int r) const {
+        return r == 0   ? Xbyak::RegExp(first)
+               : r == 3 ? first + rdx
+                        : first + rsi * r;
+    }
+
+    /// Calls row(r) with rax at that row of c and rbp at its parameters.
+    template <typename row_t>
+    void for_rows(row_t &&row) {
+        mov(rax, r15);
+        mov(rbp, arg(offsetof(args_t, row_groups)));
+        for (int r = 0; r < rows_; ++r) {
+            row(r);
+            add(rax, arg(offsetof(args_t, c_pitch)));
+            add(rbp, arg(offsetof(args_t, row_groups_pitch)));
+        }
+    }
+
+    /// Corrects a row's sums, scales them and adds them to c. `at` is an offset
+    /// in bytes from the panel's first column. `x` and the vector behind it are
+    /// scratch.
+    void scale(
+            const Vmm &sums, const Vmm &of_weights, const Vmm &x, size_t at) {
+        if (has_zps()) {
+            load_zps(x, ptr[r12 + at]);
+            multiply(x, x, offsetof(row_group_t, sum), x.getIdx() + 1);
+            vpsubd(sums, sums, x);
+        }
+        if (has_src_zps()) {
+            multiply(x, of_weights, offsetof(row_group_t, zp), x.getIdx() + 1);
+            vpsubd(sums, sums, x);
+        }
+        vcvtdq2ps(sums, sums);
+        vmulps(sums, sums, ptr[r11 + at]);
+        vbroadcastss(x, ptr[rbp + offsetof(row_group_t, scale)]);
+        vfmadd213ps(sums, x, ptr[rax + at]);
+        vmovups(ptr[rax + at], sums);
+    }
+
+private:
+    // Multiplies by one of the row's parameters.
+    void multiply(const Vmm &to, const Vmm &x, size_t parameter, int scratch) {
+        if (to.isZMM()) {
+            vpmulld(to, x, ptr_b[rbp + parameter]);
+            return;
+        }
+        const Xbyak::Ymm of_row(scratch);
+        vpbroadcastd(of_row, ptr[rbp + parameter]);
+        vpmulld(to, x, of_row);
+    }
+
+    const size_t set_bytes_;
+};
+
+} // namespace dnnl_dequant
+
+#endif
