@@ -62,12 +62,6 @@ public:
 result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream);
 
-/// Make the same for [K,N] weights, and for [N,K] weights.
-result_t make_integer_n_lanes(const integer_stream_weights_t &weights,
-        isa_t isa, std::shared_ptr<const integer_stream_t> &stream);
-result_t make_integer_k_lanes(const integer_stream_weights_t &weights,
-        isa_t isa, std::shared_ptr<const integer_stream_t> &stream);
-
 } // namespace dnnl_dequant
 
 #endif

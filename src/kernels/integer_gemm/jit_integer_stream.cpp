@@ -1,8 +1,6 @@
 // The parts that skinny integer GEMMs share for either order of weights.
 
-#include "kernels/integer_gemm/integer_stream.hpp"
-
-#include "kernels/dequantize/jit_params.hpp"
+#include "kernels/integer_gemm/jit_integer_stream.hpp"
 #include "kernels/integer_gemm/jit_integer_stream_code.hpp"
 
 namespace dnnl_dequant {
