@@ -5,9 +5,7 @@
 
 namespace dnnl_dequant {
 
-/// The weights of a skinny integer GEMM. vpdpbusd takes one signed and one
-/// unsigned factor. src is taken as it is, and the weights are made the other
-/// kind. The code for AVX2 adds integer_bias(), which leaves no sign.
+/// The weights of a skinny integer GEMM.
 struct integer_stream_weights_t {
     integer_format_t format; // has_src_zps: src has any, of its own
     bool is_src_signed = false;
@@ -19,9 +17,6 @@ struct integer_stream_weights_t {
     dim_t scales_group_stride = 0, zps_group_stride = 0;
 
     dim_t groups() const { return div_up(depth, group); }
-    /// The code for AVX-512 adds this to the weights' integers and to their
-    /// zero points.
-    int vnni_bias() const;
 };
 
 /// A skinny integer GEMM. Weights are read once and become bytes in registers

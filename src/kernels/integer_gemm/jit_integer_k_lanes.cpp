@@ -28,8 +28,8 @@ public:
     const char *name() const override {
         if (has_vnni(isa_))
             return "jit_integer_matmul_k_lanes_avx512_core_vnni";
-        return has_avx_vnni() ? "jit_integer_matmul_k_lanes_avx_vnni"
-                              : "jit_integer_matmul_k_lanes_avx2";
+        return has(isa_, isa_avx_vnni) ? "jit_integer_matmul_k_lanes_avx_vnni"
+                                       : "jit_integer_matmul_k_lanes_avx2";
     }
 
     // Puts the even nibbles of a line of weights before the odd ones.
@@ -53,14 +53,13 @@ public:
             const block_t &block) const noexcept override;
 
 private:
-    bool has_avx_vnni() const { return has(isa_, isa_avx_vnni); }
     dim_t staged_floats() const { return args_t::cols * groups_ + beyond; }
     dim_t scaled_floats() const { return most_rows_ * pitch_ * args_t::cols; }
 
     result_t make_code(int rows, code_t &code) const override {
-        return has_vnni(isa_) ? make_jit_integer_k_lanes(w_, rows, code)
-                              : make_jit_integer_k_lanes_avx2(
-                                        w_, rows, has_avx_vnni(), code);
+        return has_vnni(isa_)
+                       ? make_jit_integer_k_lanes(w_, rows, code)
+                       : make_jit_integer_k_lanes_avx2(w_, isa_, rows, code);
     }
     void load_row_params(const block_t &block, int32_t *of_rows) const noexcept;
     void stage(const params_t &params, float *to, const void *from,

@@ -8,9 +8,6 @@
 // Each group has 2, 4 or 8 lanes of a vector. A tree of additions reduces as
 // many vectors to one. Until then the vectors are on the stack.
 //
-// Without AVX-VNNI the bias always makes weights unsigned, whether src is or
-// not.
-//
 // Registers besides the frame's: rbp the stack. The first four vectors are
 // nibbles of the weights, the next three scratch, the next five sums of a
 // group, the last four constants.
@@ -29,12 +26,7 @@ constexpr dim_t vector_bytes = 32, half_bytes = vector_bytes / 2;
 
 class generator_t : public frame_t {
 public:
-    generator_t(
-            const integer_stream_weights_t &weights, int rows, bool has_vnni)
-        : frame_t("jit_integer_k_lanes_avx2", weights,
-                  has_vnni ? weights.vnni_bias() : integer_bias(weights.format),
-                  rows)
-        , has_vnni_(has_vnni) {}
+    using frame_t::frame_t;
 
 private:
     static Ymm low(int v) { return Ymm(2 * v); }
@@ -45,14 +37,13 @@ private:
     static Ymm sum(int set) { return Ymm(7 + set); }
 
     Address leaf_sum(int set, int leaf) {
-        return ptr[rsp
-                   + static_cast<uint32_t>(set * simd_w + leaf)
-                             * static_cast<uint32_t>(vector_bytes)];
+        return ptr[rsp + vmm_bytes(set * simd_w + leaf)];
     }
+
     void begin() override {
         mov(rbp, rsp);
-        and_(rsp, ~(static_cast<uint32_t>(vector_bytes) - 1));
-        sub(rsp, static_cast<uint32_t>(sets() * simd_w * vector_bytes));
+        and_(rsp, ~(vmm_bytes(1) - 1));
+        sub(rsp, vmm_bytes(sets() * simd_w));
         vmovups(mask_, constant(0x0f0f0f0fu));
         vmovups(ones_, constant(has_vnni_ ? 0x01010101u : 0x00010001u));
         vmovups(flipped_, constant(flipped_bits()));
@@ -125,22 +116,22 @@ private:
             const Ymm of_high = begins ? sum(set) : second;
             if (begins || is_nibble()) clear(of_high);
             for (int v = 0; v < vectors; ++v) {
-                dot(sum(set), low(v), set, place_of_a(v));
+                add_dot(sum(set), low(v), set, place_of_a(v));
                 if (is_nibble())
-                    dot(of_high, high(v), set, place_of_a(v) + line);
+                    add_dot(of_high, high(v), set, place_of_a(v) + line);
             }
             if (!begins && is_nibble()) vpaddd(sum(set), sum(set), second);
         }
     }
 
     // Multiplies weights by a row of src, or by ones.
-    void dot(const Ymm &sums, const Ymm &weights, int set, size_t place) {
+    void add_dot(const Ymm &sums, const Ymm &weights, int set, size_t place) {
         if (set < rows_ && w_.is_src_signed) {
             dot4(sums, weights, ptr[row_of_a(set) + place]);
             return;
         }
         if (set < rows_) vmovdqu(scratch(1), ptr[row_of_a(set) + place]);
-        frame_t::dot(sums, weights, set < rows_ ? scratch(1) : ones_);
+        dot(sums, weights, set < rows_ ? scratch(1) : ones_);
     }
 
     // Loads weights and adds the bias. The rest of a short vector is zeros.
@@ -307,7 +298,6 @@ private:
         }
     }
 
-    const bool has_vnni_;
     // The ones are in each byte or, without VNNI, in each pair.
     const Ymm mask_ {12}, ones_ {13}, flipped_ {14}, zero_ {15};
     const int groups_of_leaf_
@@ -320,8 +310,9 @@ private:
 } // namespace
 
 result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
-        int rows, bool has_vnni, jit_integer_k_lanes_t &code) {
-    return make_jit_as<generator_t>(code, weights, rows, has_vnni);
+        isa_t isa, int rows, jit_integer_k_lanes_t &code) {
+    return make_jit_as<generator_t>(
+            code, "jit_integer_k_lanes_avx2", weights, isa, rows);
 }
 
 } // namespace dnnl_dequant

@@ -22,16 +22,14 @@ using frame_t = jit_integer_k_lanes_frame_t<isa_avx512_core_vnni>;
 
 class generator_t : public frame_t {
 public:
-    generator_t(const integer_stream_weights_t &weights, int rows)
-        : frame_t("jit_integer_k_lanes", weights, weights.vnni_bias(), rows) {
-        for (int i = ones_.getIdx(); i-- > 0;)
-            free_.push_back(i);
-    }
+    using frame_t::frame_t;
 
 private:
     const Zmm order_ {29}, ones_ {28};
 
     void begin() override {
+        for (int i = ones_.getIdx(); i-- > 0;)
+            free_.push_back(i);
         load_byte_constants();
         load_order();
         vmovups(ones_, constant(0x01010101u));
@@ -209,7 +207,8 @@ private:
 
 result_t make_jit_integer_k_lanes(const integer_stream_weights_t &weights,
         int rows, jit_integer_k_lanes_t &code) {
-    return make_jit_as<generator_t>(code, weights, rows);
+    return make_jit_as<generator_t>(
+            code, "jit_integer_k_lanes", weights, isa_avx512_core_vnni, rows);
 }
 
 } // namespace dnnl_dequant

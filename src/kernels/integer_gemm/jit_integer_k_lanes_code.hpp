@@ -37,9 +37,9 @@ using jit_integer_k_lanes_t = jit_function_t<const jit_integer_k_lanes_args_t>;
 
 result_t make_jit_integer_k_lanes(const integer_stream_weights_t &weights,
         int rows, jit_integer_k_lanes_t &code);
-/// @param has_vnni Whether the code uses AVX-VNNI.
+/// @param isa AVX2, or AVX-VNNI.
 result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
-        int rows, bool has_vnni, jit_integer_k_lanes_t &code);
+        isa_t isa, int rows, jit_integer_k_lanes_t &code);
 
 /// The base of skinny integer GEMMs by [N,K] weights on every instruction set.
 /// A chunk is as many groups of a column as a vector has lanes. Its sums are in
@@ -66,14 +66,15 @@ result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
 ///     r10 r11  rows and chunks to go
 template <isa_t isa>
 class jit_integer_k_lanes_frame_t : public jit_integer_stream_base_t {
+public:
+    using jit_integer_stream_base_t::jit_integer_stream_base_t;
+
 protected:
     using args_t = jit_integer_k_lanes_args_t;
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
     /// The prefetch distance of weights.
     static constexpr size_t bytes_ahead = 2048;
-
-    using jit_integer_stream_base_t::jit_integer_stream_base_t;
 
     /// Runs before any column.
     virtual void begin() = 0;
@@ -125,9 +126,6 @@ protected:
     const dim_t groups_ = w_.groups();
 
 private:
-    static constexpr uint32_t vmm_bytes = simd_w * 4,
-                              chunk_bytes = args_t::cols * vmm_bytes;
-
     // Return the bytes of a row's parameters, and of its scaled sums.
     uint32_t row_bytes() const {
         return static_cast<uint32_t>(jit_integer_k_lanes_pitch(groups_) * 4);
@@ -147,7 +145,7 @@ private:
         repeat(r10, [&] {
             multiply_column();
             add(rsi, arg(offsetof(args_t, pitch)));
-            add(rdx, vmm_bytes);
+            add(rdx, vmm_bytes(1));
         });
         add_rows();
         end();
@@ -182,7 +180,7 @@ private:
             chunk(bytes);
             for (const Xbyak::Reg64 &at : {r8, r9, r12})
                 add(at, static_cast<uint32_t>(groups * 4));
-            add(r14, chunk_bytes);
+            add(r14, vmm_bytes(args_t::cols));
         });
     }
 
@@ -200,7 +198,7 @@ private:
             mov(rbx, r8);
             for_chunks(groups_ / simd_w, [&](dim_t groups, dim_t) {
                 add_groups(static_cast<int>(groups));
-                add(rax, chunk_bytes);
+                add(rax, vmm_bytes(args_t::cols));
                 add(rbx, static_cast<uint32_t>(simd_w * sizeof(row_group_t)));
             });
             if (has_gaps) add(scaled, scaled_bytes());
@@ -211,28 +209,26 @@ private:
 
     // Adds the same groups of all columns to c.
     void add_groups(int groups) {
-        constexpr bool is_in_place = simd_w == 16; // the transposition
-        const vmm_t c(is_in_place ? simd_w : 0), scale(1);
-        for (uint32_t col = 0; col < args_t::cols; col += simd_w) {
+        // The transposition leaves its results in the last vectors on AVX2.
+        constexpr int first = simd_w == 16 ? 0 : simd_w;
+        const vmm_t c(simd_w - first), scale(1);
+        for (int col = 0; col < args_t::cols; col += simd_w) {
             for (int n = 0; n < simd_w; ++n)
-                vmovups(vmm_t(n), ptr[rax
-                                          + (col + static_cast<uint32_t>(n))
-                                                    * vmm_bytes]);
-            if (is_in_place) transpose_dwords(*this);
+                vmovups(vmm_t(n), ptr[rax + vmm_bytes(col + n)]);
+            if (simd_w == 16) transpose_dwords(*this);
             else transpose_dwords_avx2(*this);
-            const auto at = rcx + col * 4;
+            const auto at = rcx + static_cast<size_t>(col) * 4;
             vmovups(c, ptr[at]);
             for (int g = 0; g < groups; ++g) {
-                const vmm_t scaled(is_in_place ? g : simd_w + g);
                 const auto of_row
                         = rbx + offsetof(row_group_t, scale)
                           + static_cast<size_t>(g) * sizeof(row_group_t);
-                if (is_in_place) {
-                    vfmadd231ps(c, scaled, ptr_b[of_row]);
+                if (simd_w == 16) {
+                    vfmadd231ps(c, vmm_t(first + g), ptr_b[of_row]);
                     continue;
                 }
                 vbroadcastss(scale, ptr[of_row]);
-                vfmadd231ps(c, scaled, scale);
+                vfmadd231ps(c, vmm_t(first + g), scale);
             }
             vmovups(ptr[at], c);
         }

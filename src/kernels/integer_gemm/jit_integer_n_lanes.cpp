@@ -83,8 +83,6 @@ private:
         return panels_of(cols) * sums_of_panel_ * most_sets;
     }
 
-    void stage(const params_t &params, float *to, const void *from, dim_t group,
-            const block_t &block) const noexcept;
     void run_k_chunk(args_t args, const uint8_t *weights, dim_t k,
             const block_t &block) const noexcept;
     void run_panels(args_t &args, dim_t k, const block_t &block,
@@ -98,14 +96,6 @@ private:
     const dim_t k_chunk_ = k_chunk_of(pitch_, isa_);
     const dim_t bytes_ahead_ = bytes_ahead_of(pitch_, isa_);
 };
-
-void jit_integer_n_lanes_stream_t::stage(const params_t &params, float *to,
-        const void *from, dim_t group, const block_t &block) const noexcept {
-    if (params.stage == nullptr) return;
-    params.stage(to, from,
-            group * params.group_stride + block.first_col * params.col_stride,
-            params.col_stride, block.cols);
-}
 
 // Multiplies all rows of src by the panels from `first_col` on.
 void jit_integer_n_lanes_stream_t::run_panels(args_t &args, dim_t k,
@@ -153,14 +143,21 @@ void jit_integer_n_lanes_stream_t::run(const void *weights, const void *scales,
     auto *const of_scales = static_cast<float *>(block.own);
     float *const of_zps = of_scales + staged_floats(block.cols);
     std::fill_n(of_scales, 2 * staged_floats(block.cols), 0.f);
+    const auto stage = [&](const params_t &params, float *to, const void *from,
+                               dim_t group) {
+        if (params.stage == nullptr) return;
+        const dim_t first = group * params.group_stride
+                            + block.first_col * params.col_stride;
+        params.stage(to, from, first, params.col_stride, block.cols);
+    };
     args_t args;
     for (dim_t k = 0, depth = 0; k < w_.depth; k += depth) {
-        const dim_t group = k / w_.group, within = k % w_.group;
+        const dim_t within = k % w_.group;
         const dim_t left = std::min(w_.group - within, w_.depth - k);
         depth = std::min(left, k_chunk_);
         if (within == 0) {
-            stage(scales_, of_scales, scales, group, block);
-            stage(zps_, of_zps, zps, group, block);
+            stage(scales_, of_scales, scales, k / w_.group);
+            stage(zps_, of_zps, zps, k / w_.group);
         }
         args.k4_blocks = depth / rows_of_k4;
         args.continues = within != 0;
@@ -176,10 +173,8 @@ void jit_integer_n_lanes_stream_t::run(const void *weights, const void *scales,
 
 result_t make_integer_n_lanes(const integer_stream_weights_t &weights,
         isa_t isa, std::shared_ptr<const integer_stream_t> &stream) {
-    const dim_t last = weights.depth % weights.group;
-    if (last % rows_of_k4 != 0
-            || (weights.groups() > 1 && weights.group % rows_of_k4 != 0)
-            || weights.depth % rows_of_k4 != 0)
+    if (weights.depth % rows_of_k4 != 0
+            || (weights.groups() > 1 && weights.group % rows_of_k4 != 0))
         return refuse("groups are not in whole k4 blocks");
     auto made = std::make_shared<jit_integer_n_lanes_stream_t>(weights, isa);
     const result_t result = made->make();

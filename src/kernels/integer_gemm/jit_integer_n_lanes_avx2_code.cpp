@@ -25,27 +25,20 @@ using namespace Xbyak;
 namespace {
 
 constexpr int halves = 2;
-constexpr uint32_t vector_bytes = 32;
 // The vectors of a set's sums: those of 16 bits, and those of 32.
 constexpr int short_sums = 4, long_sums = 2 * short_sums;
 constexpr int most_sums = 12, most_k4_blocks = 4;
 
 class generator_t : public jit_integer_n_lanes_frame_t {
 public:
-    generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_n_lanes_frame_t("jit_integer_n_lanes_avx2", weights,
-                  integer_bias(weights.format), rows,
-                  bytes(halves * long_sums)) {}
+    using jit_integer_n_lanes_frame_t::jit_integer_n_lanes_frame_t;
 
 private:
-    static size_t bytes(int vectors) {
-        return static_cast<size_t>(vectors) * vector_bytes;
-    }
     // Returns the vectors of columns in half a panel.
     int vectors() const { return is_nibble() ? 8 : 4; }
     Ymm sum(int set, int v) const { return Ymm(set * short_sums + v); }
     Address long_sum(int half, int set, int v) {
-        return ptr[r8 + bytes((half * sets() + set) * long_sums + v)];
+        return ptr[r8 + vmm_bytes((half * sets() + set) * long_sums + v)];
     }
 
     void generate() override {
@@ -78,7 +71,7 @@ private:
     }
     void add_chunk(int half) {
         Label l_sums;
-        lea(rax, ptr[rcx + bytes(half)]);
+        lea(rax, ptr[rcx + vmm_bytes(half)]);
         load_k4_arguments();
         if (has_mask()) vmovups(mask_of_few_, constant(0x0f0f0f0fu));
         L(l_sums);
@@ -225,7 +218,7 @@ private:
                 const int lane = v / of_lane;
                 const int place = half * vectors() + lane * of_part
                                   + part * of_lane + v % of_lane;
-                scale(Ymm(v), Ymm(of_weights + v), Ymm(4), bytes(place));
+                scale(Ymm(v), Ymm(of_weights + v), Ymm(4), vmm_bytes(place));
             }
         });
     }
@@ -241,7 +234,8 @@ private:
 
 result_t make_jit_integer_n_lanes_avx2(const integer_stream_weights_t &weights,
         int rows, jit_integer_n_lanes_t &code) {
-    return make_jit_as<generator_t>(code, weights, rows);
+    return make_jit_as<generator_t>(
+            code, "jit_integer_n_lanes_avx2", weights, isa_avx2, rows);
 }
 
 } // namespace dnnl_dequant

@@ -18,19 +18,9 @@ namespace {
 
 class generator_t : public jit_integer_n_lanes_frame_t {
 public:
-    generator_t(const integer_stream_weights_t &weights, int rows)
-        : jit_integer_n_lanes_frame_t("jit_integer_n_lanes", weights,
-                  weights.vnni_bias(), rows,
-                  bytes(vectors_of(weights.format))) {}
+    using jit_integer_n_lanes_frame_t::jit_integer_n_lanes_frame_t;
 
 private:
-    static size_t bytes(int vectors) {
-        return static_cast<size_t>(vectors) * line;
-    }
-    // Returns the vectors of a panel's sums.
-    static int vectors_of(const integer_format_t &format) {
-        return 32 / bits_of(format.weights);
-    }
     Zmm sum(int set, int v) const { return Zmm(set * vectors_ + v); }
 
     void generate() override {
@@ -49,7 +39,7 @@ private:
         cmp(arg(offsetof(args_t, continues)), 0);
         je(l_zero, T_NEAR);
         for (int i = 0; i < sets() * vectors_; ++i)
-            vmovups(Zmm(i), ptr[r8 + bytes(i)]);
+            vmovups(Zmm(i), ptr[r8 + vmm_bytes(i)]);
         jmp(l_end, T_NEAR);
         L(l_zero);
         for (int i = 0; i < sets() * vectors_; ++i)
@@ -66,7 +56,7 @@ private:
             next_k4();
         });
         for (int i = 0; i < sets() * vectors_; ++i)
-            vmovups(ptr[r8 + bytes(i)], Zmm(i));
+            vmovups(ptr[r8 + vmm_bytes(i)], Zmm(i));
     }
 
     // Unpacks pairs of rows, then fours. Dword p of 128-bit lane l in vector i
@@ -113,10 +103,9 @@ private:
 
     // Loads a set's sums in the order of columns, into eight or four vectors.
     void load_in_order(int set, int to) {
-        const size_t first = bytes(set * vectors_);
         constexpr int loaded = 8;
         for (int v = 0; v < vectors_; ++v)
-            vmovups(Zmm(loaded + v), ptr[r8 + first + bytes(v)]);
+            vmovups(Zmm(loaded + v), ptr[r8 + vmm_bytes(set * vectors_ + v)]);
         const int parts = vectors_ / 4;
         for (int v = 0; is_nibble() && v < vectors_; v += 2) {
             const Zmm even(loaded + v), odd(loaded + v + 1), low(24);
@@ -147,11 +136,11 @@ private:
         for_rows([&](int r) {
             load_in_order(r, 0);
             for (int v = 0; v < vectors_; ++v)
-                scale(Zmm(v), Zmm(of_weights + v), Zmm(24), bytes(v));
+                scale(Zmm(v), Zmm(of_weights + v), Zmm(24), vmm_bytes(v));
         });
     }
 
-    const int vectors_ = vectors_of(w_.format);
+    const int vectors_ = is_nibble() ? 8 : 4; // of a panel's sums
     // Only weights of 8 bits need ones; their sums leave this register free.
     const Zmm ones_ {23};
 };
@@ -160,7 +149,8 @@ private:
 
 result_t make_jit_integer_n_lanes(const integer_stream_weights_t &weights,
         int rows, jit_integer_n_lanes_t &code) {
-    return make_jit_as<generator_t>(code, weights, rows);
+    return make_jit_as<generator_t>(
+            code, "jit_integer_n_lanes", weights, isa_avx512_core_vnni, rows);
 }
 
 } // namespace dnnl_dequant

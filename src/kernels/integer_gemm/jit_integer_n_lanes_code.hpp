@@ -51,16 +51,12 @@ result_t make_jit_integer_n_lanes_avx2(const integer_stream_weights_t &weights,
 ///     rbp      prefetched weights
 ///     rax rbp  c and the parameters of a row, when a group ends
 class jit_integer_n_lanes_frame_t : public jit_integer_stream_base_t {
+public:
+    using jit_integer_stream_base_t::jit_integer_stream_base_t;
+
 protected:
     using args_t = jit_integer_n_lanes_args_t;
     static constexpr int rows_of_k4 = 4;
-
-    /// @param set_bytes The bytes of a panel's partial sums in one set.
-    jit_integer_n_lanes_frame_t(const char *name,
-            const integer_stream_weights_t &weights, int bias, int rows,
-            size_t set_bytes)
-        : jit_integer_stream_base_t(name, weights, bias, rows)
-        , set_bytes_(set_bytes) {}
 
     /// Loads a panel's partial sums, or begins new ones.
     virtual void begin_sums() = 0;
@@ -95,11 +91,13 @@ protected:
         je(l_end, T_NEAR);
         end_group();
         L(l_end);
+        const uint32_t cols = is_nibble() ? 2 * line : line;
+        // Each column has a sum, on AVX2 each nibble.
+        const uint32_t sums = has_vnni_ ? cols : 2 * line;
         add(rcx, line);
-        add(r8, static_cast<uint32_t>(set_bytes_)
-                        * static_cast<uint32_t>(sets()));
+        add(r8, static_cast<uint32_t>(sets()) * sums * 4);
         for (const Xbyak::Reg64 &at : {r11, r12, r15})
-            add(at, line * (is_nibble() ? 2 : 1) * 4);
+            add(at, cols * 4);
     }
 
     void load_k4_arguments() {
@@ -167,8 +165,6 @@ private:
         vpbroadcastd(of_row, ptr[rbp + parameter]);
         vpmulld(to, x, of_row);
     }
-
-    const size_t set_bytes_;
 };
 
 } // namespace dnnl_dequant

@@ -5,37 +5,15 @@
 
 namespace dnnl_dequant {
 
-using namespace Xbyak;
-
-void jit_integer_stream_base_t::load_byte_constants() {
-    vmovups(mask_of_bytes_, constant(0x0f0f0f0fu));
-    vmovups(flipped_of_bytes_,
-            constant(flipped_bits() & (is_nibble() ? 0x0f0f0f0fu : ~0u)));
-}
-
-void jit_integer_stream_base_t::make_bytes(const Zmm &low, const Zmm &high) {
-    constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
-    const bool flips = flipped_bits() != 0;
-    if (!is_nibble()) {
-        if (flips) vpxord(low, low, flipped_of_bytes_);
-        return;
-    }
-    vpsrlw(high, low, 4);
-    for (const Zmm &nibbles : {low, high})
-        if (flips)
-            vpternlogd(nibbles, mask_of_bytes_, flipped_of_bytes_,
-                    masked_and_flipped);
-        else vpandd(nibbles, nibbles, mask_of_bytes_);
-}
-
-int integer_stream_weights_t::vnni_bias() const {
-    switch (format.weights) {
-    case data_type_t::s4: return 8;
-    case data_type_t::s8: return is_src_signed ? 128 : 0;
-    case data_type_t::u8: return is_src_signed ? 0 : -128;
-    default: return 0;
-    }
-}
+jit_integer_stream_base_t::jit_integer_stream_base_t(const char *name,
+        const integer_stream_weights_t &weights, isa_t isa, int rows)
+    : jit_simd_t(name)
+    , w_(weights)
+    , rows_(rows)
+    , has_vnni_(has(isa, isa_avx_vnni) || has(isa, isa_avx512_core_vnni))
+    , bias_(integer_bias(weights.format)
+              - (has_vnni_ && !is_nibble() && !weights.is_src_signed ? 128 : 0))
+    , vmm_bytes_(has(isa, isa_avx512_core_vnni) ? 64 : 32) {}
 
 result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream) {

@@ -9,18 +9,19 @@ namespace dnnl_dequant {
 /// The base of every generator of a skinny integer GEMM. The arguments are at
 /// rdi, rows of src at rbx, and their pitch is r13. With four rows, rcx is the
 /// fourth.
+///
+/// A multiplication of bytes takes one signed and one unsigned factor. src is
+/// taken as it is. integer_bias() makes weights unsigned; nibbles then fit both
+/// kinds. VNNI multiplies whole bytes, which are signed if src is not. Without
+/// it bytes are multiplied by their nibbles.
 class jit_integer_stream_base_t : public jit_simd_t {
-protected:
-    static constexpr int line = 64;
-
-    /// @param bias The number added to the weights' integers.
+public:
     /// @param rows The rows of src that are multiplied at once.
     jit_integer_stream_base_t(const char *name,
-            const integer_stream_weights_t &weights, int bias, int rows)
-        : jit_simd_t(name)
-        , w_(weights)
-        , bias_(bias)
-        , rows_(rows) {}
+            const integer_stream_weights_t &weights, isa_t isa, int rows);
+
+protected:
+    static constexpr int line = 64;
 
     bool is_nibble() const { return bits_of(w_.format.weights) == 4; }
     bool has_src_zps() const { return w_.format.has_src_zps; }
@@ -36,6 +37,9 @@ protected:
         return is_nibble() ? 0x88888888u : 0x80808080u;
     }
 
+    uint32_t vmm_bytes(int vectors) const {
+        return static_cast<uint32_t>(vectors) * vmm_bytes_;
+    }
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
     Xbyak::RegExp row_of_a(int row) const {
         const Xbyak::RegExp base = row < 3 ? rbx : rcx;
@@ -65,18 +69,34 @@ protected:
         else dot4(sums, src, weights);
     }
 
-    /// Loads the constants of make_bytes() into the last two vectors of
-    /// AVX-512.
-    void load_byte_constants();
     /// Turns weights into bytes with the bias. It splits nibbles; the lower
-    /// ones stay in `low`.
-    void make_bytes(const Xbyak::Zmm &low, const Xbyak::Zmm &high);
+    /// ones stay in `low`. Only AVX-512 has it.
+    void make_bytes(const Xbyak::Zmm &low, const Xbyak::Zmm &high) {
+        constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
+        if (!is_nibble()) {
+            if (bias_ != 0) vpxord(low, low, flipped_bytes_);
+            return;
+        }
+        vpsrlw(high, low, 4);
+        for (const Xbyak::Zmm &x : {low, high})
+            if (bias_ == 0) vpandd(x, x, nibbles_);
+            else vpternlogd(x, nibbles_, flipped_bytes_, masked_and_flipped);
+    }
+    /// Loads the constants of make_bytes() into the last two vectors.
+    void load_byte_constants() {
+        vmovups(nibbles_, constant(0x0f0f0f0fu));
+        vmovups(flipped_bytes_,
+                constant(flipped_bits() & (is_nibble() ? 0x0f0f0f0fu : ~0u)));
+    }
 
     const integer_stream_weights_t w_;
-    const int bias_, rows_;
+    const int rows_;
+    const bool has_vnni_; // AVX-VNNI's or AVX-512's
+    const int bias_;      // is added to the weights' integers and zero points
+    const uint32_t vmm_bytes_;
 
 private:
-    const Xbyak::Zmm mask_of_bytes_ {31}, flipped_of_bytes_ {30};
+    const Xbyak::Zmm nibbles_ {31}, flipped_bytes_ {30};
 };
 
 } // namespace dnnl_dequant
