@@ -94,7 +94,8 @@ private:
         for (int v = 0; v < vectors; ++v) {
             load(v, bytes - v * vector_bytes);
             if (has_vnni_ && !is_nibble()) continue;
-            if (has_src_zps() && !is_nibble()) add_bytes(v, begins && v == 0);
+            if (has_src_zps() && !is_nibble())
+                add_bytes(low(v), begins && v == 0);
             vpsrlw(high(v), low(v), 4);
             vpand(high(v), high(v), mask_);
             vpand(low(v), low(v), mask_);
@@ -234,20 +235,20 @@ private:
         vpmaddubsw(to, to, weights);
     }
 
-    void add_bytes(int v, bool begins) {
-        const Ymm x = begins ? sum(rows_) : scratch(0);
-        vpsadbw(x, low(v), zero_);
-        if (!begins) vpaddd(sum(rows_), sum(rows_), x);
-    }
-
     void add_nibbles(int vectors, bool begins) {
-        const Ymm x = scratch(0), first = begins ? sum(rows_) : x;
+        const Ymm x = scratch(0);
         vpaddb(x, low(0), high(0));
         for (int v = 1; v < vectors; ++v) {
             vpaddb(x, x, low(v));
             vpaddb(x, x, high(v));
         }
-        vpsadbw(first, x, zero_);
+        add_bytes(x, begins);
+    }
+
+    // Adds weights without a sign to their sums.
+    void add_bytes(const Ymm &weights, bool begins) {
+        const Ymm x = begins ? sum(rows_) : scratch(0);
+        vpsadbw(x, weights, zero_);
         if (!begins) vpaddd(sum(rows_), sum(rows_), x);
     }
 
@@ -258,7 +259,7 @@ private:
         if (count == 0) count = all;
         const Ymm a(to), b(to + 1), x(to + 2);
         if (first >= leaves) {
-            vpxor(a, a, a);
+            clear(a);
         } else if (count == 1) {
             vmovups(a, leaf_sum(set, first));
         } else {

@@ -142,8 +142,7 @@ private:
         prefetch_weights(rax + at);
         make_bytes(low, high);
         for (int r = 0; r < rows_; ++r) {
-            const RegExp of_a
-                    = row_of_a(r) + at * static_cast<size_t>(src_bytes());
+            const RegExp of_a = row_of_a(r) + at * src_bytes();
             vmovdqu32(a, ptr[of_a]);
             dot(of_row(of_low, r), low, a);
             if (!is_nibble()) continue;

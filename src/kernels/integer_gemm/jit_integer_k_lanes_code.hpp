@@ -83,12 +83,13 @@ protected:
     virtual void chunk(dim_t bytes) = 0;
 
     /// Returns the bytes of src for one byte of weights.
-    int src_bytes() const { return is_nibble() ? 2 : 1; }
+    uint32_t src_bytes() const { return is_nibble() ? 2 : 1; }
     /// Goes to weights that are `bytes` behind, and to their rows of src.
     void advance(dim_t bytes) {
-        add(rax, static_cast<uint32_t>(bytes));
-        add(rbx, static_cast<uint32_t>(bytes * src_bytes()));
-        if (rows_ > 3) add(rcx, static_cast<uint32_t>(bytes * src_bytes()));
+        const auto of_weights = static_cast<uint32_t>(bytes);
+        add(rax, of_weights);
+        add(rbx, of_weights * src_bytes());
+        if (rows_ > 3) add(rcx, of_weights * src_bytes());
     }
     /// Emits a loop over lines of a group, of which `add_line` adds one.
     template <typename add_line_t>

@@ -74,13 +74,12 @@ private:
         return has_vnni(isa_) ? make_jit_integer_n_lanes(w_, rows, code)
                               : make_jit_integer_n_lanes_avx2(w_, rows, code);
     }
-    dim_t panels_of(dim_t cols) const { return div_up(cols, panel_cols_); }
     dim_t staged_floats(dim_t cols) const {
-        return panels_of(cols) * panel_cols_ + panel;
+        return round_up(cols, panel_cols_) + panel;
     }
     // Returns the sums of all sets for a part of the rows.
     dim_t sums_of(dim_t cols) const {
-        return panels_of(cols) * sums_of_panel_ * most_sets;
+        return div_up(cols, panel_cols_) * sums_of_panel_ * most_sets;
     }
 
     void run_k_chunk(args_t args, const uint8_t *weights, dim_t k,

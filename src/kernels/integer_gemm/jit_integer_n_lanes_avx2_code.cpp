@@ -8,12 +8,11 @@
 // weights stay 16 bits wide in memory unless a group is long. Bytes are split
 // too: the sums of their upper halves are multiplied by sixteen.
 //
-// Registers besides the frame's: rax panels to go between panels, r14 k4 blocks
-// before sums are added.
-// The first twelve vectors are sums, if there are so many: four for each row
-// and four for the weights. The others are scratch.
+// Registers besides the frame's: rax has the panels to go where a panel begins,
+// r14 the k4 blocks to go before sums are added to memory. The first twelve
+// vectors are sums, if there are so many: four for each row and four for the
+// weights. The others are scratch.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"

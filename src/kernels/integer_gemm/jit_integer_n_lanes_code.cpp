@@ -3,10 +3,8 @@
 // blocks. Blocks of nibbles are split into those of even columns and of odd
 // ones. The sums of a panel stay in registers down a chunk.
 //
-// Registers besides the frame's: r14 panels to go. The first 24 vectors
-// are sums, the next six what was loaded, then come constants.
-
-#include <cstddef>
+// Registers besides the frame's: r14 panels to go. The first 24 vectors are
+// sums, the next six what was loaded, then come constants.
 
 #include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"
 
