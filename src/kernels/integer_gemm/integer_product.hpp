@@ -1,8 +1,6 @@
 #ifndef KERNELS_INTEGER_GEMM_INTEGER_PRODUCT_HPP
 #define KERNELS_INTEGER_GEMM_INTEGER_PRODUCT_HPP
 
-#include <algorithm>
-#include <array>
 #include <vector>
 
 #include "kernels/integer_gemm/integer_kernel.hpp"
@@ -114,6 +112,7 @@ private:
     struct piece_block_t {
         size_t first, count;
     };
+    class parts_t; // runs a block in parts
 
     bool is_by_column() const { return plan_.format.depth_stride == 1; }
     bool cuts_group() const;
@@ -121,57 +120,19 @@ private:
     /// its last one. Parameters of [N,K] weights are read for all groups at
     /// once, and sums add up from piece to piece of a group.
     bool keeps_columns() const { return is_by_column() || cuts_group(); }
-    void place_groups();
-    void add_piece(const piece_t &piece);
-    void place_groups_of_stream();
-    void init_repacked();
+    void add_pieces(const integer_plan_t::group_t &group);
     dim_t row_bytes() const;
     dim_t rows_at() const;
     dim_t interleaved_at() const;
     dim_t groups_at() const;
     dim_t columns_bytes() const;
-    /// Some panels in some groups.
-    struct part_t {
-        size_t block;
-        piece_block_t pieces;
-        dim_t col, first_col; // in the block, in the weights
-        dim_t cols;
-        dim_t next; // the weight that the next part begins with
-        std::array<std::array<integer_group_t, most_block_groups>,
-                most_block_panels>
-                panels;
+    dim_t panel_bytes() const { return deepest_ * integer_panel; }
 
-        dim_t panel_cols(dim_t index) const {
-            return std::min(integer_panel, cols - index * integer_panel);
-        }
-        dim_t panel_count() const { return div_up(cols, integer_panel); }
-    };
-
-    /// True if another piece of the part's group came before.
-    bool continues(const part_t &part) const {
-        return cuts_group() && part.block > 0;
-    }
-    void place_panels(part_t &part, void *own) const;
-    void pack_src_group(uint8_t *values, dim_t size) const;
-    void interleave(dim_t row, void *shared) const;
     void pack_src_row(void *const *buffers, dim_t row, void *shared) const;
-    void pack_src_groups(const uint8_t *from, uint8_t *to) const;
-    void pack_src_for_stream(const uint8_t *from, uint8_t *to) const;
-    row_group_t parameters_of(void *const *buffers, dim_t row, size_t group,
+    row_group_t make_group_of_row(void *const *buffers, dim_t row, size_t group,
             const uint8_t *values) const;
-    dim_t panel_bytes() const;
-    dim_t first_weight(const piece_block_t &pieces, dim_t col) const;
-    void unpack_k_chunks(void *const *buffers, const part_t &part) const;
-    void load_parameters(void *const *buffers, const part_t &part) const;
-    integer_prefetch_t prefetch(void *const *buffers, const block_t &block,
-            const part_t &part, dim_t panel) const;
-    integer_tile_t src_tile(
-            const block_t &block, size_t first_group, const void *shared) const;
-    void multiply(void *const *buffers, const block_t &block,
-            const part_t &part, const void *shared) const;
+    integer_tile_t make_tile(const block_t &block, const void *shared) const;
     void run_stream(void *const *buffers, const block_t &block,
-            const void *shared, void *own) const;
-    void run_parts(void *const *buffers, const block_t &block,
             const void *shared, void *own) const;
     void repack_panel(void *const *buffers, dim_t panel, uint8_t *to) const;
     void run_repacked(void *const *buffers, const block_t &block,

@@ -6,13 +6,6 @@
 
 namespace dnnl_dequant {
 
-void integer_product_t::init_repacked() {
-    repacked_.format = plan_.format;
-    for (const auto &group : plan_.groups)
-        repacked_.k4_blocks.push_back(
-                whole_units(plan_.format, group.size) / 4);
-}
-
 dim_t integer_product_t::repacked_panels() const {
     return div_up(plan_.cols, integer_panel);
 }
@@ -49,16 +42,11 @@ void integer_product_t::repack_panel(
 
 void integer_product_t::run_repacked(
         void *const *buffers, const block_t &block, const void *shared) const {
-    const integer_tile_t of_src = src_tile(block, 0, shared);
-    integer_repacked_tile_t tile;
-    tile.k4_blocks = repacked_.k4_blocks.data();
-    tile.group_count = static_cast<dim_t>(repacked_.k4_blocks.size());
-    tile.a = of_src.a;
-    tile.a_k4_pitch = of_src.a_k4_pitch;
-    tile.rows = of_src.rows;
-    tile.row_groups = of_src.row_groups;
-    tile.row_groups_pitch = of_src.row_groups_pitch;
-    tile.c_pitch = block.c_pitch;
+    const integer_tile_t of_src = make_tile(block, shared);
+    integer_repacked_tile_t tile = {nullptr, repacked_.k4_blocks.data(),
+            static_cast<dim_t>(repacked_.k4_blocks.size()), of_src.a,
+            of_src.a_k4_pitch, of_src.rows, of_src.row_groups,
+            of_src.row_groups_pitch, nullptr, of_src.c_pitch};
     for (dim_t col = 0; col < block.cols; col += integer_panel) {
         tile.weights = static_cast<const uint8_t *>(buffers[0])
                        + (block.first_col + col) / integer_panel
