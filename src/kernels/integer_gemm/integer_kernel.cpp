@@ -112,10 +112,6 @@ private:
     const int bias_;
 };
 
-bool has_even_ones_first(const integer_format_t &format) {
-    return bits_of(format.weights) == 4 && format.depth_stride == 1;
-}
-
 } // namespace
 
 int integer_bias(const integer_format_t &format) {
@@ -127,7 +123,7 @@ int integer_bias(const integer_format_t &format) {
 }
 
 dim_t integer_unit(const integer_format_t &format) {
-    return has_even_ones_first(format) ? 8 : 4;
+    return format.has_two_depths() ? 8 : 4;
 }
 
 dim_t whole_units(const integer_format_t &format, dim_t depth) {
@@ -136,7 +132,7 @@ dim_t whole_units(const integer_format_t &format, dim_t depth) {
 }
 
 dim_t place_in_group(const integer_format_t &format, dim_t k) {
-    if (!has_even_ones_first(format)) return k;
+    if (!format.has_two_depths()) return k;
     return k / 8 * 8 + k % 2 * 4 + k % 8 / 2;
 }
 

@@ -26,6 +26,12 @@ struct integer_format_t {
     dim_t depth_stride = 0, col_stride = 0; // of the weights, in elements
     data_type_t scales = data_type_t::undef, zps = data_type_t::undef;
     dim_t scales_stride = 0, zps_stride = 0; // from column to column
+
+    bool is_nibble() const { return bits_of(weights) == 4; }
+    bool is_by_column() const { return depth_stride == 1; } // [N,K]
+    /// True if both nibbles of a packed byte belong to one column, not to two.
+    bool has_two_depths() const { return is_nibble() && is_by_column(); }
+    bool has_two_columns() const { return is_nibble() && !is_by_column(); }
 };
 
 /// The bias makes the weights' integers unsigned bytes. It is added to their
@@ -41,7 +47,7 @@ dim_t place_in_group(const integer_format_t &format, dim_t k);
 /// True if kernels of this format multiply a group in parts. It gains where
 /// reading [K,N] weights bounds the product: with tiles, and with few rows.
 inline bool can_cut_group(const integer_format_t &format) {
-    return format.depth_stride != 1 && !format.has_short_sums
+    return !format.is_by_column() && !format.has_short_sums
            && (format.is_packed || format.k4_chunk > 1);
 }
 

@@ -25,11 +25,10 @@ integer_product_t::integer_product_t(integer_plan_t plan)
     for (const auto &group : plan_.groups) {
         places_.push_back(plan_.stream ? group.begin : row_end_);
         const dim_t whole = whole_units(plan_.format, group.size);
-        repacked_.k4_blocks.push_back(whole / 4);
+        k4_blocks_.push_back(whole / 4);
         add_pieces(group);
         row_end_ += whole;
     }
-    repacked_.format = plan_.format;
     if (plan_.stream)
         row_end_ = round_up(plan_.depth, dim_t(integer_stream_t::src_unit));
     part_panels_ = std::clamp<dim_t>(

@@ -98,7 +98,7 @@ public:
     /// whose operands are `buffers`, to their places in repacked_bytes().
     dim_t repacked_panels() const;
     dim_t repacked_bytes() const {
-        return repacked_panels() * repacked_.panel_bytes();
+        return repacked_panels() * repacked_panel_bytes();
     }
     void repack(void *const *buffers, dim_t begin, dim_t end,
             void *to) const noexcept;
@@ -114,7 +114,10 @@ private:
     };
     class parts_t; // runs a block in parts
 
-    bool is_by_column() const { return plan_.format.depth_stride == 1; }
+    bool is_by_column() const { return plan_.format.is_by_column(); }
+    dim_t weight(dim_t k, dim_t col) const {
+        return k * plan_.format.depth_stride + col * plan_.format.col_stride;
+    }
     bool cuts_group() const;
     /// True if what is known of columns is kept from a block's first piece to
     /// its last one. Parameters of [N,K] weights are read for all groups at
@@ -134,19 +137,20 @@ private:
     integer_tile_t make_tile(const block_t &block, const void *shared) const;
     void run_stream(void *const *buffers, const block_t &block,
             const void *shared, void *own) const;
+    dim_t repacked_panel_bytes() const;
     void repack_panel(void *const *buffers, dim_t panel, uint8_t *to) const;
     void run_repacked(void *const *buffers, const block_t &block,
             const void *shared) const;
 
     const integer_plan_t plan_;
-    std::vector<dim_t> places_; // of groups in rows of src
+    std::vector<dim_t> places_;    // of groups in rows of src
+    std::vector<dim_t> k4_blocks_; // of groups
     std::vector<piece_t> pieces_;
     std::vector<piece_block_t> blocks_;
     dim_t row_end_ = 0, deepest_ = 0; // of rows of src, of blocks
     dim_t block_depth_ = 0;           // of the last block
     size_t most_pieces_ = 0;          // of a block
     dim_t part_panels_ = 1;
-    integer_repacked_t repacked_;
 };
 
 } // namespace dnnl_dequant

@@ -85,15 +85,12 @@ private:
                     panel(p)[0].columns);
     }
 
-    dim_t weight(dim_t k, dim_t col) const {
-        return k * format_.depth_stride + col * format_.col_stride;
-    }
     // Returns the weight that the next part begins with.
     dim_t next_weight() const {
         if (col_ + cols_ < block_.cols)
-            return weight(piece(0).begin, first_col_ + cols_);
+            return p_.weight(piece(0).begin, first_col_ + cols_);
         const size_t next = std::min(at_ + 1, p_.blocks_.size() - 1);
-        return weight(
+        return p_.weight(
                 p_.pieces_[p_.blocks_[next].first].begin, block_.first_col);
     }
 
@@ -104,15 +101,16 @@ private:
             const dim_t rows = p_.is_by_column() ? size : plan_.k_chunk;
             for (dim_t k = 0; k < size; k += rows) {
                 const dim_t depth = std::min(rows, size - k);
-                const dim_t first = weight(piece(i).begin + k, first_col_);
+                const dim_t first = p_.weight(piece(i).begin + k, first_col_);
                 const bool is_last
                         = i + 1 == pieces_.count && k + depth == size;
                 const dim_t ahead
-                        = is_last ? next_weight() - first : weight(depth, 0);
+                        = is_last ? next_weight() - first : p_.weight(depth, 0);
                 for (dim_t p = 0; p < panel_count(); ++p)
                     plan_.kernel->unpack(
-                            {buffers_[0], first + weight(0, p * integer_panel),
-                                    k, depth, panel_cols(p), ahead},
+                            {buffers_[0],
+                                    first + p_.weight(0, p * integer_panel), k,
+                                    depth, panel_cols(p), ahead},
                             panel(p)[i]);
             }
         }

@@ -3,39 +3,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "kernels/integer_gemm/integer_kernel.hpp"
 
 namespace dnnl_dequant {
 
-/// The layout of repacked weights: panels of columns, in each of them the
-/// groups, in the order in which they are read. A group is its k4 blocks, as a
-/// packed format has them, and then its parameters. If nibbles of an nr block's
-/// 32 columns share bytes, the even columns come first.
-struct integer_repacked_t {
-    integer_format_t format;      // packed
-    std::vector<dim_t> k4_blocks; // of each group, in whole units
-    dim_t k4_bytes() const {      // of a panel
-        return integer_panel * bits_of(format.weights) / 2;
-    }
-    /// Returns the bytes of a group's scales and corrections: 64 f32, then
-    /// either the 64 shorts of integer_columns_t or its zps and sums.
-    dim_t parameter_bytes() const {
-        return integer_panel * (format.has_short_sums ? 8 : 12);
-    }
-    dim_t panel_bytes() const;
-};
-
-/// Writes the parameters of group `g` of a panel, whose k4 blocks are there.
-/// Columns are in their own order except for the sums, which are computed here.
-void finish_repacked_group(const integer_repacked_t &layout, size_t g,
-        integer_columns_t &columns, uint8_t *group) noexcept;
-
-/// Some rows of src, interleaved, by a panel.
+/// Some rows of src, interleaved, by a panel of repacked weights: the groups,
+/// in the order in which they are read. A group is its k4 blocks, as a packed
+/// format has them, and then its parameters. These are 64 f32 scales, and
+/// either the 64 shorts of integer_columns_t or its zps and sums. If nibbles of
+/// an nr block's 32 columns share bytes, the even columns come first.
 struct integer_repacked_tile_t {
     const uint8_t *weights;
-    const dim_t *k4_blocks; // of each group
+    const dim_t *k4_blocks; // of each group, in whole units
     dim_t group_count;
     const int8_t *a;
     dim_t a_k4_pitch, rows;        // bytes

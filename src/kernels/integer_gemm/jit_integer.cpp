@@ -125,7 +125,7 @@ public:
         const result_t result
                 = make_jit_integer_multiply(format_, isa_, multiply_);
         if (!result.ok()) return result;
-        return format_.depth_stride == 1
+        return format_.is_by_column()
                        ? make_jit_integer_unpack(format_, isa_, columns_)
                        : make_jit_integer_unpack(format_, isa_, rows_);
     }
@@ -243,7 +243,7 @@ private:
                         weights.cols / jit_integer_columns_args_t::cols};
         if (args.nr_blocks > 0) columns_(args);
         if (weights.cols % args.cols != 0) unpack_nr_block(args, weights.cols);
-        if (bits_of(format_.weights) == 4 && weights.depth % 2 != 0)
+        if (format_.is_nibble() && weights.depth % 2 != 0)
             clear_row(weights.depth, group);
     }
 
@@ -300,12 +300,12 @@ result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         return refuse("chunks are multiplied by AMX only");
     if (format.is_packed && !has(isa, isa_avx512_core_vnni))
         return refuse("packed weights are parted by AVX-512 VNNI only");
-    if (format.depth_stride != 1 && format.col_stride != 1)
+    if (!format.is_by_column() && format.col_stride != 1)
         return refuse("neither rows nor columns of the weights lie side by "
                       "side");
-    const dim_t pitch = format.depth_stride == 1 ? format.col_stride
-                                                 : format.depth_stride;
-    if (bits_of(format.weights) == 4 && pitch % 2 != 0)
+    const dim_t pitch
+            = format.is_by_column() ? format.col_stride : format.depth_stride;
+    if (format.is_nibble() && pitch % 2 != 0)
         return refuse("rows of the weights begin within a byte");
     if (stage_floats_of(format.scales) == nullptr)
         return refuse("scales are no floats");

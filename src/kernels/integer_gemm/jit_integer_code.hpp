@@ -62,7 +62,10 @@ result_t make_jit_integer_unpack(
 
 /// Returns the bits of stored weights that are flipped, which adds the bias: of
 /// a byte, or of both its nibbles.
-uint8_t flipped_bits(const integer_format_t &format);
+inline uint8_t flipped_bits(const integer_format_t &format) {
+    return static_cast<uint8_t>(
+            integer_bias(format) * (format.is_nibble() ? 0x11 : 1));
+}
 
 /// The base of all generators that unpack integers or multiply tiles of them.
 /// Their argument is at rdi.
@@ -74,11 +77,10 @@ protected:
         : jit_simd_t(name)
         , format_(format) {}
 
-    bool is_nibble() const { return bits_of(format_.weights) == 4; }
-    bool is_by_column() const { return format_.depth_stride == 1; }
-    /// True if both nibbles of a packed byte belong to one column, not to two.
-    bool has_two_depths() const { return is_nibble() && is_by_column(); }
-    bool has_two_columns() const { return is_nibble() && !is_by_column(); }
+    bool is_nibble() const { return format_.is_nibble(); }
+    bool is_by_column() const { return format_.is_by_column(); }
+    bool has_two_depths() const { return format_.has_two_depths(); }
+    bool has_two_columns() const { return format_.has_two_columns(); }
     uint32_t flipped_lane() const {
         return flipped_bits(format_) * 0x01010101u;
     }

@@ -289,14 +289,6 @@ private:
 
 } // namespace
 
-uint8_t flipped_bits(const integer_format_t &format) {
-    switch (format.weights) {
-    case data_type_t::s4: return 0x88;
-    case data_type_t::s8: return 0x80;
-    default: return 0;
-    }
-}
-
 result_t make_jit_integer_unpack(
         const integer_format_t &format, isa_t isa, jit_integer_rows_t &code) {
     return has(isa, isa_avx512_core_vnni)
