@@ -155,28 +155,25 @@ private:
 
     // Sets the rows, which are in al, of a step's tile of src and of its sums.
     void set_rows(const step_t &step, int s) {
-        const auto set = [&](const Tmm &tile) {
-            mov(byte[rsp + offsetof(tile_config_t, rows)
-                        + static_cast<uint32_t>(tile.getIdx())],
-                    al);
+        const auto rows_of = [this](const Tmm &tile) {
+            return rsp + offsetof(tile_config_t, rows)
+                   + static_cast<uint32_t>(tile.getIdx());
         };
-        set(step_t::src_tile(s));
+        mov(byte[rows_of(step_t::src_tile(s))], al);
         for (int w = 0; w < step.weights; ++w)
-            set(step.sums(s, w));
+            mov(byte[rows_of(step.sums(s, w))], al);
     }
 
     // Clears what the step's columns have of c. Also leaves no rows to go.
     void clear_c(const step_t &step) {
-        Label l_row;
         clear(sums_[0]);
         mov(c_, arg(offsetof(integer_tile_t, c)));
         mov(rows_, arg(offsetof(integer_tile_t, rows)));
-        L(l_row);
-        for (int w = 0; w < step.weights; ++w)
-            vmovups(ptr[c_ + step.byte_of(w)], sums_[0]);
-        add(c_, c_pitch_);
-        dec(rows_);
-        jnz(l_row, T_NEAR);
+        count_down(rows_, [&] {
+            for (int w = 0; w < step.weights; ++w)
+                vmovups(ptr[c_ + step.byte_of(w)], sums_[0]);
+            add(c_, c_pitch_);
+        });
     }
 
     // Sets the flags to equal if this member of the tile is false.
@@ -266,18 +263,16 @@ private:
     // The sums of a group that continues are in c. It is the only group, and
     // its sums so far are not added to others.
     void begin_sums(const step_t &step) {
-        Label l_zeros, l_end;
-        test_flag(offsetof(integer_tile_t, continues));
-        je(l_zeros, T_NEAR);
-        for_sums(step, [&](const Tmm &sums, int s, uint32_t at) {
-            point_at_c(s);
-            tileloadd(sums, ptr[c_ + c_pitch_ + at]);
+        choose_by(offsetof(integer_tile_t, continues), [&] {
+            for_sums(step, [&](const Tmm &sums, int s, uint32_t at) {
+                point_at_c(s);
+                tileloadd(sums, ptr[c_ + c_pitch_ + at]);
+            });
+            clear_c(step);
+        }, [&] {
+            for_sums(step,
+                    [&](const Tmm &sums, int, uint32_t) { tilezero(sums); });
         });
-        clear_c(step);
-        jmp(l_end, T_NEAR);
-        L(l_zeros);
-        for_sums(step, [&](const Tmm &sums, int, uint32_t) { tilezero(sums); });
-        L(l_end);
     }
     void point_at_c(int s) {
         mov(c_, arg(offsetof(integer_tile_t, c)));
@@ -319,22 +314,20 @@ private:
     // The rows of the step's sums are to go from here on, unless they stay in
     // c. The step is of the group `before` groups ago.
     void begin_rows(const step_t &step, size_t before) {
-        Label l_end;
-        test_flag(offsetof(integer_tile_t, ends));
-        je(l_end, T_NEAR);
-        load_columns(step, before);
-        mov(row_, ptr[rsp + parameters_at]);
-        if (before > 0)
-            sub(row_, static_cast<uint32_t>(before * sizeof(row_group_t)));
-        mov(c_, arg(offsetof(integer_tile_t, c)));
-        if (step.first > 0) add(c_, step.byte_of(0));
-        lea(sums_at_, ptr[rsp + step.byte_of(0)]);
-        if (step.src == 1) {
-            mov(rows_.cvt32(), dword[rsp + buffer_at]);
-            add(sums_at_, rows_);
-        }
-        mov(rows_, arg(offsetof(integer_tile_t, rows)));
-        L(l_end);
+        when(offsetof(integer_tile_t, ends), [&] {
+            load_columns(step, before);
+            mov(row_, ptr[rsp + parameters_at]);
+            if (before > 0)
+                sub(row_, static_cast<uint32_t>(before * sizeof(row_group_t)));
+            mov(c_, arg(offsetof(integer_tile_t, c)));
+            if (step.first > 0) add(c_, step.byte_of(0));
+            lea(sums_at_, ptr[rsp + step.byte_of(0)]);
+            if (step.src == 1) {
+                mov(rows_.cvt32(), dword[rsp + buffer_at]);
+                add(sums_at_, rows_);
+            }
+            mov(rows_, arg(offsetof(integer_tile_t, rows)));
+        });
     }
 
     // All steps have the same number of tiles of weights, so that the code for
@@ -350,25 +343,23 @@ private:
     }
 
     void add_all_rows(const step_t &step) {
-        Label l_row, l_end;
+        Label l_end;
         test(rows_, rows_);
         jle(l_end, T_NEAR);
-        L(l_row);
-        add_row(step);
-        dec(rows_);
-        jnz(l_row, T_NEAR);
+        count_down(rows_, [&] { add_row(step); });
         L(l_end);
     }
 
     void add_row(const step_t &step) {
-        vbroadcastss(row_scale_, ptr[row_ + offsetof(row_group_t, scale)]);
-        if (format_.has_short_sums)
-            vpbroadcastd(
-                    products_[0], ptr[row_ + offsetof(row_group_t, short_zp)]);
+        load_row(row_scale_, products_[0], row_);
         for (int w = 0; w < step.weights; ++w) {
             const uint32_t at = static_cast<uint32_t>(w) * tile_bytes;
             load(sums_[w], ptr[sums_at_ + at]);
-            correct(w);
+            if (format_.has_short_sums)
+                vpdpwssd(sums_[w], zps_[w], products_[0]);
+            else
+                subtract_zps(
+                        sums_[w], products_[w], zps_[w], col_sums_[w], row_);
             add_to_c(sums_[w], sums_[w], scales_[w], row_scale_, ptr[c_ + at]);
         }
         add(sums_at_, k4_bytes);
@@ -382,9 +373,7 @@ private:
                              - before * sizeof(integer_group_t)]);
         const auto load_all = [&](const zmms_t &to, size_t offset) {
             for (int w = 0; w < step.weights; ++w)
-                vmovups(to[w],
-                        ptr[columns + offset + step.byte_of(0)
-                                + static_cast<uint32_t>(w) * tile_bytes]);
+                vmovups(to[w], ptr[columns + offset + step.byte_of(w)]);
         };
         load_all(scales_, offsetof(integer_columns_t, scales));
         if (format_.has_short_sums)
@@ -392,20 +381,6 @@ private:
         load_all(zps_, offsetof(integer_columns_t, zps));
         if (format_.has_src_zps)
             load_all(col_sums_, offsetof(integer_columns_t, sums));
-    }
-
-    void correct(int w) {
-        if (format_.has_short_sums) {
-            vpdpwssd(sums_[w], zps_[w], products_[0]);
-            return;
-        }
-        subtract(w, zps_[w], offsetof(row_group_t, sum));
-        if (format_.has_src_zps)
-            subtract(w, col_sums_[w], offsetof(row_group_t, zp));
-    }
-    void subtract(int w, const Zmm &of_columns, size_t of_row) {
-        multiply_low(products_[w], of_columns, row_ + of_row);
-        vpsubd(sums_[w], sums_[w], products_[w]);
     }
 };
 

@@ -107,6 +107,36 @@ protected:
         L(l_rest);
     }
 
+    /// Runs the body once for every `count`, which is at least one.
+    template <typename body_t>
+    void count_down(const Xbyak::Operand &count, const body_t &body) {
+        Xbyak::Label l_next;
+        L(l_next);
+        body();
+        dec(count);
+        jnz(l_next, T_NEAR);
+    }
+    /// Runs the body if the argument has the flag.
+    template <typename body_t>
+    void when(size_t flag, const body_t &body) {
+        Xbyak::Label l_end;
+        cmp(byte[rdi + flag], 0);
+        je(l_end, T_NEAR);
+        body();
+        L(l_end);
+    }
+    /// Runs `yes` if the argument has the flag, or else `no`.
+    template <typename yes_t, typename no_t>
+    void choose_by(size_t flag, const yes_t &yes, const no_t &no) {
+        Xbyak::Label l_end;
+        when(flag, [&] {
+            yes();
+            jmp(l_end, T_NEAR);
+        });
+        no();
+        L(l_end);
+    }
+
     /// Loads indices of vpermt2d: `lanes`, and each of them `apart` lanes
     /// later.
     void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
@@ -143,6 +173,25 @@ protected:
         if (flipped_lane() != 0) bit_xor(x, x, constant(flipped_lane()));
     }
 
+    /// Subtracts a column's parameter times a row's one.
+    void subtract_product(const Vmm &x, const Vmm &product,
+            const Vmm &of_column, const Xbyak::RegExp &of_row) {
+        multiply_low(product, of_column, of_row);
+        vpsubd(x, x, product);
+    }
+    /// Subtracts what the zero points of columns and of the row add to sums.
+    void subtract_zps(const Vmm &x, const Vmm &product, const Vmm &zps,
+            const Vmm &sums, const Xbyak::RegExp &row) {
+        subtract_product(x, product, zps, row + offsetof(row_group_t, sum));
+        if (format_.has_src_zps)
+            subtract_product(x, product, sums, row + offsetof(row_group_t, zp));
+    }
+    /// Loads a row's scale and, with short sums, its zero point.
+    void load_row(const Vmm &scale, const Vmm &zp, const Xbyak::RegExp &row) {
+        vbroadcastss(scale, ptr[row + offsetof(row_group_t, scale)]);
+        if (format_.has_short_sums)
+            vpbroadcastd(zp, ptr[row + offsetof(row_group_t, short_zp)]);
+    }
     /// The epilogue: corrected sums, which may be in memory, become f32, are
     /// scaled by those of the columns and of the row, and are added to c.
     void add_to_c(const Vmm &x, const Xbyak::Operand &sums,
@@ -180,7 +229,10 @@ protected:
     void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero);
     /// Prefetches a step of the next weights into L2.
     void prefetch_step();
-    void next_group(Xbyak::Label &l_group);
+    void next_group() {
+        add(group_, sizeof(integer_group_t));
+        add(parameters_, sizeof(row_group_t));
+    }
 
 private:
     const int most_rows_;

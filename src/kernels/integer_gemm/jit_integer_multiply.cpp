@@ -79,25 +79,22 @@ private:
     }
 
     void all_groups(int rows) override {
-        Label l_group;
-        L(l_group);
-        for (nr_block_ = 0; nr_block_ < nr_blocks; ++nr_block_) {
-            mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
-            load_a();
-            if (nr_block_ == 0) {
-                prefetch_next_rows(rows, a_, a_pitch_, 2 * line);
-                prefetch_next_rows(rows, c_, c_pitch_, k4_bytes);
+        count_down(groups_, [&] {
+            for (nr_block_ = 0; nr_block_ < nr_blocks; ++nr_block_) {
+                mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
+                load_a();
+                if (nr_block_ == 0) {
+                    prefetch_next_rows(rows, a_, a_pitch_, 2 * line);
+                    prefetch_next_rows(rows, c_, c_pitch_, k4_bytes);
+                }
+                begin_sums(rows);
+                all_k4_blocks(rows);
+                correct(rows);
+                scale(rows);
             }
-            begin_sums(rows);
-            all_k4_blocks(rows);
-            correct(rows);
-            scale(rows);
-        }
-        add(group_, sizeof(integer_group_t));
-        add(parameters_, sizeof(row_group_t));
-        add(parameters_high_, sizeof(row_group_t));
-        dec(groups_);
-        jnz(l_group, T_NEAR);
+            next_group();
+            add(parameters_high_, sizeof(row_group_t));
+        });
     }
 
     // The rows of the next tile are in L2.
@@ -129,15 +126,12 @@ private:
     }
 
     void all_k4_blocks(int rows) {
-        Label l_single, l_end;
+        Label l_end;
         mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
         repeat(k4_blocks_, unroll, true, [&] { k4_blocks(rows, unroll); });
         add(k4_blocks_, unroll);
         jz(l_end, T_NEAR);
-        L(l_single);
-        k4_blocks(rows, 1);
-        dec(k4_blocks_);
-        jnz(l_single, T_NEAR);
+        count_down(k4_blocks_, [&] { k4_blocks(rows, 1); });
         L(l_end);
         if (sets(rows) == 1) return;
         for (int r = 0; r < rows; ++r)
@@ -175,10 +169,9 @@ private:
     void subtract(int rows, size_t of_columns, size_t of_row) override {
         load_columns(of_columns);
         for (int r = 0; r < rows; ++r)
-            for (int v = 0; v < vectors; ++v) {
-                multiply_low(vmm_a(v), vmm_b_[v], parameters_of(r) + of_row);
-                vpsubd(sum(r, v), sum(r, v), vmm_a(v));
-            }
+            for (int v = 0; v < vectors; ++v)
+                subtract_product(sum(r, v), vmm_a(v), vmm_b_[v],
+                        parameters_of(r) + of_row);
     }
 
     void scale(int rows) {
@@ -254,13 +247,6 @@ void jit_integer_tile_t::clear_rows(
             vmovups(ptr[at + i], zero);
         add(at, c_pitch_);
     }
-}
-
-void jit_integer_tile_t::next_group(Label &l_group) {
-    add(group_, sizeof(integer_group_t));
-    add(parameters_, sizeof(row_group_t));
-    dec(groups_);
-    jnz(l_group, T_NEAR);
 }
 
 void jit_integer_tile_t::prefetch_step() {

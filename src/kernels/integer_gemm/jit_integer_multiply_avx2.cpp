@@ -65,19 +65,20 @@ private:
         sub(rsp, sums_bytes + vector_bytes);
         and_(rsp, ~(vector_bytes - 1));
         mov(ptr[rsp + sums_bytes], rax);
-        Label l_group, l_nr_block;
-        L(l_group);
-        mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
-        xor_(nr_block_, nr_block_);
-        L(l_nr_block);
-        begin_sums(rows);
-        all_k4_blocks(rows);
-        correct(rows);
-        scale(rows);
-        add(nr_block_, nr_bytes);
-        cmp(nr_block_, k4_bytes);
-        jb(l_nr_block, T_NEAR);
-        next_group(l_group);
+        count_down(groups_, [&] {
+            Label l_nr_block;
+            mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
+            xor_(nr_block_, nr_block_);
+            L(l_nr_block);
+            begin_sums(rows);
+            all_k4_blocks(rows);
+            correct(rows);
+            scale(rows);
+            add(nr_block_, nr_bytes);
+            cmp(nr_block_, k4_bytes);
+            jb(l_nr_block, T_NEAR);
+            next_group();
+        });
         mov(rsp, ptr[rsp + sums_bytes]);
     }
 

@@ -60,21 +60,22 @@ private:
     void clear_c(int rows) override { clear_rows(rows, c_row_, sums_[0]); }
 
     void all_groups(int rows) override {
-        Label l_group, l_nr_block;
-        L(l_group);
-        mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
-        xor_(nr_block_, nr_block_);
-        L(l_nr_block);
-        begin_nr_block(rows);
-        all_k4_blocks(rows);
-        if (can_cut_group(format_))
-            choose_by(offsetof(integer_tile_t, ends),
-                    [&] { end_nr_block(rows); }, [&] { keep_sums(rows); });
-        else end_nr_block(rows);
-        add(nr_block_, bytes(vectors));
-        cmp(nr_block_, k4_bytes);
-        jl(l_nr_block, T_NEAR);
-        next_group(l_group);
+        count_down(groups_, [&] {
+            Label l_nr_block;
+            mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
+            xor_(nr_block_, nr_block_);
+            L(l_nr_block);
+            begin_nr_block(rows);
+            all_k4_blocks(rows);
+            if (can_cut_group(format_))
+                choose_by(offsetof(integer_tile_t, ends),
+                        [&] { end_nr_block(rows); }, [&] { keep_sums(rows); });
+            else end_nr_block(rows);
+            add(nr_block_, bytes(vectors));
+            cmp(nr_block_, k4_bytes);
+            jl(l_nr_block, T_NEAR);
+            next_group();
+        });
     }
 
     void begin_nr_block(int rows) {
@@ -98,19 +99,6 @@ private:
                 clear(sum(r, v));
             clear(sums_of_weights_[v]);
         }
-    }
-
-    // Emits `yes` for a tile that has the flag, or else `no`.
-    template <typename yes_t, typename no_t>
-    void choose_by(size_t flag, const yes_t &yes, const no_t &no) {
-        Label l_no, l_end;
-        cmp(byte[rdi + flag], 0);
-        je(l_no, T_NEAR);
-        yes();
-        jmp(l_end, T_NEAR);
-        L(l_no);
-        no();
-        L(l_end);
     }
 
     // Between the parts of a group c has its sums, and the columns have those
@@ -141,21 +129,20 @@ private:
     }
 
     void all_k4_blocks(int rows) {
-        Label l_k4, l_prefetched;
         mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
         if (has_two_depths()) shr(k4_blocks_, 1);
         align(32);
-        L(l_k4);
-        // Every fourth k4 block prefetches a step of the next weights.
-        test(k4_blocks_, has_two_depths() ? 1 : 3);
-        jnz(l_prefetched);
-        prefetch_step();
-        if (!is_nibble()) prefetch_step();
-        L(l_prefetched);
-        step(rows);
-        add(weights_, bytes(has_two_columns() ? 2 : 4));
-        dec(k4_blocks_);
-        jnz(l_k4, T_NEAR);
+        count_down(k4_blocks_, [&] {
+            // Every fourth k4 block prefetches a step of the next weights.
+            Label l_prefetched;
+            test(k4_blocks_, has_two_depths() ? 1 : 3);
+            jnz(l_prefetched);
+            prefetch_step();
+            if (!is_nibble()) prefetch_step();
+            L(l_prefetched);
+            step(rows);
+            add(weights_, bytes(has_two_columns() ? 2 : 4));
+        });
     }
 
     void step(int rows) {
@@ -242,15 +229,10 @@ private:
             if (is_short) {
                 vpmaddwd(x_, of_row_, zps_[v]);
                 vpaddd(x, x, x_);
-                continue;
+            } else {
+                subtract_zps(
+                        x, x_, zps_[v], sums_of_weights_[v], parameters_row_);
             }
-            const RegExp &of = parameters_row_;
-            multiply_low(x_, zps_[v], of + offsetof(row_group_t, sum));
-            vpsubd(x, x, x_);
-            if (!format_.has_src_zps) continue;
-            multiply_low(
-                    x_, sums_of_weights_[v], of + offsetof(row_group_t, zp));
-            vpsubd(x, x, x_);
         }
     }
 };

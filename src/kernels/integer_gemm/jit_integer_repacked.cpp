@@ -96,21 +96,19 @@ private:
     }
 
     void all_groups() {
-        Label l_group;
-        L(l_group);
-        mov(group_, weights_);
-        mov(a_group_, a_);
-        for (int nr_block = 0; nr_block < nr_blocks_; ++nr_block) {
-            mov(weights_, group_);
-            mov(a_, a_group_);
-            all_k4_blocks(nr_block);
-            end_group(nr_block);
-        }
-        add(weights_, k4_bytes * (format_.has_short_sums ? 2 : 3));
-        add(parameters_, sizeof(row_group_t));
-        add(k4_blocks_, sizeof(dim_t));
-        dec(groups_);
-        jnz(l_group, T_NEAR);
+        count_down(groups_, [&] {
+            mov(group_, weights_);
+            mov(a_group_, a_);
+            for (int nr_block = 0; nr_block < nr_blocks_; ++nr_block) {
+                mov(weights_, group_);
+                mov(a_, a_group_);
+                all_k4_blocks(nr_block);
+                end_group(nr_block);
+            }
+            add(weights_, k4_bytes * (format_.has_short_sums ? 2 : 3));
+            add(parameters_, sizeof(row_group_t));
+            add(k4_blocks_, sizeof(dim_t));
+        });
     }
 
     template <typename body_t>
@@ -170,13 +168,9 @@ private:
     }
 
     void end_group(int nr_block) {
-        const RegExp of_row = parameters_row_;
         mov(parameters_row_, parameters_);
         each_row_of_c([&](int r) {
-            vbroadcastss(scale_, ptr[of_row + offsetof(row_group_t, scale)]);
-            if (format_.has_short_sums)
-                vpbroadcastd(
-                        of_row_, ptr[of_row + offsetof(row_group_t, short_zp)]);
+            load_row(scale_, of_row_, parameters_row_);
             for (int v = 0; v < vectors_; ++v) {
                 const size_t at = bytes(nr_block * vectors_ + v);
                 correct(sum(r, v), at + k4_bytes);
@@ -198,8 +192,7 @@ private:
         for (const size_t of_row :
                 {offsetof(row_group_t, sum), offsetof(row_group_t, zp)}) {
             vmovups(x_, ptr[weights_ + at]);
-            multiply_low(x_, x_, parameters_row_ + of_row);
-            vpsubd(sum, sum, x_);
+            subtract_product(sum, x_, x_, parameters_row_ + of_row);
             at += k4_bytes;
         }
     }

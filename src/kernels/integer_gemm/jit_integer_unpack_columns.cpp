@@ -38,13 +38,6 @@ protected:
         if (i == 0) return {first};
         return i == 3 ? first + pitches_ : first + pitch_ * i;
     }
-    void next_nr_block(Label &l_nr_block, const Reg64 &first_k4_blocks,
-            uint32_t vector_bytes) {
-        add(sums_at_, vector_bytes);
-        add(first_k4_blocks, vector_bytes);
-        dec(nr_blocks_);
-        jnz(l_nr_block, T_NEAR);
-    }
 };
 
 class avx512_columns_t : public columns_t {
@@ -73,13 +66,14 @@ private:
         preamble();
         load_arguments();
         xor_(k4_at_, k4_at_);
-        Label l_nr_block;
-        L(l_nr_block);
-        nr_block();
-        mov(column_, pitch_);
-        shl(column_, 4);
-        add(first_, column_);
-        next_nr_block(l_nr_block, k4_at_, line);
+        count_down(nr_blocks_, [this] {
+            nr_block();
+            mov(column_, pitch_);
+            shl(column_, 4);
+            add(first_, column_);
+            add(sums_at_, line);
+            add(k4_at_, line);
+        });
         postamble();
     }
 
@@ -183,11 +177,12 @@ private:
         add(nr_blocks_, nr_blocks_);
         mov(first_k4_blocks_, arg(offsetof(args_t, k4_blocks)));
         sub(rsp, vector_bytes);
-        Label l_columns;
-        L(l_columns);
-        columns();
-        lea(first_, ptr[first_ + pitch_ * cols]);
-        next_nr_block(l_columns, first_k4_blocks_, vector_bytes);
+        count_down(nr_blocks_, [this] {
+            columns();
+            lea(first_, ptr[first_ + pitch_ * cols]);
+            add(sums_at_, vector_bytes);
+            add(first_k4_blocks_, vector_bytes);
+        });
         add(rsp, vector_bytes);
         postamble();
     }

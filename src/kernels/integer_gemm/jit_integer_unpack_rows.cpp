@@ -49,11 +49,9 @@ protected:
             prefetcht0(ptr[at_ + distance_]);
         }
     }
-    void next_k4(Label &l_k4, const Reg64 &count, uint32_t bytes) {
+    void next_k4(uint32_t bytes) {
         lea(row_, ptr[row_ + pitch_ * 4]);
         add(k4_blocks_, bytes);
-        dec(count);
-        jnz(l_k4, T_NEAR);
     }
 };
 
@@ -86,13 +84,13 @@ private:
         mov(at_, arg(offsetof(args_t, sums)));
         for (int v = 0; sums() && v < vectors; ++v)
             vmovups(sums_[v], ptr[at_ + bytes(v)]);
-        Label l_k4;
         align(32);
-        L(l_k4);
-        const bool is_packed = is_nibble() && format_.is_packed;
-        if (is_packed) packed_k4();
-        else k4_block();
-        next_k4(l_k4, count_, is_packed ? k4_bytes / 2 : k4_bytes);
+        count_down(count_, [&] {
+            const bool is_packed = is_nibble() && format_.is_packed;
+            if (is_packed) packed_k4();
+            else k4_block();
+            next_k4(is_packed ? k4_bytes / 2 : k4_bytes);
+        });
         mov(at_, arg(offsetof(args_t, sums)));
         for (int v = 0; sums() && v < vectors; ++v)
             vmovups(ptr[at_ + bytes(v)], sums_[v]);
@@ -195,7 +193,7 @@ private:
     void generate() override {
         preamble();
         load_arguments();
-        Label l_round, l_k4;
+        Label l_round;
         L(l_round);
         mov(round_, round_k4_blocks);
         cmp(count_, round_);
@@ -204,11 +202,12 @@ private:
         for (int v = 0; sums() && v < vectors; ++v)
             clear(sums_[v]);
         align(32);
-        L(l_k4);
-        prefetch_rows();
-        for (int part = 0; part < (is_nibble() ? 1 : 2); ++part)
-            k4_blocks_of(part);
-        next_k4(l_k4, round_, k4_bytes);
+        count_down(round_, [&] {
+            prefetch_rows();
+            for (int part = 0; part < (is_nibble() ? 1 : 2); ++part)
+                k4_blocks_of(part);
+            next_k4(k4_bytes);
+        });
         if (sums()) add_sums();
         test(count_, count_);
         jnz(l_round, T_NEAR);
