@@ -28,8 +28,10 @@ struct source_t {
     const dim_t *places; // of column 0
     dim_t col_stride, first_col, cols;
 
-    dim_t place(dim_t group, dim_t n) const {
-        return places[group] + (first_col + n) * col_stride;
+    void load(
+            dim_t group, dim_t n, dim_t stride, dim_t count, float *to) const {
+        stage(to, base, places[group] + (first_col + n) * col_stride, stride,
+                count);
     }
     bool has_contiguous_groups(dim_t groups) const {
         if (col_stride <= 1 || groups == 1) return false;
@@ -62,54 +64,48 @@ DNNL_DEQUANT_AVX2 void transpose(
         _mm256_storeu_ps(to + i * group_pitch, b[i]);
 }
 
-void load_transposed(const source_t &from, dim_t groups, float *to) noexcept {
+void load_transposed(
+        const source_t &from, dim_t first, dim_t groups, float *to) noexcept {
     float staged[eight * most_groups + beyond] = {};
     const bool is_dense = from.col_stride == groups;
     for (dim_t n = 0; n < from.cols; n += eight) {
         const dim_t count = std::min(eight, from.cols - n);
-        if (is_dense)
-            from.stage(staged, from.base, from.place(0, n), 1, count * groups);
+        if (is_dense) from.load(first, n, 1, count * groups, staged);
         for (dim_t i = 0; !is_dense && i < count; ++i)
-            from.stage(staged + i * groups, from.base, from.place(0, n + i), 1,
-                    groups);
+            from.load(first, n + i, 1, groups, staged + i * groups);
         for (dim_t g = 0; g < groups; g += eight)
             transpose(staged + g, groups, to + g * group_pitch + n,
                     std::min(eight, groups - g));
     }
 }
 
-void load(source_t from, dim_t groups, void *first) noexcept {
+void load(const source_t &from, dim_t groups, void *first) noexcept {
     auto *to = static_cast<float *>(first);
-    if (from.has_contiguous_groups(groups)) {
-        for (dim_t g = 0; g < groups; g += most_groups) {
-            load_transposed(from, std::min(most_groups, groups - g),
-                    to + g * group_pitch);
-            from.places += most_groups;
-        }
-        return;
-    }
+    const bool transposes = from.has_contiguous_groups(groups);
+    const dim_t step = transposes ? most_groups : 1;
     float staged[integer_panel + beyond] = {};
-    for (dim_t g = 0; g < groups; ++g) {
-        from.stage(staged, from.base, from.place(g, 0), from.col_stride,
-                from.cols);
-        std::memcpy(
-                to + g * group_pitch, staged, integer_panel * sizeof(float));
+    for (dim_t g = 0; g < groups; g += step, to += step * group_pitch) {
+        if (transposes) {
+            load_transposed(from, g, std::min(step, groups - g), to);
+            continue;
+        }
+        from.load(g, 0, from.col_stride, from.cols, staged);
+        std::memcpy(to, staged, integer_panel * sizeof(float));
     }
 }
 
-// Converts zero points to integers in place; they were loaded as f32.
-DNNL_DEQUANT_AVX2 void make_zps(
+// Converts zero points to integers in place; they were loaded as f32. The
+// compiler vectorizes this loop and the next one.
+__attribute__((target("avx2"))) void make_zps(
         integer_columns_t &columns, dim_t cols, int bias) noexcept {
-    for (dim_t n = 0; n < cols; n += eight) {
-        auto *at = reinterpret_cast<__m256i *>(columns.zps + n);
-        const __m256 zps = _mm256_castsi256_ps(_mm256_loadu_si256(at));
-        _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_cvttps_epi32(zps),
-                                        _mm256_set1_epi32(bias)));
+    for (dim_t n = 0; n < cols; ++n) {
+        float zp;
+        std::memcpy(&zp, columns.zps + n, sizeof(zp));
+        columns.zps[n] = static_cast<int32_t>(zp) + bias;
     }
 }
 
-// Packs each short sum with the zero point, both negated. The compiler
-// vectorizes this loop.
+// Packs each short sum with the zero point, both negated.
 __attribute__((target("avx2"))) void make_shorts(integer_columns_t &columns) {
     for (dim_t n = 0; n < integer_panel; ++n)
         columns.shorts[n] = integer_short(columns.zps[n], columns.sums[n]);
@@ -214,61 +210,54 @@ private:
             rows_({at(weights, 0), group.k4_blocks, group.columns->sums,
                     bytes_of(format_.weights, format_.depth_stride), k4_blocks,
                     bytes_of(format_.weights, weights.ahead)});
-        for (dim_t k = k4_blocks * rows_of_k4; k < weights.depth;
-                k += rows_of_k4)
-            unpack_part(weights, k, group);
-    }
-
-    // Copies rows or columns to padded memory first, because some are missing
-    // and the code reads a whole tile.
-    void unpack_part(const integer_weights_t &weights, dim_t k,
-            const integer_group_t &group) const noexcept {
+        // The code reads a whole tile, so what exists of one is copied to
+        // padded memory.
         uint8_t rows[rows_of_k4][integer_panel];
-        std::memset(rows, flipped_bits(format_), sizeof(rows));
         const auto bytes
                 = static_cast<size_t>(bytes_of(format_.weights, weights.cols));
-        for (dim_t r = 0; r < std::min(rows_of_k4, weights.depth - k); ++r)
-            std::memcpy(rows[r], at(weights, (k + r) * format_.depth_stride),
-                    bytes);
-        rows_({rows, group.k4_blocks + bytes_in_k4_blocks(k * integer_panel),
-                group.columns->sums, integer_panel, 1, 0});
+        for (dim_t k = k4_blocks * rows_of_k4; k < weights.depth;
+                k += rows_of_k4) {
+            std::memset(rows, flipped_bits(format_), sizeof(rows));
+            for (dim_t r = 0; r < std::min(rows_of_k4, weights.depth - k); ++r)
+                std::memcpy(rows[r],
+                        at(weights, (k + r) * format_.depth_stride), bytes);
+            rows_({rows,
+                    group.k4_blocks + bytes_in_k4_blocks(k * integer_panel),
+                    group.columns->sums, integer_panel, 1, 0});
+        }
     }
 
     void unpack_columns(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
-        const jit_integer_columns_args_t args
-                = {at(weights, 0), group.k4_blocks, group.columns->sums,
-                        bytes_of(format_.weights, format_.col_stride),
-                        bytes_of(format_.weights, weights.depth),
-                        weights.cols / jit_integer_columns_args_t::cols};
-        if (args.nr_blocks > 0) columns_(args);
-        if (weights.cols % args.cols != 0) unpack_nr_block(args, weights.cols);
+        const dim_t cols = weights.cols % nr, nr_blocks = weights.cols / nr;
+        const dim_t bytes = bytes_of(format_.weights, weights.depth);
+        if (nr_blocks > 0)
+            columns_({at(weights, 0), group.k4_blocks, group.columns->sums,
+                    bytes_of(format_.weights, format_.col_stride), bytes,
+                    nr_blocks});
+        if (cols > 0)
+            unpack_nr_block(at(weights, nr_blocks * nr * format_.col_stride),
+                    cols, bytes, group.k4_blocks + nr_blocks * nr * rows_of_k4,
+                    group.columns->sums + nr_blocks * nr);
         if (format_.is_nibble() && weights.depth % 2 != 0)
             clear_row(weights.depth, group);
     }
 
     // Copies the columns that exist to padded memory, a line at a time, because
     // the nr block is not whole.
-    void unpack_nr_block(
-            jit_integer_columns_args_t args, dim_t cols) const noexcept {
+    void unpack_nr_block(const uint8_t *from, dim_t cols, dim_t bytes,
+            uint8_t *k4_blocks, int32_t *sums) const noexcept {
         constexpr dim_t line = 64;
-        uint8_t lines[args.cols * line] = {};
-        const auto *from = static_cast<const uint8_t *>(args.weights)
-                           + args.nr_blocks * args.cols * args.pitch;
-        const dim_t pitch = args.pitch, bytes = args.bytes;
-        args.weights = lines;
-        args.k4_blocks += args.nr_blocks * args.cols * rows_of_k4;
-        args.sums += args.nr_blocks * args.cols;
-        args.pitch = line;
-        for (dim_t at = 0; at < bytes; at += line) {
-            args.bytes = std::min(line, bytes - at);
-            for (dim_t n = 0; n < cols % args.cols; ++n)
-                std::memcpy(lines + n * line, from + n * pitch + at,
-                        static_cast<size_t>(args.bytes));
-            args.nr_blocks = 1;
-            columns_(args);
-            args.k4_blocks += bytes_in_k4_blocks(
-                    args.bytes * 8 / bits_of(format_.weights) * integer_panel);
+        const dim_t pitch = bytes_of(format_.weights, format_.col_stride);
+        uint8_t lines[nr * line] = {};
+        for (dim_t k = 0; k < bytes; k += line) {
+            const dim_t count = std::min(line, bytes - k);
+            for (dim_t n = 0; n < cols; ++n)
+                std::memcpy(lines + n * line, from + n * pitch + k,
+                        static_cast<size_t>(count));
+            columns_({lines, k4_blocks, sums, line, count, 1});
+            k4_blocks += bytes_in_k4_blocks(
+                    count * 8 / bits_of(format_.weights) * integer_panel);
         }
     }
 
@@ -283,6 +272,8 @@ private:
             *value &= is_packed ? 0x0f : 0;
         }
     }
+
+    static constexpr dim_t nr = jit_integer_columns_args_t::cols;
 
     const integer_format_t format_;
     const isa_t isa_;
