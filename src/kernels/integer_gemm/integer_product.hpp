@@ -57,11 +57,6 @@ struct integer_plan_t {
 /// weights is unpacked to bytes, then multiplied by all rows.
 class integer_product_t {
 public:
-    /// The most groups that are computed together.
-    static constexpr size_t most_block_groups = 32;
-    /// The most panels that are unpacked together.
-    static constexpr dim_t most_block_panels = 16;
-
     explicit integer_product_t(integer_plan_t plan);
 
     const char *name() const {
@@ -72,7 +67,7 @@ public:
 
     /// The memory that threads share has the integers of src and the rows of
     /// its groups. Each thread's own memory has some panels in some groups.
-    dim_t shared_bytes() const;
+    dim_t shared_bytes() const { return shared_bytes_; }
     /// @param block_cols The most columns of a block.
     dim_t own_bytes(dim_t block_cols) const;
 
@@ -104,32 +99,29 @@ public:
             void *to) const noexcept;
 
 private:
+    // The most groups that are computed together.
+    static constexpr size_t most_block_groups = 32;
+
     // A group, or a part of the only group if that is deeper than a block.
     struct piece_t {
         dim_t begin, size;
-        dim_t place; // in a row of src
+        dim_t place, unpacked; // in a row of src, in the depth of a block
     };
     struct piece_block_t {
         size_t first, count;
     };
     class parts_t; // runs a block in parts
 
+    void place_groups();
+    void place_memory();
     bool is_by_column() const { return plan_.format.is_by_column(); }
     dim_t weight(dim_t k, dim_t col) const {
         return k * plan_.format.depth_stride + col * plan_.format.col_stride;
     }
-    bool cuts_group() const;
     /// True if what is known of columns is kept from a block's first piece to
     /// its last one. Parameters of [N,K] weights are read for all groups at
     /// once, and sums add up from piece to piece of a group.
-    bool keeps_columns() const { return is_by_column() || cuts_group(); }
-    void add_pieces(const integer_plan_t::group_t &group);
-    dim_t row_bytes() const;
-    dim_t rows_at() const;
-    dim_t interleaved_at() const;
-    dim_t groups_at() const;
-    dim_t columns_bytes() const;
-    dim_t panel_bytes() const { return deepest_ * integer_panel; }
+    bool keeps_columns() const { return is_by_column() || cuts_group_; }
 
     void pack_src_row(void *const *buffers, dim_t row, void *shared) const;
     row_group_t make_group_of_row(void *const *buffers, dim_t row, size_t group,
@@ -143,13 +135,18 @@ private:
             const void *shared) const;
 
     const integer_plan_t plan_;
+    const bool cuts_group_;
     std::vector<dim_t> places_;    // of groups in rows of src
     std::vector<dim_t> k4_blocks_; // of groups
     std::vector<piece_t> pieces_;
     std::vector<piece_block_t> blocks_;
     dim_t row_end_ = 0, deepest_ = 0; // of rows of src, of blocks
-    dim_t block_depth_ = 0;           // of the last block
-    size_t most_pieces_ = 0;          // of a block
+    // Bytes of a row of src, of an unpacked panel, and of what is known of its
+    // columns.
+    dim_t row_bytes_ = 0, panel_bytes_ = 0, columns_bytes_ = 0;
+    // Bytes of shared memory in front of rows of src, of those rows
+    // interleaved, and of what is known of their groups.
+    dim_t rows_at_ = 0, interleaved_at_ = 0, groups_at_ = 0, shared_bytes_ = 0;
     dim_t part_panels_ = 1;
 };
 

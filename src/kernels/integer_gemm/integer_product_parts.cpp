@@ -27,7 +27,6 @@ public:
                 cols_ = std::min(
                         p_.part_panels_ * integer_panel, block_.cols - col_);
                 first_col_ = block_.first_col + col_;
-                place_panels();
                 load_parameters();
                 unpack();
                 multiply();
@@ -35,36 +34,29 @@ public:
     }
 
 private:
-    using panel_t = std::array<integer_group_t, most_block_groups>;
-
     dim_t panel_count() const { return div_up(cols_, integer_panel); }
     dim_t panel_cols(dim_t panel) const {
         return std::min(integer_panel, cols_ - panel * integer_panel);
     }
-    panel_t &panel(dim_t p) { return panels_[static_cast<size_t>(p)]; }
     const piece_t &piece(size_t i) const {
         return p_.pieces_[pieces_.first + i];
     }
     // True if another piece of the part's group came before.
-    bool continues() const { return p_.cuts_group() && at_ > 0; }
+    bool continues() const { return p_.cuts_group_ && at_ > 0; }
 
-    void place_panels() {
-        const dim_t first_panel = p_.keeps_columns() ? col_ / integer_panel : 0;
-        for (dim_t p = 0; p < panel_count(); ++p) {
-            uint8_t *k4_blocks = own_ + p * p_.panel_bytes();
-            auto *columns = reinterpret_cast<integer_columns_t *>(
-                    own_ + p_.part_panels_ * p_.panel_bytes()
-                    + (first_panel + p) * p_.columns_bytes());
-            if (p_.is_by_column()) columns += pieces_.first;
-            for (size_t i = 0; i < pieces_.count; ++i) {
-                const dim_t depth = whole_units(format_, piece(i).size);
-                panel(p)[i]
-                        = {k4_blocks, columns + i, piece(i).place, depth / 4};
-                if (!continues())
-                    std::fill_n(columns[i].sums, integer_panel, 0);
-                k4_blocks += depth * integer_panel;
-            }
-        }
+    // Returns the columns of piece 0.
+    integer_columns_t *columns(dim_t panel) const {
+        const dim_t first = p_.keeps_columns() ? col_ / integer_panel : 0;
+        auto *columns = reinterpret_cast<integer_columns_t *>(
+                own_ + p_.part_panels_ * p_.panel_bytes_
+                + (first + panel) * p_.columns_bytes_);
+        return columns + (p_.is_by_column() ? pieces_.first : 0);
+    }
+    integer_group_t group(dim_t panel, size_t i) const {
+        return {own_ + panel * p_.panel_bytes_
+                        + piece(i).unpacked * integer_panel,
+                columns(panel) + i, piece(i).place,
+                whole_units(format_, piece(i).size) / 4};
     }
 
     // Parameters of [N,K] weights are read column by column, for all groups at
@@ -81,8 +73,7 @@ private:
                             scales.group.data() + first,
                             zps.group.data() + first,
                             first_col_ + p * integer_panel},
-                    panel_cols(p), static_cast<dim_t>(count),
-                    panel(p)[0].columns);
+                    panel_cols(p), static_cast<dim_t>(count), columns(p));
     }
 
     // Returns the weight that the next part begins with.
@@ -106,25 +97,32 @@ private:
                         = i + 1 == pieces_.count && k + depth == size;
                 const dim_t ahead
                         = is_last ? next_weight() - first : p_.weight(depth, 0);
-                for (dim_t p = 0; p < panel_count(); ++p)
+                for (dim_t p = 0; p < panel_count(); ++p) {
+                    const integer_group_t to = group(p, i);
+                    if (k == 0 && !continues())
+                        std::fill_n(to.columns->sums, integer_panel, 0);
                     plan_.kernel->unpack(
                             {buffers_[0],
                                     first + p_.weight(0, p * integer_panel), k,
                                     depth, panel_cols(p), ahead},
-                            panel(p)[i]);
+                            to);
+                }
             }
         }
     }
 
     void multiply() {
         integer_tile_t tile = tile_;
-        if (!p_.cuts_group()) tile.row_groups += pieces_.first;
+        if (!p_.cuts_group_) tile.row_groups += pieces_.first;
+        std::array<integer_group_t, most_block_groups> groups;
+        tile.groups = groups.data();
         tile.group_count = static_cast<dim_t>(pieces_.count);
         tile.continues = continues();
         tile.accumulates = at_ > 0;
-        tile.ends = !p_.cuts_group() || at_ + 1 == p_.blocks_.size();
+        tile.ends = !p_.cuts_group_ || at_ + 1 == p_.blocks_.size();
         for (dim_t p = 0; p < panel_count(); ++p) {
-            tile.groups = panel(p).data();
+            for (size_t i = 0; i < pieces_.count; ++i)
+                groups[i] = group(p, i);
             tile.c = tile_.c + col_ + p * integer_panel;
             tile.prefetch = prefetch(p);
             plan_.kernel->multiply(tile);
@@ -188,7 +186,6 @@ private:
     size_t at_ = 0;
     piece_block_t pieces_ {};
     dim_t col_ = 0, cols_ = 0, first_col_ = 0; // in the block, in the weights
-    std::array<panel_t, most_block_panels> panels_;
 };
 
 void integer_product_t::run(void *const *buffers, const block_t &block,

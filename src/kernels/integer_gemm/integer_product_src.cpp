@@ -87,9 +87,9 @@ void integer_product_t::pack_src_row(
             = plan_.quantize
                       ? at(shared, row * plan_.depth)
                       : at(buffers[0], plan_.first[static_cast<size_t>(row)]);
-    uint8_t *to = at(shared, rows_at() + row * row_bytes());
+    uint8_t *to = at(shared, rows_at_ + row * row_bytes_);
     const size_t count = plan_.groups.size();
-    auto *row_groups = reinterpret_cast<row_group_t *>(at(shared, groups_at()))
+    auto *row_groups = reinterpret_cast<row_group_t *>(at(shared, groups_at_))
                        + row * static_cast<dim_t>(count);
     for (size_t g = 0; g < count; ++g) {
         const auto &group = plan_.groups[g];
@@ -106,7 +106,7 @@ void integer_product_t::pack_src_row(
     if (plan_.stream) plan_.stream->arrange(to);
     if (!plan_.format.is_packed) return;
     // The row's k4 blocks lie among those of the other rows.
-    uint8_t *interleaved = at(shared, interleaved_at() + row * k4_block);
+    uint8_t *interleaved = at(shared, interleaved_at_ + row * k4_block);
     for (dim_t k = 0; k < row_end_; k += k4_block)
         std::memcpy(interleaved + k * plan_.rows, to + k, k4_block);
 }
