@@ -6,7 +6,7 @@
 //   dot = sum a b - zp_a sum_b - zp_b sum_a      all of it modulo 2^32
 // If sums fit 16 bits, one vpmaddwd makes the corrections.
 
-#include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/integer_gemm/jit_integer_tile.hpp"
 
 namespace dnnl_dequant {
 
@@ -206,67 +206,6 @@ result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
     return has(isa, isa_avx_vnni)
                    ? make<isa_avx_vnni>(format, multiply)
                    : make_jit_integer_multiply_avx2(format, multiply);
-}
-
-void jit_integer_tile_t::generate() {
-    constexpr size_t prefetch_at = offsetof(integer_tile_t, prefetch)
-                                   + offsetof(integer_prefetch_t, at);
-    preamble();
-    mov(parameters_, arg(offsetof(integer_tile_t, row_groups)));
-    imul(parameters_pitch_, arg(offsetof(integer_tile_t, row_groups_pitch)),
-            sizeof(row_group_t));
-    mov(group_, arg(offsetof(integer_tile_t, groups)));
-    mov(groups_, arg(offsetof(integer_tile_t, group_count)));
-    mov(prefetch_, arg(prefetch_at));
-    mov(c_, arg(offsetof(integer_tile_t, c)));
-    load_arguments();
-    Label l_end;
-    for (int rows = most_rows_; rows > 0; --rows) {
-        Label l_next, l_accumulate;
-        cmp(arg(offsetof(integer_tile_t, rows)), static_cast<uint32_t>(rows));
-        jne(l_next, T_NEAR);
-        cmp(byte[rdi + offsetof(integer_tile_t, accumulates)], 0);
-        jne(l_accumulate, T_NEAR);
-        clear_c(rows);
-        L(l_accumulate);
-        all_groups(rows);
-        jmp(l_end, T_NEAR);
-        L(l_next);
-    }
-    L(l_end);
-    mov(arg(prefetch_at), prefetch_);
-    postamble();
-}
-
-void jit_integer_tile_t::clear_rows(
-        int rows, const Reg64 &at, const Vmm &zero) {
-    clear(zero);
-    mov(at, c_);
-    for (int r = 0; r < rows; ++r) {
-        for (uint32_t i = 0; i < k4_bytes; i += zero.getBit() / 8)
-            vmovups(ptr[at + i], zero);
-        add(at, c_pitch_);
-    }
-}
-
-void jit_integer_tile_t::prefetch_step() {
-    const auto of_prefetch = [this](size_t offset) {
-        return arg(offsetof(integer_tile_t, prefetch) + offset);
-    };
-    constexpr auto step = static_cast<uint32_t>(integer_prefetch_t::step);
-    Label l_within;
-    for (uint32_t i = 0; i < step; i += line)
-        prefetch_early(ptr[prefetch_ + i]);
-    add(prefetch_, step);
-    cmp(prefetch_, of_prefetch(offsetof(integer_prefetch_t, end)));
-    jb(l_within);
-    sub(prefetch_, of_prefetch(offsetof(integer_prefetch_t, width)));
-    add(prefetch_, of_prefetch(offsetof(integer_prefetch_t, pitch)));
-    mov(of_prefetch(offsetof(integer_prefetch_t, at)), prefetch_);
-    add(prefetch_, of_prefetch(offsetof(integer_prefetch_t, width)));
-    mov(of_prefetch(offsetof(integer_prefetch_t, end)), prefetch_);
-    mov(prefetch_, of_prefetch(offsetof(integer_prefetch_t, at)));
-    L(l_within);
 }
 
 } // namespace dnnl_dequant

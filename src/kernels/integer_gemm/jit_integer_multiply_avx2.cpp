@@ -8,7 +8,7 @@
 // 8 bits are two planes of nibbles; the sums of the upper plane count sixteen
 // times.
 
-#include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/integer_gemm/jit_integer_tile.hpp"
 
 namespace dnnl_dequant {
 

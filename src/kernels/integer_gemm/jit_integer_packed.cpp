@@ -12,7 +12,7 @@
 // columns are put in order when the group ends. The lower nibbles of [N,K]
 // weights are four of depth and the upper ones the next four.
 
-#include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/integer_gemm/jit_integer_tile.hpp"
 
 namespace dnnl_dequant {
 

@@ -1,0 +1,161 @@
+#ifndef KERNELS_INTEGER_GEMM_JIT_INTEGER_TILE_HPP
+#define KERNELS_INTEGER_GEMM_JIT_INTEGER_TILE_HPP
+
+#include "kernels/integer_gemm/jit_integer_code.hpp"
+
+namespace dnnl_dequant {
+
+/// A tile of integers, whether its weights are bytes or packed. The base has
+/// the arguments, and separate code for each number of rows.
+class jit_integer_tile_t : public jit_integer_base_t {
+protected:
+    jit_integer_tile_t(const char *name, const integer_format_t &format,
+            int most_rows, const Xbyak::Reg64 &c_pitch)
+        : jit_integer_base_t(name, format)
+        , most_rows_(most_rows)
+        , c_pitch_(general_.take("pitch of c", c_pitch)) {}
+
+    virtual void load_arguments() = 0;
+    virtual void clear_c(int rows) = 0;
+    virtual void all_groups(int rows) = 0;
+
+    void generate() final {
+        preamble();
+        mov(parameters_, arg(offsetof(integer_tile_t, row_groups)));
+        imul(parameters_pitch_, arg(offsetof(integer_tile_t, row_groups_pitch)),
+                sizeof(row_group_t));
+        mov(group_, arg(offsetof(integer_tile_t, groups)));
+        mov(groups_, arg(offsetof(integer_tile_t, group_count)));
+        mov(prefetch_, of_prefetch(offsetof(integer_prefetch_t, at)));
+        mov(c_, arg(offsetof(integer_tile_t, c)));
+        load_arguments();
+        Xbyak::Label l_end;
+        for (int rows = most_rows_; rows > 0; --rows) {
+            Xbyak::Label l_next, l_accumulate;
+            cmp(arg(offsetof(integer_tile_t, rows)),
+                    static_cast<uint32_t>(rows));
+            jne(l_next, T_NEAR);
+            cmp(byte[rdi + offsetof(integer_tile_t, accumulates)], 0);
+            jne(l_accumulate, T_NEAR);
+            clear_c(rows);
+            L(l_accumulate);
+            all_groups(rows);
+            jmp(l_end, T_NEAR);
+            L(l_next);
+        }
+        L(l_end);
+        mov(of_prefetch(offsetof(integer_prefetch_t, at)), prefetch_);
+        postamble();
+    }
+
+    void load_c_pitch() {
+        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(c_pitch_, 2);
+    }
+    /// Clears rows of c; `at` advances from row to row.
+    void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero) {
+        clear(zero);
+        mov(at, c_);
+        for (int r = 0; r < rows; ++r) {
+            for (uint32_t i = 0; i < k4_bytes; i += zero.getBit() / 8)
+                vmovups(ptr[at + i], zero);
+            add(at, c_pitch_);
+        }
+    }
+    void next_group() {
+        add(group_, sizeof(integer_group_t));
+        add(parameters_, sizeof(row_group_t));
+    }
+
+    /// Prefetches a step of the next weights into L2.
+    void prefetch_step() {
+        constexpr auto step = static_cast<uint32_t>(integer_prefetch_t::step);
+        const auto at = of_prefetch(offsetof(integer_prefetch_t, at)),
+                   end = of_prefetch(offsetof(integer_prefetch_t, end)),
+                   width = of_prefetch(offsetof(integer_prefetch_t, width)),
+                   pitch = of_prefetch(offsetof(integer_prefetch_t, pitch));
+        Xbyak::Label l_within;
+        for (uint32_t i = 0; i < step; i += line)
+            prefetch_early(ptr[prefetch_ + i]);
+        add(prefetch_, step);
+        cmp(prefetch_, end);
+        jb(l_within);
+        sub(prefetch_, width);
+        add(prefetch_, pitch);
+        mov(at, prefetch_);
+        add(prefetch_, width);
+        mov(end, prefetch_);
+        mov(prefetch_, at);
+        L(l_within);
+    }
+
+private:
+    Xbyak::Address of_prefetch(size_t offset) {
+        return arg(offsetof(integer_tile_t, prefetch) + offset);
+    }
+
+    const int most_rows_;
+
+protected:
+    const Xbyak::Reg64 c_pitch_,
+            group_ = general_.take("group", r8),
+            groups_ = general_.take("groups to go", r15),
+            parameters_ = general_.take("parameters of rows", r12),
+            parameters_pitch_ = general_.take("pitch of parameters", r13),
+            c_ = general_.take("c", rdx),
+            prefetch_ = general_.take("weights to prefetch", rbp);
+};
+
+/// Up to six rows by weights that are bytes.
+class jit_integer_bytes_t : public jit_integer_tile_t {
+protected:
+    static constexpr int rows_at_once = 6;
+
+    jit_integer_bytes_t(const char *name, const integer_format_t &format)
+        : jit_integer_tile_t(name, format, rows_at_once, r9) {}
+
+    /// Returns the address of a row; rows 3 to 5 are relative to `high`.
+    static Xbyak::RegExp row_of(const Xbyak::Reg64 &low,
+            const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row) {
+        const Xbyak::RegExp base(row < 3 ? low : high);
+        return row % 3 == 0 ? base : base + pitch * (row % 3);
+    }
+    void base_of_high(const Xbyak::Reg64 &high, const Xbyak::Reg64 &low,
+            const Xbyak::Reg64 &pitch) {
+        lea(high, ptr[pitch + pitch * 2]);
+        add(high, low);
+    }
+    Xbyak::RegExp row_of_a(int row) const {
+        return row_of(a_, a_high_, a_pitch_, row);
+    }
+    void load_a() {
+        mov(a_, arg(offsetof(integer_tile_t, a)));
+        add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
+        base_of_high(a_high_, a_, a_pitch_);
+    }
+    void step_k4_blocks(int rows, uint32_t count) {
+        add(b_, count * k4_bytes);
+        add(a_, count * 4);
+        if (rows > 3) add(a_high_, count * 4);
+    }
+    /// Short sums begin with their corrections instead.
+    void correct(int rows) {
+        if (format_.has_short_sums) return;
+        subtract(rows, offsetof(integer_columns_t, zps),
+                offsetof(row_group_t, sum));
+        if (format_.has_src_zps)
+            subtract(rows, offsetof(integer_columns_t, sums),
+                    offsetof(row_group_t, zp));
+    }
+    virtual void subtract(int rows, size_t of_columns, size_t of_row) = 0;
+
+    const Xbyak::Reg64 a_ = general_.take("a of three rows", rax),
+                       a_high_ = general_.take("a of the other rows", rbx),
+                       a_pitch_ = general_.take("pitch of a", rsi),
+                       b_ = general_.take("k4 blocks of b", rcx),
+                       k4_blocks_ = general_.take("k4 blocks to go", r10);
+};
+
+} // namespace dnnl_dequant
+
+#endif
