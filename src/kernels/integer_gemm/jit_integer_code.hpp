@@ -90,6 +90,13 @@ protected:
     bool splits() const { return is_nibble() && !format_.is_packed; }
 
     Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
+    /// Return the bytes of so many vectors.
+    static constexpr uint32_t zmm_bytes(int count) {
+        return static_cast<uint32_t>(count) * 64;
+    }
+    static constexpr uint32_t ymm_bytes(int count) {
+        return static_cast<uint32_t>(count) * 32;
+    }
 
     /// Runs the body once for every whole `step` of `left`. Afterwards `left`
     /// is the rest less `step`.

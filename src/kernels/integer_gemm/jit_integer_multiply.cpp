@@ -110,19 +110,18 @@ private:
     }
 
     void begin_sums(int rows) {
-        if (format_.has_short_sums)
-            load_columns(offsetof(integer_columns_t, shorts));
-        for (int i = 0; i < sets(rows) * rows; ++i) {
-            const int set = i / rows, row = i % rows;
-            const bool corrects = format_.has_short_sums && set == 0;
-            if (corrects)
-                vpbroadcastd(
-                        vmm_a(row), ptr[parameters_of(row)
-                                            + offsetof(row_group_t, short_zp)]);
+        const bool corrects = format_.has_short_sums;
+        if (corrects) load_columns(offsetof(integer_columns_t, shorts));
+        for (int r = 0; corrects && r < rows; ++r) {
+            vpbroadcastd(vmm_a(r),
+                    ptr[parameters_of(r) + offsetof(row_group_t, short_zp)]);
             for (int v = 0; v < vectors; ++v)
-                if (corrects) vpmaddwd(sum(row, v), vmm_a(row), vmm_b_[v]);
-                else clear(sum(row, v, set));
+                vpmaddwd(sum(r, v), vmm_a(r), vmm_b_[v]);
         }
+        for (int set = corrects ? 1 : 0; set < sets(rows); ++set)
+            for (int r = 0; r < rows; ++r)
+                for (int v = 0; v < vectors; ++v)
+                    clear(sum(r, v, set));
     }
 
     void all_k4_blocks(int rows) {

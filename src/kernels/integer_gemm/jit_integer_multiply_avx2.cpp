@@ -17,13 +17,9 @@ using namespace Xbyak;
 namespace {
 
 constexpr int vectors = 2;
-constexpr uint32_t vector_bytes = 32, nr_bytes = vectors * vector_bytes;
+constexpr uint32_t nr_bytes = vectors * 32;
 // So many k4 blocks are multiplied before their sums are widened.
 constexpr uint32_t chunks[] = {8, 4, 1};
-
-constexpr uint32_t bytes(int count) {
-    return static_cast<uint32_t>(count) * vector_bytes;
-}
 
 class generator_t : public jit_integer_bytes_t {
 public:
@@ -31,7 +27,7 @@ public:
         : jit_integer_bytes_t("jit_integer_multiply_avx2", format) {}
 
 private:
-    static constexpr uint32_t sums_bytes = bytes(rows_at_once * vectors);
+    static constexpr uint32_t sums_bytes = ymm_bytes(rows_at_once * vectors);
 
     const Reg64 nr_block_
             = general_.take("bytes of columns that are done", r11),
@@ -46,10 +42,10 @@ private:
 
     Ymm sum(int row, int v) const { return sums_[row * vectors + v]; }
     Address long_sum(int row, int v) {
-        return ptr[rsp + bytes(row * vectors + v)];
+        return ptr[rsp + ymm_bytes(row * vectors + v)];
     }
     Address of_columns(size_t offset, int v) {
-        return ptr[columns_ + nr_block_ + offset + bytes(v)];
+        return ptr[columns_ + nr_block_ + offset + ymm_bytes(v)];
     }
 
     void load_arguments() override {
@@ -62,8 +58,8 @@ private:
     // The stack holds the wide sums, and behind them the old rsp.
     void all_groups(int rows) override {
         mov(rax, rsp);
-        sub(rsp, sums_bytes + vector_bytes);
-        and_(rsp, ~(vector_bytes - 1));
+        sub(rsp, sums_bytes + ymm_bytes(1));
+        and_(rsp, ~(ymm_bytes(1) - 1));
         mov(ptr[rsp + sums_bytes], rax);
         count_down(groups_, [&] {
             Label l_nr_block;
@@ -82,26 +78,34 @@ private:
         mov(rsp, ptr[rsp + sums_bytes]);
     }
 
-    // The sums begin with the short corrections.
     void begin_sums(int rows) {
-        const bool corrects = format_.has_short_sums;
-        if (corrects) {
-            mov(parameters_row_, parameters_);
-            for (int v = 0; v < vectors; ++v)
-                vmovups(vmm_b_[v],
-                        of_columns(offsetof(integer_columns_t, shorts), v));
-        } else {
+        if (!format_.has_short_sums) {
             clear(product_);
+            for (int i = 0; i < rows * vectors; ++i)
+                vmovdqa(ptr[rsp + ymm_bytes(i)], product_);
+            return;
         }
+        mov(parameters_row_, parameters_);
+        load_columns(offsetof(integer_columns_t, shorts));
+        each_row(rows, offsetof(row_group_t, short_zp), [this](int r, int v) {
+            vpmaddwd(product_, vmm_a_, vmm_b_[v]);
+            vmovdqa(long_sum(r, v), product_);
+        });
+    }
+
+    void load_columns(size_t offset) {
+        for (int v = 0; v < vectors; ++v)
+            vmovups(vmm_b_[v], of_columns(offset, v));
+    }
+
+    // Broadcasts a parameter of each row before the body sees its vectors.
+    template <typename body_t>
+    void each_row(int rows, size_t of_row, const body_t &body) {
         for (int r = 0; r < rows; ++r) {
-            if (corrects)
-                vpbroadcastd(vmm_a_,
-                        ptr[parameters_row_ + offsetof(row_group_t, short_zp)]);
-            for (int v = 0; v < vectors; ++v) {
-                if (corrects) vpmaddwd(product_, vmm_a_, vmm_b_[v]);
-                vmovdqa(long_sum(r, v), product_);
-            }
-            if (corrects) add(parameters_row_, parameters_pitch_);
+            vpbroadcastd(vmm_a_, ptr[parameters_row_ + of_row]);
+            for (int v = 0; v < vectors; ++v)
+                body(r, v);
+            add(parameters_row_, parameters_pitch_);
         }
     }
 
@@ -138,7 +142,7 @@ private:
     void k4_block(int rows, uint32_t i, uint8_t shift) {
         for (int v = 0; v < vectors; ++v) {
             const Ymm x = vmm_b_[v];
-            load(x, ptr[b_ + i * k4_bytes + bytes(v)]);
+            load(x, ptr[b_ + i * k4_bytes + ymm_bytes(v)]);
             if (shift > 0) vpsrlw(x, x, shift);
             if (!is_nibble()) bit_and(x, x, constant(0x0f0f0f0f));
         }
@@ -163,22 +167,16 @@ private:
 
     void subtract(int rows, size_t of_columns_at, size_t of_row) override {
         mov(parameters_row_, parameters_);
-        for (int r = 0; r < rows; ++r) {
-            vpbroadcastd(vmm_a_, ptr[parameters_row_ + of_row]);
-            for (int v = 0; v < vectors; ++v) {
-                vpmulld(product_, vmm_a_, of_columns(of_columns_at, v));
-                vmovdqa(sum(r, v), long_sum(r, v));
-                vpsubd(sum(r, v), sum(r, v), product_);
-                vmovdqa(long_sum(r, v), sum(r, v));
-            }
-            add(parameters_row_, parameters_pitch_);
-        }
+        each_row(rows, of_row, [&](int r, int v) {
+            vpmulld(product_, vmm_a_, of_columns(of_columns_at, v));
+            vmovdqa(sum(r, v), long_sum(r, v));
+            vpsubd(sum(r, v), sum(r, v), product_);
+            vmovdqa(long_sum(r, v), sum(r, v));
+        });
     }
 
     void scale(int rows) {
-        for (int v = 0; v < vectors; ++v)
-            vmovups(vmm_b_[v],
-                    of_columns(offsetof(integer_columns_t, scales), v));
+        load_columns(offsetof(integer_columns_t, scales));
         mov(parameters_row_, parameters_);
         lea(c_row_, ptr[c_ + nr_block_]);
         for (int r = 0; r < rows; ++r) {
@@ -186,7 +184,7 @@ private:
                     ptr[parameters_row_ + offsetof(row_group_t, scale)]);
             for (int v = 0; v < vectors; ++v)
                 add_to_c(sum(r, v), long_sum(r, v), vmm_b_[v], vmm_a_,
-                        ptr[c_row_ + bytes(v)]);
+                        ptr[c_row_ + ymm_bytes(v)]);
             add(parameters_row_, parameters_pitch_);
             add(c_row_, c_pitch_);
         }

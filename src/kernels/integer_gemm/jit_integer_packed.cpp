@@ -50,7 +50,6 @@ private:
     const Zmm &x_ = mask_;
 
     Zmm sum(int row, int v) const { return sums_[row * vectors + v]; }
-    static uint32_t bytes(int v) { return static_cast<uint32_t>(v) * line; }
 
     void load_arguments() override {
         mov(a_pitch_, arg(offsetof(integer_tile_t, a_k4_pitch)));
@@ -71,7 +70,7 @@ private:
                 choose_by(offsetof(integer_tile_t, ends),
                         [&] { end_nr_block(rows); }, [&] { keep_sums(rows); });
             else end_nr_block(rows);
-            add(nr_block_, bytes(vectors));
+            add(nr_block_, zmm_bytes(vectors));
             cmp(nr_block_, k4_bytes);
             jl(l_nr_block, T_NEAR);
             next_group();
@@ -119,7 +118,7 @@ private:
         lea(c_row_, ptr[c_ + nr_block_]);
         for (int r = 0; r < rows; ++r) {
             for (int v = 0; v < vectors; ++v)
-                body(sum(r, v), ptr[c_row_ + bytes(v)]);
+                body(sum(r, v), ptr[c_row_ + zmm_bytes(v)]);
             add(c_row_, c_pitch_);
         }
         if (!format_.has_src_zps) return;
@@ -141,13 +140,13 @@ private:
             if (!is_nibble()) prefetch_step();
             L(l_prefetched);
             step(rows);
-            add(weights_, bytes(has_two_columns() ? 2 : 4));
+            add(weights_, zmm_bytes(has_two_columns() ? 2 : 4));
         });
     }
 
     void step(int rows) {
         for (int v = 0; v < (has_two_columns() ? 1 : 2); ++v) {
-            vmovups(low_[v], ptr[weights_ + bytes(v)]);
+            vmovups(low_[v], ptr[weights_ + zmm_bytes(v)]);
             if (is_nibble()) split(low_[v], high_[v], mask_);
         }
         multiply(rows, low_[0], has_two_columns() ? high_[0] : low_[1]);
@@ -178,7 +177,7 @@ private:
             vbroadcastss(of_row_, of_row(offsetof(row_group_t, scale)));
             for (int v = 0; v < vectors; ++v)
                 add_to_c(sum(r, v), sum(r, v), scales_[v], of_row_,
-                        ptr[c_row_ + bytes(v)]);
+                        ptr[c_row_ + zmm_bytes(v)]);
             add(parameters_row_, parameters_pitch_);
             add(c_row_, c_pitch_);
         }
@@ -200,7 +199,7 @@ private:
     }
 
     Address of_columns(size_t offset, int v) {
-        return ptr[columns_ + nr_block_ + (offset + bytes(v))];
+        return ptr[columns_ + nr_block_ + (offset + zmm_bytes(v))];
     }
     Address of_row(size_t offset) { return ptr[parameters_row_ + offset]; }
 

@@ -30,10 +30,6 @@ public:
         , rows_(rows) {}
 
 private:
-    static constexpr size_t bytes(int lines) {
-        return static_cast<size_t>(lines) * line;
-    }
-
     const int rows_;
     const int vectors_
             = rows_ <= rows_by_panel ? panel_vectors : panel_vectors / 2,
@@ -88,7 +84,7 @@ private:
         clear(sums_[0]);
         each_row_of_c([this](int) {
             for (int v = 0; v < panel_vectors; ++v)
-                vmovups(ptr[c_row_ + bytes(v)], sums_[0]);
+                vmovups(ptr[c_row_ + zmm_bytes(v)], sums_[0]);
         });
         all_groups();
         if (has_two_columns()) restore_order();
@@ -148,7 +144,7 @@ private:
         const int lines = step_lines_ / nr_blocks_;
         if (has_two_depths()) lea(a_next_, ptr[a_ + a_pitch_]);
         for (int i = 0; i < lines; ++i) {
-            const auto at = weights_ + bytes(nr_block * lines + i);
+            const auto at = weights_ + zmm_bytes(nr_block * lines + i);
             const Zmm x = b_[i % 2 * 2], y = b_[i % 2 * 2 + 1];
             load(x, ptr[at]);
             prefetch_stream(ptr[at + prefetch_distance]);
@@ -157,7 +153,7 @@ private:
             if (has_two_columns()) multiply(2 * i + 1, set, y, a_);
             if (has_two_depths()) multiply(i, set, y, a_next_);
         }
-        add(weights_, static_cast<uint32_t>(bytes(step_lines_)));
+        add(weights_, zmm_bytes(step_lines_));
         if (has_two_depths()) lea(a_, ptr[a_ + a_pitch_ * 2]);
         else add(a_, a_pitch_);
     }
@@ -172,7 +168,7 @@ private:
         each_row_of_c([&](int r) {
             load_row(scale_, of_row_, parameters_row_);
             for (int v = 0; v < vectors_; ++v) {
-                const size_t at = bytes(nr_block * vectors_ + v);
+                const uint32_t at = zmm_bytes(nr_block * vectors_ + v);
                 correct(sum(r, v), at + k4_bytes);
                 add_to_c(sum(r, v), sum(r, v), ptr[weights_ + at], scale_,
                         ptr[c_row_ + at]);
@@ -204,13 +200,13 @@ private:
         load_interleaving(first, second);
         each_row_of_c([&](int) {
             for (int v = 0; v < panel_vectors; v += 2) {
-                vmovups(even, ptr[c_row_ + bytes(v)]);
-                vmovups(odd, ptr[c_row_ + bytes(v + 1)]);
+                vmovups(even, ptr[c_row_ + zmm_bytes(v)]);
+                vmovups(odd, ptr[c_row_ + zmm_bytes(v + 1)]);
                 vmovaps(x, even);
                 vpermt2ps(x, first, odd);
                 vpermt2ps(even, second, odd);
-                vmovups(ptr[c_row_ + bytes(v)], x);
-                vmovups(ptr[c_row_ + bytes(v + 1)], even);
+                vmovups(ptr[c_row_ + zmm_bytes(v)], x);
+                vmovups(ptr[c_row_ + zmm_bytes(v + 1)], even);
             }
         });
     }

@@ -103,9 +103,8 @@ private:
         lea(column_, ptr[first_ + done_]);
         for (int i = 0; i < count; ++i) {
             const Address from = ptr[column(column_, i % 4)];
-            if (!is_whole) vmovups(dwords_[i], constant(flipped_lane()));
-            if (is_whole) vmovups(dwords_[i], from);
-            else vmovdqu8(dwords_[i] | k1, from);
+            vmovups(dwords_[i], is_whole ? from : constant(flipped_lane()));
+            if (!is_whole) vmovdqu8(dwords_[i] | k1, from);
             if (i % 4 == 3) lea(column_, ptr[column_ + pitch_ * 4]);
         }
         // The transpose gives vector j dword j of every column.

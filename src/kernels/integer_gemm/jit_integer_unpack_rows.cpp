@@ -62,9 +62,6 @@ public:
 
 private:
     static constexpr int vectors = 4;
-    static constexpr size_t bytes(int count) {
-        return static_cast<size_t>(count) * line;
-    }
 
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> sums_ = vectors_.take("sums", vectors),
@@ -83,7 +80,7 @@ private:
         load_arguments();
         mov(at_, arg(offsetof(args_t, sums)));
         for (int v = 0; sums() && v < vectors; ++v)
-            vmovups(sums_[v], ptr[at_ + bytes(v)]);
+            vmovups(sums_[v], ptr[at_ + zmm_bytes(v)]);
         align(32);
         count_down(count_, [&] {
             const bool is_packed = is_nibble() && format_.is_packed;
@@ -93,7 +90,7 @@ private:
         });
         mov(at_, arg(offsetof(args_t, sums)));
         for (int v = 0; sums() && v < vectors; ++v)
-            vmovups(ptr[at_ + bytes(v)], sums_[v]);
+            vmovups(ptr[at_ + zmm_bytes(v)], sums_[v]);
         postamble();
     }
 
@@ -132,7 +129,7 @@ private:
             const Zmm x = loaded_[2 * i];
             vpshufb(x, x, bytes_);
             if (flipped_lane() != 0) vpxord(x, x, flipped_);
-            vmovups(ptr[k4_blocks_ + bytes(i)], x);
+            vmovups(ptr[k4_blocks_ + zmm_bytes(i)], x);
         }
     }
 
@@ -164,7 +161,7 @@ private:
     }
 
     void store(int v, const Zmm &k4_blocks) {
-        vmovups(ptr[k4_blocks_ + bytes(v)], k4_blocks);
+        vmovups(ptr[k4_blocks_ + zmm_bytes(v)], k4_blocks);
         if (sums()) vpdpbusd(sums_[v], k4_blocks, ones_);
     }
 };
@@ -176,10 +173,6 @@ public:
 
 private:
     static constexpr int vectors = 8;
-    static constexpr uint32_t vector_bytes = 32;
-    static constexpr uint32_t bytes(int count) {
-        return static_cast<uint32_t>(count) * vector_bytes;
-    }
     // The sums of so many k4 blocks of nibbles fit a byte. The sums of bytes
     // fit 16 bits.
     static constexpr uint32_t round_k4_blocks = 16;
@@ -217,7 +210,7 @@ private:
     // Makes the k4 blocks of 32 bytes of each row. A 128-bit lane of bytes has
     // sixteen columns. A lane of nibbles has 32.
     void k4_blocks_of(int part) {
-        pair_rows(bytes(part));
+        pair_rows(ymm_bytes(part));
         const Ymm first = others_[0], second = others_[1], high = others_[2],
                   low_columns = others_[3];
         for (int half = 0; half < 2; ++half) {
@@ -264,7 +257,7 @@ private:
     }
 
     void store(int v, const Ymm &k4_blocks) {
-        vmovdqu(ptr[k4_blocks_ + bytes(v)], k4_blocks);
+        vmovdqu(ptr[k4_blocks_ + ymm_bytes(v)], k4_blocks);
         if (!sums()) return;
         if (is_nibble()) {
             vpaddb(sums_[v], sums_[v], k4_blocks);
@@ -280,8 +273,8 @@ private:
             const Ymm x = sums_[v];
             if (is_nibble()) vpmaddubsw(x, x, constant(0x01010101));
             vpmaddwd(x, x, constant(0x00010001));
-            vpaddd(x, x, ptr[at_ + bytes(v)]);
-            vmovdqu(ptr[at_ + bytes(v)], x);
+            vpaddd(x, x, ptr[at_ + ymm_bytes(v)]);
+            vmovdqu(ptr[at_ + ymm_bytes(v)], x);
         }
     }
 };
