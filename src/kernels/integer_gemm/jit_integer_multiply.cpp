@@ -64,10 +64,11 @@ private:
         return row_of(parameters_, parameters_high_, parameters_pitch_, row);
     }
 
-    void load_arguments() override {
+    void load_pitches() override {
         mov(a_pitch_, arg(offsetof(integer_tile_t, a_pitch)));
         base_of_high(parameters_high_, parameters_, parameters_pitch_);
-        load_c_pitch();
+        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(c_pitch_, 2);
         base_of_high(c_high_, c_, c_pitch_);
     }
 

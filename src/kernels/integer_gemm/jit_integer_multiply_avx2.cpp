@@ -48,11 +48,6 @@ private:
         return ptr[columns_ + nr_block_ + offset + ymm_bytes(v)];
     }
 
-    void load_arguments() override {
-        mov(a_pitch_, arg(offsetof(integer_tile_t, a_pitch)));
-        load_c_pitch();
-    }
-
     void clear_c(int rows) override { clear_rows(rows, c_row_, product_); }
 
     // The stack holds the wide sums, and behind them the old rsp.

@@ -28,13 +28,9 @@ public:
         : jit_integer_tile_t("jit_integer_packed", format, rows_at_once, r11) {}
 
 private:
-    const Reg64 a_ = general_.take("a", rax),
-                a_pitch_ = general_.take("pitch of k4 blocks of a", rsi),
-                weights_ = general_.take("weights", rcx),
-                columns_ = general_.take("columns of the group", r9),
+    const Reg64 columns_ = general_.take("columns of the group", r9),
                 nr_block_
                 = general_.take("bytes of columns that are done", r14),
-                k4_blocks_ = general_.take("k4 blocks to go", r10),
                 parameters_row_ = general_.take("parameters of a row", rbx);
     const Reg64 &c_row_ = k4_blocks_; // outside the loop over k4 blocks
     vector_registers_t<isa_avx512_core> vectors_;
@@ -50,11 +46,6 @@ private:
     const Zmm &x_ = mask_;
 
     Zmm sum(int row, int v) const { return sums_[row * vectors + v]; }
-
-    void load_arguments() override {
-        mov(a_pitch_, arg(offsetof(integer_tile_t, a_k4_pitch)));
-        load_c_pitch();
-    }
 
     void clear_c(int rows) override { clear_rows(rows, c_row_, sums_[0]); }
 
@@ -82,9 +73,9 @@ private:
         shr(a_, 2);
         imul(a_, a_pitch_);
         add(a_, arg(offsetof(integer_tile_t, a)));
-        mov(weights_, nr_block_);
-        if (has_two_columns()) shr(weights_, 1);
-        add(weights_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
+        mov(b_, nr_block_);
+        if (has_two_columns()) shr(b_, 1);
+        add(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
         if (can_cut_group(format_))
             choose_by(offsetof(integer_tile_t, continues),
                     [&] { continue_sums(rows); }, [&] { clear_sums(rows); });
@@ -140,13 +131,13 @@ private:
             if (!is_nibble()) prefetch_step();
             L(l_prefetched);
             step(rows);
-            add(weights_, zmm_bytes(has_two_columns() ? 2 : 4));
+            add(b_, zmm_bytes(has_two_columns() ? 2 : 4));
         });
     }
 
     void step(int rows) {
         for (int v = 0; v < (has_two_columns() ? 1 : 2); ++v) {
-            vmovups(low_[v], ptr[weights_ + zmm_bytes(v)]);
+            vmovups(low_[v], ptr[b_ + zmm_bytes(v)]);
             if (is_nibble()) split(low_[v], high_[v], mask_);
         }
         multiply(rows, low_[0], has_two_columns() ? high_[0] : low_[1]);

@@ -15,7 +15,13 @@ protected:
         , most_rows_(most_rows)
         , c_pitch_(general_.take("pitch of c", c_pitch)) {}
 
-    virtual void load_arguments() = 0;
+    virtual void load_pitches() {
+        mov(a_pitch_,
+                arg(format_.is_packed ? offsetof(integer_tile_t, a_k4_pitch)
+                                      : offsetof(integer_tile_t, a_pitch)));
+        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
+        shl(c_pitch_, 2);
+    }
     virtual void clear_c(int rows) = 0;
     virtual void all_groups(int rows) = 0;
 
@@ -28,7 +34,7 @@ protected:
         mov(groups_, arg(offsetof(integer_tile_t, group_count)));
         mov(prefetch_, of_prefetch(offsetof(integer_prefetch_t, at)));
         mov(c_, arg(offsetof(integer_tile_t, c)));
-        load_arguments();
+        load_pitches();
         Xbyak::Label l_end;
         for (int rows = most_rows_; rows > 0; --rows) {
             Xbyak::Label l_next, l_accumulate;
@@ -48,10 +54,6 @@ protected:
         postamble();
     }
 
-    void load_c_pitch() {
-        mov(c_pitch_, arg(offsetof(integer_tile_t, c_pitch)));
-        shl(c_pitch_, 2);
-    }
     /// Clears rows of c; `at` advances from row to row.
     void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero) {
         clear(zero);
@@ -103,7 +105,11 @@ protected:
             parameters_ = general_.take("parameters of rows", r12),
             parameters_pitch_ = general_.take("pitch of parameters", r13),
             c_ = general_.take("c", rdx),
-            prefetch_ = general_.take("weights to prefetch", rbp);
+            prefetch_ = general_.take("weights to prefetch", rbp),
+            a_ = general_.take("a", rax),
+            a_pitch_ = general_.take("pitch of a or of its k4 blocks", rsi),
+            b_ = general_.take("k4 blocks of b", rcx),
+            k4_blocks_ = general_.take("k4 blocks to go", r10);
 };
 
 /// Up to six rows by weights that are bytes.
@@ -149,11 +155,7 @@ protected:
     }
     virtual void subtract(int rows, size_t of_columns, size_t of_row) = 0;
 
-    const Xbyak::Reg64 a_ = general_.take("a of three rows", rax),
-                       a_high_ = general_.take("a of the other rows", rbx),
-                       a_pitch_ = general_.take("pitch of a", rsi),
-                       b_ = general_.take("k4 blocks of b", rcx),
-                       k4_blocks_ = general_.take("k4 blocks to go", r10);
+    const Xbyak::Reg64 a_high_ = general_.take("a of rows 3 to 5", rbx);
 };
 
 } // namespace dnnl_dequant
