@@ -18,7 +18,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/integer_gemm/jit_integer_tile.hpp"
 #include "kernels/jit/tile_config.hpp"
 
 namespace dnnl_dequant {
@@ -52,12 +52,12 @@ struct step_t {
 constexpr step_t one_tile = {1, 4, 0};
 constexpr std::array<step_t, 2> two_tiles = {{{2, 2, 0}, {2, 2, 2}}};
 
-class generator_t : public jit_integer_base_t {
+class generator_t : public jit_integer_gemm_t {
 public:
     static constexpr int most_rows = 2 * tile_rows;
 
     explicit generator_t(const integer_format_t &format)
-        : jit_integer_base_t("jit_integer_amx", format) {}
+        : jit_integer_gemm_t("jit_integer_amx", format, r9) {}
 
 private:
     // Sums on the stack have the pitch of weights. Up to sixteen rows have two
@@ -69,17 +69,10 @@ private:
             groups_at = sums_bytes + 8, old_rsp_at = sums_bytes + 16,
             buffer_at = sums_bytes + 24, stack_bytes = sums_bytes + tile_bytes;
 
-    const Reg64 a_ = general_.take("a of sixteen rows", rax),
-                a_high_ = general_.take("a of the other rows", rbx),
-                b_ = general_.take("k4 blocks of b", rcx),
-                a_pitch_ = general_.take("pitch of a", rsi),
+    // The parameters of rows, c and sums advance from row to row.
+    const Reg64 a_high_ = general_.take("a of the other rows", rbx),
                 b_pitch_ = general_.take("pitch of b and of sums", r11),
-                chunk_ = general_.take("k4 blocks to go", r10),
                 group_ = general_.take("group", r8),
-                row_ = general_.take("parameters of a row", r12),
-                row_pitch_ = general_.take("pitch of parameters", r13),
-                c_ = general_.take("c of a row", rdx),
-                c_pitch_ = general_.take("pitch of c", r9),
                 sums_at_ = general_.take("sums of a row", r14),
                 rows_ = general_.take("rows to go", r15);
     vector_registers_t<isa_avx512_core> vectors_;
@@ -103,7 +96,7 @@ private:
         mov(ptr[rsp + parameters_at], rax);
         mov(rax, arg(offsetof(integer_tile_t, group_count)));
         mov(ptr[rsp + groups_at], rax);
-        imul(row_pitch_, arg(offsetof(integer_tile_t, row_groups_pitch)),
+        imul(parameters_pitch_, arg(offsetof(integer_tile_t, row_groups_pitch)),
                 sizeof(row_group_t));
         mov(group_, arg(offsetof(integer_tile_t, groups)));
         mov(a_pitch_, arg(offsetof(integer_tile_t, a_pitch)));
@@ -218,7 +211,7 @@ private:
         if (step.first > 0) add(b_, step.byte_of(0));
         mov(a_, arg(offsetof(integer_tile_t, a)));
         add(a_, ptr[group_ + offsetof(integer_group_t, place)]);
-        mov(chunk_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
+        mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
         if (step.src > 1) {
             mov(a_high_, a_pitch_);
             shl(a_high_, 4);
@@ -232,7 +225,7 @@ private:
         add(b_, k4_chunk * k4_bytes);
         add(a_, k4_chunk * 4);
         if (step.src > 1) add(a_high_, k4_chunk * 4);
-        sub(chunk_, k4_chunk);
+        sub(k4_blocks_, k4_chunk);
         jg(l_chunk, T_NEAR);
     }
 
@@ -296,7 +289,7 @@ private:
         xor_(rows_, rows_);
         jmp(l_end, T_NEAR);
         L(l_ends);
-        const Reg64 &buffer = chunk_;
+        const Reg64 &buffer = k4_blocks_;
         if (step.src == 1) {
             mov(buffer.cvt32(), dword[rsp + buffer_at]);
             xor_(buffer.cvt32(), buffer_bytes);
@@ -316,9 +309,10 @@ private:
     void begin_rows(const step_t &step, size_t before) {
         when(offsetof(integer_tile_t, ends), [&] {
             load_columns(step, before);
-            mov(row_, ptr[rsp + parameters_at]);
+            mov(parameters_, ptr[rsp + parameters_at]);
             if (before > 0)
-                sub(row_, static_cast<uint32_t>(before * sizeof(row_group_t)));
+                sub(parameters_,
+                        static_cast<uint32_t>(before * sizeof(row_group_t)));
             mov(c_, arg(offsetof(integer_tile_t, c)));
             if (step.first > 0) add(c_, step.byte_of(0));
             lea(sums_at_, ptr[rsp + step.byte_of(0)]);
@@ -351,19 +345,19 @@ private:
     }
 
     void add_row(const step_t &step) {
-        load_row(row_scale_, products_[0], row_);
+        load_row(row_scale_, products_[0], parameters_);
         for (int w = 0; w < step.weights; ++w) {
             const uint32_t at = static_cast<uint32_t>(w) * tile_bytes;
             load(sums_[w], ptr[sums_at_ + at]);
             if (format_.has_short_sums)
                 vpdpwssd(sums_[w], zps_[w], products_[0]);
             else
-                subtract_zps(
-                        sums_[w], products_[w], zps_[w], col_sums_[w], row_);
+                subtract_zps(sums_[w], products_[w], zps_[w], col_sums_[w],
+                        parameters_);
             add_to_c(sums_[w], sums_[w], scales_[w], row_scale_, ptr[c_ + at]);
         }
         add(sums_at_, k4_bytes);
-        add(row_, row_pitch_);
+        add(parameters_, parameters_pitch_);
         add(c_, c_pitch_);
     }
 

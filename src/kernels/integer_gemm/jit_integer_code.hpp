@@ -123,27 +123,6 @@ protected:
         dec(count);
         jnz(l_next, T_NEAR);
     }
-    /// Runs the body if the argument has the flag.
-    template <typename body_t>
-    void when(size_t flag, const body_t &body) {
-        Xbyak::Label l_end;
-        cmp(byte[rdi + flag], 0);
-        je(l_end, T_NEAR);
-        body();
-        L(l_end);
-    }
-    /// Runs `yes` if the argument has the flag, or else `no`.
-    template <typename yes_t, typename no_t>
-    void choose_by(size_t flag, const yes_t &yes, const no_t &no) {
-        Xbyak::Label l_end;
-        when(flag, [&] {
-            yes();
-            jmp(l_end, T_NEAR);
-        });
-        no();
-        L(l_end);
-    }
-
     /// Loads indices of vpermt2d: `lanes`, and each of them `apart` lanes
     /// later.
     void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
@@ -178,36 +157,6 @@ protected:
     }
     void flip(const Vmm &x) {
         if (flipped_lane() != 0) bit_xor(x, x, constant(flipped_lane()));
-    }
-
-    /// Subtracts a column's parameter times a row's one.
-    void subtract_product(const Vmm &x, const Vmm &product,
-            const Vmm &of_column, const Xbyak::RegExp &of_row) {
-        multiply_low(product, of_column, of_row);
-        vpsubd(x, x, product);
-    }
-    /// Subtracts what the zero points of columns and of the row add to sums.
-    void subtract_zps(const Vmm &x, const Vmm &product, const Vmm &zps,
-            const Vmm &sums, const Xbyak::RegExp &row) {
-        subtract_product(x, product, zps, row + offsetof(row_group_t, sum));
-        if (format_.has_src_zps)
-            subtract_product(x, product, sums, row + offsetof(row_group_t, zp));
-    }
-    /// Loads a row's scale and, with short sums, its zero point.
-    void load_row(const Vmm &scale, const Vmm &zp, const Xbyak::RegExp &row) {
-        vbroadcastss(scale, ptr[row + offsetof(row_group_t, scale)]);
-        if (format_.has_short_sums)
-            vpbroadcastd(zp, ptr[row + offsetof(row_group_t, short_zp)]);
-    }
-    /// The epilogue: corrected sums, which may be in memory, become f32, are
-    /// scaled by those of the columns and of the row, and are added to c.
-    void add_to_c(const Vmm &x, const Xbyak::Operand &sums,
-            const Xbyak::Operand &scales, const Vmm &scale_of_row,
-            const Xbyak::Address &c) {
-        vcvtdq2ps(x, sums);
-        vmulps(x, x, scales);
-        vfmadd213ps(x, scale_of_row, c);
-        vmovups(c, x);
     }
 
     const integer_format_t format_;

@@ -12,7 +12,7 @@
 
 #include <array>
 
-#include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/integer_gemm/jit_integer_tile.hpp"
 
 namespace dnnl_dequant {
 
@@ -23,10 +23,10 @@ namespace {
 using tile_t = integer_repacked_tile_t;
 constexpr int most_rows = 12, rows_by_panel = 6, panel_vectors = 4;
 
-class generator_t : public jit_integer_base_t {
+class generator_t : public jit_integer_gemm_t {
 public:
     generator_t(const integer_format_t &format, int rows)
-        : jit_integer_base_t("jit_integer_repacked", format)
+        : jit_integer_gemm_t("jit_integer_repacked", format, r11)
         , rows_(rows) {}
 
 private:
@@ -39,25 +39,17 @@ private:
             sets_ = rows_ <= rows_by_panel / 2 ? 2 : 1,
             // The lines of weights from one step to the next.
             step_lines_ = has_two_columns() ? 2 : 4;
-    const Reg64 weights_ = general_.take("weights", rcx),
-                group_ = general_.take("weights where the group begins", r9),
-                a_ = general_.take("a", rax),
+    const Reg64 group_ = general_.take("b where the group begins", r9),
                 a_group_ = general_.take("a where the group begins", r14),
                 a_next_ = general_.take("the next k4 block of a", rbx),
-                a_pitch_ = general_.take("pitch of k4 blocks of a", rsi),
-                k4_blocks_ = general_.take("k4 blocks of each group", r8),
-                k4_blocks_left_ = general_.take("k4 blocks to go", r10),
+                counts_ = general_.take("k4 blocks of each group", r8),
                 groups_ = general_.take("groups to go", r15),
-                parameters_ = general_.take("parameters of rows", r12),
-                parameters_pitch_ = general_.take("pitch of parameters", r13),
-                c_ = general_.take("c", rdx),
-                c_row_ = general_.take("row", rbp),
-                c_pitch_ = general_.take("pitch of c", r11);
+                c_row_ = general_.take("row", rbp);
     const Reg64 &parameters_row_ = a_next_; // outside the loop over k4 blocks
     vector_registers_t<isa_avx512_core> registers_;
     const vmm_range_t<Zmm> sums_
             = registers_.take("sums", panel_vectors / 2 * most_rows),
-            b_ = registers_.take("lower and upper nibbles of b", 4);
+            vmm_b_ = registers_.take("lower and upper nibbles of b", 4);
     const Zmm of_row_ = registers_.take("a row's short zero points"),
               scale_ = registers_.take("a row's scale"),
               x_ = registers_.take("a correction"),
@@ -69,10 +61,10 @@ private:
 
     void generate() override {
         preamble();
-        mov(weights_, arg(offsetof(tile_t, weights)));
+        mov(b_, arg(offsetof(tile_t, weights)));
         mov(a_, arg(offsetof(tile_t, a)));
         mov(a_pitch_, arg(offsetof(tile_t, a_k4_pitch)));
-        mov(k4_blocks_, arg(offsetof(tile_t, k4_blocks)));
+        mov(counts_, arg(offsetof(tile_t, k4_blocks)));
         mov(groups_, arg(offsetof(tile_t, group_count)));
         mov(parameters_, arg(offsetof(tile_t, row_groups)));
         imul(parameters_pitch_, arg(offsetof(tile_t, row_groups_pitch)),
@@ -93,17 +85,17 @@ private:
 
     void all_groups() {
         count_down(groups_, [&] {
-            mov(group_, weights_);
+            mov(group_, b_);
             mov(a_group_, a_);
             for (int nr_block = 0; nr_block < nr_blocks_; ++nr_block) {
-                mov(weights_, group_);
+                mov(b_, group_);
                 mov(a_, a_group_);
                 all_k4_blocks(nr_block);
                 end_group(nr_block);
             }
-            add(weights_, k4_bytes * (format_.has_short_sums ? 2 : 3));
+            add(b_, k4_bytes * (format_.has_short_sums ? 2 : 3));
             add(parameters_, sizeof(row_group_t));
-            add(k4_blocks_, sizeof(dim_t));
+            add(counts_, sizeof(dim_t));
         });
     }
 
@@ -120,16 +112,16 @@ private:
         const int sums = rows_ * vectors_;
         for (int i = 0; i < sets_ * sums; ++i)
             clear(sums_[i]);
-        mov(k4_blocks_left_, ptr[k4_blocks_]);
+        mov(k4_blocks_, ptr[counts_]);
         const auto k4_blocks
                 = static_cast<uint32_t>(sets_ * (has_two_depths() ? 2 : 1));
-        repeat(k4_blocks_left_, k4_blocks, true, [&] {
+        repeat(k4_blocks_, k4_blocks, true, [&] {
             for (int i = 0; i < sets_; ++i)
                 step(nr_block, i);
         });
         if (sets_ == 1) return;
         Label l_end;
-        add(k4_blocks_left_, k4_blocks);
+        add(k4_blocks_, k4_blocks);
         jz(l_end, T_NEAR);
         step(nr_block, 0);
         L(l_end);
@@ -144,8 +136,8 @@ private:
         const int lines = step_lines_ / nr_blocks_;
         if (has_two_depths()) lea(a_next_, ptr[a_ + a_pitch_]);
         for (int i = 0; i < lines; ++i) {
-            const auto at = weights_ + zmm_bytes(nr_block * lines + i);
-            const Zmm x = b_[i % 2 * 2], y = b_[i % 2 * 2 + 1];
+            const auto at = b_ + zmm_bytes(nr_block * lines + i);
+            const Zmm x = vmm_b_[i % 2 * 2], y = vmm_b_[i % 2 * 2 + 1];
             load(x, ptr[at]);
             prefetch_stream(ptr[at + prefetch_distance]);
             if (is_nibble()) split(x, y, mask_);
@@ -153,7 +145,7 @@ private:
             if (has_two_columns()) multiply(2 * i + 1, set, y, a_);
             if (has_two_depths()) multiply(i, set, y, a_next_);
         }
-        add(weights_, zmm_bytes(step_lines_));
+        add(b_, zmm_bytes(step_lines_));
         if (has_two_depths()) lea(a_, ptr[a_ + a_pitch_ * 2]);
         else add(a_, a_pitch_);
     }
@@ -170,7 +162,7 @@ private:
             for (int v = 0; v < vectors_; ++v) {
                 const uint32_t at = zmm_bytes(nr_block * vectors_ + v);
                 correct(sum(r, v), at + k4_bytes);
-                add_to_c(sum(r, v), sum(r, v), ptr[weights_ + at], scale_,
+                add_to_c(sum(r, v), sum(r, v), ptr[b_ + at], scale_,
                         ptr[c_row_ + at]);
             }
             if (r + 1 < rows_) add(parameters_row_, parameters_pitch_);
@@ -181,13 +173,13 @@ private:
     // or the zero points and behind them the sums.
     void correct(const Zmm &sum, size_t at) {
         if (format_.has_short_sums) {
-            vpmaddwd(x_, of_row_, ptr[weights_ + at]);
+            vpmaddwd(x_, of_row_, ptr[b_ + at]);
             vpaddd(sum, sum, x_);
             return;
         }
         for (const size_t of_row :
                 {offsetof(row_group_t, sum), offsetof(row_group_t, zp)}) {
-            vmovups(x_, ptr[weights_ + at]);
+            vmovups(x_, ptr[b_ + at]);
             subtract_product(sum, x_, x_, parameters_row_ + of_row);
             at += k4_bytes;
         }

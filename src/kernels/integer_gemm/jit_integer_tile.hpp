@@ -5,15 +5,84 @@
 
 namespace dnnl_dequant {
 
+/// The base of all generators that multiply: the registers that each of them
+/// has, and the epilogue.
+class jit_integer_gemm_t : public jit_integer_base_t {
+protected:
+    jit_integer_gemm_t(const char *name, const integer_format_t &format,
+            const Xbyak::Reg64 &c_pitch)
+        : jit_integer_base_t(name, format)
+        , c_pitch_(general_.take("pitch of c", c_pitch)) {}
+
+    /// Runs the body if the argument has the flag.
+    template <typename body_t>
+    void when(size_t flag, const body_t &body) {
+        Xbyak::Label l_end;
+        cmp(byte[rdi + flag], 0);
+        je(l_end, T_NEAR);
+        body();
+        L(l_end);
+    }
+    /// Runs `yes` if the argument has the flag, or else `no`.
+    template <typename yes_t, typename no_t>
+    void choose_by(size_t flag, const yes_t &yes, const no_t &no) {
+        Xbyak::Label l_end;
+        when(flag, [&] {
+            yes();
+            jmp(l_end, T_NEAR);
+        });
+        no();
+        L(l_end);
+    }
+
+    /// Subtracts a column's parameter times a row's one.
+    void subtract_product(const Vmm &x, const Vmm &product,
+            const Vmm &of_column, const Xbyak::RegExp &of_row) {
+        multiply_low(product, of_column, of_row);
+        vpsubd(x, x, product);
+    }
+    /// Subtracts what the zero points of columns and of the row add to sums.
+    void subtract_zps(const Vmm &x, const Vmm &product, const Vmm &zps,
+            const Vmm &sums, const Xbyak::RegExp &row) {
+        subtract_product(x, product, zps, row + offsetof(row_group_t, sum));
+        if (format_.has_src_zps)
+            subtract_product(x, product, sums, row + offsetof(row_group_t, zp));
+    }
+    /// Loads a row's scale and, with short sums, its zero point.
+    void load_row(const Vmm &scale, const Vmm &zp, const Xbyak::RegExp &row) {
+        vbroadcastss(scale, ptr[row + offsetof(row_group_t, scale)]);
+        if (format_.has_short_sums)
+            vpbroadcastd(zp, ptr[row + offsetof(row_group_t, short_zp)]);
+    }
+    /// The epilogue: corrected sums, which may be in memory, become f32, are
+    /// scaled by those of the columns and of the row, and are added to c.
+    void add_to_c(const Vmm &x, const Xbyak::Operand &sums,
+            const Xbyak::Operand &scales, const Vmm &scale_of_row,
+            const Xbyak::Address &c) {
+        vcvtdq2ps(x, sums);
+        vmulps(x, x, scales);
+        vfmadd213ps(x, scale_of_row, c);
+        vmovups(c, x);
+    }
+
+    const Xbyak::Reg64 a_
+            = general_.take("a", rax),
+            a_pitch_ = general_.take("pitch of a or of its k4 blocks", rsi),
+            b_ = general_.take("k4 blocks of b", rcx),
+            k4_blocks_ = general_.take("k4 blocks to go", r10),
+            parameters_ = general_.take("parameters of rows", r12),
+            parameters_pitch_ = general_.take("pitch of parameters", r13),
+            c_ = general_.take("c", rdx), c_pitch_;
+};
+
 /// A tile of integers, whether its weights are bytes or packed. The base has
 /// the arguments, and separate code for each number of rows.
-class jit_integer_tile_t : public jit_integer_base_t {
+class jit_integer_tile_t : public jit_integer_gemm_t {
 protected:
     jit_integer_tile_t(const char *name, const integer_format_t &format,
             int most_rows, const Xbyak::Reg64 &c_pitch)
-        : jit_integer_base_t(name, format)
-        , most_rows_(most_rows)
-        , c_pitch_(general_.take("pitch of c", c_pitch)) {}
+        : jit_integer_gemm_t(name, format, c_pitch)
+        , most_rows_(most_rows) {}
 
     virtual void load_pitches() {
         mov(a_pitch_,
@@ -99,17 +168,9 @@ private:
     const int most_rows_;
 
 protected:
-    const Xbyak::Reg64 c_pitch_,
-            group_ = general_.take("group", r8),
-            groups_ = general_.take("groups to go", r15),
-            parameters_ = general_.take("parameters of rows", r12),
-            parameters_pitch_ = general_.take("pitch of parameters", r13),
-            c_ = general_.take("c", rdx),
-            prefetch_ = general_.take("weights to prefetch", rbp),
-            a_ = general_.take("a", rax),
-            a_pitch_ = general_.take("pitch of a or of its k4 blocks", rsi),
-            b_ = general_.take("k4 blocks of b", rcx),
-            k4_blocks_ = general_.take("k4 blocks to go", r10);
+    const Xbyak::Reg64 group_ = general_.take("group", r8),
+                       groups_ = general_.take("groups to go", r15),
+                       prefetch_ = general_.take("weights to prefetch", rbp);
 };
 
 /// Up to six rows by weights that are bytes.
