@@ -112,7 +112,8 @@ std::string run(const integer_product_t &product, void *const *src,
             own(static_cast<size_t>(
                     product.own_bytes(std::min(block, plan.cols))));
     product.pack_src(src, 0, plan.rows, shared.data());
-    const dim_t pitch = round_up(plan.cols, integer_panel);
+    const dim_t panel = plan.stream ? +integer_stream_t::panel : integer_panel;
+    const dim_t pitch = round_up(plan.cols, panel);
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());
     for (dim_t n = 0; n < plan.cols; n += block)
@@ -210,12 +211,20 @@ void check_cuts(integer_plan_t plan, random_t &random) {
             << block << ", parts of " << plan.most_part_bytes << " bytes";
 }
 
-void make_one_group(integer_plan_t &plan) {
-    plan.groups = {{0, plan.depth}};
-    plan.format.has_short_sums = plan.depth <= 128;
-    for (auto *of : {&plan.src_scales, &plan.src_zps, &plan.weights_scales,
-                 &plan.weights_zps})
-        of->group.resize(1);
+// The last group may be shorter.
+void make_equal_groups(integer_plan_t &plan, dim_t size) {
+    const auto count = static_cast<size_t>(div_up(plan.depth, size));
+    plan.groups.clear();
+    for (dim_t k = 0; k < plan.depth; k += size)
+        plan.groups.push_back({k, std::min(size, plan.depth - k)});
+    plan.format.has_short_sums = size <= 128;
+    for (auto *of : {&plan.src_scales, &plan.src_zps})
+        of->group.assign(count, 0);
+    for (auto *of : {&plan.weights_scales, &plan.weights_zps}) {
+        of->group.resize(count);
+        for (size_t g = 0; g < count; ++g)
+            of->group[g] = static_cast<dim_t>(g) * plan.cols;
+    }
 }
 
 TEST(integer_product, has_the_same_bits_however_it_is_cut) {
@@ -229,11 +238,58 @@ TEST(integer_product, has_the_same_bits_however_it_is_cut) {
             continue;
         random_t random(support::first_seed() + static_cast<uint64_t>(n));
         integer_plan_t plan = random_plan(random);
-        if (random.one_in(2)) make_one_group(plan);
+        if (random.one_in(2)) make_equal_groups(plan, plan.depth);
         SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
         check_cuts(plan, random);
         if (HasFailure()) return;
     }
+}
+
+// A few rows by a stream, against the plain kernel.
+void check_stream(integer_plan_t plan, random_t &random,
+        std::vector<std::string> &refused) {
+    plan.format.is_packed = false;
+    plan.kernel = make_ref_integer_kernel(plan.format);
+    const factors_t factors(plan, random);
+    void *const *const src = factors.src.buffers.data();
+    void *const *const weights = factors.weights.buffers.data();
+    const std::string expected
+            = run(integer_product_t(plan), src, weights, usual_block(plan));
+    integer_stream_weights_t of;
+    of.format = plan.format;
+    of.format.has_src_zps = plan.src_zps.type != t::undef;
+    of.is_src_signed = plan.is_src_signed;
+    of.depth = plan.depth;
+    of.group = plan.groups[0].size;
+    of.scales_group_stride = of.zps_group_stride = plan.cols;
+    plan.stream_rows = plan.rows;
+    const result_t result
+            = make_integer_stream(of, isa_of_machine(), plan.stream);
+    if (!result.ok()) return refused.push_back(result.reason);
+    EXPECT_EQ(run(integer_product_t(plan), src, weights, plan.cols) == expected,
+            true)
+            << plan.stream->name();
+}
+
+TEST(integer_product, has_the_same_bits_by_stream) {
+    if (!has(isa_of_machine(), isa_avx2))
+        GTEST_SKIP() << "this machine lacks AVX2";
+    std::vector<std::string> refused;
+    for (dim_t n = 0; n < 300; ++n) {
+        if (support::only_case() >= 0 ? support::only_case() != n
+                                      : n % support::every())
+            continue;
+        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+        integer_plan_t plan = random_plan(random);
+        plan.rows = std::min<dim_t>(plan.rows, 3);
+        make_equal_groups(plan,
+                random.pick(std::vector<dim_t> {32, 64, 128, plan.depth}));
+        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        check_stream(plan, random, refused);
+        if (HasFailure()) return;
+    }
+    // [K,N] weights whose depth is not in whole k4 blocks.
+    EXPECT_LT(refused.size(), 100u) << refused.front();
 }
 
 } // namespace
