@@ -111,28 +111,29 @@ private:
     };
     transposed_t transposed_operand() const {
         transposed_t found;
-        double most = 0;
+        size_t most = 0;
         for (int o = 0; o < inputs(); ++o) {
             const auto &from = operand(o);
-            const double bits = bits_to_read(from);
-            if (stride(from, plan_.cols) <= 1 || bits <= most) continue;
+            const size_t elements = elements_of(from);
+            if (stride(from, plan_.cols) <= 1 || elements <= most) continue;
             for (int l = 0; l < loop_count(); ++l)
                 if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
                     found = {o, l};
-                    most = bits;
+                    most = elements;
                 }
         }
         return found;
     }
     int transposed_loop() const { return transposed_operand().loop; }
 
-    // Scales of groups are wider than what they scale, but fewer.
-    double bits_to_read(const operand_t &from) const {
-        double bits = bits_of(from.type);
+    // Scales of groups are wider than the elements that they scale, but fewer.
+    // They may have more bits in all.
+    size_t elements_of(const operand_t &from) const {
+        size_t elements = 1;
         for (int l = 0; l < loop_count(); ++l)
             if (stride(from, l) != 0)
-                bits *= static_cast<double>(loop(l).extent);
-        return bits;
+                elements *= static_cast<size_t>(loop(l).extent);
+        return elements;
     }
 
     void choose_rows() {
