@@ -141,7 +141,8 @@ private:
         });
     }
 
-    // Runs of src that begin within a byte are no rows to be transposed.
+    // Runs of src that begin within a byte are no rows to be transposed, unless
+    // they go on along a second loop and there are columns enough beside them.
     bool begins_within_bytes() const {
         const bool goes_on
                 = is_row_of_two_loops() && extent(count_ - 1) > few_columns;
@@ -152,13 +153,14 @@ private:
         return false;
     }
 
-    // Runs of src that go on along a second loop are rows of a tile. A
-    // dequantize stages parameters of each of its columns row by row.
+    // Runs of src go on along a second loop that is not the columns.
     bool is_row_of_two_loops() const {
         const size_t columns = count_ - 1;
         return dense_.size() >= 2 && dense_[0] != columns
                && dense_[1] != columns;
     }
+    // That loop makes rows or columns of a chain's tile more. A dequantize
+    // stages parameters of each of its columns row by row.
     dim_t rows_of_tile() const {
         const dim_t rows = extent(dense_[0]);
         return is_chain() && is_row_of_two_loops() ? rows * extent(dense_[1])

@@ -36,20 +36,25 @@ problem_t problem_of_tile(const tile_case_t &c, t src, t dst) {
 struct rows_case_t {
     dim_t outer, rows, cols;
     bool outer_is_inside;
-    dims_t scales, zps;     // strides along outer, rows, cols
-    t type_of_zps = t::f32; // an addend
+    dims_t scales, zps;        // strides along outer, rows, cols
+    t type_of_zps = t::f32;    // an addend
+    bool within_bytes = false; // columns of src may begin so
+    dim_t parts = 1;           // as of a larger problem
 };
 
 problem_t problem_of_rows(const rows_case_t &c, t src, t dst) {
-    const dim_t col = rounded_up(c.outer * c.rows, src);
+    const dim_t all = c.outer * c.rows;
+    const dim_t col = c.within_bytes ? all : rounded_up(all, src);
     const auto ordered = [&](const dims_t &strides) {
         return c.outer_is_inside ? dims_t {strides[1], strides[0], strides[2]}
                                  : strides;
     };
     const dims_t extents = ordered({c.outer, c.rows, c.cols});
-    return problem_of(extents, {src, ordered({c.rows, 1, col})},
+    problem_t problem = problem_of(extents, {src, ordered({c.rows, 1, col})},
             {t::f32, ordered(c.scales)}, {c.type_of_zps, ordered(c.zps)},
             {dst, {extents[1] * c.cols, c.cols, 1}});
+    problem.parts = c.parts;
+    return problem;
 }
 
 class chain_tiles : public ::testing::TestWithParam<t> {
@@ -94,42 +99,45 @@ TEST_P(chain_tiles, are_planned) {
     EXPECT_TRUE(plan_of({130, 20, 16, true}).by_group);
 }
 
+// The parameters are one each for an outer row and a column, dense along either
+// of them, for an inner row and a column, for all three, and for an inner row.
 TEST_P(chain_tiles, have_rows_of_two_loops) {
+    const auto check_parameters = [](const rows_case_t &c, t src, t dst) {
+        const dim_t all = c.outer * c.rows;
+        const dims_t by_outer {1, 0, c.outer}, by_outer_dense {c.cols, 0, 1},
+                by_inner {0, 1, c.rows}, of_src {c.rows, 1, all},
+                inner {0, 1, 0}, col {0, 0, 1};
+        const std::pair<dims_t, dims_t> parameters[]
+                = {{by_outer, by_outer_dense}, {by_inner, by_outer},
+                        {of_src, inner}, {col, by_inner}};
+        rows_case_t tested = c;
+        for (const auto &[scales, addend] : parameters) {
+            tested.scales = scales;
+            tested.zps = addend;
+            check_both(problem_of_rows(tested, src, dst));
+        }
+    };
+    dim_t n = 0;
     for (const t dst : {t::f32, t::u4})
         for (const dim_t rows : {2, 3, 8, 49})
             for (const dim_t outer : {2, 30})
                 for (const dim_t cols : {6, 130})
                     for (const bool inside : {false, true}) {
-                        const dim_t all = outer * rows;
-                        // One value each for an outer row and a column, dense
-                        // along either of them, for an inner row and a column,
-                        // for all three, and for an inner row.
-                        const dims_t by_outer {1, 0, outer},
-                                by_outer_dense {cols, 0, 1},
-                                by_inner {0, 1, rows}, of_src {rows, 1, all},
-                                inner {0, 1, 0}, col {0, 0, 1};
-                        using pair_t = std::pair<dims_t, dims_t>;
-                        for (const auto &[scales, addend] :
-                                {pair_t {by_outer, by_outer_dense},
-                                        pair_t {by_inner, by_outer},
-                                        pair_t {of_src, inner},
-                                        pair_t {col, by_inner}}) {
-                            check_rows(
-                                    {outer, rows, cols, inside, scales, addend},
-                                    dst);
-                            if (HasFailure()) return;
-                        }
+                        if (n++ % support::every() != 0) continue;
+                        check_parameters({outer, rows, cols, inside, {}, {}},
+                                GetParam(), dst);
+                        if (HasFailure()) return;
                     }
 }
 
 // Zero points of nibbles begin within bytes for odd outer rows.
 TEST_P(chain_tiles, have_zero_points_of_rows_of_two_loops) {
     if (is_floating(GetParam())) return;
-    const dim_t outer = 30, cols = 37;
-    for (const t zps : {t::u4, t::u8, t::s32})
-        for (const dim_t rows : {3, 8, 50})
+    const dim_t outer = 64, cols = 133;
+    for (const t zps : {t::u2, t::u4, t::s32})
+        for (const dim_t rows : {3, 50})
             for (const bool inside : {false, true}) {
-                const dim_t inner = round_up(rows, 2), all = outer * rows;
+                const dim_t inner = round_up(rows, 4), all = outer * rows;
                 for (const dims_t &strides :
                         {dims_t {1, 0, outer}, dims_t {0, 1, inner},
                                 dims_t {rows, 1, all}, dims_t {inner, 1, 0}}) {
@@ -139,6 +147,65 @@ TEST_P(chain_tiles, have_zero_points_of_rows_of_two_loops) {
                     if (HasFailure()) return;
                 }
             }
+}
+
+chain_plan_t plan_of_rows(const rows_case_t &c, t src) {
+    chain_plan_t plan;
+    EXPECT_TRUE(make_chain_plan(problem_of_rows(c, src, t::f32), plan).ok());
+    return plan;
+}
+
+TEST_P(chain_tiles, are_planned_for_rows_of_two_loops) {
+    const dims_t by_outer {1, 0, 30}, by_inner {0, 1, 3};
+    for (const bool inside : {false, true}) {
+        const auto plan = plan_of_rows(
+                {30, 3, 40, inside, by_outer, by_inner}, GetParam());
+        EXPECT_EQ(plan.all_rows(), 90);
+        EXPECT_EQ(plan.calls_along_outer, inside);
+        const tile_row_t rows[]
+                = {tile_row_t::row, tile_row_t::outer, tile_row_t::inner};
+        for (size_t o = 0; o < plan.feeds.size(); ++o) {
+            EXPECT_TRUE(plan.feeds[o].tiled);
+            EXPECT_EQ(plan.feeds[o].tile_row, rows[o]);
+        }
+    }
+    // A scale of each element, which does not go on from row to row. One that
+    // is wider than src would be what rows are chosen for.
+    if (bits_of(GetParam()) < 32) return;
+    const auto plan = plan_of_rows(
+            {30, 3, 40, false, {4, 1, 120}, by_inner}, GetParam());
+    EXPECT_TRUE(plan.feeds[1].tiled);
+    EXPECT_FALSE(plan.rows_run_on(plan.feeds[1]));
+}
+
+// A src that cannot be transposed is staged, whatever its parameters are.
+TEST_P(chain_tiles, have_no_rows_of_two_loops_within_bytes) {
+    if (bits_of(GetParam()) >= 8) return;
+    const rows_case_t c {31, 3, 38, false, {0, 1, 3}, {1, 0, 31}, t::f32, true};
+    EXPECT_LT(plan_of_rows(c, GetParam()).outer_rows, 0);
+    check_rows(c, t::f32);
+}
+
+// Runs of src that are long, but begin within bytes.
+TEST_P(chain_tiles, have_long_rows_of_two_loops_within_bytes) {
+    if (bits_of(GetParam()) >= 8) return;
+    for (const dim_t cols : {20, 130}) {
+        const rows_case_t c {20, 133, cols, false, {1, 0, 20}, {0, 0, 1}};
+        EXPECT_EQ(plan_of_rows(c, GetParam()).all_rows(), 20 * 133);
+        check_rows(c, t::f32);
+    }
+}
+
+// Rows that are stored past the caches: as they are, and by way of a buffer.
+TEST_P(chain_tiles, stream_rows_of_two_loops) {
+    for (const dim_t cols : {64, 70})
+        for (const bool inside : {false, true}) {
+            const rows_case_t c {100, 5, cols, inside, {1, 0, 100}, {0, 1, 5},
+                    t::f32, false, dim_t {1} << 20};
+            EXPECT_TRUE(plan_of_rows(c, GetParam()).streaming);
+            for (const t dst : {t::f32, t::bf16})
+                check_rows(c, dst);
+        }
 }
 
 TEST_P(chain_tiles, are_panels) {

@@ -208,7 +208,8 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
                     {t::f32, t::f32}),
             ordered({{130, 20, 63}, {2, 1, 0}, 0, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),
-            // A chain's runs of src that go on along a second loop are rows.
+            // A chain's runs of src that go on along a second loop: rows that
+            // begin within bytes, and columns.
             ordered({{49, 20, 40}, {2, 1, 0}, 0, 1}, t::u4, t::f32,
                     {t::f32, t::f32}),
             ordered({{12, 20, 15}, {2, 1, 0}, 0, 1}, t::u8, t::f32,

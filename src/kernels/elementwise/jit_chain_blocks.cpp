@@ -85,7 +85,8 @@ private:
             auto &port = plan_.desc.ports[static_cast<size_t>(feed.input.port)];
             if (!port.prefetch) continue;
             port.stream_ahead = this_machine().policy.src_ahead;
-            const dim_t row = feed.row * port.format.container_bits / 8;
+            const dim_t row
+                    = plan_.call_row(feed) * port.format.container_bits / 8;
             if (port.stream_ahead > 0 && are_strips && row > 0
                     && row <= far_row_bytes)
                 port.stream_ahead = static_cast<uint32_t>(row);
@@ -97,11 +98,17 @@ private:
     // Bytes of one column in the tile of an operand, and in all tiles.
     dim_t bytes_in_tile(const chain_feed_t &feed, dim_t rows) const {
         if (!feed.tiled) return 0;
-        // A row before the first one may share its byte.
-        const dim_t outer_rows = div_up(rows, plan_.row_extent) + 2;
-        if (feed.tile_row == tile_row_t::inner) rows = plan_.row_extent;
-        if (feed.tile_row == tile_row_t::outer)
-            rows = std::min(plan_.outer_row_extent, outer_rows);
+        // The next tile begins with a whole number of any type.
+        constexpr dim_t align = 4;
+        if (feed.tile_row == tile_row_t::inner)
+            rows = round_up(plan_.row_extent, align);
+        if (feed.tile_row == tile_row_t::outer) {
+            // Rows before the first one may share its byte.
+            const dim_t before = std::max<dim_t>(8 / tiled_bits(feed), 1) - 1;
+            rows = std::min(plan_.outer_row_extent,
+                    before + div_up(rows, plan_.row_extent) + 1);
+            rows = round_up(rows, align);
+        }
         return rows * std::max<dim_t>(tiled_bits(feed), 8) / 8;
     }
     dim_t bytes_in_tiles(dim_t rows) const {
@@ -131,7 +138,8 @@ private:
     void choose_tiles() {
         if (plan_.panels) {
             plan_.row_block = rows_of_lines();
-            while (bytes_in_tiles(plan_.row_block * 2) <= chain_panel_rows)
+            while (plan_.row_block < plan_.all_rows()
+                    && bytes_in_tiles(plan_.row_block * 2) <= chain_panel_rows)
                 plan_.row_block *= 2;
             plan_.col_block = std::min(
                     {plan_.col_block, chain_panel_cols, plan_.all_cols()});
@@ -165,6 +173,7 @@ private:
         plan_.col_block = std::min({plan_.col_block, tile_cols,
                 std::max<dim_t>(plan_.all_cols(), 1)});
         while (plan_.col_block < narrow_tile
+                && plan_.row_block < plan_.all_rows()
                 && bytes_in_tiles(plan_.row_block * 2) * plan_.col_block
                            <= chain_tile_bytes)
             plan_.row_block *= 2;

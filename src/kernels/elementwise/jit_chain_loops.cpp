@@ -1,12 +1,15 @@
 #include "kernels/elementwise/jit_chain_plan.hpp"
 
+#include <utility>
+
 namespace dnnl_dequant {
 
 namespace {
 
 // Below this many columns a row is little but overhead, of a tile even more.
 constexpr dim_t short_row = 16, short_tile_row = 64;
-// Below this many rows a call of generated code is little but overhead.
+// Below this many rows a tile, or a call of generated code, is little but
+// overhead.
 constexpr dim_t few_rows = 16;
 
 // Chooses which loops are columns, rows and outer ones.
@@ -66,25 +69,36 @@ private:
         plan_.outer_col_extent = 1;
         plan_.by_group = false;
     }
-    // Whether an operand that is dense along `rows` goes on along the other
-    // loop after less than a cache line.
+    // Whether an operand that is dense along `rows`, and is transposed, goes on
+    // along the other loop: after less than a cache line, or within a byte.
     bool continues_rows(int o, int rows, int other) const {
-        if (rows < 0) return false;
-        const auto is_plain_loop = [this](int l) {
-            return is_plain(problem_, static_cast<size_t>(l));
-        };
         const dim_t extent = loop(rows).extent;
-        return extent * bits_of(operand(o).type) < chain_tile_line_bits
-               && composes(operand(o), other, rows, extent)
-               && is_plain_loop(rows) && is_plain_loop(other);
+        return composes(operand(o), other, rows, extent)
+               && (extent * bits_of(operand(o).type) < chain_tile_line_bits
+                       || !begins_with_bytes(o, other))
+               && is_plain_loop(rows) && is_plain_loop(other)
+               && can_be_transposed(o, rows, other);
     }
-    // Such a loop makes rows of tiles more if these are few, not their columns.
-    // Columns that begin within bytes cannot be transposed.
+    bool can_be_transposed(int o, int rows, int outer_rows) const {
+        const operand_t &from = operand(o);
+        for (int l = 0; l < loop_count(); ++l)
+            if (l != rows && l != outer_rows && !begins_with_bytes(o, l))
+                return false;
+        return from.offset * bits_of(from.type) % 8 == 0
+               && jit_lanes_t<isa_avx2>::is_loadable(from.type);
+    }
+    bool begins_with_bytes(int o, int l) const {
+        return stride(operand(o), l) * bits_of(operand(o).type) % 8 == 0;
+    }
+    bool is_plain_loop(int l) const {
+        return is_plain(problem_, static_cast<size_t>(l));
+    }
+    // Whether the loop around the columns gives a tile more rows, not more
+    // columns: if there are few rows, or if columns would begin within bytes,
+    // which cannot be transposed.
     bool makes_rows(int o, int rows, int next) const {
-        const bool begins_with_bytes
-                = stride(operand(o), next) * bits_of(operand(o).type) % 8 == 0;
         return continues_rows(o, rows, next)
-               && (!begins_with_bytes
+               && (!begins_with_bytes(o, next)
                        || (loop(rows).extent < few_rows
                                && plan_.col_extent >= short_row));
     }
@@ -111,15 +125,16 @@ private:
     };
     transposed_t transposed_operand() const {
         transposed_t found;
-        size_t most = 0;
+        std::pair<size_t, int> most {0, 0};
         for (int o = 0; o < inputs(); ++o) {
             const auto &from = operand(o);
-            const size_t elements = elements_of(from);
-            if (stride(from, plan_.cols) <= 1 || elements <= most) continue;
+            const std::pair<size_t, int> size {
+                    elements_of(from), bits_of(from.type)};
+            if (stride(from, plan_.cols) <= 1 || size <= most) continue;
             for (int l = 0; l < loop_count(); ++l)
                 if (stride(from, l) == 1 && !is_col(l) && !shortens_cols(l)) {
                     found = {o, l};
-                    most = elements;
+                    most = size;
                 }
         }
         return found;
@@ -154,7 +169,7 @@ private:
         if (plan_.rows_of_tiles) choose_outer_rows();
     }
 
-    // Tiles of short rows would have parts of src's cache lines.
+    // Tiles of few rows would have parts of src's cache lines.
     void choose_outer_rows() {
         const int o = transposed_operand().operand;
         for (int l = 0; l < loop_count(); ++l)
@@ -163,8 +178,8 @@ private:
                 plan_.outer_rows = l;
         if (plan_.outer_rows < 0) return;
         plan_.outer_row_extent = loop(plan_.outer_rows).extent;
-        // Rows of dst that are near each other share pages, if a tile has more
-        // of them than of the others.
+        // Rows of dst that are near each other share pages. A call takes these
+        // if a cache line of src has as many of them as of the others.
         plan_.calls_along_outer = plan_.outer_rows > plan_.rows
                                   && plan_.row_extent * plan_.row_extent
                                                      * bits_of(operand(o).type)

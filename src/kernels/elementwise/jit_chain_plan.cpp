@@ -62,6 +62,10 @@ private:
         feed.row = stride(from, plan_.rows);
         feed.col = stride(from, plan_.cols);
         feed.outer_col = stride(from, plan_.outer_cols);
+        if (plan_.outer_rows >= 0 && feed.row == 0)
+            feed.tile_row = tile_row_t::outer;
+        else if (plan_.outer_rows >= 0 && feed.outer_row == 0)
+            feed.tile_row = tile_row_t::inner;
         return feed;
     }
 
@@ -101,27 +105,28 @@ private:
         const int outer = plan_.by_group ? -1 : plan_.outer_cols;
         return at_bytes_but(from, plan_.cols, outer);
     }
+
     // Whether the operand is dense along the rows, or along the outer loop of
-    // them, and can be transposed.
-    bool can_be_tiled(chain_feed_t &feed) {
+    // them, and is transposed.
+    bool is_tiled(const chain_feed_t &feed) {
         const auto &from = operand(feed.operand);
-        if (!plan_.rows_of_tiles || !is_loadable(from.type)) return false;
         const bool runs_on = plan_.rows_run_on(feed);
         dim_t rows = runs_on ? plan_.all_rows() : plan_.row_extent;
-        int dense = plan_.rows, around = runs_on ? plan_.outer_rows : -1;
-        if (feed.row == 0) {
+        int dense = plan_.rows;
+        if (feed.tile_row == tile_row_t::outer) {
+            // Many rows share what is staged for a call.
             if (plan_.row_extent >= transposed_rows) return false;
-            feed.tile_row = tile_row_t::outer;
             dense = plan_.outer_rows;
             rows = plan_.outer_row_extent;
-        } else if (feed.outer_row == 0 && plan_.outer_rows >= 0) {
-            feed.tile_row = tile_row_t::inner;
-        } else if (!runs_on && rows * bits_of(from.type) % 8 != 0) {
+        } else if (feed.tile_row == tile_row_t::row && !runs_on
+                   && rows * bits_of(from.type) % 8 != 0) {
             return false; // rows that are transposed together share bytes
         }
         // Few values that columns share are repeated faster than transposed.
-        return (feed.col != 0 || rows >= transposed_rows)
-               && stride(from, dense) == 1 && at_bytes_but(from, dense, around);
+        return plan_.rows_of_tiles && (feed.col != 0 || rows >= transposed_rows)
+               && stride(from, dense) == 1
+               && at_bytes_but(from, dense, runs_on ? plan_.outer_rows : -1)
+               && is_loadable(from.type);
     }
 
     // Generated code has registers for one type of 8-bit floats.
@@ -141,7 +146,7 @@ private:
         // To divide once is worth staging what serves many rows.
         if (feed.reciprocal && !feed.by_row) return access_t::staged;
         const bool is_dense = whole && feed.col == 1;
-        if (!is_dense) feed.tiled = can_be_tiled(feed);
+        feed.tiled = !is_dense && is_tiled(feed);
         // Rows of a tile share this operand, so it is converted once.
         if (plan_.rows_of_tiles && !feed.tiled && !feed.by_row
                 && bits_of(from.type) < 32)

@@ -13,7 +13,8 @@ namespace dnnl_dequant {
 /// Sizes of what a thread keeps on its stack, see chain_memory_t.
 constexpr dim_t chain_staged_floats = 4096;
 constexpr dim_t chain_tile_bytes = 24 * 1024;
-/// Bits of a column in a tile, if there are so many: a cache line.
+/// A tile has at least so many bits of each column, a cache line, if there are
+/// rows enough.
 constexpr dim_t chain_tile_line_bits = 512;
 /// A panel's columns; bytes of one column in its tiles; and the gap, in
 /// elements, that keeps the rows of a tile from meeting in few sets of a cache.
@@ -70,7 +71,7 @@ struct chain_plan_t {
     bool by_group = false;
 
     dim_t row_block = 1, col_block = 1;
-    chain_feed_t dst; // its strides
+    chain_feed_t dst; // of which only strides count
 
     std::vector<chain_feed_t> feeds; // one an operand that is read
     chain_desc_t desc;
@@ -103,7 +104,7 @@ struct chain_plan_t {
     dim_t col_blocks() const { return div_up(all_cols(), col_block); }
 };
 
-/// The plan's loops: what of it is before `feeds`.
+/// The plan's loops and extents.
 void choose_chain_loops(const problem_t &problem, chain_plan_t &plan);
 
 /// Its sizes, once all else is known: panels, streaming, blocks, tiles, pieces.

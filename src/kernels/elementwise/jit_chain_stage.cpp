@@ -117,10 +117,9 @@ dim_t chain_walk_t::first_tile_row(
 
 // Rows of a tile from a row of a call to the next.
 dim_t chain_walk_t::tile_row_step(const chain_feed_t &feed) const {
-    const bool is_one
-            = (feed.tile_row == tile_row_t::outer) == plan_.calls_along_outer;
     if (feed.tile_row == tile_row_t::row) return plan_.row_step();
-    return is_one ? 1 : 0;
+    const bool is_outer = feed.tile_row == tile_row_t::outer;
+    return is_outer == plan_.calls_along_outer ? 1 : 0;
 }
 
 void chain_walk_t::pack(const chain_feed_t &feed, const rect_t &rect) {
