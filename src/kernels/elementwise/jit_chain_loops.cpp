@@ -69,6 +69,7 @@ private:
         plan_.outer_col_extent = 1;
         plan_.by_group = false;
     }
+
     // Whether an operand that is dense along `rows`, and is transposed, goes on
     // along the other loop: after less than a cache line, or within a byte.
     bool continues_rows(int o, int rows, int other) const {
