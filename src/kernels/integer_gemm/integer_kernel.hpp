@@ -113,11 +113,11 @@ struct integer_tile_t {
     dim_t a_pitch, a_k4_pitch, rows; // bytes: of rows, of k4 blocks
     const row_group_t *row_groups;   // of the first group
     dim_t row_groups_pitch;          // of rows
-    const integer_group_t *groups;
-    dim_t group_count;
+    const integer_group_t *groups = nullptr;
+    dim_t group_count = 0;
     float *c;
     dim_t c_pitch;
-    bool accumulates; // to c; else c is 0
+    bool accumulates = false; // to c; else c is 0
     /// If can_cut_group(), a group may be multiplied in parts of its depth, if
     /// it is the only one. Between them c has its integer sums: those of the
     /// parts before, or those that the next part continues. The columns stay

@@ -53,7 +53,8 @@ void integer_product_t::place_groups() {
                 blocks_.push_back({pieces_.size(), 0});
                 depth = 0;
             }
-            pieces_.push_back({group.begin + k, size, row_end_ + k, depth});
+            pieces_.push_back({group.begin + k, size, row_end_ + k, depth,
+                    whole / k4_block});
             ++blocks_.back().count;
             depth += whole;
             deepest_ = std::max(deepest_, depth);
@@ -126,11 +127,19 @@ void integer_product_t::run_stream(void *const *buffers, const block_t &block,
     for (dim_t r = 0; r < block.rows; ++r)
         std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
     const integer_tile_t tile = make_tile(block, shared);
+    integer_stream_t::block_t rows = {};
+    rows.a = reinterpret_cast<const uint8_t *>(tile.a);
+    rows.a_pitch = tile.a_pitch;
+    rows.rows = tile.rows;
+    rows.row_groups = tile.row_groups;
+    rows.row_groups_pitch = tile.row_groups_pitch;
+    rows.first_col = block.first_col;
+    rows.cols = block.cols;
+    rows.c = tile.c;
+    rows.c_pitch = tile.c_pitch;
+    rows.own = own;
     plan_.stream->run(buffers[0], buffers[plan_.weights_scales.operand],
-            buffers[plan_.weights_zps.operand],
-            {reinterpret_cast<const uint8_t *>(tile.a), tile.a_pitch, tile.rows,
-                    tile.row_groups, tile.row_groups_pitch, block.first_col,
-                    block.cols, tile.c, tile.c_pitch, own});
+            buffers[plan_.weights_zps.operand], rows);
 }
 
 } // namespace dnnl_dequant

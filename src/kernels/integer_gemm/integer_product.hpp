@@ -106,6 +106,7 @@ private:
     struct piece_t {
         dim_t begin, size;
         dim_t place, unpacked; // in a row of src, in the depth of a block
+        dim_t k4_count;        // in whole units
     };
     struct piece_block_t {
         size_t first, count;

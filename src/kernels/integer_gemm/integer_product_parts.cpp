@@ -12,7 +12,7 @@ class integer_product_t::parts_t {
 public:
     parts_t(const integer_product_t &product, void *const *buffers,
             const block_t &block, const void *shared, void *own)
-        : p_(product)
+        : product_(product)
         , plan_(product.plan_)
         , format_(product.plan_.format)
         , buffers_(buffers)
@@ -21,11 +21,11 @@ public:
         , own_(static_cast<uint8_t *>(own)) {}
 
     void run() {
-        for (at_ = 0; at_ < p_.blocks_.size(); ++at_)
+        for (index_ = 0; index_ < product_.blocks_.size(); ++index_)
             for (col_ = 0; col_ < block_.cols; col_ += cols_) {
-                pieces_ = p_.blocks_[at_];
-                cols_ = std::min(
-                        p_.part_panels_ * integer_panel, block_.cols - col_);
+                pieces_ = product_.blocks_[index_];
+                cols_ = std::min(product_.part_panels_ * integer_panel,
+                        block_.cols - col_);
                 first_col_ = block_.first_col + col_;
                 load_parameters();
                 unpack();
@@ -39,24 +39,23 @@ private:
         return std::min(integer_panel, cols_ - panel * integer_panel);
     }
     const piece_t &piece(size_t i) const {
-        return p_.pieces_[pieces_.first + i];
+        return product_.pieces_[pieces_.first + i];
     }
     // True if another piece of the part's group came before.
-    bool continues() const { return p_.cuts_group_ && at_ > 0; }
+    bool continues() const { return product_.cuts_group_ && index_ > 0; }
 
     // Returns the columns of piece 0.
     integer_columns_t *columns(dim_t panel) const {
-        const dim_t first = p_.keeps_columns() ? col_ / integer_panel : 0;
+        const dim_t first = product_.keeps_columns() ? col_ / integer_panel : 0;
         auto *columns = reinterpret_cast<integer_columns_t *>(
-                own_ + p_.part_panels_ * p_.panel_bytes_
-                + (first + panel) * p_.columns_bytes_);
-        return columns + (p_.is_by_column() ? pieces_.first : 0);
+                own_ + product_.part_panels_ * product_.panel_bytes_
+                + (first + panel) * product_.columns_bytes_);
+        return columns + (product_.is_by_column() ? pieces_.first : 0);
     }
     integer_group_t group(dim_t panel, size_t i) const {
-        return {own_ + panel * p_.panel_bytes_
+        return {own_ + panel * product_.panel_bytes_
                         + piece(i).unpacked * integer_panel,
-                columns(panel) + i, piece(i).place,
-                whole_units(format_, piece(i).size) / 4};
+                columns(panel) + i, piece(i).place, piece(i).k4_count};
     }
 
     // Parameters of [N,K] weights are read column by column, for all groups at
@@ -64,9 +63,9 @@ private:
     void load_parameters() {
         const auto &scales = plan_.weights_scales, &zps = plan_.weights_zps;
         const size_t first = pieces_.first;
-        if (first > 0 && p_.keeps_columns()) return;
+        if (first > 0 && product_.keeps_columns()) return;
         const size_t count
-                = p_.is_by_column() ? plan_.groups.size() : pieces_.count;
+                = product_.is_by_column() ? plan_.groups.size() : pieces_.count;
         for (dim_t p = 0; p < panel_count(); ++p)
             plan_.kernel->load_parameters(
                     {buffers_[scales.operand], buffers_[zps.operand],
@@ -79,32 +78,36 @@ private:
     // Returns the weight that the next part begins with.
     dim_t next_weight() const {
         if (col_ + cols_ < block_.cols)
-            return p_.weight(piece(0).begin, first_col_ + cols_);
-        const size_t next = std::min(at_ + 1, p_.blocks_.size() - 1);
-        return p_.weight(
-                p_.pieces_[p_.blocks_[next].first].begin, block_.first_col);
+            return product_.weight(piece(0).begin, first_col_ + cols_);
+        const size_t next = std::min(index_ + 1, product_.blocks_.size() - 1);
+        return product_.weight(
+                product_.pieces_[product_.blocks_[next].first].begin,
+                block_.first_col);
     }
 
     // Panels of [K,N] weights are unpacked by turns, some rows of each.
     void unpack() {
         for (size_t i = 0; i < pieces_.count; ++i) {
             const dim_t size = piece(i).size;
-            const dim_t rows = p_.is_by_column() ? size : plan_.k_chunk;
+            const dim_t rows = product_.is_by_column() ? size : plan_.k_chunk;
             for (dim_t k = 0; k < size; k += rows) {
                 const dim_t depth = std::min(rows, size - k);
-                const dim_t first = p_.weight(piece(i).begin + k, first_col_);
+                const dim_t first
+                        = product_.weight(piece(i).begin + k, first_col_);
                 const bool is_last
                         = i + 1 == pieces_.count && k + depth == size;
-                const dim_t ahead
-                        = is_last ? next_weight() - first : p_.weight(depth, 0);
+                const dim_t ahead = is_last ? next_weight() - first
+                                            : product_.weight(depth, 0);
                 for (dim_t p = 0; p < panel_count(); ++p) {
                     const integer_group_t to = group(p, i);
                     if (k == 0 && !continues())
                         std::fill_n(to.columns->sums, integer_panel, 0);
                     plan_.kernel->unpack(
                             {buffers_[0],
-                                    first + p_.weight(0, p * integer_panel), k,
-                                    depth, panel_cols(p), ahead},
+                                    first
+                                            + product_.weight(
+                                                    0, p * integer_panel),
+                                    k, depth, panel_cols(p), ahead},
                             to);
                 }
             }
@@ -113,13 +116,14 @@ private:
 
     void multiply() {
         integer_tile_t tile = tile_;
-        if (!p_.cuts_group_) tile.row_groups += pieces_.first;
+        if (!product_.cuts_group_) tile.row_groups += pieces_.first;
         std::array<integer_group_t, most_block_groups> groups;
         tile.groups = groups.data();
         tile.group_count = static_cast<dim_t>(pieces_.count);
         tile.continues = continues();
-        tile.accumulates = at_ > 0;
-        tile.ends = !p_.cuts_group_ || at_ + 1 == p_.blocks_.size();
+        tile.accumulates = index_ > 0;
+        tile.ends = !product_.cuts_group_
+                    || index_ + 1 == product_.blocks_.size();
         for (dim_t p = 0; p < panel_count(); ++p) {
             for (size_t i = 0; i < pieces_.count; ++i)
                 groups[i] = group(p, i);
@@ -133,18 +137,20 @@ private:
     // weights. They are the next block's columns for [N,K], the next groups'
     // rows for [K,N].
     integer_prefetch_t prefetch(dim_t panel) const {
-        if (p_.is_by_column()) {
-            const auto blocks = static_cast<dim_t>(p_.blocks_.size());
+        if (product_.is_by_column()) {
+            const auto blocks = static_cast<dim_t>(product_.blocks_.size());
             const dim_t first = first_col_ + cols_;
-            const dim_t begin = static_cast<dim_t>(at_) * panel_count() + panel;
+            const dim_t begin
+                    = static_cast<dim_t>(index_) * panel_count() + panel;
             return prefetch_share({first, std::min(cols_, plan_.cols - first),
                                           format_.col_stride, 0, plan_.depth},
                     begin, begin + 1, blocks * panel_count());
         }
-        if (!format_.is_packed || at_ + 1 == p_.blocks_.size()) return {};
-        const piece_block_t &next = p_.blocks_[at_ + 1];
-        const piece_t &first = p_.pieces_[next.first],
-                      &last = p_.pieces_[next.first + next.count - 1];
+        if (!format_.is_packed || index_ + 1 == product_.blocks_.size())
+            return {};
+        const piece_block_t &next = product_.blocks_[index_ + 1];
+        const piece_t &first = product_.pieces_[next.first],
+                      &last = product_.pieces_[next.first + next.count - 1];
         const dim_t begin = col_ + panel * integer_panel;
         return prefetch_share(
                 {first.begin, last.begin + last.size - first.begin,
@@ -175,7 +181,7 @@ private:
                 end - begin};
     }
 
-    const integer_product_t &p_;
+    const integer_product_t &product_;
     const integer_plan_t &plan_;
     const integer_format_t &format_;
     void *const *const buffers_;
@@ -183,7 +189,7 @@ private:
     const integer_tile_t tile_;
     uint8_t *const own_;
     // The part: its place among the blocks of pieces, and its columns.
-    size_t at_ = 0;
+    size_t index_ = 0;
     piece_block_t pieces_ {};
     dim_t col_ = 0, cols_ = 0, first_col_ = 0; // in the block, in the weights
 };

@@ -9,7 +9,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t simd_w = 16, nr = 2 * simd_w, line = 64;
+constexpr dim_t simd_w = 16, nr = 2 * simd_w, line = 64, k4_block = 4;
 
 // Returns the column whose sum is in lane n.
 dim_t column_of(const integer_format_t &format, dim_t n) {
@@ -88,10 +88,9 @@ dim_t integer_product_t::repacked_panels() const {
 }
 
 dim_t integer_product_t::repacked_panel_bytes() const {
-    dim_t bytes = 0;
-    for (const dim_t count : k4_blocks_)
-        bytes += count * k4_bytes(plan_.format) + parameter_bytes(plan_.format);
-    return bytes;
+    return row_end_ / k4_block * k4_bytes(plan_.format)
+           + static_cast<dim_t>(plan_.groups.size())
+                     * parameter_bytes(plan_.format);
 }
 
 void integer_product_t::repack(
@@ -126,10 +125,15 @@ void integer_product_t::repack_panel(
 void integer_product_t::run_repacked(
         void *const *buffers, const block_t &block, const void *shared) const {
     const integer_tile_t of_src = make_tile(block, shared);
-    integer_repacked_tile_t tile
-            = {nullptr, k4_blocks_.data(), of_src.row_groups_pitch, of_src.a,
-                    of_src.a_k4_pitch, of_src.rows, of_src.row_groups,
-                    of_src.row_groups_pitch, nullptr, of_src.c_pitch};
+    integer_repacked_tile_t tile = {};
+    tile.k4_blocks = k4_blocks_.data();
+    tile.group_count = static_cast<dim_t>(plan_.groups.size());
+    tile.a = of_src.a;
+    tile.a_k4_pitch = of_src.a_k4_pitch;
+    tile.rows = of_src.rows;
+    tile.row_groups = of_src.row_groups;
+    tile.row_groups_pitch = of_src.row_groups_pitch;
+    tile.c_pitch = of_src.c_pitch;
     const dim_t first = block.first_col / integer_panel;
     for (dim_t p = 0; p * integer_panel < block.cols; ++p) {
         tile.weights = static_cast<const uint8_t *>(buffers[0])
