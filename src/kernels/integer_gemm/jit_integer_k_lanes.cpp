@@ -23,10 +23,10 @@ public:
     // weights where needed, stay in registers.
     jit_integer_k_lanes_stream_t(
             const integer_stream_weights_t &weights, isa_t isa)
-        : jit_integer_stream_t(weights, isa, has_vnni(isa) ? 3 : 4) {}
+        : jit_integer_stream_t(weights, isa, is_avx512(isa) ? 3 : 4) {}
 
     const char *name() const override {
-        if (has_vnni(isa_))
+        if (is_avx512(isa_))
             return "jit_integer_matmul_k_lanes_avx512_core_vnni";
         return has(isa_, isa_avx_vnni) ? "jit_integer_matmul_k_lanes_avx_vnni"
                                        : "jit_integer_matmul_k_lanes_avx2";
@@ -57,7 +57,7 @@ private:
     dim_t scaled_floats() const { return most_rows_ * pitch_ * args_t::cols; }
 
     result_t make_code(int rows, code_t &code) const override {
-        return has_vnni(isa_)
+        return is_avx512(isa_)
                        ? make_jit_integer_k_lanes(w_, rows, code)
                        : make_jit_integer_k_lanes_avx2(w_, isa_, rows, code);
     }

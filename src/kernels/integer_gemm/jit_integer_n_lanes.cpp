@@ -57,8 +57,8 @@ public:
                   most_sets - (weights.format.has_src_zps ? 1 : 0)) {}
 
     const char *name() const override {
-        return has_vnni(isa_) ? "jit_integer_matmul_n_lanes_avx512_core_vnni"
-                              : "jit_integer_matmul_n_lanes_avx2";
+        return is_avx512(isa_) ? "jit_integer_matmul_n_lanes_avx512_core_vnni"
+                               : "jit_integer_matmul_n_lanes_avx2";
     }
     void arrange(uint8_t *) const noexcept override {}
 
@@ -71,8 +71,8 @@ public:
 
 private:
     result_t make_code(int rows, code_t &code) const override {
-        return has_vnni(isa_) ? make_jit_integer_n_lanes(w_, rows, code)
-                              : make_jit_integer_n_lanes_avx2(w_, rows, code);
+        return is_avx512(isa_) ? make_jit_integer_n_lanes(w_, rows, code)
+                               : make_jit_integer_n_lanes_avx2(w_, rows, code);
     }
     dim_t staged_floats(dim_t cols) const {
         return round_up(cols, panel_cols_) + panel;
@@ -90,7 +90,7 @@ private:
     const data_type_t type_ = w_.format.weights;
     const dim_t panel_cols_ = line * 8 / bits_of(type_);
     // The sums of a set: one for each column, or on AVX2 one for each nibble.
-    const dim_t sums_of_panel_ = has_vnni(isa_) ? panel_cols_ : 2 * line;
+    const dim_t sums_of_panel_ = is_avx512(isa_) ? panel_cols_ : 2 * line;
     const dim_t pitch_ = bytes_of(type_, w_.format.depth_stride);
     const dim_t k_chunk_ = k_chunk_of(pitch_, isa_);
     const dim_t bytes_ahead_ = bytes_ahead_of(pitch_, isa_);

@@ -1,7 +1,7 @@
 #ifndef KERNELS_INTEGER_GEMM_JIT_INTEGER_STREAM_HPP
 #define KERNELS_INTEGER_GEMM_JIT_INTEGER_STREAM_HPP
 
-#include <array>
+#include <vector>
 
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/integer_gemm/integer_stream.hpp"
@@ -50,11 +50,12 @@ protected:
                           ? nullptr
                           : stages_of_zps(weights.format.zps).whole,
                   weights.format.zps, weights.zps_group_stride,
-                  weights.format.zps_stride} {}
+                  weights.format.zps_stride}
+        , code_(static_cast<size_t>(most_rows) + 1) {}
 
     virtual result_t make_code(int rows, code_t &code) const = 0;
 
-    static bool has_vnni(isa_t isa) { return has(isa, isa_avx512_core_vnni); }
+    static bool is_avx512(isa_t isa) { return has(isa, isa_avx512_core_vnni); }
     dim_t parts_of(dim_t rows) const { return div_up(rows, most_rows_); }
 
     /// Multiplies all rows of src, from depth `k` on, by columns from `col` on.
@@ -87,9 +88,7 @@ protected:
     const params_t scales_, zps_;
 
 private:
-    static constexpr int most_rows_of_any = 4;
-
-    std::array<code_t, most_rows_of_any + 1> code_;
+    std::vector<code_t> code_; // for each number of rows, from 1 on
 };
 
 } // namespace dnnl_dequant
