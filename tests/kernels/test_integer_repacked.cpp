@@ -1,10 +1,12 @@
 // Products of integers by repacked weights have the bits of those by weights as
-// they lie. So have products that are cut otherwise. Cases are random; scratch
-// memory, repacked weights and c end at inaccessible pages.
+// they lie. So have products by streams, and those that are cut otherwise.
+// Cases are random; scratch memory, repacked weights and c end at inaccessible
+// pages.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <sstream>
 
@@ -104,7 +106,8 @@ struct factor_t {
     std::array<void *, 3> buffers;
 };
 
-// @param block Columns that are multiplied by one call.
+// @param block Columns that are multiplied by one call. Streams multiply
+//     plan().stream_rows at once, others all rows.
 std::string run(const integer_product_t &product, void *const *src,
         void *const *weights, dim_t block) {
     const integer_plan_t &plan = product.plan();
@@ -116,11 +119,14 @@ std::string run(const integer_product_t &product, void *const *src,
     const dim_t pitch = round_up(plan.cols, panel);
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());
-    for (dim_t n = 0; n < plan.cols; n += block)
-        product.run(weights,
-                {0, plan.rows, n, std::min(block, plan.cols - n), floats + n,
-                        pitch},
-                shared.data(), own.data());
+    const dim_t rows = plan.stream ? plan.stream_rows : plan.rows;
+    for (dim_t r = 0; r < plan.rows; r += rows)
+        for (dim_t n = 0; n < plan.cols; n += block)
+            product.run(weights,
+                    {r, std::min(rows, plan.rows - r), n,
+                            std::min(block, plan.cols - n),
+                            floats + r * pitch + n, pitch},
+                    shared.data(), own.data());
     EXPECT_TRUE(c.intact() && shared.intact() && own.intact());
     std::string result;
     for (dim_t r = 0; r < plan.rows; ++r)
@@ -262,13 +268,16 @@ void check_stream(integer_plan_t plan, random_t &random,
     of.depth = plan.depth;
     of.group = plan.groups[0].size;
     of.scales_group_stride = of.zps_group_stride = plan.cols;
-    plan.stream_rows = plan.rows;
+    plan.stream_rows
+            = random.one_in(2) ? plan.rows : random.between(1, plan.rows);
     const result_t result
             = make_integer_stream(of, isa_of_machine(), plan.stream);
     if (!result.ok()) return refused.push_back(result.reason);
-    EXPECT_EQ(run(integer_product_t(plan), src, weights, plan.cols) == expected,
-            true)
-            << plan.stream->name();
+    const dim_t block = integer_stream_t::panel * random.between(1, 3);
+    EXPECT_EQ(
+            run(integer_product_t(plan), src, weights, block) == expected, true)
+            << plan.stream->name() << ", blocks " << plan.stream_rows << " x "
+            << block;
 }
 
 TEST(integer_product, has_the_same_bits_by_stream) {
@@ -281,7 +290,7 @@ TEST(integer_product, has_the_same_bits_by_stream) {
             continue;
         random_t random(support::first_seed() + static_cast<uint64_t>(n));
         integer_plan_t plan = random_plan(random);
-        plan.rows = std::min<dim_t>(plan.rows, 3);
+        plan.rows = std::min<dim_t>(plan.rows, 7);
         make_equal_groups(plan,
                 random.pick(std::vector<dim_t> {32, 64, 128, plan.depth}));
         SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
