@@ -162,7 +162,7 @@ private:
         clear(sums_[0]);
         mov(c_, arg(offsetof(integer_tile_t, c)));
         mov(rows_, arg(offsetof(integer_tile_t, rows)));
-        count_down(rows_, [&] {
+        repeat(rows_, [&] {
             for (int w = 0; w < step.weights; ++w)
                 vmovups(ptr[c_ + step.byte_of(w)], sums_[0]);
             add(c_, c_pitch_);
@@ -174,35 +174,36 @@ private:
 
     template <size_t count>
     void all_groups(const std::array<step_t, count> &steps) {
-        Label l_group, l_adds;
+        Label l_adds;
         test_flag(offsetof(integer_tile_t, accumulates));
         jne(l_adds, T_NEAR);
         for (const step_t &step : steps)
             clear_c(step);
         L(l_adds);
         mov(dword[rsp + buffer_at], 0);
-        L(l_group);
-        for (size_t i = 0; i < count; ++i) {
-            Label l_first;
-            multiply(steps[i]);
-            add_all_rows(steps[i]);
-            if (i == 0) {
-                cmp(group_, arg(offsetof(integer_tile_t, groups)));
-                je(l_first, T_NEAR);
-                begin_rows(steps[count - 1], 1);
-                L(l_first);
-            } else {
-                begin_rows(steps[i - 1], 0);
+        repeat(qword[rsp + groups_at], [&] {
+            for (size_t i = 0; i < count; ++i) {
+                multiply(steps[i]);
+                add_all_rows(steps[i]);
+                if (i == 0) begin_rows_of_previous_group(steps[count - 1]);
+                else begin_rows(steps[i - 1], 0);
+                store_sums(steps[i]);
             }
-            store_sums(steps[i]);
-        }
-        add(group_, sizeof(integer_group_t));
-        add(qword[rsp + parameters_at], sizeof(row_group_t));
-        dec(qword[rsp + groups_at]);
-        jnz(l_group, T_NEAR);
+            add(group_, sizeof(integer_group_t));
+            add(qword[rsp + parameters_at], sizeof(row_group_t));
+        });
         add_all_rows(steps[count - 1]);
         begin_rows(steps[count - 1], 1);
         add_all_rows(steps[count - 1]);
+    }
+
+    // The first group has no previous one.
+    void begin_rows_of_previous_group(const step_t &last_step) {
+        Label l_first;
+        cmp(group_, arg(offsetof(integer_tile_t, groups)));
+        je(l_first, T_NEAR);
+        begin_rows(last_step, 1);
+        L(l_first);
     }
 
     void multiply(const step_t &step) {
@@ -340,7 +341,7 @@ private:
         Label l_end;
         test(rows_, rows_);
         jle(l_end, T_NEAR);
-        count_down(rows_, [&] { add_row(step); });
+        repeat(rows_, [&] { add_row(step); });
         L(l_end);
     }
 

@@ -89,7 +89,6 @@ protected:
     bool sums() const { return format_.has_src_zps && !format_.is_packed; }
     bool splits() const { return is_nibble() && !format_.is_packed; }
 
-    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
     /// Return the bytes of so many vectors.
     static constexpr uint32_t zmm_bytes(int count) {
         return static_cast<uint32_t>(count) * 64;
@@ -101,9 +100,9 @@ protected:
     /// Runs the body once for every whole `step` of `left`. Afterwards `left`
     /// is the rest less `step`.
     template <typename body_t>
-    void repeat(const Xbyak::Reg64 &left, uint32_t step, bool is_aligned,
+    void repeat_steps(const Reg64 &left, uint32_t step, bool is_aligned,
             const body_t &body) {
-        Xbyak::Label l_loop, l_rest;
+        Label l_loop, l_rest;
         sub(left, step);
         jl(l_rest, T_NEAR);
         if (is_aligned) align(32);
@@ -114,19 +113,10 @@ protected:
         L(l_rest);
     }
 
-    /// Runs the body once for every `count`, which is at least one.
-    template <typename body_t>
-    void count_down(const Xbyak::Operand &count, const body_t &body) {
-        Xbyak::Label l_next;
-        L(l_next);
-        body();
-        dec(count);
-        jnz(l_next, T_NEAR);
-    }
     /// Loads indices of vpermt2d: `lanes`, and each of them `apart` lanes
     /// later.
-    void load_indices(const Xbyak::Zmm &first, const Xbyak::Zmm &second,
-            lanes_t lanes, uint32_t apart) {
+    void load_indices(const Zmm &first, const Zmm &second, lanes_t lanes,
+            uint32_t apart) {
         vmovups(first, constant(lanes));
         for (uint32_t &lane : lanes)
             lane += apart;
@@ -134,7 +124,7 @@ protected:
     }
     /// Loads the indices that interleave the dwords of two vectors: first their
     /// lower halves, then their upper halves.
-    void load_interleaving(const Xbyak::Zmm &first, const Xbyak::Zmm &second) {
+    void load_interleaving(const Zmm &first, const Zmm &second) {
         lanes_t lanes;
         for (uint32_t i = 0; i < 16; ++i)
             lanes[i] = i / 2 + i % 2 * 16;
@@ -142,14 +132,14 @@ protected:
     }
 
     /// Splits bytes into their nibbles: the lower ones stay in `low`.
-    void split(const Vmm &low, const Vmm &high, const Xbyak::Operand &mask) {
+    void split(const Vmm &low, const Vmm &high, const Operand &mask) {
         vpsrlw(high, low, 4);
         bit_and(low, low, mask);
         bit_and(high, high, mask);
     }
     /// Does the same and adds the bias. Only AVX-512 has it.
-    void split_and_flip(const Vmm &low, const Vmm &high, const Xbyak::Zmm &mask,
-            const Xbyak::Zmm &flipped) {
+    void split_and_flip(const Vmm &low, const Vmm &high, const Zmm &mask,
+            const Zmm &flipped) {
         constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
         vpsrld(high, low, 4);
         vpternlogd(low, mask, flipped, masked_and_flipped);

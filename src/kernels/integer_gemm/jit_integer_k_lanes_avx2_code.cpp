@@ -8,7 +8,7 @@
 // Each group has 2, 4 or 8 lanes of a vector. A tree of additions reduces as
 // many vectors to one. Until then the vectors are on the stack.
 //
-// Registers besides the frame's: rbp the stack. The first four vectors are
+// Registers besides the base's: rbp the stack. The first four vectors are
 // nibbles of the weights, the next three scratch, the next five sums of a
 // group, the last four constants.
 
@@ -20,13 +20,13 @@ using namespace Xbyak;
 
 namespace {
 
-using frame_t = jit_integer_k_lanes_frame_t<isa_avx2>;
+using base_t = jit_integer_k_lanes_base_t<isa_avx2>;
 
 constexpr dim_t vector_bytes = 32, half_bytes = vector_bytes / 2;
 
-class generator_t : public frame_t {
+class generator_t : public base_t {
 public:
-    using frame_t::frame_t;
+    using base_t::base_t;
 
 private:
     static Ymm low(int v) { return Ymm(2 * v); }

@@ -18,11 +18,11 @@ using namespace Xbyak;
 
 namespace {
 
-using frame_t = jit_integer_k_lanes_frame_t<isa_avx512_core_vnni>;
+using base_t = jit_integer_k_lanes_base_t<isa_avx512_core_vnni>;
 
-class generator_t : public frame_t {
+class generator_t : public base_t {
 public:
-    using frame_t::frame_t;
+    using base_t::base_t;
 
 private:
     const Zmm order_ {29}, ones_ {28};

@@ -65,7 +65,7 @@ result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
 ///     r8 rdx   the beginning of a row's scales and of its scaled sums
 ///     r10 r11  rows and chunks to go
 template <isa_t isa>
-class jit_integer_k_lanes_frame_t : public jit_integer_stream_base_t {
+class jit_integer_k_lanes_base_t : public jit_integer_stream_base_t {
 public:
     using jit_integer_stream_base_t::jit_integer_stream_base_t;
 
@@ -179,7 +179,7 @@ private:
         for_chunks((groups_ - (is_short ? 1 : 0)) / simd_w,
                 [&](dim_t groups, dim_t bytes) {
             chunk(bytes);
-            for (const Xbyak::Reg64 &at : {r8, r9, r12})
+            for (const Reg64 &at : {r8, r9, r12})
                 add(at, static_cast<uint32_t>(groups * 4));
             add(r14, vmm_bytes(args_t::cols));
         });
@@ -189,7 +189,7 @@ private:
         // A row has room for a multiple of sixteen groups. Shorter chunks may
         // leave a gap.
         const bool has_gaps = simd_w < args_t::cols;
-        const Xbyak::Reg64 &scaled = has_gaps ? rdx : rax;
+        const Reg64 &scaled = has_gaps ? rdx : rax;
         mov(scaled, arg(offsetof(args_t, scaled)));
         mov(rcx, arg(offsetof(args_t, c)));
         mov(r8, arg(offsetof(args_t, row_groups)));

@@ -80,7 +80,7 @@ private:
     }
 
     void all_groups(int rows) override {
-        count_down(groups_, [&] {
+        repeat(groups_, [&] {
             for (nr_block_ = 0; nr_block_ < nr_blocks; ++nr_block_) {
                 mov(b_, ptr[group_ + offsetof(integer_group_t, k4_blocks)]);
                 load_a();
@@ -128,10 +128,11 @@ private:
     void all_k4_blocks(int rows) {
         Label l_end;
         mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
-        repeat(k4_blocks_, unroll, true, [&] { k4_blocks(rows, unroll); });
+        repeat_steps(
+                k4_blocks_, unroll, true, [&] { k4_blocks(rows, unroll); });
         add(k4_blocks_, unroll);
         jz(l_end, T_NEAR);
-        count_down(k4_blocks_, [&] { k4_blocks(rows, 1); });
+        repeat(k4_blocks_, [&] { k4_blocks(rows, 1); });
         L(l_end);
         if (sets(rows) == 1) return;
         for (int r = 0; r < rows; ++r)
@@ -189,7 +190,7 @@ private:
 template <isa_t isa>
 result_t make(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
-    multiply.most_rows = 6;
+    multiply.most_rows = generator_t<isa>::rows_at_once;
     multiply.k4_blocks = generator_t<isa>::unroll;
     multiply.steps = generator_t<isa>::nr_blocks;
     return make_jit_as<generator_t<isa>>(multiply.code, format);

@@ -56,7 +56,7 @@ private:
         sub(rsp, sums_bytes + ymm_bytes(1));
         and_(rsp, ~(ymm_bytes(1) - 1));
         mov(ptr[rsp + sums_bytes], rax);
-        count_down(groups_, [&] {
+        repeat(groups_, [&] {
             Label l_nr_block;
             mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
             xor_(nr_block_, nr_block_);
@@ -190,7 +190,7 @@ private:
 
 result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
-    multiply.most_rows = 6;
+    multiply.most_rows = generator_t::rows_at_once;
     multiply.k4_blocks = chunks[0];
     multiply.steps = integer_panel * 4 / nr_bytes;
     return make_jit_as<generator_t>(multiply.code, format);

@@ -8,7 +8,7 @@
 // weights stay 16 bits wide in memory unless a group is long. Bytes are split
 // too: the sums of their upper halves are multiplied by sixteen.
 //
-// Registers besides the frame's: rax has the panels to go where a panel begins,
+// Registers besides the base's: rax has the panels to go where a panel begins,
 // r14 the k4 blocks to go before sums are added to memory. The first twelve
 // vectors are sums, if there are so many: four for each row and four for the
 // weights. The others are scratch.
@@ -28,9 +28,9 @@ constexpr int halves = 2;
 constexpr int short_sums = 4, long_sums = 2 * short_sums;
 constexpr int most_sums = 12, most_k4_blocks = 4;
 
-class generator_t : public jit_integer_n_lanes_frame_t {
+class generator_t : public jit_integer_n_lanes_base_t {
 public:
-    using jit_integer_n_lanes_frame_t::jit_integer_n_lanes_frame_t;
+    using jit_integer_n_lanes_base_t::jit_integer_n_lanes_base_t;
 
 private:
     // Returns the vectors of columns in half a panel.

@@ -3,7 +3,7 @@
 // blocks. Blocks of nibbles are split into those of even columns and of odd
 // ones. The sums of a panel stay in registers down a chunk.
 //
-// Registers besides the frame's: r14 panels to go. The first 24 vectors are
+// Registers besides the base's: r14 panels to go. The first 24 vectors are
 // sums, the next six what was loaded, then come constants.
 
 #include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"
@@ -14,9 +14,9 @@ using namespace Xbyak;
 
 namespace {
 
-class generator_t : public jit_integer_n_lanes_frame_t {
+class generator_t : public jit_integer_n_lanes_base_t {
 public:
-    using jit_integer_n_lanes_frame_t::jit_integer_n_lanes_frame_t;
+    using jit_integer_n_lanes_base_t::jit_integer_n_lanes_base_t;
 
 private:
     Zmm sum(int set, int v) const { return Zmm(set * vectors_ + v); }

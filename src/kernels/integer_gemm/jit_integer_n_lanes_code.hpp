@@ -50,7 +50,7 @@ result_t make_jit_integer_n_lanes_avx2(const integer_stream_weights_t &weights,
 ///     r10      k4 blocks to go
 ///     rbp      prefetched weights
 ///     rax rbp  c and the parameters of a row, when a group ends
-class jit_integer_n_lanes_frame_t : public jit_integer_stream_base_t {
+class jit_integer_n_lanes_base_t : public jit_integer_stream_base_t {
 public:
     using jit_integer_stream_base_t::jit_integer_stream_base_t;
 
@@ -65,8 +65,7 @@ protected:
     /// Puts the sums of a group in order, and scales them.
     virtual void end_group() = 0;
 
-    /// Loads all registers named above but those of c, and those that panel()
-    /// loads.
+    /// Loads rcx, rsi, rdx, r13, r8, r11 and r12.
     void load_arguments() {
         mov(rcx, arg(offsetof(args_t, weights)));
         mov(rsi, arg(offsetof(args_t, pitch)));
@@ -78,8 +77,8 @@ protected:
     }
 
     /// Multiplies a panel, and goes to the next one.
-    void panel(const Xbyak::Reg64 &panels_to_go) {
-        Xbyak::Label l_within, l_end;
+    void panel(const Reg64 &panels_to_go) {
+        Label l_within, l_end;
         mov(r9, arg(offsetof(args_t, ahead)));
         cmp(panels_to_go, arg(offsetof(args_t, last_panels)));
         jg(l_within);
@@ -96,7 +95,7 @@ protected:
         const uint32_t sums = has_vnni_ ? cols : 2 * line;
         add(rcx, line);
         add(r8, static_cast<uint32_t>(sets()) * sums * 4);
-        for (const Xbyak::Reg64 &at : {r11, r12, r15})
+        for (const Reg64 &at : {r11, r12, r15})
             add(at, cols * 4);
     }
 
@@ -115,10 +114,8 @@ protected:
     }
 
     /// Returns the address of row r of four, relative to the first.
-    Xbyak::RegExp row(const Xbyak::Reg64 &first, int r) const {
-        return r == 0   ? Xbyak::RegExp(first)
-               : r == 3 ? first + rdx
-                        : first + rsi * r;
+    RegExp row(const Reg64 &first, int r) const {
+        return r == 0 ? RegExp(first) : r == 3 ? first + rdx : first + rsi * r;
     }
 
     /// Calls row(r) with rax at that row of c and rbp at its parameters.
@@ -161,7 +158,7 @@ private:
             vpmulld(to, x, ptr_b[rbp + parameter]);
             return;
         }
-        const Xbyak::Ymm of_row(scratch);
+        const Ymm of_row(scratch);
         vpbroadcastd(of_row, ptr[rbp + parameter]);
         vpmulld(to, x, of_row);
     }

@@ -50,7 +50,7 @@ private:
     void clear_c(int rows) override { clear_rows(rows, c_row_, sums_[0]); }
 
     void all_groups(int rows) override {
-        count_down(groups_, [&] {
+        repeat(groups_, [&] {
             Label l_nr_block;
             mov(columns_, ptr[group_ + offsetof(integer_group_t, columns)]);
             xor_(nr_block_, nr_block_);
@@ -122,7 +122,7 @@ private:
         mov(k4_blocks_, ptr[group_ + offsetof(integer_group_t, k4_count)]);
         if (has_two_depths()) shr(k4_blocks_, 1);
         align(32);
-        count_down(k4_blocks_, [&] {
+        repeat(k4_blocks_, [&] {
             // Every fourth k4 block prefetches a step of the next weights.
             Label l_prefetched;
             test(k4_blocks_, has_two_depths() ? 1 : 3);

@@ -84,7 +84,7 @@ private:
     }
 
     void all_groups() {
-        count_down(groups_, [&] {
+        repeat(groups_, [&] {
             mov(group_, b_);
             mov(a_group_, a_);
             for (int nr_block = 0; nr_block < nr_blocks_; ++nr_block) {
@@ -115,7 +115,7 @@ private:
         mov(k4_blocks_, ptr[counts_]);
         const auto k4_blocks
                 = static_cast<uint32_t>(sets_ * (has_two_depths() ? 2 : 1));
-        repeat(k4_blocks_, k4_blocks, true, [&] {
+        repeat_steps(k4_blocks_, k4_blocks, true, [&] {
             for (int i = 0; i < sets_; ++i)
                 step(nr_block, i);
         });
@@ -253,8 +253,7 @@ private:
 
 result_t make_integer_repacked(const integer_format_t &format, dim_t rows,
         isa_t isa, std::shared_ptr<const integer_repacked_kernel_t> &kernel) {
-    if (!has(isa, isa_avx512_core_vnni))
-        return {status_t::unimplemented, "no AVX-512 VNNI"};
+    if (!has(isa, isa_avx512_core_vnni)) return refuse("no AVX-512 VNNI");
     auto made = std::make_shared<jit_integer_repacked_t>();
     const result_t result = made->make(format, rows);
     if (result.ok()) kernel = std::move(made);

@@ -40,24 +40,13 @@ protected:
     uint32_t vmm_bytes(int vectors) const {
         return static_cast<uint32_t>(vectors) * vmm_bytes_;
     }
-    Xbyak::Address arg(size_t offset) { return qword[rdi + offset]; }
-    Xbyak::RegExp row_of_a(int row) const {
-        const Xbyak::RegExp base = row < 3 ? rbx : rcx;
+    RegExp row_of_a(int row) const {
+        const RegExp base = row < 3 ? rbx : rcx;
         return row % 3 == 0 ? base : base + r13 * (row % 3);
     }
 
-    /// Runs the body as often as `left` says, which is not 0.
-    template <typename body_t>
-    void repeat(const Xbyak::Reg64 &left, const body_t &body) {
-        Xbyak::Label l_body;
-        L(l_body);
-        body();
-        dec(left);
-        jnz(l_body, T_NEAR);
-    }
-
     /// Converts zero points from f32 to integers and adds the bias.
-    void load_zps(const Vmm &zps, const Xbyak::Address &from) {
+    void load_zps(const Vmm &zps, const Address &from) {
         vcvtps2dq(zps, from);
         if (bias_ == 0) return;
         vpaddd(zps, zps, constant(static_cast<uint32_t>(bias_)));
@@ -71,14 +60,14 @@ protected:
 
     /// Turns weights into bytes with the bias. It splits nibbles; the lower
     /// ones stay in `low`. Only AVX-512 has it.
-    void make_bytes(const Xbyak::Zmm &low, const Xbyak::Zmm &high) {
+    void make_bytes(const Zmm &low, const Zmm &high) {
         constexpr uint8_t masked_and_flipped = 0x6a; // (low & mask) ^ flipped
         if (!is_nibble()) {
             if (bias_ != 0) vpxord(low, low, flipped_bytes_);
             return;
         }
         vpsrlw(high, low, 4);
-        for (const Xbyak::Zmm &x : {low, high})
+        for (const Zmm &x : {low, high})
             if (bias_ == 0) vpandd(x, x, nibbles_);
             else vpternlogd(x, nibbles_, flipped_bytes_, masked_and_flipped);
     }
@@ -96,7 +85,7 @@ protected:
     const uint32_t vmm_bytes_;
 
 private:
-    const Xbyak::Zmm nibbles_ {31}, flipped_bytes_ {30};
+    const Zmm nibbles_ {31}, flipped_bytes_ {30};
 };
 
 } // namespace dnnl_dequant

@@ -5,19 +5,19 @@
 
 namespace dnnl_dequant {
 
-/// The base of all generators that multiply: the registers that each of them
-/// has, and the epilogue.
+/// The base of all generators that multiply by unpacked, packed or repacked
+/// panels: the registers that each of them has, and the epilogue.
 class jit_integer_gemm_t : public jit_integer_base_t {
 protected:
     jit_integer_gemm_t(const char *name, const integer_format_t &format,
-            const Xbyak::Reg64 &c_pitch)
+            const Reg64 &c_pitch)
         : jit_integer_base_t(name, format)
         , c_pitch_(general_.take("pitch of c", c_pitch)) {}
 
     /// Runs the body if the argument has the flag.
     template <typename body_t>
     void when(size_t flag, const body_t &body) {
-        Xbyak::Label l_end;
+        Label l_end;
         cmp(byte[rdi + flag], 0);
         je(l_end, T_NEAR);
         body();
@@ -26,7 +26,7 @@ protected:
     /// Runs `yes` if the argument has the flag, or else `no`.
     template <typename yes_t, typename no_t>
     void choose_by(size_t flag, const yes_t &yes, const no_t &no) {
-        Xbyak::Label l_end;
+        Label l_end;
         when(flag, [&] {
             yes();
             jmp(l_end, T_NEAR);
@@ -37,42 +37,40 @@ protected:
 
     /// Subtracts a column's parameter times a row's one.
     void subtract_product(const Vmm &x, const Vmm &product,
-            const Vmm &of_column, const Xbyak::RegExp &of_row) {
+            const Vmm &of_column, const RegExp &of_row) {
         multiply_low(product, of_column, of_row);
         vpsubd(x, x, product);
     }
     /// Subtracts what the zero points of columns and of the row add to sums.
     void subtract_zps(const Vmm &x, const Vmm &product, const Vmm &zps,
-            const Vmm &sums, const Xbyak::RegExp &row) {
+            const Vmm &sums, const RegExp &row) {
         subtract_product(x, product, zps, row + offsetof(row_group_t, sum));
         if (format_.has_src_zps)
             subtract_product(x, product, sums, row + offsetof(row_group_t, zp));
     }
     /// Loads a row's scale and, with short sums, its zero point.
-    void load_row(const Vmm &scale, const Vmm &zp, const Xbyak::RegExp &row) {
+    void load_row(const Vmm &scale, const Vmm &zp, const RegExp &row) {
         vbroadcastss(scale, ptr[row + offsetof(row_group_t, scale)]);
         if (format_.has_short_sums)
             vpbroadcastd(zp, ptr[row + offsetof(row_group_t, short_zp)]);
     }
     /// The epilogue: corrected sums, which may be in memory, become f32, are
     /// scaled by those of the columns and of the row, and are added to c.
-    void add_to_c(const Vmm &x, const Xbyak::Operand &sums,
-            const Xbyak::Operand &scales, const Vmm &scale_of_row,
-            const Xbyak::Address &c) {
+    void add_to_c(const Vmm &x, const Operand &sums, const Operand &scales,
+            const Vmm &scale_of_row, const Address &c) {
         vcvtdq2ps(x, sums);
         vmulps(x, x, scales);
         vfmadd213ps(x, scale_of_row, c);
         vmovups(c, x);
     }
 
-    const Xbyak::Reg64 a_
-            = general_.take("a", rax),
-            a_pitch_ = general_.take("pitch of a or of its k4 blocks", rsi),
-            b_ = general_.take("k4 blocks of b", rcx),
-            k4_blocks_ = general_.take("k4 blocks to go", r10),
-            parameters_ = general_.take("parameters of rows", r12),
-            parameters_pitch_ = general_.take("pitch of parameters", r13),
-            c_ = general_.take("c", rdx), c_pitch_;
+    const Reg64 a_ = general_.take("a", rax),
+                a_pitch_ = general_.take("pitch of a or of its k4 blocks", rsi),
+                b_ = general_.take("k4 blocks of b", rcx),
+                k4_blocks_ = general_.take("k4 blocks to go", r10),
+                parameters_ = general_.take("parameters of rows", r12),
+                parameters_pitch_ = general_.take("pitch of parameters", r13),
+                c_ = general_.take("c", rdx), c_pitch_;
 };
 
 /// A tile of integers, whether its weights are bytes or packed. The base has
@@ -80,7 +78,7 @@ protected:
 class jit_integer_tile_t : public jit_integer_gemm_t {
 protected:
     jit_integer_tile_t(const char *name, const integer_format_t &format,
-            int most_rows, const Xbyak::Reg64 &c_pitch)
+            int most_rows, const Reg64 &c_pitch)
         : jit_integer_gemm_t(name, format, c_pitch)
         , most_rows_(most_rows) {}
 
@@ -104,9 +102,9 @@ protected:
         mov(prefetch_, of_prefetch(offsetof(integer_prefetch_t, at)));
         mov(c_, arg(offsetof(integer_tile_t, c)));
         load_pitches();
-        Xbyak::Label l_end;
+        Label l_end;
         for (int rows = most_rows_; rows > 0; --rows) {
-            Xbyak::Label l_next, l_accumulate;
+            Label l_next, l_accumulate;
             cmp(arg(offsetof(integer_tile_t, rows)),
                     static_cast<uint32_t>(rows));
             jne(l_next, T_NEAR);
@@ -124,7 +122,7 @@ protected:
     }
 
     /// Clears rows of c; `at` advances from row to row.
-    void clear_rows(int rows, const Xbyak::Reg64 &at, const Vmm &zero) {
+    void clear_rows(int rows, const Reg64 &at, const Vmm &zero) {
         clear(zero);
         mov(at, c_);
         for (int r = 0; r < rows; ++r) {
@@ -145,7 +143,7 @@ protected:
                    end = of_prefetch(offsetof(integer_prefetch_t, end)),
                    width = of_prefetch(offsetof(integer_prefetch_t, width)),
                    pitch = of_prefetch(offsetof(integer_prefetch_t, pitch));
-        Xbyak::Label l_within;
+        Label l_within;
         for (uint32_t i = 0; i < step; i += line)
             prefetch_early(ptr[prefetch_ + i]);
         add(prefetch_, step);
@@ -161,38 +159,38 @@ protected:
     }
 
 private:
-    Xbyak::Address of_prefetch(size_t offset) {
+    Address of_prefetch(size_t offset) {
         return arg(offsetof(integer_tile_t, prefetch) + offset);
     }
 
     const int most_rows_;
 
 protected:
-    const Xbyak::Reg64 group_ = general_.take("group", r8),
-                       groups_ = general_.take("groups to go", r15),
-                       prefetch_ = general_.take("weights to prefetch", rbp);
+    const Reg64 group_ = general_.take("group", r8),
+                groups_ = general_.take("groups to go", r15),
+                prefetch_ = general_.take("weights to prefetch", rbp);
 };
 
 /// Up to six rows by weights that are bytes.
 class jit_integer_bytes_t : public jit_integer_tile_t {
-protected:
+public:
     static constexpr int rows_at_once = 6;
 
+protected:
     jit_integer_bytes_t(const char *name, const integer_format_t &format)
         : jit_integer_tile_t(name, format, rows_at_once, r9) {}
 
     /// Returns the address of a row; rows 3 to 5 are relative to `high`.
-    static Xbyak::RegExp row_of(const Xbyak::Reg64 &low,
-            const Xbyak::Reg64 &high, const Xbyak::Reg64 &pitch, int row) {
-        const Xbyak::RegExp base(row < 3 ? low : high);
+    static RegExp row_of(
+            const Reg64 &low, const Reg64 &high, const Reg64 &pitch, int row) {
+        const RegExp base(row < 3 ? low : high);
         return row % 3 == 0 ? base : base + pitch * (row % 3);
     }
-    void base_of_high(const Xbyak::Reg64 &high, const Xbyak::Reg64 &low,
-            const Xbyak::Reg64 &pitch) {
+    void base_of_high(const Reg64 &high, const Reg64 &low, const Reg64 &pitch) {
         lea(high, ptr[pitch + pitch * 2]);
         add(high, low);
     }
-    Xbyak::RegExp row_of_a(int row) const {
+    RegExp row_of_a(int row) const {
         return row_of(a_, a_high_, a_pitch_, row);
     }
     void load_a() {
@@ -216,7 +214,7 @@ protected:
     }
     virtual void subtract(int rows, size_t of_columns, size_t of_row) = 0;
 
-    const Xbyak::Reg64 a_high_ = general_.take("a of rows 3 to 5", rbx);
+    const Reg64 a_high_ = general_.take("a of rows 3 to 5", rbx);
 };
 
 } // namespace dnnl_dequant

@@ -66,7 +66,7 @@ private:
         preamble();
         load_arguments();
         xor_(k4_at_, k4_at_);
-        count_down(nr_blocks_, [this] {
+        repeat(nr_blocks_, [this] {
             nr_block();
             mov(column_, pitch_);
             shl(column_, 4);
@@ -83,7 +83,7 @@ private:
         add(k4_blocks_, k4_at_);
         xor_(done_, done_);
         mov(bytes_, arg(offsetof(args_t, bytes)));
-        repeat(bytes_, line, false, [this] {
+        repeat_steps(bytes_, line, false, [this] {
             columns(true);
             add(k4_blocks_, count * (splits() ? 2 : 1) * k4_bytes);
             add(done_, line);
@@ -176,7 +176,7 @@ private:
         add(nr_blocks_, nr_blocks_);
         mov(first_k4_blocks_, arg(offsetof(args_t, k4_blocks)));
         sub(rsp, vector_bytes);
-        count_down(nr_blocks_, [this] {
+        repeat(nr_blocks_, [this] {
             columns();
             lea(first_, ptr[first_ + pitch_ * cols]);
             add(sums_at_, vector_bytes);
@@ -194,7 +194,7 @@ private:
         lea(next_columns_, ptr[first_ + pitch_ * 4]);
         mov(bytes_, arg(offsetof(args_t, bytes)));
         if (sums()) vmovdqu(sum_, ptr[sums_at_]);
-        repeat(bytes_, half, true, [this] {
+        repeat_steps(bytes_, half, true, [this] {
             transpose();
             store_k4_blocks(dwords);
         });

@@ -82,7 +82,7 @@ private:
         for (int v = 0; sums() && v < vectors; ++v)
             vmovups(sums_[v], ptr[at_ + zmm_bytes(v)]);
         align(32);
-        count_down(count_, [&] {
+        repeat(count_, [&] {
             const bool is_packed = is_nibble() && format_.is_packed;
             if (is_packed) packed_k4();
             else k4_block();
@@ -195,7 +195,7 @@ private:
         for (int v = 0; sums() && v < vectors; ++v)
             clear(sums_[v]);
         align(32);
-        count_down(round_, [&] {
+        repeat(round_, [&] {
             prefetch_rows();
             for (int part = 0; part < (is_nibble() ? 1 : 2); ++part)
                 k4_blocks_of(part);
