@@ -159,8 +159,8 @@ private:
         return dense_.size() >= 2 && dense_[0] != columns
                && dense_[1] != columns;
     }
-    // That loop makes rows or columns of a chain's tile more. A dequantize
-    // stages parameters of each of its columns row by row.
+    // A chain's tile has more rows or columns by that loop. A dequantize stages
+    // parameters of each of its columns row by row.
     dim_t rows_of_tile() const {
         const dim_t rows = extent(dense_[0]);
         return is_chain() && is_row_of_two_loops() ? rows * extent(dense_[1])

@@ -99,8 +99,8 @@ TEST_P(chain_tiles, are_planned) {
     EXPECT_TRUE(plan_of({130, 20, 16, true}).by_group);
 }
 
-// The parameters are one each for an outer row and a column, dense along either
-// of them, for an inner row and a column, for all three, and for an inner row.
+// There is one parameter for each outer row and column, dense along either of
+// them, for each inner row and column, for all three, or for each inner row.
 TEST_P(chain_tiles, have_rows_of_two_loops) {
     const auto check_parameters = [](const rows_case_t &c, t src, t dst) {
         const dim_t all = c.outer * c.rows;
