@@ -101,6 +101,8 @@ result_t amx_terms_t::init(dim_t rows) {
     const bool has_zps = w.zps.type != data_type_t::undef;
     most_rows_ = rows;
     if (w.multiplied == data_type_t::bf16) {
+        if (is_of_many_rows())
+            return refuse("tiles that are made for many rows are not scaled");
         layout_ = {1, !amx_has_columns(w), false};
         return {};
     }

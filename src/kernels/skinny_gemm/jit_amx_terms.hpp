@@ -94,7 +94,8 @@ protected:
     virtual void run_in_turns(
             void *const *buffers, const block_t &block) const noexcept
             = 0;
-    /// Makes the tiles of many rows, if the kernel takes so many.
+    /// Makes the tiles of many rows. Kernels of bf16 need not: init() refuses
+    /// so many of their rows.
     virtual void make_tiles(void *const * /*buffers*/,
             const block_t & /*block*/,
             const amx_tiles_part_t & /*part*/) const noexcept {}
