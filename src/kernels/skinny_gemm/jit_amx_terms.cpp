@@ -143,6 +143,11 @@ const float *amx_terms_t::src_sums(const block_t &block) const {
 
 // The place of an element in a block of rows: that of its first term.
 dim_t amx_terms_t::place_of(dim_t rows, dim_t row, dim_t k) const {
+    if (is_of_words()) {
+        const dim_t within = k % amx_depth;
+        k += within % amx_parts * part_depth + within / 8 * 2 + within % 8 / 4
+             - within;
+    }
     const dim_t at = k % part_depth;
     const dim_t part = k / part_depth * layout_.terms * term_bytes(rows);
     if (!amx_has_columns(weights_)) return part + row * amx_row_bytes + 2 * at;
@@ -156,15 +161,13 @@ dim_t amx_terms_t::place_of(dim_t rows, dim_t row, dim_t k) const {
 // Packs a part of rows, from element `k` on: pairs of bf16.
 void amx_terms_t::pack_pairs(const char *src, dim_t pitch, dim_t rows, dim_t k,
         char *to) const noexcept {
-    // A part has one nibble of each word of four: jit_amx_k_lanes.cpp.
-    const bool is_of_words = !scales_sums() && weights_.by_column;
-    if (is_of_words) k += k % amx_depth / part_depth - k % amx_depth;
+    if (is_of_words()) k += k % amx_depth / part_depth - k % amx_depth;
     const dim_t line = line_bytes(rows);
     const dim_t together = layout_.are_padded ? amx_tile_rows : amx_most_rows;
     for (dim_t r = 0; r < rows; r += together, to += amx_tile_bytes) {
         const uint16_t *const from = row_of(src, r * pitch) + k;
         const dim_t count = std::min(rows - r, together);
-        if (is_of_words) copy_pairs<8>(from, pitch / 2, count, line, to);
+        if (is_of_words()) copy_pairs<8>(from, pitch / 2, count, line, to);
         else copy_pairs<2>(from, pitch / 2, count, line, to);
     }
 }

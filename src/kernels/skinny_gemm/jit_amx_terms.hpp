@@ -122,6 +122,9 @@ private:
         return layout_.terms * bytes_of(data_type_t::bf16, weights_.depth)
                * room_of(rows);
     }
+    /// True if a part has one nibble of each word of four, as lookups of
+    /// jit_amx_k_lanes.cpp take words apart: every fourth element.
+    bool is_of_words() const { return !scales_sums() && weights_.by_column; }
     dim_t place_of(dim_t rows, dim_t row, dim_t k) const;
     dim_t term_bytes(dim_t rows) const { return room_of(rows) * amx_row_bytes; }
     /// The bytes of a line of pairs.
