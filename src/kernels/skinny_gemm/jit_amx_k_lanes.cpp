@@ -220,8 +220,7 @@ private:
 
 class jit_amx_k_lanes_t : public amx_terms_t {
 public:
-    explicit jit_amx_k_lanes_t(const skinny_weights_t &weights)
-        : amx_terms_t(weights, "jit_matmul_k_lanes_amx_bf16") {}
+    using amx_terms_t::amx_terms_t;
 
     dim_t nr() const override { return amx_tile_rows; }
     dim_t partial_floats() const override { return 0; }

@@ -25,17 +25,12 @@ namespace dnnl_dequant {
 /// remainder of another one below 2^-126.
 class amx_terms_t : public skinny_gemm_t {
 public:
-    amx_terms_t(const skinny_weights_t &weights, const char *name)
-        : skinny_gemm_t(weights)
-        , name_(name) {}
+    using skinny_gemm_t::skinny_gemm_t;
 
-    const char *name() const final { return name_; }
-    bool parameters_by_column() const final { return weights_.by_column; }
     data_type_t src_type() const final {
         return layout_.terms == 1 ? data_type_t::bf16 : data_type_t::f32;
     }
     dim_t src_unit() const final { return amx_depth; }
-    void arrange(void * /*row*/) const noexcept final {}
     dim_t packed_bytes(dim_t rows) const final;
     void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
             void *packed) const noexcept final;
@@ -138,7 +133,6 @@ private:
     void sum_rows(const char *from, dim_t pitch, dim_t rows, dim_t begin,
             dim_t end, char *packed) const noexcept;
 
-    const char *const name_;
     dim_t most_rows_ = 1;
     amx_layout_t layout_ {};
     amx_many_rows_t many_rows_;

@@ -21,8 +21,7 @@ using args_t = jit_amx_terms_k_lanes_args_t;
 
 class jit_amx_terms_k_lanes_t : public amx_terms_t {
 public:
-    explicit jit_amx_terms_k_lanes_t(const skinny_weights_t &weights)
-        : amx_terms_t(weights, "jit_matmul_k_lanes_amx_f32") {}
+    using amx_terms_t::amx_terms_t;
 
     dim_t nr() const override {
         return is_of_many_rows() ? amx_many_rows_t::nr : amx_tile_rows;

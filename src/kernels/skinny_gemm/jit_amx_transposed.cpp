@@ -157,14 +157,7 @@ private:
 
 result_t make_amx_transposed(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make_amx_blocks<generator_t>(
-            "jit_matmul_transposed_amx_bf16", weights, rows, skinny_gemm);
-}
-
-result_t make_amx_terms_transposed(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    return make_amx_blocks<generator_t>(
-            "jit_matmul_transposed_amx_f32", weights, rows, skinny_gemm);
+    return make_amx_blocks<generator_t>(weights, rows, skinny_gemm);
 }
 
 } // namespace dnnl_dequant

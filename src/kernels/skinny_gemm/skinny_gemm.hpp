@@ -234,10 +234,10 @@ using make_skinny_gemm_t = result_t(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
 make_skinny_gemm_t make_n_lanes_avx512, make_n_lanes_avx2, make_k_lanes,
         make_k_lanes_avx2, make_amx_k_lanes, make_amx_terms_k_lanes,
-        make_amx_n_lanes_bf16, make_amx_n_lanes, make_amx_terms_transposed,
-        make_amx_transposed, make_transposed, make_k_lanes_column_groups,
-        make_k_lanes_column_groups_avx2, make_column_groups,
-        make_column_groups_avx2, make_column_groups_transposed;
+        make_amx_n_lanes, make_amx_transposed, make_transposed,
+        make_k_lanes_column_groups, make_k_lanes_column_groups_avx2,
+        make_column_groups, make_column_groups_avx2,
+        make_column_groups_transposed;
 
 /// A row of kernels.def, which explains the fields.
 struct skinny_kernel_t {
