@@ -316,8 +316,8 @@ dim_t amx_blocks_t::partial_floats() const {
 // Calls the code for all columns of each 128 rows of a part, after init(k).
 template <typename init_t>
 void amx_blocks_t::run_depth(void *const *buffers, const block_t &block,
-        const amx_tiles_part_t &part, args_t &args,
-        const init_t &init) const noexcept {
+        const amx_tiles_part_t &part, const jit_function_t<args_t> &code,
+        args_t &args, const init_t &init) const noexcept {
     const skinny_weights_t &w = weights_;
     const dim_t pitch = bytes_of(w.type, w.pitch);
     const dim_t lines = block.cols / nr(), width = lines * amx_row_bytes;
@@ -332,7 +332,6 @@ void amx_blocks_t::run_depth(void *const *buffers, const block_t &block,
     char *next = copy + lines * copy_bytes;
     copy_blocks(args.from, pitch, lines, copy);
     args.from += amx_depth * pitch;
-    const auto &code = code_.of(args.rows);
     const dim_t end = part.k + part.depth;
     for (dim_t k = part.k; k < end; k += amx_depth, std::swap(copy, next)) {
         const dim_t parameters = k / w.group * block.c_pitch;
@@ -368,7 +367,8 @@ void amx_blocks_t::run_rows(
     args.rows = block.rows;
     args.a_tile = amx_tile_rows * block.rows * 4;
     args.zps_from_scales = 4 * (block.zps - block.scales);
-    run_depth(buffers, block, {0, weights_.depth, nullptr, room}, args,
+    const jit_function_t<args_t> &code = code_.of(block.rows);
+    run_depth(buffers, block, {0, weights_.depth, nullptr, room}, code, args,
             [&](dim_t k) {
         args.a = static_cast<const char *>(block.a)
                  + k * layout().terms * pitch * 2;
@@ -376,7 +376,7 @@ void amx_blocks_t::run_rows(
         if (sums_of_src) args.src_sums = sums_of_src + k / sum_depth() * pitch;
     });
     args.is_end = 1;
-    code_.of(block.rows)(args);
+    code(args);
     store_sums(block, sums);
 }
 
@@ -386,8 +386,7 @@ void amx_blocks_t::make_tiles(void *const *buffers, const block_t &block,
     args_t args {};
     args.work = work;
     args.sums = part.tiles;
-    args.rows = 1; // the code of no terms
-    run_depth(buffers, block, part, args, [](dim_t) {});
+    run_depth(buffers, block, part, code_.of(1), args, [](dim_t) {});
 }
 
 } // namespace dnnl_dequant

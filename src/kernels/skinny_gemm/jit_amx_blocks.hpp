@@ -166,8 +166,9 @@ private:
     void run_rows(void *const *buffers, const block_t &block) const noexcept;
     template <typename init_t>
     void run_depth(void *const *buffers, const block_t &block,
-            const amx_tiles_part_t &part, amx_blocks_args_t &args,
-            const init_t &init) const noexcept;
+            const amx_tiles_part_t &part,
+            const jit_function_t<amx_blocks_args_t> &code,
+            amx_blocks_args_t &args, const init_t &init) const noexcept;
 
     amx_code_t<amx_blocks_args_t> code_;
 };
