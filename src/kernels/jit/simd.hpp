@@ -17,6 +17,7 @@ protected:
     using Operand = Xbyak::Operand;
     using Reg64 = Xbyak::Reg64;
     using RegExp = Xbyak::RegExp;
+    using Tmm = Xbyak::Tmm;
     using Xmm = Xbyak::Xmm;
     using Ymm = Xbyak::Ymm;
     using Zmm = Xbyak::Zmm;

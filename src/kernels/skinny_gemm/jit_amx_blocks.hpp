@@ -84,7 +84,7 @@ protected:
     virtual void scale_tile(int w, int s, size_t at, int group) = 0;
 
     /// Returns a place in a tile of a step.
-    Xbyak::RegExp tile_at(int down, dim_t offset) const {
+    RegExp tile_at(int down, dim_t offset) const {
         return multiplies() ? work_ + bytes(down % 2 * weights_bytes + offset)
                             : tiles_ + bytes(down * weights_bytes + offset);
     }
@@ -94,21 +94,19 @@ protected:
     /// not the first.
     int find_group(int down);
     /// Returns the place of a parameter of the group that find_group() found.
-    Xbyak::RegExp parameter_at(
-            const Xbyak::Reg64 &base, dim_t offset, int group) const {
-        const Xbyak::RegExp at = base + bytes(offset);
+    RegExp parameter_at(const Reg64 &base, dim_t offset, int group) const {
+        const RegExp at = base + bytes(offset);
         return group > 0 ? at + scratch_ : at;
     }
 
-    const Xbyak::Reg64 copy_
-            = general_.take("weights of the step's columns", rsi),
-            from_ = general_.take("the next row's line", rax),
-            lines_ = general_.take("its lines to go", rbx),
-            work_ = general_.take("tiles and tables", rcx),
-            to_ = general_.take("its copy", rdx),
-            across_ = general_.take("columns to go, in 32", r14),
-            scratch_ = general_.take("scratch", r15), a_ = a_pitch_,
-            tiles_ = sums_,         // where they stay, if they are made only
+    const Reg64 copy_ = general_.take("weights of the step's columns", rsi),
+                from_ = general_.take("the next row's line", rax),
+                lines_ = general_.take("its lines to go", rbx),
+                work_ = general_.take("tiles and tables", rcx),
+                to_ = general_.take("its copy", rdx),
+                across_ = general_.take("columns to go, in 32", r14),
+                scratch_ = general_.take("scratch", r15), a_ = a_pitch_,
+                tiles_ = sums_,     // where they stay, if they are made only
             src_sums_ = row_pitch_; // of the groups that are scaled
 
 private:
@@ -116,7 +114,7 @@ private:
     void load_block();
     void multiply_columns();
     void make_columns();
-    void take_steps(Xbyak::Label &l_across);
+    void take_steps(Label &l_across);
     void take_step(int down);
     void copy_lines();
     void end_copying();

@@ -59,8 +59,6 @@ struct amx_layout_t {
 /// for, one or two, and the registers that all of it needs.
 class jit_amx_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
 protected:
-    using Zmm = Xbyak::Zmm;
-
     jit_amx_lookup_t(const char *name, const skinny_weights_t &weights,
             int src_tiles, const amx_layout_t &layout)
         : jit_k_lanes_t(name, weights, 0, 0)
@@ -77,6 +75,8 @@ protected:
     }
     bool ends_group(int part) const { return begins_group(part + 1); }
 
+    /// Returns a displacement with all its bits, unlike disp(): code whose
+    /// addresses cannot have it is refused.
     static size_t bytes(dim_t count) { return static_cast<size_t>(count); }
 
     bool multiplies() const { return layout_.terms > 0; }
@@ -86,22 +86,21 @@ protected:
     bool subtracts() const { return has_zps() && !corrects_sums(); }
 
     /// Adds the product of two tiles to sums.
-    void multiply_tiles(const Xbyak::Tmm &sums, const Xbyak::Tmm &weights,
-            const Xbyak::Tmm &a) {
+    void multiply_tiles(const Tmm &sums, const Tmm &weights, const Tmm &a) {
         if (amx_has_columns(w_)) tdpbf16ps(sums, weights, a);
         else tdpbf16ps(sums, a, weights);
     }
 
     /// Moves an address on.
-    void advance(const Xbyak::Operand &address, dim_t bytes_on) {
-        add(address, static_cast<uint32_t>(bytes_on));
+    void advance(const Operand &address, dim_t bytes_on) {
+        add(address, disp(bytes_on));
     }
 
     /// Makes the f32 numbers that a group's nibbles stand for.
     /// @param numbers nibble_numbers() of the weights.
     /// @param scale, zp Of the group, for all lanes.
-    void make_numbers(const Zmm &to, const Zmm &numbers,
-            const Xbyak::Address &scale, const Xbyak::Address &zp) {
+    void make_numbers(const Zmm &to, const Zmm &numbers, const Address &scale,
+            const Address &zp) {
         if (has_zps()) vsubps(to, numbers, zp);
         vmulps(to, has_zps() ? to : numbers, scale);
     }
@@ -117,8 +116,8 @@ protected:
     /// @param steps How many there are, at least one.
     /// @param look_up Emits one step, and the multiplication too if it is true.
     template <typename look_up_t>
-    void look_up_steps(const Xbyak::Reg64 &steps, look_up_t &&look_up) {
-        Xbyak::Label l_step, l_end;
+    void look_up_steps(const Reg64 &steps, look_up_t &&look_up) {
+        Label l_step, l_end;
         look_up(false);
         dec(steps);
         jz(l_end, T_NEAR);
@@ -133,10 +132,9 @@ protected:
     const int src_tiles_;
     const amx_layout_t layout_;
     const int groups_; // of a step: 128 of depth
-    const Xbyak::Reg64 line_ = general_.take("bytes of a line", rbp),
-                       sums_ = general_.take("sums", r9),
-                       row_pitch_
-                       = general_.take("pitch of sums and of a", r10);
+    const Reg64 line_ = general_.take("bytes of a line", rbp),
+                sums_ = general_.take("sums", r9),
+                row_pitch_ = general_.take("pitch of sums and of a", r10);
 };
 
 /// Returns the tiles of src that so many rows take, of rows that are multiplied

@@ -57,12 +57,6 @@ public:
                   "jit_amx_terms_k_lanes", weights, src_tiles, layout) {}
 
 private:
-    using Address = Xbyak::Address;
-    using Label = Xbyak::Label;
-    using Reg64 = Xbyak::Reg64;
-    using Tmm = Xbyak::Tmm;
-    using Zmm = Xbyak::Zmm;
-
     // Columns whose nibbles are in registers at once.
     static constexpr int set_cols = 4;
     static constexpr int step_sets = amx_tile_rows / set_cols;
