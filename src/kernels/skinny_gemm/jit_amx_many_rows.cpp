@@ -13,6 +13,7 @@
 
 #include "kernels/skinny_gemm/jit_amx_many_rows.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/prefetch.hpp"

@@ -12,7 +12,7 @@ using namespace Xbyak;
 
 namespace {
 
-class jit_amx_n_lanes_t : public jit_amx_blocks_t {
+class n_lanes_generator_t : public jit_amx_blocks_t {
 protected:
     using jit_amx_blocks_t::jit_amx_blocks_t;
 
@@ -45,11 +45,11 @@ private:
     }
 };
 
-class terms_generator_t : public jit_amx_n_lanes_t {
+class terms_generator_t : public n_lanes_generator_t {
 public:
     terms_generator_t(const skinny_weights_t &weights, int src_tiles,
             const amx_layout_t &layout)
-        : jit_amx_n_lanes_t("jit_amx_n_lanes", weights, src_tiles, layout) {}
+        : n_lanes_generator_t("jit_amx_n_lanes", weights, src_tiles, layout) {}
 
 private:
     const vmms_t even_ = vectors_.take("weights of even rows", lines_together),
@@ -120,11 +120,11 @@ private:
     }
 };
 
-class bf16_generator_t : public jit_amx_n_lanes_t {
+class bf16_generator_t : public n_lanes_generator_t {
 public:
     bf16_generator_t(const skinny_weights_t &weights, int src_tiles,
             const amx_layout_t &layout)
-        : jit_amx_n_lanes_t(
+        : n_lanes_generator_t(
                   "jit_amx_n_lanes_bf16", weights, src_tiles, layout) {}
 
 private:

@@ -16,7 +16,6 @@
 
 #include "base/bits.hpp"
 #include "base/convert.hpp"
-#include "base/text.hpp"
 
 namespace dnnl_dequant {
 

@@ -70,7 +70,8 @@ private:
     // the other.
     template <typename element_t>
     void arrange_tail(element_t *row, dim_t tail) const noexcept {
-        element_t natural[128]; // more than any tail
+        constexpr size_t room = 128; // more than any tail
+        element_t natural[room];
         std::copy_n(row, tail, natural);
         for (int j = 0; j < step_.vectors; ++j)
             for (dim_t i = j; i < tail; i += step_.vectors)

@@ -1,5 +1,7 @@
 // Sums of integer values by weights, a few rows of weights at a time.
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/arrange.hpp"
