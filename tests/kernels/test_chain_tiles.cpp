@@ -196,6 +196,19 @@ TEST_P(chain_tiles, have_long_rows_of_two_loops_within_bytes) {
     }
 }
 
+// A tile of the inner loop has all of its rows. Too many of them are staged, so
+// that tiles fit the stack.
+TEST_P(chain_tiles, have_no_tile_of_many_inner_rows) {
+    if (bits_of(GetParam()) >= 8) return;
+    const dim_t outer = 12, rows = 5001;
+    const rows_case_t c {outer, rows, 37, false, {0, 1, rows}, {1, 0, outer}};
+    const chain_plan_t plan = plan_of_rows(c, GetParam());
+    EXPECT_EQ(plan.all_rows(), outer * rows);
+    EXPECT_TRUE(plan.feeds[0].tiled);
+    EXPECT_FALSE(plan.feeds[1].tiled);
+    check_rows(c, t::f32);
+}
+
 // Rows that are stored past the caches: as they are, and by way of a buffer.
 TEST_P(chain_tiles, stream_rows_of_two_loops) {
     for (const dim_t cols : {64, 70})

@@ -12,6 +12,9 @@ namespace {
 
 // Rows from which on it pays to transpose what columns share.
 constexpr dim_t transposed_rows = 24;
+// Bytes of a column in tiles of the inner loop of rows, which have all of its
+// rows. The others become smaller until all fit their memory.
+constexpr dim_t most_inner_bytes = 1024;
 
 // The value is an integer after it.
 bool is_quantizing(const step_t &step) {
@@ -129,6 +132,15 @@ private:
                && is_loadable(from.type);
     }
 
+    bool has_room_for(const chain_feed_t &feed) {
+        if (feed.tile_row != tile_row_t::inner) return true;
+        const dim_t bytes
+                = plan_.row_extent * bytes_of(operand(feed.operand).type, 1);
+        if (inner_bytes_ + bytes > most_inner_bytes) return false;
+        inner_bytes_ += bytes;
+        return true;
+    }
+
     // Generated code has registers for one type of 8-bit floats.
     bool is_loadable(data_type_t type) {
         if (!jit_lanes_t<isa_avx2>::is_loadable(type)) return false;
@@ -146,7 +158,7 @@ private:
         // To divide once is worth staging what serves many rows.
         if (feed.reciprocal && !feed.by_row) return access_t::staged;
         const bool is_dense = whole && feed.col == 1;
-        feed.tiled = !is_dense && is_tiled(feed);
+        feed.tiled = !is_dense && is_tiled(feed) && has_room_for(feed);
         // Rows of a tile share this operand, so it is converted once.
         if (plan_.rows_of_tiles && !feed.tiled && !feed.by_row
                 && bits_of(from.type) < 32)
@@ -297,6 +309,7 @@ private:
 
     chain_plan_t &plan_;
     data_type_t small_ = data_type_t::undef;
+    dim_t inner_bytes_ = 0; // of a column, of what is tiled so far
 };
 
 // Integers are saturated as they are.
