@@ -75,26 +75,32 @@ bool is_extension_type(data_type_t type) {
                    || type == data_type_t::s64);   // since 3.12
 }
 
+static constexpr auto unknown_size = static_cast<size_t>(-1);
+
 size_t memory_size(const logical_tensor_t &tensor) {
     if (!has_shape(tensor)) return 0;
     if (tensor.ndims > 0
             && tensor.layout_type != dnnl_graph_layout_type_strided)
-        return static_cast<size_t>(-1);
+        return unknown_size;
     dim_t elements = 1;
     for (int d = 0; d < tensor.ndims; ++d) {
         if (tensor.dims[d] == 0) return 0;
-        elements
-                = std::max(elements, tensor.dims[d] * tensor.layout.strides[d]);
+        elements = std::max(elements,
+                saturated_product(tensor.dims[d], tensor.layout.strides[d]));
     }
+    constexpr dim_t most_bits = std::numeric_limits<dim_t>::max() - 7;
+    if (elements > most_bits / bits_of(type_of(tensor))) return unknown_size;
     return static_cast<size_t>(bytes_of(type_of(tensor), elements));
 }
 
 logical_tensor_t as_bytes(const logical_tensor_t &tensor) {
     logical_tensor_t bytes = tensor;
     bytes.data_type = dnnl_u8;
+    const size_t size = memory_size(tensor);
     if (has_shape(tensor)
-            && tensor.layout_type == dnnl_graph_layout_type_strided)
-        set_layout(bytes, {static_cast<dim_t>(memory_size(tensor))}, {1});
+            && tensor.layout_type == dnnl_graph_layout_type_strided
+            && size != unknown_size)
+        set_layout(bytes, {static_cast<dim_t>(size)}, {1});
     return bytes;
 }
 

@@ -53,8 +53,8 @@ void set_layout(
 bool is_extension_type(data_type_t type);
 
 /// Returns the bytes that a tensor of an extension type takes, by oneDNN's
-/// rules for its own types. An unknown shape has 0, and a layout that is not
-/// strided -1 (the largest value).
+/// rules for its own types. An unknown shape has 0. A layout that is not
+/// strided has -1 (the largest value), and so have strides beyond memory.
 size_t memory_size(const logical_tensor_t &tensor);
 
 /// A logical tensor of as many bytes, of the same id and property.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <sstream>
 
+#include "dnnl_dequant/dnnl_dequant.hpp"
 #include "e2e/bad_input.hpp"
 #include "e2e/matmul_graph.hpp"
 #include "support/guarded_buffer.hpp"
@@ -187,6 +188,20 @@ TEST(abuse, strides_that_wrap) {
             }),
                     dnnl_success)
                     << to_string(c);
+        }
+}
+
+// A dimension of 1 may have any stride, so such tensors are executed.
+TEST(abuse, sizes_that_no_integer_holds) {
+    for (const dim_t stride : {most / 15, most / 16 + 1, most / 4})
+        for (const dim_t extent : {1, 3}) {
+            const logical_tensor tensor(0, data_type::u16,
+                    dims_t {extent, 128, 15}, dims_t {stride, 15, 1});
+            EXPECT_EQ(
+                    tensor.get_mem_size(), std::numeric_limits<size_t>::max());
+            std::vector<char> memory(128 * 15 * 2);
+            const dnnl::graph::tensor made(tensor, cpu_engine(), memory.data());
+            EXPECT_EQ(made.get_data_handle(), memory.data());
         }
 }
 

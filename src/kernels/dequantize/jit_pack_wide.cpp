@@ -50,7 +50,7 @@ struct block_t<uint32_t> {
     }
 };
 
-// No source need be aligned.
+// No source need be aligned, nor a tile, which can be dst itself.
 template <typename T>
 const char *address(const void *src, dim_t index) {
     return static_cast<const char *>(src)
@@ -58,10 +58,20 @@ const char *address(const void *src, dim_t index) {
 }
 
 template <typename T>
+char *address(void *tile, dim_t index) {
+    return static_cast<char *>(tile) + index * static_cast<dim_t>(sizeof(T));
+}
+
+template <typename T>
 T element(const void *src, dim_t index) {
     T value;
     std::memcpy(&value, address<T>(src, index), sizeof(T));
     return value;
+}
+
+template <typename T>
+void set_element(void *tile, dim_t index, T value) {
+    std::memcpy(address<T>(tile, index), &value, sizeof(T));
 }
 
 uint8_t quarter(const void *src, dim_t index) {
@@ -77,7 +87,7 @@ uint8_t quarter(const void *src, dim_t index) {
 #endif
 
 template <typename T, int cache, typename columns_t>
-inline void transpose_block(T *tile, dim_t pitch, const columns_t &columns,
+inline void transpose_block(void *tile, dim_t pitch, const columns_t &columns,
         dim_t row, dim_t ahead) {
     using block = block_t<T>;
     constexpr size_t side = block::side;
@@ -102,41 +112,40 @@ inline void transpose_block(T *tile, dim_t pitch, const columns_t &columns,
     }
     DNNL_DEQUANT_UNROLL
     for (size_t i = 0; i < side; ++i)
-        store(tile + static_cast<dim_t>(i) * pitch, a[i]);
+        store(address<T>(tile, static_cast<dim_t>(i) * pitch), a[i]);
 }
 
 // Along the columns of src outermost, so that a line of it is read at once.
 template <typename T, int cache, typename columns_t>
 void transpose(
-        void *to, dim_t pitch, const transposed_src_t &src, dim_t ahead) {
-    auto *tile = static_cast<T *>(to);
+        void *tile, dim_t pitch, const transposed_src_t &src, dim_t ahead) {
     constexpr auto side = static_cast<dim_t>(block_t<T>::side);
     const dim_t rows = src.rows, whole_rows = rows - rows % side;
     columns_t along(src);
     const auto one_by_one = [&](const auto &columns, dim_t first, dim_t cols) {
         for (int i = 0; i < cols; ++i)
             for (dim_t r = first; r < rows; ++r)
-                tile[r * pitch + i] = element<T>(columns[i], r);
+                set_element(tile, r * pitch + i, element<T>(columns[i], r));
     };
     dim_t c = 0;
-    for (; c + side <= src.cols; c += side, tile += side) {
+    for (; c + side <= src.cols; c += side, tile = address<T>(tile, side)) {
         const auto columns = along.next();
         for (dim_t r = 0; r < whole_rows; r += side)
             transpose_block<T, cache>(
-                    tile + r * pitch, pitch, columns, r, ahead);
+                    address<T>(tile, r * pitch), pitch, columns, r, ahead);
         one_by_one(columns, whole_rows, side);
     }
     one_by_one(along.next(), 0, src.cols - c);
 }
 
 template <typename T>
-void gather(void *to, dim_t pitch, const gathered_src_t &from,
+void gather(void *tile, dim_t pitch, const gathered_src_t &from,
         T (*read)(const void *, dim_t)) {
-    auto *tile = static_cast<T *>(to);
-    for (dim_t r = 0; r < from.rows; ++r, tile += pitch) {
+    for (dim_t r = 0; r < from.rows; ++r) {
         const dim_t first = from.first + r * from.row_stride;
         for (dim_t c = 0; c < from.cols; ++c)
-            tile[c] = read(from.data, first + c * from.col_stride);
+            set_element(tile, r * pitch + c,
+                    read(from.data, first + c * from.col_stride));
     }
 }
 
