@@ -10,10 +10,11 @@ namespace dnnl_dequant {
 using dim_t = int64_t;
 using dims_t = std::vector<dim_t>;
 
-/// How many units hold the value; value >= 0, unit > 0.
+/// How many units hold the value; value >= 0, unit > 0. None overflows.
 template <typename value_t, typename unit_t>
 constexpr auto div_up(value_t value, unit_t unit) {
-    return (value + unit - 1) / unit;
+    const auto whole = value / unit;
+    return whole + (value % unit > 0 ? 1 : 0);
 }
 
 /// The least multiple of the unit that is no less than the value; likewise.

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/saturated.hpp"
+
 namespace dnnl_dequant {
 
 bool has_shape(const logical_tensor_t &tensor) {
@@ -19,15 +21,6 @@ bool has_strides(const logical_tensor_t &tensor) {
     const dim_t *strides = tensor.layout.strides;
     return std::none_of(strides, strides + tensor.ndims,
             [](dim_t stride) { return stride == DNNL_GRAPH_UNKNOWN_DIM; });
-}
-
-// Sizes may be any: what no integer holds becomes the largest, which every
-// check of an extent refuses.
-static dim_t saturated_product(dim_t a, dim_t b) {
-    dim_t product = 0;
-    return __builtin_mul_overflow(a, b, &product)
-                   ? std::numeric_limits<dim_t>::max()
-                   : product;
 }
 
 dim_t element_count(const logical_tensor_t &tensor) {

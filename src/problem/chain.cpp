@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/saturated.hpp"
 #include "base/text.hpp"
 #include "problem/make_problem.hpp"
 
@@ -84,7 +85,8 @@ result_t chain_t::split(const axis_t &axis, dim_t inner, axis_t &outer_half,
             outer_half.along.push_back({a.stride, a.group / inner});
             inner_half.along.push_back({});
         } else if (inner % a.group == 0) {
-            outer_half.along.push_back({a.stride * (inner / a.group), 1});
+            outer_half.along.push_back(
+                    {saturated_product(a.stride, inner / a.group), 1});
             inner_half.along.push_back(a);
         } else {
             return refuse(text("a dimension of ", axis.extent, " cut every ",
@@ -116,10 +118,11 @@ bool chain_t::join(const axis_t &outer, const axis_t &inner, axis_t &joined) {
         return false;
     for (size_t o = 0; o < outer.along.size(); ++o) {
         const along_t &a = outer.along[o], &b = inner.along[o];
-        if (b.stride == 0)
-            joined.along.push_back(
-                    a.stride == 0 ? along_t {}
-                                  : along_t {a.stride, a.group * inner.extent});
+        if (dim_t group = 1; b.stride == 0 && a.stride == 0)
+            joined.along.push_back({});
+        else if (b.stride == 0
+                 && !__builtin_mul_overflow(a.group, inner.extent, &group))
+            joined.along.push_back({a.stride, group});
         else if (dim_t stride = 0; a.group == 1 && inner.extent % b.group == 0
                                    && !__builtin_mul_overflow(b.stride,
                                            inner.extent / b.group, &stride)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/saturated.hpp"
+
 namespace dnnl_dequant {
 
 namespace {
@@ -53,7 +55,8 @@ void add_split(draft_t &draft, dim_t extent, dim_t group, size_t d,
     }
     for (const auto &view : views) {
         const dim_t stride = view.strides[d];
-        outer.strides.push_back(view.grouped ? stride : stride * group);
+        outer.strides.push_back(
+                view.grouped ? stride : saturated_product(stride, group));
         inner.strides.push_back(view.grouped ? 0 : stride);
     }
     draft.push_back(std::move(outer));
