@@ -396,8 +396,8 @@ TEST(integer_matmul, takes_batches_of_weights) {
                     }
 }
 
-// Groups of eight are multiplied as f32, and so are batches of weights that
-// begin within a byte.
+// Groups of eight are multiplied as f32, those of sixteen are not. Batches of
+// weights that begin within a byte are, too.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
     matmul_case_t c;
@@ -405,6 +405,10 @@ TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     c.weights = {64, 66};
     c.group = 8;
     check(c, source, false);
+    c.src = {3, 512};
+    c.weights = {512, 66};
+    c.group = 16;
+    check(c, source, true);
     c.src = {2, 3, 65};
     c.weights = {2, 65, 67};
     c.quantized = t::u4;

@@ -164,6 +164,42 @@ TEST(plugin, says_why_kernels_it_prefers_are_not_taken) {
             reasons);
 }
 
+// A program that loads the plugin late has ops that oneDNN itself made.
+TEST(plugin, passes_on_ops_that_it_never_saw) {
+    Dl_info info {};
+    void *const version = dlsym(RTLD_DEFAULT, "dnnl_version");
+    ASSERT_NE(dladdr(version, &info), 0);
+    void *const onednn = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    ASSERT_NE(onednn, nullptr) << info.dli_fname;
+    const auto create = reinterpret_cast<decltype(&dnnl_graph_op_create)>(
+            dlsym(onednn, "dnnl_graph_op_create"));
+    ASSERT_NE(create, &dnnl_graph_op_create);
+    dnnl_graph_op_t unseen = nullptr;
+    ASSERT_EQ(
+            create(&unseen, 0, dnnl_graph_op_softmax, "unseen"), dnnl_success);
+    const auto tensor_of = [](size_t id) {
+        const dnnl_dims_t dims {2, 8};
+        dnnl_graph_logical_tensor_t tensor;
+        dnnl_graph_logical_tensor_init_with_dims(&tensor, id, dnnl_f32, 2, dims,
+                dnnl_graph_layout_type_strided,
+                dnnl_graph_tensor_property_undef);
+        return tensor;
+    };
+    const auto in = tensor_of(0), out = tensor_of(1);
+    const int64_t axis = 1;
+    EXPECT_EQ(dnnl_graph_op_set_attr_s64(
+                      unseen, dnnl_graph_op_attr_axis, &axis, 1),
+            dnnl_success);
+    EXPECT_EQ(dnnl_graph_op_add_input(unseen, &in), dnnl_success);
+    EXPECT_EQ(dnnl_graph_op_add_output(unseen, &out), dnnl_success);
+    graph g(dnnl::engine::kind::cpu);
+    EXPECT_EQ(dnnl_graph_add_op(g.get(), unseen), dnnl_success);
+    EXPECT_EQ(dnnl_graph_op_destroy(unseen), dnnl_success);
+    g.finalize();
+    EXPECT_EQ(g.get_partitions().size(), 1u);
+    dlclose(onednn);
+}
+
 TEST(plugin, keeps_its_kernel_while_partition_and_graph_are_gone) {
     EXPECT_EQ(check_execution(only_ours(), compiled_of(only_ours())), "");
 }
