@@ -316,9 +316,21 @@ private:
         else if (share && is_direct && !short_rows) plan_.block_rows = 2;
         plan_.prefetches_params = !in_cache;
         choose_halves();
+        plan_.tall_tiles = takes_tall_tiles();
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache
                   && !(plan_.params.divides && plan_.cols.extent() < short_row);
+    }
+
+    // Each thread has some of them. Elements of 2 bits are bytes of a tile.
+    bool takes_tall_tiles() const {
+        constexpr dim_t enough = 8;
+        const dim_t points
+                = jit_tall_tile_cols * jit_tall_tile_rows * 8 / src_bits();
+        return this_machine().policy.makes_tall_tiles && plan_.streaming
+               && plan_.path == jit_src_path_t::transposed
+               && plan_.panel_loop < 0 && src_bits() > 2
+               && nominal_points() / points >= enough * problem_.parts;
     }
 
     bool fits_last_cache() const {

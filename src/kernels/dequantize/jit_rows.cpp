@@ -60,7 +60,9 @@ void jit_rows_t::run(
     if (plan_.panels) return run_panels(buffers, begin, end);
     if (plan_.path == jit_src_path_t::direct)
         run_pieces(buffers, begin, end, nullptr);
-    else run_tiles(buffers, begin, end);
+    else if (plan_.tall_tiles)
+        run_tiles<jit_tall_tile_cols * jit_tall_tile_rows>(buffers, begin, end);
+    else run_tiles<jit_tile_bytes>(buffers, begin, end);
     if (plan_.streaming) stream_fence();
 }
 
@@ -70,9 +72,10 @@ void jit_rows_t::run(
     run_pieces(buffers, begin, end, tile.bytes);
 }
 
+template <size_t bytes>
 [[gnu::noinline]] void jit_rows_t::run_tiles(
         void *const *buffers, dim_t begin, dim_t end) const noexcept {
-    jit_tile_t<jit_tile_bytes> tile;
+    jit_tile_t<bytes> tile;
     run_pieces(buffers, begin, end, tile.bytes);
 }
 

@@ -69,6 +69,7 @@ private:
     result_t make_kernels_of(row_src_t src);
     void run_panels(
             void *const *buffers, dim_t begin, dim_t end) const noexcept;
+    template <size_t bytes>
     void run_tiles(void *const *buffers, dim_t begin, dim_t end) const noexcept;
     void run_pieces(void *const *buffers, dim_t begin, dim_t end,
             uint8_t *tile) const noexcept;
