@@ -17,7 +17,7 @@ constexpr auto div_up(value_t value, unit_t unit) {
     return whole + (value % unit > 0 ? 1 : 0);
 }
 
-/// The least multiple of the unit that is no less than the value; likewise.
+/// The least multiple of the unit that is no less than the value >= 0.
 template <typename value_t, typename unit_t>
 constexpr auto round_up(value_t value, unit_t unit) {
     return div_up(value, unit) * unit;

@@ -82,7 +82,8 @@ size_t memory_size(const logical_tensor_t &tensor) {
                 saturated_product(tensor.dims[d], tensor.layout.strides[d]));
     }
     constexpr dim_t most_bits = std::numeric_limits<dim_t>::max() - 7;
-    if (elements > most_bits / bits_of(type_of(tensor))) return unknown_size;
+    if (saturated_product(elements, bits_of(type_of(tensor))) > most_bits)
+        return unknown_size;
     return static_cast<size_t>(bytes_of(type_of(tensor), elements));
 }
 

@@ -57,7 +57,8 @@ bool is_extension_type(data_type_t type);
 /// strided has -1 (the largest value), and so have strides beyond memory.
 size_t memory_size(const logical_tensor_t &tensor);
 
-/// A logical tensor of as many bytes, of the same id and property.
+/// A logical tensor of as many bytes, of the same id and property. If they are
+/// not known, the dimensions stay.
 logical_tensor_t as_bytes(const logical_tensor_t &tensor);
 
 /// "2x3" or "?" for a shape that is not known.

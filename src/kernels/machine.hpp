@@ -40,8 +40,9 @@ struct machine_policy_t {
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.
     bool has_far_panels;
-    /// Tiles of transposed sources that are stored past the caches have 512
-    /// bytes of each of 256 columns; else a line of each of 128.
+    /// Tiles of transposed sources that are stored past the caches have a line
+    /// of each of 128 columns. If true and there are enough of them, they have
+    /// up to 512 bytes of each of 256 columns.
     bool makes_tall_tiles;
     /// Weights, which are read once, and lines of transposed sources, of which
     /// tiles are made, are prefetched into L2 and no further.

@@ -74,7 +74,7 @@ private:
         if (granularity_.qtype == qtype_t::per_tensor) return {};
         dims_t grid(dims_.size());
         for (size_t d = 0; d < grid.size(); ++d)
-            grid[d] = (dims_[d] + groups_[d] - 1) / groups_[d];
+            grid[d] = div_up(dims_[d], groups_[d]);
         if (granularity_.qtype == qtype_t::per_group) return grid;
         return {grid[channel_dimension()]};
     }
@@ -125,7 +125,7 @@ private:
         part.parameters = parameters_;
         for (size_t d = 0; d < dims.size(); ++d)
             part.parameters.grid.push_back(
-                    std::max<dim_t>((dims[d] + groups_[d] - 1) / groups_[d],
+                    std::max<dim_t>(div_up(dims[d], groups_[d]),
                             dims[d] == 0 && whole_group(d) ? 1 : 0));
         if (result_t result = make_ranges(dims, part); !result.ok())
             return result;
@@ -205,7 +205,7 @@ private:
             const dim_t size = slab_size(d);
             dim_t groups = size / groups_[d];
             for (size_t inner = d + 1; inner < dims_.size(); ++inner)
-                groups *= (dims_[inner] + groups_[inner] - 1) / groups_[inner];
+                groups *= div_up(dims_[inner], groups_[inner]);
             const dim_t slabs = div_up(dims_[d], size);
             if (slabs < fewest_slabs
                     || groups > dynamic_quantize_t::most_groups)

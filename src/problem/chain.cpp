@@ -17,10 +17,12 @@ std::string shape_text(const dims_t &dims) {
     return result.empty() ? "a scalar" : result;
 }
 
+// -1 for more than any integer holds. Dimensions of 0 come first.
 dim_t product(const dims_t &dims) {
+    if (std::count(dims.begin(), dims.end(), 0) != 0) return 0;
     dim_t result = 1;
     for (const dim_t dim : dims)
-        result *= dim;
+        if (__builtin_mul_overflow(result, dim, &result)) return -1;
     return result;
 }
 
@@ -269,10 +271,15 @@ void chain_t::transpose(const std::vector<size_t> &order) {
 
 result_t chain_t::reshape(const dims_t &shape) {
     if (!known_) return refuse("a reshape of a shape that is not known yet");
-    if (product(shape) != product(shape_))
+    const dim_t elements = product(shape);
+    if (elements != product(shape_))
         return {status_t::invalid_shape,
                 text("a reshape from ", shape_text(shape_), " to ",
                         shape_text(shape), "; expected as many elements")};
+    if (elements < 0)
+        return {status_t::invalid_shape,
+                text("a reshape from ", shape_text(shape_), " to ",
+                        shape_text(shape), ": too large to address")};
     // Cuts that need not be here might be in the way of others.
     dim_axes_t all = joined_axes();
     std::vector<dim_axes_t> dims;

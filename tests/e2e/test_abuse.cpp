@@ -191,18 +191,23 @@ TEST(abuse, strides_that_wrap) {
         }
 }
 
-// A dimension of 1 may have any stride, so such tensors are executed.
+// Compile takes any stride of a dimension of 1, so such tensors can be made.
 TEST(abuse, sizes_that_no_integer_holds) {
-    for (const dim_t stride : {most / 15, most / 16 + 1, most / 4})
-        for (const dim_t extent : {1, 3}) {
-            const logical_tensor tensor(0, data_type::u16,
-                    dims_t {extent, 128, 15}, dims_t {stride, 15, 1});
-            EXPECT_EQ(
-                    tensor.get_mem_size(), std::numeric_limits<size_t>::max());
-            std::vector<char> memory(128 * 15 * 2);
-            const dnnl::graph::tensor made(tensor, cpu_engine(), memory.data());
-            EXPECT_EQ(made.get_data_handle(), memory.data());
-        }
+    const auto tensor_of = [](dim_t extent, dim_t stride) {
+        return logical_tensor(0, data_type::u16, dims_t {extent, 128, 15},
+                dims_t {stride, 15, 1});
+    };
+    // The first product overflows, the next ones only as bits.
+    for (const auto &[extent, stride] : {std::pair<dim_t, dim_t> {3, most / 2},
+                 {3, most / 4}, {1, most / 15}, {1, most / 16 + 1}}) {
+        const logical_tensor tensor = tensor_of(extent, stride);
+        EXPECT_EQ(tensor.get_mem_size(), std::numeric_limits<size_t>::max());
+        std::vector<char> memory(128 * 15 * 2);
+        const dnnl::graph::tensor made(tensor, cpu_engine(), memory.data());
+        EXPECT_EQ(made.get_data_handle(), memory.data());
+    }
+    EXPECT_EQ(tensor_of(1, most / 16 - 1).get_mem_size(),
+            2 * static_cast<size_t>(most / 16 - 1));
 }
 
 // Every buffer at an odd address, and at the end of its pages.

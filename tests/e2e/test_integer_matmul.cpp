@@ -396,8 +396,8 @@ TEST(integer_matmul, takes_batches_of_weights) {
                     }
 }
 
-// Groups of eight are multiplied as f32, those of sixteen are not. Batches of
-// weights that begin within a byte are, too.
+// Groups of eight are multiplied as f32, and so are batches of weights that
+// begin within a byte. Groups of sixteen are not.
 TEST(integer_matmul, leaves_what_does_not_pay_to_f32) {
     const quantized_src_t source {t::u8, qtype_t::per_tensor, 0, true, false};
     matmul_case_t c;

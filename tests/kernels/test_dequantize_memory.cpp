@@ -210,35 +210,30 @@ TEST(dequantize_in_memory, transposes_wide_panels) {
     expect_as_ref({t::u4, t::u4, t::f16, {2500, 3604}, {2500, 3604}});
 }
 
-// 512 bytes of each of 256 columns, and what is left of both.
+// Up to 512 bytes of each of 256 columns, and what is left of both.
 TEST(dequantize_in_memory, transposes_tall_tiles) {
     const on_machine_t on(
             {policy_named("Zen 3"), no_cache_bytes, no_cache_bytes});
-    const dims_t dims {1602, 3203};
-    const auto plan_of = [](const variant_t &v) {
+    const auto check = [](const variant_t &v, dim_t rows) {
         jit_plan_t plan;
-        EXPECT_TRUE(make_jit_plan(problem_of(case_of(v)), {}, plan).ok());
-        return plan;
-    };
-    for (const auto &[src, dst] : {std::pair {t::u8, t::bf16},
-                 std::pair {t::s4, t::f16}, std::pair {t::u4, t::f32},
-                 std::pair {t::s16, t::f32}, std::pair {t::s32, t::bf16}})
-        for (const dims_t &group : {dims, dims_t {1, 128}, dims_t {128, 1},
-                     dims_t {40, 64}, dims_t {1, 7}}) {
-            const variant_t v {src, t::s8, dst, dims, group};
-            const jit_plan_t plan = plan_of(v);
-            EXPECT_EQ(plan.tall_tiles, plan.panel_loop < 0)
-                    << to_string(problem_of(case_of(v)));
-            expect_as_ref(v);
-        }
-    EXPECT_TRUE(plan_of({t::u8, t::s8, t::bf16, dims, dims}).tall_tiles);
-    // Too few of them, and elements that are bytes of a tile.
-    for (const variant_t &v :
-            {variant_t {t::u8, t::u8, t::f32, {512, 1024}, {1, 1024}},
-                    variant_t {t::u2, t::u2, t::f32, {2052, 2052}, {1, 128}}}) {
-        EXPECT_FALSE(plan_of(v).tall_tiles);
+        ASSERT_TRUE(make_jit_plan(problem_of(case_of(v)), {}, plan).ok());
+        EXPECT_EQ(plan.tall_tile_rows, rows) << bits_of(v.src);
         expect_as_ref(v);
+    };
+    const dims_t dims {1602, 3203};
+    for (const dims_t &group : {dims, dims_t {1, 128}, dims_t {128, 1},
+                 dims_t {40, 64}, dims_t {1, 7}}) {
+        check({t::u8, t::s8, t::bf16, dims, group}, 256);
+        check({t::s4, t::s8, t::f16, dims, group}, 128);
+        check({t::u4, t::s8, t::f32, dims, group}, 128);
+        check({t::s16, t::s8, t::f32, dims, group}, 512);
+        check({t::s32, t::s8, t::bf16, dims, group}, 512);
     }
+    check({t::u8, t::u8, t::f16, {3111, 3203}, {1, 128}}, 512);
+    check({t::u4, t::u4, t::f32, {6002, 3203}, {6002, 1}}, 512);
+    // Too few, and elements that are bytes of a tile.
+    check({t::u8, t::u8, t::f32, {512, 1024}, {1, 1024}}, 0);
+    check({t::u2, t::u2, t::f32, {4100, 2052}, {1, 128}}, 0);
 }
 
 TEST(dequantize_in_memory, transposes_groups_of_rows) {

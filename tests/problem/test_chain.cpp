@@ -221,6 +221,19 @@ TEST(chain_refuses, a_reshape_to_another_number_of_elements) {
             status_t::invalid_shape);
 }
 
+TEST(chain_refuses, a_reshape_of_more_than_any_memory_has) {
+    const dim_t half = dim_t {1} << 32, most = dim_t {1} << 62;
+    expect_refused(chain_of({half, half}).reshape({2 * half, 2 * half}),
+            "a reshape from 4294967296x4294967296 to 8589934592x8589934592: "
+            "too large to address",
+            status_t::invalid_shape);
+    expect_refused(chain_of({2, 2}).reshape({most, 4}),
+            "a reshape from 2x2 to 4611686018427387904x4; expected as many "
+            "elements",
+            status_t::invalid_shape);
+    EXPECT_TRUE(chain_of({0}).reshape({most, 4, 0}).ok());
+}
+
 TEST(chain_refuses, a_reshape_whose_dimensions_do_not_refine) {
     chain_t chain = chain_of({4, 6});
     chain.transpose({1, 0});

@@ -82,7 +82,7 @@ private:
     }
     dim_t max_block_cols() const {
         if (plan_.panels) return panel_cols();
-        if (plan_.tall_tiles) return jit_tall_tile_cols;
+        if (plan_.tall_tile_rows > 0) return jit_tall_tile_cols;
         if (plan_.is_packed()) return widest_tile_cols(dst_total());
         if (plan_.streams_at_once())
             return std::min(staged_cols(), long_call_cols);
@@ -121,7 +121,8 @@ private:
                < enough * cols * jit_panel_rows * 8 / src_bits();
     }
     dim_t max_block_rows() const {
-        if (plan_.tall_tiles) return jit_tall_tile_rows * 8 / src_bits();
+        if (plan_.tall_tile_rows > 0)
+            return plan_.tall_tile_rows * 8 / src_bits();
         // Elements of 2 bits are bytes of a tile.
         if (plan_.path == jit_src_path_t::gathered
                 || (plan_.path == jit_src_path_t::transposed

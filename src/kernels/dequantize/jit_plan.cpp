@@ -316,21 +316,26 @@ private:
         else if (share && is_direct && !short_rows) plan_.block_rows = 2;
         plan_.prefetches_params = !in_cache;
         choose_halves();
-        plan_.tall_tiles = takes_tall_tiles();
+        plan_.tall_tile_rows = tall_tile_rows();
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache
                   && !(plan_.params.divides && plan_.cols.extent() < short_row);
     }
 
-    // Each thread has some of them. Elements of 2 bits are bytes of a tile.
-    bool takes_tall_tiles() const {
-        constexpr dim_t enough = 8;
-        const dim_t points
-                = jit_tall_tile_cols * jit_tall_tile_rows * 8 / src_bits();
-        return this_machine().policy.makes_tall_tiles && plan_.streaming
-               && plan_.path == jit_src_path_t::transposed
-               && plan_.panel_loop < 0 && src_bits() > 2
-               && nominal_points() / points >= enough * problem_.parts;
+    // Bytes of src in each column of a tall tile; 0: there are none. They are
+    // fewer where many threads would have too few tiles. Elements of 2 bits are
+    // bytes of a tile.
+    dim_t tall_tile_rows() const {
+        constexpr dim_t enough = 64, least = 128;
+        if (!this_machine().policy.makes_tall_tiles || !plan_.streaming
+                || plan_.path != jit_src_path_t::transposed
+                || plan_.panel_loop >= 0 || src_bits() == 2)
+            return 0;
+        dim_t rows = jit_tall_tile_rows;
+        while (rows >= least
+                && src_total() < enough * rows * jit_tall_tile_cols)
+            rows /= 2;
+        return rows >= least ? rows : 0;
     }
 
     bool fits_last_cache() const {

@@ -16,7 +16,7 @@ namespace dnnl_dequant {
 constexpr dim_t jit_tile_bytes = 16 * 1024;
 constexpr dim_t jit_bounce_bytes = 16 * 1024;
 
-/// Sizes of a tall tile: columns, and bytes of src in each.
+/// Sizes of a tall tile: columns, and the most bytes of src in each.
 constexpr dim_t jit_tall_tile_cols = 256, jit_tall_tile_rows = 512;
 
 /// A tile of more columns is wide. Lines of its columns may lie 256 bytes
@@ -105,8 +105,9 @@ struct jit_plan_t {
     // kernels repeat it, by a table unless this is a power of two.
     dim_t group_cols = 1;
 
-    bool panels = false, tall_tiles = false;
-    int panel_loop = -1; // -1: none, the columns are enough
+    bool panels = false;
+    dim_t tall_tile_rows = 0; // bytes of src in each column; 0: none are tall
+    int panel_loop = -1;      // -1: none, the columns are enough
     dim_t panel_extent = 1, panel_groups = 1; // of it all, of a panel
     dim_t panel_strides[4] = {};
 

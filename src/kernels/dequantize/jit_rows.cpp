@@ -60,7 +60,7 @@ void jit_rows_t::run(
     if (plan_.panels) return run_panels(buffers, begin, end);
     if (plan_.path == jit_src_path_t::direct)
         run_pieces(buffers, begin, end, nullptr);
-    else if (plan_.tall_tiles)
+    else if (plan_.tall_tile_rows > 0)
         run_tiles<jit_tall_tile_cols * jit_tall_tile_rows>(buffers, begin, end);
     else run_tiles<jit_tile_bytes>(buffers, begin, end);
     if (plan_.streaming) stream_fence();
