@@ -9,9 +9,10 @@
 // too: the sums of their upper halves are multiplied by sixteen.
 //
 // Registers besides the base's: rax has the panels to go where a panel begins,
-// r14 the k4 blocks to go before sums are added to memory. The first twelve
-// vectors are sums, if there are so many: four for each row and four for the
-// weights. The others are scratch.
+// r14 the k4 blocks to go before sums are added to memory. The next line to
+// prefetch is in r9, and the end of its row in rbp. The first twelve vectors
+// are sums, if there are so many: four for each row and four for the weights.
+// The others are scratch.
 
 #include <cstdint>
 
@@ -44,10 +45,12 @@ private:
         preamble();
         load_arguments();
         mov(r15, arg(offsetof(args_t, c)));
+        mov(r9, arg(offsetof(args_t, next_chunk)));
+        mov(rbp, arg(offsetof(args_t, next_row_end)));
         mov(rax, arg(offsetof(args_t, panels)));
         repeat(rax, [&] {
             push(rax);
-            panel(rax);
+            panel();
             pop(rax);
         });
         postamble();
@@ -89,6 +92,21 @@ private:
             lengthen(half, set);
         test(r10, r10);
         jnz(l_sums, T_NEAR);
+    }
+
+    // Prefetches as many lines of the next chunk as a k4 block has, one row
+    // after the other: memory is read in the order of addresses.
+    void prefetch_k4() {
+        Label l_within;
+        for (int i = 0; i < rows_of_k4; ++i)
+            prefetch_stream(ptr[r9 + static_cast<size_t>(line * i)]);
+        add(r9, line * rows_of_k4);
+        cmp(r9, rbp);
+        jb(l_within);
+        mov(r9, rbp);
+        add(r9, arg(offsetof(args_t, row_gap)));
+        add(rbp, rsi);
+        L(l_within);
     }
 
     // Prefetches only for the lower half of a panel. The upper half is in the
@@ -203,9 +221,11 @@ private:
     }
 
     void end_group() override {
+        push(rbp);
         for (int half = 0; half < halves; ++half)
             for (int part = 0; part < 2; ++part)
                 end_group(half, part);
+        pop(rbp);
     }
     void end_group(int half, int part) {
         constexpr int of_weights = 12;

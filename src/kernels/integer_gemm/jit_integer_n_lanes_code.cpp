@@ -3,8 +3,8 @@
 // blocks. Blocks of nibbles are split into those of even columns and of odd
 // ones. The sums of a panel stay in registers down a chunk.
 //
-// Registers besides the base's: r14 panels to go. The first 24 vectors are
-// sums, the next six what was loaded, then come constants.
+// Registers besides the base's: r14 panels to go, r9 the prefetch distance. The
+// first 24 vectors are sums, the next six what was loaded, then come constants.
 
 #include "kernels/integer_gemm/jit_integer_n_lanes_code.hpp"
 
@@ -28,8 +28,26 @@ private:
         load_arguments();
         mov(r14, arg(offsetof(args_t, panels)));
         mov(r15, arg(offsetof(args_t, c)));
-        repeat(r14, [&] { panel(r14); });
+        repeat(r14, [&] {
+            load_distance();
+            panel();
+        });
         postamble();
+    }
+
+    // Each row is prefetched some way further along.
+    void load_distance() {
+        Label l_within;
+        mov(r9, arg(offsetof(args_t, ahead)));
+        cmp(r14, arg(offsetof(args_t, last_panels)));
+        jg(l_within);
+        mov(r9, arg(offsetof(args_t, ahead_last)));
+        L(l_within);
+    }
+    void prefetch_k4() {
+        lea(rbp, ptr[rax + r9]);
+        for (int r = 0; r < rows_of_k4; ++r)
+            prefetch_stream(ptr[row(rbp, r)]);
     }
 
     void begin_sums() override {

@@ -18,10 +18,14 @@ struct jit_integer_n_lanes_args_t {
     float *c;
     dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
     dim_t k4_blocks, panels;
-    // Prefetch distances in bytes: within a chunk, and from its last panels to
-    // the first panels of the next chunk.
+    // On AVX-512, prefetch distances in bytes: within a chunk, and from its
+    // last panels to the first panels of the next chunk.
     dim_t ahead, ahead_last, last_panels;
     dim_t continues, ends; // a group's sums: begun before, scaled here
+    // On AVX2, the next chunk, the end of its first row, and the bytes from the
+    // end of a row to the next one.
+    const uint8_t *next_chunk, *next_row_end;
+    dim_t row_gap;
 };
 
 using jit_integer_n_lanes_t = jit_function_t<const jit_integer_n_lanes_args_t>;
@@ -43,12 +47,11 @@ result_t make_jit_integer_n_lanes_avx2(const integer_stream_weights_t &weights,
 ///     rsi rdx  one and three pitches of weights
 ///     r13      pitch of a
 ///     r8       partial sums
-///     r9       prefetch distance
+///     r9 rbp   what is prefetched: each instruction set's own
 ///     r11 r12  scales and zero points
 ///     r15      c
 ///     rax rbx  weights of a k4 block, and a
 ///     r10      k4 blocks to go
-///     rbp      prefetched weights
 ///     rax rbp  c and the parameters of a row, when a group ends
 class jit_integer_n_lanes_base_t : public jit_integer_stream_base_t {
 public:
@@ -77,13 +80,8 @@ protected:
     }
 
     /// Multiplies a panel, and goes to the next one.
-    void panel(const Reg64 &panels_to_go) {
-        Label l_within, l_end;
-        mov(r9, arg(offsetof(args_t, ahead)));
-        cmp(panels_to_go, arg(offsetof(args_t, last_panels)));
-        jg(l_within);
-        mov(r9, arg(offsetof(args_t, ahead_last)));
-        L(l_within);
+    void panel() {
+        Label l_end;
         begin_sums();
         add_chunk();
         cmp(arg(offsetof(args_t, ends)), 0);
@@ -106,11 +104,6 @@ protected:
     void next_k4() {
         lea(rax, ptr[rax + rsi * rows_of_k4]);
         add(rbx, rows_of_k4);
-    }
-    void prefetch_k4() {
-        lea(rbp, ptr[rax + r9]);
-        for (int r = 0; r < rows_of_k4; ++r)
-            prefetch_stream(ptr[row(rbp, r)]);
     }
 
     /// Returns the address of row r of four, relative to the first.
