@@ -15,30 +15,33 @@ namespace dnnl_dequant {
 namespace {
 
 // A chunk has so many rows of weights. While one unit of columns is multiplied,
-// the next lines of that unit are prefetched. Pairs of nibbles whose unit
-// shares a scale take less time, and shorter chunks (MEASURED.md).
-constexpr dim_t k_chunk = 32, k_chunk_of_pairs = 16;
+// the next lines of that unit are prefetched, on AVX2 lines of the next chunk
+// in the order of addresses. AVX2 takes shorter chunks, and so do pairs of
+// nibbles whose unit shares a scale (MEASURED.md).
+constexpr dim_t k_chunk = 32, short_k_chunk = 16;
 constexpr dim_t most_unit = 128; // columns
 
-dim_t chunk_of(const skinny_weights_t &weights) {
+dim_t chunk_of(const skinny_weights_t &weights, isa_t isa) {
     const bool has_quick_pairs = weights.multiplied == data_type_t::bf16
                                  && weights.are_nibbles()
                                  && weights.col_group >= most_unit;
-    return has_quick_pairs ? k_chunk_of_pairs : k_chunk;
+    return has_quick_pairs || !has(isa, isa_avx512_core) ? short_k_chunk
+                                                         : k_chunk;
 }
 
 class column_groups_t final : public skinny_gemm_t {
 public:
-    column_groups_t(const skinny_weights_t &weights, dim_t unit)
+    column_groups_t(const skinny_weights_t &weights, dim_t unit, isa_t isa)
         : skinny_gemm_t(weights)
-        , unit_(unit) {}
+        , unit_(unit)
+        , isa_(isa) {}
 
     dim_t nr() const override { return unit_; }
     bool parameters_by_column() const override { return false; }
     dim_t partial_floats() const override { return 1; }
 
-    result_t make(const weighted_values_t &values, dim_t rows, isa_t isa) {
-        result_t made = make_jit_weighted_sum(values, rows, isa, sum_);
+    result_t make(const weighted_values_t &values, dim_t rows) {
+        result_t made = make_jit_weighted_sum(values, rows, isa_, sum_);
         if (made.ok() && weights_.by_column)
             made = make_jit_transpose_nibbles(transpose_);
         return made;
@@ -65,13 +68,8 @@ private:
     void add_transposed(
             const char *weights, const block_t &block) const noexcept;
 
-    // Adds `depth` rows of weights, beginning at row k, for one unit of
+    // Describes `depth` rows of weights, beginning at row k, of one unit of
     // columns. The rows are in one group, or each is a group of its own.
-    void add(const block_t &block, const char *values, dim_t k, dim_t depth,
-            dim_t col) const noexcept {
-        sum_->run(block.rows, chunk(block, values, k, depth, col));
-    }
-
     weighted_sum_t::block_t chunk(const block_t &block, const char *values,
             dim_t k, dim_t depth, dim_t col) const noexcept {
         const dim_t parameter = k / weights_.group * block.parameters_pitch
@@ -92,6 +90,7 @@ private:
     }
 
     const dim_t unit_;
+    const isa_t isa_;
     std::shared_ptr<const weighted_sum_t> sum_;
     jit_transpose_nibbles_t transpose_; // for [N,K]
 };
@@ -101,14 +100,26 @@ private:
 void column_groups_t::add_side_by_side(
         const char *weights, const block_t &block) const noexcept {
     const skinny_weights_t &w = weights_;
-    const dim_t chunk = chunk_of(w);
+    const dim_t most = chunk_of(w, isa_);
+    const auto weights_at = [&](dim_t k, dim_t col) {
+        return weights + bytes_of(w.type, k * w.pitch + block.first_col + col);
+    };
     dim_t depth = 0;
     for (dim_t k = 0; k < w.depth; k += depth) {
-        const dim_t group_left = w.group == 1 ? chunk : w.group - k % w.group;
-        depth = std::min({w.depth - k, chunk, group_left});
-        const dim_t first = k * w.pitch + block.first_col;
-        for (dim_t col = 0; col < block.cols; col += unit_)
-            add(block, weights + bytes_of(w.type, first + col), k, depth, col);
+        const dim_t group_left = w.group == 1 ? most : w.group - k % w.group;
+        depth = std::min({w.depth - k, most, group_left});
+        for (dim_t col = 0; col < block.cols; col += unit_) {
+            weighted_sum_t::block_t part
+                    = chunk(block, weights_at(k, col), k, depth, col);
+            // The part of the next chunk for this unit: as many lines of it, in
+            // the order of addresses.
+            const dim_t row = col * depth / block.cols;
+            const dim_t next = k + depth + row;
+            part.next = weights_at(next, col * depth - row * block.cols);
+            part.next_end = weights_at(next, block.cols);
+            part.next_gap = bytes_of(w.type, w.pitch - block.cols);
+            sum_->run(block.rows, part);
+        }
     }
 }
 
@@ -128,8 +139,9 @@ void column_groups_t::add_transposed(
                     part += rows_together) {
                 for (dim_t i = 0; i < rows_together; ++i, next += pitch)
                     prefetch_into<2>(next);
-                add(block, tile + bytes_of(weights_.type, part), k + part,
-                        rows_together, col);
+                sum_->run(block.rows,
+                        chunk(block, tile + bytes_of(weights_.type, part),
+                                k + part, rows_together, col));
             }
         }
 }
@@ -138,8 +150,8 @@ void column_groups_t::add_transposed(
 result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
         const weighted_values_t &values,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    auto made = std::make_shared<column_groups_t>(weights, values.cols);
-    const result_t result = made->make(values, rows, isa);
+    auto made = std::make_shared<column_groups_t>(weights, values.cols, isa);
+    const result_t result = made->make(values, rows);
     if (result.ok()) skinny_gemm = std::move(made);
     return result;
 }
@@ -207,7 +219,8 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
     weighted_values_t values = values_of(weights, unit);
     if (whole_groups != 0) values.group_cols = weights.col_group;
     values.pitch = bytes_of(weights.type, weights.pitch);
-    values.ahead = chunk_of(weights) * values.pitch;
+    values.ahead = chunk_of(weights, isa) * values.pitch;
+    values.prefetches_next = isa == isa_avx2;
     return make(weights, rows, isa, values, skinny_gemm);
 }
 

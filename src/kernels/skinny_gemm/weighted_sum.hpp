@@ -18,6 +18,8 @@ struct weighted_values_t {
     dim_t cols = 0;                        // numbers of a token that are summed
     bool has_zp = false;
     dim_t ahead = 16 * 1024; // prefetch distance, bytes; 0: none
+    /// If true, which takes AVX2, block_t::next is prefetched instead.
+    bool prefetches_next = false;
     /// If true, each token has a scale and a zero point:
     ///     value = (number - zero point) * scale, rounded to `rounded`
     /// If `group_cols` is not 0, each `group_cols` numbers of a token have
@@ -49,6 +51,11 @@ public:
         dim_t tokens;           // more than 0
         const float *scales;    // of the first token
         dim_t parameters_pitch; // bytes from a token's to the next one's
+        // As many bytes as the values have are prefetched from `next` on, to
+        // the end of that token's, then of the next one's, a gap further, and
+        // so on.
+        const char *next = nullptr, *next_end = nullptr;
+        dim_t next_gap = 0; // bytes
     };
     static constexpr dim_t most_rows = 12;
 
