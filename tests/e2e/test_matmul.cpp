@@ -367,17 +367,22 @@ std::vector<partition> partitions_of(const chain_graph_t &g,
     return built.get_partitions(policy);
 }
 
-// Groups whose sums are beyond f32's range before they are scaled.
+// Groups whose sums are beyond f32's range before they are scaled, or before
+// nibbles that were multiplied in place are.
 TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
-    for (const t quantized : {t::u4, t::s8})
+    struct {
+        dim_t depth, cols;
+    } constexpr groups[] = {{0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
+    for (const t quantized : {t::u4, t::s4, t::s8})
         for (const bool transpose_b : {false, true})
-            for (const dim_t group : {0, 64})
+            for (const auto &group : groups)
                 for (const dim_t rows : {1, 3, 8, 40}) {
                     matmul_case_t c;
                     c.src = {rows, 512};
                     c.weights = {512, 256};
                     c.quantized = quantized;
-                    c.group = group;
+                    c.group = group.depth;
+                    c.col_group = group.cols;
                     c.transpose_b = transpose_b;
                     SCOPED_TRACE(to_string(c));
                     const chain_graph_t g = graph_of(c);

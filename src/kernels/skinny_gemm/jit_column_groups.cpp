@@ -31,13 +31,16 @@ dim_t chunk_of(const skinny_weights_t &weights, isa_t isa) {
 
 class column_groups_t final : public skinny_gemm_t {
 public:
-    column_groups_t(const skinny_weights_t &weights, dim_t unit, isa_t isa)
+    column_groups_t(const skinny_weights_t &weights,
+            const weighted_values_t &values, isa_t isa)
         : skinny_gemm_t(weights)
-        , unit_(unit)
+        , unit_(values.cols)
+        , in_place_(values.in_place)
         , isa_(isa) {}
 
     dim_t nr() const override { return unit_; }
     bool parameters_by_column() const override { return false; }
+    bool scales_sums() const override { return in_place_; }
     dim_t partial_floats() const override { return 1; }
 
     result_t make(const weighted_values_t &values, dim_t rows) {
@@ -90,6 +93,7 @@ private:
     }
 
     const dim_t unit_;
+    const bool in_place_;
     const isa_t isa_;
     std::shared_ptr<const weighted_sum_t> sum_;
     jit_transpose_nibbles_t transpose_; // for [N,K]
@@ -150,7 +154,7 @@ void column_groups_t::add_transposed(
 result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
         const weighted_values_t &values,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    auto made = std::make_shared<column_groups_t>(weights, values.cols, isa);
+    auto made = std::make_shared<column_groups_t>(weights, values, isa);
     const result_t result = made->make(values, rows);
     if (result.ok()) skinny_gemm = std::move(made);
     return result;
@@ -221,6 +225,9 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
     values.pitch = bytes_of(weights.type, weights.pitch);
     values.ahead = chunk_of(weights, isa) * values.pitch;
     values.prefetches_next = isa == isa_avx2;
+    values.in_place = isa == isa_avx2 && weights.are_nibbles()
+                      && is_integer(weights.type)
+                      && weights.rounded == data_type_t::f32;
     return make(weights, rows, isa, values, skinny_gemm);
 }
 

@@ -43,15 +43,25 @@ public:
             dim_t rows, const block_t &block) const noexcept override {
         if (bits_of(values_.type) > 4) return;
         for_row_blocks(rows, plan_t::most_rows, [&](dim_t row, dim_t count) {
-            const auto order = restore_lanes_of<plan_t::lanes>(
-                    plan_t(values_, count).group_vectors);
-            for (dim_t r = row; r < row + count; ++r)
-                order(block.sums + r * block.sums_pitch / 4, values_.cols);
+            const int vectors = plan_t(values_, count).group_vectors;
+            const auto order = restore_lanes_of<plan_t::lanes>(vectors);
+            for (dim_t r = row; r < row + count; ++r) {
+                float *const sums = block.sums + r * block.sums_pitch / 4;
+                if (values_.in_place) divide_by_places(sums, vectors);
+                order(sums, values_.cols);
+            }
         });
     }
 
 private:
     using plan_t = weighted_sum_plan_t<isa>;
+
+    void divide_by_places(float *sums, int vectors) const noexcept {
+        for (dim_t v = 0; v < values_.cols / plan_t::lanes; ++v)
+            for (dim_t i = 0; i < plan_t::lanes; ++i)
+                *sums++ /= static_cast<float>(
+                        plan_t::place_of(static_cast<int>(v % vectors)));
+    }
 
     const weighted_values_t values_;
     jit_code_by_rows_t<const block_t> code_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/bits.hpp"
 #include "kernels/jit/bf16_pairs.hpp"
 #include "kernels/skinny_gemm/jit_weights.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
@@ -44,6 +45,13 @@ struct weighted_sum_plan_t {
     bool scales_lanes;
     /// The vectors of columns that are summed together; 0 if none fit.
     int vectors;
+    /// Returns the value of the lowest bit of the v-th nibble of a lane, where
+    /// it lies. The last one is shifted down: it would have the sign bit.
+    static uint32_t place_of(int v) {
+        constexpr int last = 7;
+        return v == last ? 1u : 1u << (4 * v);
+    }
+
     /// How many of those vectors 4-bit numbers become at once: all, or the
     /// largest power of two that divides a group. Their sums have the order of
     /// lanes until restore_lanes_of().
@@ -55,7 +63,8 @@ struct weighted_sum_plan_t {
 /// numbers, which is scaled if tokens have scales; on AVX2 the table takes two
 /// registers. A loaded lane has one nibble for each vector of numbers that
 /// share a scale. Smaller groups give each lane a scale of its own, which
-/// multiplies what was looked up.
+/// multiplies what was looked up. Integers on AVX2 may be multiplied in place
+/// instead (weighted_values_t::in_place).
 ///
 /// Pairs of bf16: a table has the numbers of two tokens, those of the second
 /// behind those of the first. The lower word of a lane has nibbles of the first
@@ -255,7 +264,9 @@ private:
                     vfmadd231ps(sum(r, v), number, ptr_b[weights_of(r)]);
                     continue;
                 }
-                const vmm_t weight = weights_[keeps_weights() ? r : 0];
+                const vmm_t weight = !keeps_weights()   ? weights_[0]
+                                     : values_.in_place ? scaled_weight(r)
+                                                        : weights_[r];
                 if (!keeps_weights()) vbroadcastss(weight, ptr[weights_of(r)]);
                 vfmadd231ps(sum(r, v), number, weight);
             }
@@ -370,6 +381,7 @@ private:
         if (scales_lanes()) load_lane_scales();
         else if (values_.by_token) begin_token();
         if (is_nibble()) load_nibbles(raw_[0], 0);
+        if (values_.in_place && is_signed()) flip_signs(raw_[0]);
     }
 
     dim_t group_of(int v) const {
@@ -405,11 +417,48 @@ private:
     }
 
     void begin_token() {
+        if (values_.in_place) return scale_weights();
         if (is_nibble())
             return make_table([this](const vmm_t &half) { scale(half); });
         if (is_avx512) return;
         if (has_zps()) vbroadcastss(table_[0], ptr[zp_at()]);
         vbroadcastss(table_[1], ptr[scale_at()]);
+    }
+
+    // Loads a token's zero point and scale, and multiplies the weights that are
+    // in registers by the scale.
+    void scale_weights() {
+        if (has_zps()) vbroadcastss(table_[0], ptr[zp_at()]);
+        if (has_zps() && is_signed())
+            vaddps(table_[0], table_[0], constant(bits_of_f32(bias())));
+        vbroadcastss(table_[1], ptr[scale_at()]);
+        for (int r = 0; keeps_weights() && r < rows_; ++r)
+            vmulps(scaled_weight(r), weights_[r], table_[1]);
+    }
+    vmm_t scaled_weight(int row) const {
+        return row == 0 ? scratch_[0] : numbers_[1];
+    }
+    // The sign bit of a signed number is flipped, which adds its value.
+    float bias() const { return static_cast<float>(sign_bit_of(values_.type)); }
+    void flip_signs(const vmm_t &raw) {
+        constexpr uint32_t all_nibbles = 0x11111111u;
+        vpxor(raw, raw, constant(sign_bit_of(values_.type) * all_nibbles));
+    }
+
+    // Converts the v-th nibble of each lane in its place, and subtracts the
+    // zero point, which is exact.
+    void make_number_in_place(const vmm_t &number, int v) {
+        constexpr int last = 7, last_bit = 28;
+        const uint32_t place = plan_t::place_of(v);
+        if (v == last) vpsrld(number, raw_[0], last_bit);
+        else vpand(number, raw_[0], constant(0xfu * place));
+        vcvtdq2ps(number, number);
+        const auto of_place = [&](float x) {
+            return constant(bits_of_f32(x * static_cast<float>(place)));
+        };
+        if (has_zps()) vfnmadd231ps(number, table_[0], of_place(1));
+        else if (is_signed()) vsubps(number, number, of_place(bias()));
+        if (!keeps_weights()) vmulps(number, number, table_[1]);
     }
 
     // Loads the numbers that nibbles stand for. `use(half)` makes the table of
@@ -458,6 +507,8 @@ private:
     }
 
     void make_number(const vmm_t &number, int v) {
+        if (values_.in_place)
+            return make_number_in_place(number, v % group_vectors_);
         if (is_nibble()) {
             look_up(number, v % group_vectors_);
             if (scales_lanes())

@@ -33,6 +33,13 @@ enum class skinny_tiles_t {
     only,     // the same; skinny GEMMs without tiles are slower than other ways
 };
 
+/// Returns the sign bit of an integer, 0 if it has none.
+inline uint32_t sign_bit_of(data_type_t type) {
+    return family_of(type) == type_family_t::signed_int
+                   ? 1u << (bits_of(type) - 1)
+                   : 0;
+}
+
 /// Weights of 2, 4 or 8 bits, integers or floats, [K,N] or [N,K]:
 ///   (weight - zp) * scale      the difference exact, in f32
 struct skinny_weights_t {
@@ -64,12 +71,7 @@ struct skinny_weights_t {
     bool may_have_far_zps() const {
         return zps.type != data_type_t::undef && bits_of(zps.type) > 16;
     }
-    /// Returns the sign bit of an integer, 0 if it has none.
-    uint32_t sign_bit() const {
-        return family_of(type) == type_family_t::signed_int
-                       ? 1u << (bits_of(type) - 1)
-                       : 0;
-    }
+    uint32_t sign_bit() const { return sign_bit_of(type); }
 };
 
 /// Describes the weights of a problem. Returns unimplemented with a reason for

@@ -27,6 +27,11 @@ struct weighted_values_t {
     /// short. If false, all tokens share a zero point, and nothing is scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
+    /// If true, which takes AVX2 and tokens with scales, integers of 4 bits and
+    /// fewer are multiplied where they lie in a lane of 32 bits. The value is
+    /// not rounded, the weight is scaled instead, and sums may be up to 2^24
+    /// times as large until put_in_order().
+    bool in_place = false;
     bool adds = false; // to the sums that are there
     /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
     /// a token's numbers are contiguous.
