@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "data_file.hpp"
 #include "machine.hpp"
+#include "progress.hpp"
 #include "table.hpp"
 
 namespace dnnl_dequant {
@@ -135,13 +136,20 @@ void tune(const tune_options_t &options) {
             machine.cpu.c_str(), machine.l2_bytes / 1024,
             machine.l3_bytes / 1024, machine.isa.c_str(),
             machine.policy.c_str(), machine.date.c_str());
+    std::fflush(stdout);
     // In turns, so that the machine's moods are in all of them.
     std::vector<figures_t> figures(policy_names.size());
-    for (int r = 0; r < options.rounds; ++r)
-        for (size_t i = 0; i < policy_names.size(); ++i)
+    const auto rounds = static_cast<size_t>(options.rounds);
+    const progress_t progress(rounds * policy_names.size());
+    size_t done = 0;
+    for (size_t r = 0; r < rounds; ++r)
+        for (size_t i = 0; i < policy_names.size(); ++i) {
+            progress.show(done++, "policy " + policy_names[i]);
             for (const auto &set : sets)
                 if (options.filter.empty() || &set == sets)
                     run(policy_names[i], set, options, figures[i]);
+        }
+    progress.clear();
     print(figures, machine.policy);
 }
 
@@ -156,7 +164,8 @@ void add_tune_command(CLI::App &app, int &exit_status) {
             ->check(CLI::Range(1, 1024))
             ->capture_default_str();
     command->add_option("--rounds", options->rounds,
-                   "How often each is measured, in turns")
+                   "How often each is measured, in turns: some ten minutes a "
+                   "round")
             ->check(CLI::Range(1, 100))
             ->capture_default_str();
     command->add_option("--filter", options->filter,

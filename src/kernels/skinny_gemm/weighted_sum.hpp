@@ -56,9 +56,8 @@ public:
         dim_t tokens;           // more than 0
         const float *scales;    // of the first token
         dim_t parameters_pitch; // bytes from a token's to the next one's
-        // As many bytes as the values have are prefetched from `next` on, to
-        // the end of that token's, then of the next one's, a gap further, and
-        // so on.
+        // The kernel prefetches as many bytes as the values have, from `next`
+        // on to the end of that token's, then the next token's after a gap.
         const char *next = nullptr, *next_end = nullptr;
         dim_t next_gap = 0; // bytes
     };
