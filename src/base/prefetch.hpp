@@ -25,6 +25,31 @@ inline void prefetch_bytes(const char *first, dim_t bytes) noexcept {
     prefetch_into<1>(first + bytes - 1);
 }
 
+/// Prefetch distances in bytes. Rows are read by chunks, panel after panel of a
+/// chunk. One distance holds within a chunk, the other from its last panels to
+/// the first panels of the next chunk.
+struct panels_ahead_t {
+    dim_t within, last, last_panels;
+};
+inline panels_ahead_t panels_ahead(
+        dim_t ahead, dim_t panel_bytes, dim_t row_bytes, dim_t chunk_bytes) {
+    return {ahead, chunk_bytes + ahead - row_bytes, ahead / panel_bytes};
+}
+
+/// Rows that are prefetched in the order of addresses: the next line, and the
+/// end of its row. The bytes from there to the next row are a gap.
+struct next_rows_t {
+    const char *at = nullptr, *row_end = nullptr;
+    dim_t gap = 0, pitch = 0;
+};
+/// @param done The bytes of the rows that have been prefetched before.
+inline next_rows_t next_rows(
+        const void *rows, dim_t pitch, dim_t row_bytes, dim_t done) {
+    const char *const row
+            = static_cast<const char *>(rows) + done / row_bytes * pitch;
+    return {row + done % row_bytes, row + row_bytes, pitch - row_bytes, pitch};
+}
+
 } // namespace dnnl_dequant
 
 #endif

@@ -110,27 +110,31 @@ void jit_integer_n_lanes_stream_t::run_k_chunk(args_t args,
     args.weights = weights;
     args.pitch = pitch_;
     args.panels = block.cols / panel_cols_;
-    args.ahead = bytes_ahead_;
-    args.last_panels = bytes_ahead_ / line;
-    args.ahead_last
-            = pitch_ * k_chunk_ + bytes_ahead_ - bytes_of(type_, block.cols);
-    args.next_chunk = weights + args.k4_blocks * rows_of_k4 * pitch_;
-    args.next_row_end = args.next_chunk + bytes_of(type_, block.cols);
-    args.row_gap = pitch_ - bytes_of(type_, block.cols);
-    if (args.panels > 0) run_panels(args, k, block, 0);
+    const dim_t row_bytes = bytes_of(type_, block.cols),
+                rows = args.k4_blocks * rows_of_k4;
+    const auto next_chunk = [&](dim_t panels) {
+        return next_rows(weights + rows * pitch_, pitch_, row_bytes,
+                panels * line * rows);
+    };
+    args.ahead = panels_ahead(bytes_ahead_, line, row_bytes, pitch_ * k_chunk_);
+    if (args.panels > 0) {
+        args.next_chunk = next_chunk(0);
+        run_panels(args, k, block, 0);
+    }
     const dim_t done = args.panels * panel_cols_;
     if (done == block.cols) return;
     // The last columns are copied to where a whole panel may be read.
     uint8_t last[most_k_chunk * line];
     const auto last_bytes
             = static_cast<size_t>(bytes_of(type_, block.cols - done));
-    for (dim_t i = 0; i < args.k4_blocks * rows_of_k4; ++i)
+    for (dim_t i = 0; i < rows; ++i)
         std::memcpy(last + i * line, weights + i * pitch_ + args.panels * line,
                 last_bytes);
+    args.next_chunk = next_chunk(args.panels);
+    args.ahead = {};
     args.weights = last;
     args.pitch = line;
     args.panels = 1;
-    args.ahead = args.ahead_last = 0;
     run_panels(args, k, block, done);
 }
 

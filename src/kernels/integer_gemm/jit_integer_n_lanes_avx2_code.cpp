@@ -45,8 +45,7 @@ private:
         preamble();
         load_arguments();
         mov(r15, arg(offsetof(args_t, c)));
-        mov(r9, arg(offsetof(args_t, next_chunk)));
-        mov(rbp, arg(offsetof(args_t, next_row_end)));
+        next_chunk_.begin();
         mov(rax, arg(offsetof(args_t, panels)));
         repeat(rax, [&] {
             push(rax);
@@ -97,16 +96,9 @@ private:
     // Prefetches as many lines of the next chunk as a k4 block has, one row
     // after the other: memory is read in the order of addresses.
     void prefetch_k4() {
-        Label l_within;
         for (int i = 0; i < rows_of_k4; ++i)
-            prefetch_stream(ptr[r9 + static_cast<size_t>(line * i)]);
-        add(r9, line * rows_of_k4);
-        cmp(r9, rbp);
-        jb(l_within);
-        mov(r9, rbp);
-        add(r9, arg(offsetof(args_t, row_gap)));
-        add(rbp, rsi);
-        L(l_within);
+            next_chunk_.advance(
+                    line, [this](const Address &at) { prefetch_stream(at); });
     }
 
     // Prefetches only for the lower half of a panel. The upper half is in the
@@ -247,6 +239,8 @@ private:
 
     const Ymm mask_of_few_ {most_sums - 1}, low_ {12}, high_ {13}, a_ {14},
             x_ {15};
+    jit_next_rows_t next_chunk_ {
+            *this, r9, rbp, rdi + offsetof(args_t, next_chunk)};
 };
 
 } // namespace

@@ -29,21 +29,13 @@ private:
         mov(r14, arg(offsetof(args_t, panels)));
         mov(r15, arg(offsetof(args_t, c)));
         repeat(r14, [&] {
-            load_distance();
+            // Each row is prefetched some way further along.
+            load_ahead(*this, r9, r14, rdi + offsetof(args_t, ahead));
             panel();
         });
         postamble();
     }
 
-    // Each row is prefetched some way further along.
-    void load_distance() {
-        Label l_within;
-        mov(r9, arg(offsetof(args_t, ahead)));
-        cmp(r14, arg(offsetof(args_t, last_panels)));
-        jg(l_within);
-        mov(r9, arg(offsetof(args_t, ahead_last)));
-        L(l_within);
-    }
     void prefetch_k4() {
         lea(rbp, ptr[rax + r9]);
         for (int r = 0; r < rows_of_k4; ++r)

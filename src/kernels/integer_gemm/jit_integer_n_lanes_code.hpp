@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "kernels/integer_gemm/jit_integer_stream_code.hpp"
+#include "kernels/jit/prefetch_rows.hpp"
 
 namespace dnnl_dequant {
 
@@ -18,14 +19,9 @@ struct jit_integer_n_lanes_args_t {
     float *c;
     dim_t pitch, a_pitch, c_pitch, row_groups_pitch; // bytes
     dim_t k4_blocks, panels;
-    // On AVX-512, prefetch distances in bytes: within a chunk, and from its
-    // last panels to the first panels of the next chunk.
-    dim_t ahead, ahead_last, last_panels;
-    dim_t continues, ends; // a group's sums: begun before, scaled here
-    // On AVX2, the next chunk, the end of its first row, and the bytes from the
-    // end of a row to the next one.
-    const uint8_t *next_chunk, *next_row_end;
-    dim_t row_gap;
+    panels_ahead_t ahead;   // on AVX-512
+    dim_t continues, ends;  // a group's sums: begun before, scaled here
+    next_rows_t next_chunk; // on AVX2
 };
 
 using jit_integer_n_lanes_t = jit_function_t<const jit_integer_n_lanes_args_t>;

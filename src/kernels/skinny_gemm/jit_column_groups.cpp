@@ -115,13 +115,9 @@ void column_groups_t::add_side_by_side(
         for (dim_t col = 0; col < block.cols; col += unit_) {
             weighted_sum_t::block_t part
                     = chunk(block, weights_at(k, col), k, depth, col);
-            // The part of the next chunk for this unit: as many lines of it, in
-            // the order of addresses.
-            const dim_t row = col * depth / block.cols;
-            const dim_t next = k + depth + row;
-            part.next = weights_at(next, col * depth - row * block.cols);
-            part.next_end = weights_at(next, block.cols);
-            part.next_gap = bytes_of(w.type, w.pitch - block.cols);
+            part.next = next_rows(weights_at(k + depth, 0),
+                    bytes_of(w.type, w.pitch), bytes_of(w.type, block.cols),
+                    bytes_of(w.type, col) * depth);
             sum_->run(block.rows, part);
         }
     }

@@ -131,10 +131,9 @@ void jit_n_lanes_t<generator_t>::run(
     args.weights_pitch = row_bytes(block);
     args.panels = block.cols / nr();
     const dim_t panel_bytes = bytes_of(weights_.type, nr());
-    args.ahead = std::max<dim_t>(turns_.ahead, panel_bytes);
-    args.last_panels = args.ahead / panel_bytes;
-    args.ahead_last = args.weights_pitch * turns_.rows + args.ahead
-                      - bytes_of(weights_.type, block.cols);
+    args.ahead = panels_ahead(std::max<dim_t>(turns_.ahead, panel_bytes),
+            panel_bytes, bytes_of(weights_.type, block.cols),
+            args.weights_pitch * turns_.rows);
     args.c = block.c;
     args.partial = block.partial;
     dim_t depth = 0;

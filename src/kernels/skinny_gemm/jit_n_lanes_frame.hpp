@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "kernels/jit/prefetch_rows.hpp"
 #include "kernels/skinny_gemm/jit_weights.hpp"
 
 namespace dnnl_dequant {
@@ -15,9 +16,7 @@ struct jit_n_lanes_args_t {
     float *c, *partial;
     dim_t a_pitch, weights_pitch, c_pitch; // bytes
     dim_t depth, panels; // rows of weights, or pairs of rows of bf16
-    // Prefetch distances in bytes: within a chunk, and from its last panels to
-    // the first panels of the next chunk.
-    dim_t ahead, ahead_last, last_panels;
+    panels_ahead_t ahead;
     dim_t continues, ends; // a group's sums: begun before, scaled here
 };
 
@@ -108,7 +107,7 @@ private:
         mov(r14, arg(offsetof(args_t, panels)));
         mov(r15, arg(offsetof(args_t, partial)));
         repeat(r14, [this] {
-            choose_ahead();
+            load_ahead(*this, r9, r14, rdi + offsetof(args_t, ahead));
             mov(rax, arg(offsetof(args_t, a)));
             point_to_rows(bases_of_a_, rsi, rows_);
             begin_sums();
@@ -119,15 +118,6 @@ private:
             for (const Reg64 &at : {rdx, r11, r13, r15})
                 add(at, bytes(vectors_));
         });
-    }
-
-    void choose_ahead() {
-        Label l_within;
-        mov(r9, arg(offsetof(args_t, ahead)));
-        cmp(r14, arg(offsetof(args_t, last_panels)));
-        jg(l_within);
-        mov(r9, arg(offsetof(args_t, ahead_last)));
-        L(l_within);
     }
 
     void begin_sums() {

@@ -5,6 +5,7 @@
 
 #include "base/bits.hpp"
 #include "kernels/jit/bf16_pairs.hpp"
+#include "kernels/jit/prefetch_rows.hpp"
 #include "kernels/skinny_gemm/jit_weights.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
 
@@ -113,8 +114,9 @@ private:
             general_.take("weights of rows 3 to 5", r8),
             general_.take("weights of rows 6 to 8", r9),
             general_.take("weights of rows 9 to 11", r10)};
-    // Rows from the sixth on are AVX-512's.
-    const Reg64 next_ = weights_at_[2], next_end_ = weights_at_[3];
+    // More rows than AVX2 multiplies at once would take these registers.
+    jit_next_rows_t next_ {*this, weights_at_[2], weights_at_[3],
+            rdi + offsetof(block_t, next)};
     vector_registers_t<isa> registers_;
     using vmms_t = typename vector_registers_t<isa>::range_t;
     // For bytes the table's registers hold zero point and scale.
@@ -159,10 +161,7 @@ private:
         mov(sums_at_, arg(offsetof(block_t, sums)));
         mov(pitch_, arg(offsetof(block_t, sums_pitch)));
         mov(weights_pitch_, arg(offsetof(block_t, weights_pitch)));
-        if (values_.prefetches_next) {
-            mov(next_, arg(offsetof(block_t, next)));
-            mov(next_end_, arg(offsetof(block_t, next_end)));
-        }
+        if (values_.prefetches_next) next_.begin();
         mov(panels_, static_cast<uint64_t>(values_.cols / lanes / vectors_));
         if (is_bf16()) load_constants_of_pairs();
         if (is_nibble() && scales_lanes()) {
@@ -231,24 +230,12 @@ private:
     }
 
     void prefetch_token(dim_t offset) {
-        if (values_.prefetches_next) return prefetch_next();
+        const auto prefetch = [this](const Address &at) { prefetch_early(at); };
+        if (values_.prefetches_next)
+            return next_.advance(disp(panel_bytes()), prefetch);
         for (dim_t place = 0; values_.ahead > 0 && place < panel_bytes();
                 place += line)
-            prefetch_early(ptr[at_ + disp(offset + place + values_.ahead)]);
-    }
-
-    // Prefetches as many bytes of the next values as a token has.
-    void prefetch_next() {
-        Label l_within;
-        for (dim_t place = 0; place < panel_bytes(); place += line)
-            prefetch_early(ptr[next_ + disp(place)]);
-        add(next_, disp(panel_bytes()));
-        cmp(next_, next_end_);
-        jb(l_within);
-        mov(next_, next_end_);
-        add(next_, arg(offsetof(block_t, next_gap)));
-        add(next_end_, disp(values_.pitch));
-        L(l_within);
+            prefetch(ptr[at_ + disp(offset + place + values_.ahead)]);
     }
 
     void token() {

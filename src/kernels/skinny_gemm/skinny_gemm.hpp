@@ -179,7 +179,7 @@ public:
 
     /// If true, sums or scales may overflow where the product does not. A group
     /// is then summed before it is scaled (activations of 1e37 by scales of
-    /// 1e-4), or scales are multiplied by a unit of weights.
+    /// 1e-4), scales are multiplied by a unit of weights, or nibbles in place.
     virtual bool scales_sums() const { return false; }
     /// After run(), multiplies each row's sums by its scale.
     static void scale_rows(const block_t &block) noexcept;

@@ -5,6 +5,7 @@
 
 #include "base/data_type.hpp"
 #include "base/isa.hpp"
+#include "base/prefetch.hpp"
 #include "base/status.hpp"
 #include "base/types.hpp"
 
@@ -29,8 +30,8 @@ struct weighted_values_t {
     data_type_t rounded = data_type_t::f32;
     /// If true, which takes AVX2 and tokens with scales, integers of 4 bits and
     /// fewer are multiplied where they lie in a lane of 32 bits. The value is
-    /// not rounded, the weight is scaled instead, and sums may be up to 2^24
-    /// times as large until put_in_order().
+    /// not rounded, one or two rows have their weights scaled instead, and sums
+    /// may be up to 2^24 times as large until put_in_order().
     bool in_place = false;
     bool adds = false; // to the sums that are there
     /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
@@ -56,10 +57,8 @@ public:
         dim_t tokens;           // more than 0
         const float *scales;    // of the first token
         dim_t parameters_pitch; // bytes from a token's to the next one's
-        // The kernel prefetches as many bytes as the values have, from `next`
-        // on to the end of that token's, then the next token's after a gap.
-        const char *next = nullptr, *next_end = nullptr;
-        dim_t next_gap = 0; // bytes
+        // The bytes that are prefetched are as many as the values have.
+        next_rows_t next {};
     };
     static constexpr dim_t most_rows = 12;
 
