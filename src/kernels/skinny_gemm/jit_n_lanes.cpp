@@ -99,18 +99,13 @@ private:
 template <typename generator_t>
 void jit_n_lanes_t<generator_t>::arrange_parameters(
         const block_t &block) const noexcept {
+    // Bytes on AVX2 have no bias, and are in order.
+    if (is_avx2 && !panel_.deinterleaved) return;
     const dim_t unit = panel_.deinterleaved ? nr() : lanes;
     for (dim_t g = 0; g < weights_.groups(); ++g) {
         float *const zps = block.zps + g * block.c_pitch;
         if (weights_.zps.type == data_type_t::undef)
             std::fill_n(zps, block.cols, 0.f);
-        if (is_avx2 && !panel_.deinterleaved) {
-            // The compiler vectorizes this loop.
-            const float bias = generator_t::zp_bias(weights_, 0);
-            for (dim_t n = 0; n < block.cols; ++n)
-                zps[n] += bias;
-            continue;
-        }
         const dim_t panels = block.cols / unit;
         if (panels == 0) continue;
         deinterleave_zps_({zps, panels});

@@ -1,6 +1,10 @@
 #ifndef KERNELS_SKINNY_GEMM_JIT_N_LANES_AVX2_CODE_HPP
 #define KERNELS_SKINNY_GEMM_JIT_N_LANES_AVX2_CODE_HPP
 
+#include <cmath>
+
+#include "base/bits.hpp"
+#include "base/convert.hpp"
 #include "kernels/jit/constants.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_frame.hpp"
 
@@ -10,15 +14,18 @@ namespace dnnl_dequant {
 /// panel of columns goes down some rows of one group. The sums stay in
 /// registers and are scaled once, when the group ends.
 ///
-/// An integer n in the significand of 2^23 makes the number 2^23 + n. Zero
-/// points carry the same bias, so one subtraction removes both. The sign bit of
-/// a signed integer is flipped, which adds half its range.
-///
-/// A word has four nibbles. One vpand cuts the same nibble out of sixteen
-/// words. One unpack puts the upper half of 2^23 next to eight of them. A
+/// Weights of 8 bits are converted. A word has four nibbles. One vpand cuts the
+/// same nibble out of sixteen words. One unpack puts the upper half of 2^23
+/// next to eight of them, which makes the number 2^23 + n of a nibble n. A
 /// nibble at bit 8 takes the upper half of 2^15, to which bit 8 has the
-/// value 1. So a vector has the j-th nibble of each word. Scales, zero points
-/// and sums have that order too; make_jit_deinterleave() makes it.
+/// value 1. Zero points carry the same bias, so one subtraction removes both.
+/// The sign bit of a signed nibble is flipped, which adds 8. So a vector has
+/// the j-th nibble of each word. Scales, zero points and sums have that order
+/// too; make_jit_deinterleave() makes it.
+///
+/// Floats of 4 bits are multiples of 1/2. A table gives each nibble a byte, its
+/// number of halves plus 12. The upper halves are those of 2^22 and 2^14, to
+/// which the lowest bit of that byte has the value 1/2.
 ///
 /// Weights that the graph rounds are scaled and rounded one by one, for one row
 /// only.
@@ -30,8 +37,10 @@ class jit_n_lanes_avx2_code_t : public jit_n_lanes_frame_t<isa_avx2> {
 public:
     jit_n_lanes_avx2_code_t(const skinny_weights_t &weights,
             const jit_n_lanes_panel_t &panel, int rows)
-        : jit_n_lanes_frame_t(
-                  "jit_n_lanes_avx2", weights, panel, first_rounding, rows) {}
+        : jit_n_lanes_frame_t("jit_n_lanes_avx2", weights,
+                  weights.are_nibbles()
+                          || weights.zps.type != data_type_t::undef,
+                  panel, first_rounding, rows) {}
 
     /// Returns the widest panel that leaves registers for the sums of `rows`
     /// rows and divides the columns. kernels.def ensures that there is one.
@@ -46,10 +55,13 @@ public:
     /// Returns the bias that the caller adds to the zero points of a panel's
     /// vector.
     static float zp_bias(const skinny_weights_t &weights, int vector) {
-        const bool is_upper
-                = weights.are_nibbles() && vector % words_nibbles >= 2;
-        return static_cast<float>(
-                (1u << (is_upper ? 15 : 23)) + weights.sign_bit());
+        if (!weights.are_nibbles()) return 0.f;
+        const bool is_upper = vector % words_nibbles >= 2;
+        const float least_zero
+                = is_integer(weights.type)
+                          ? static_cast<float>(weights.sign_bit())
+                          : byte_of_zero * byte_unit;
+        return unit_number(weights.type, is_upper ? 8 : 0) + least_zero;
     }
 
 private:
@@ -63,11 +75,20 @@ private:
     Ymm vmm_a() const { return Ymm(behind_sums() + 3); }
     Ymm scratch() const { return Ymm(behind_sums() + 4); }
 
-    // Returns the mask of the nibbles at bit 0 or at bit 8 of a word.
-    static uint32_t mask(int bit) { return 0x000f000fu << bit; }
-    static uint32_t upper_half(int bit) {
-        constexpr uint32_t of_2_to_23 = 0x4b00, of_2_to_15 = 0x4700;
-        return (bit == 0 ? of_2_to_23 : of_2_to_15) * 0x00010001u;
+    // Floats of 4 bits: what the table has for 0, and the value of 1 there.
+    static constexpr float byte_of_zero = 12, byte_unit = .5f;
+
+    // Returns the number whose significand a nibble at bit 0 or 8 of a word, or
+    // a byte of the table, is put into.
+    static float unit_number(data_type_t type, int bit) {
+        return std::ldexp(is_integer(type) ? 1.f : byte_unit, 23 - bit);
+    }
+    // Returns the mask of what is put there from each word.
+    uint32_t mask(int bit) const {
+        return (is_integer(w_.type) ? 0x000f000fu : 0x00ff00ffu) << bit;
+    }
+    uint32_t upper_half(int bit) const {
+        return (bits_of_f32(unit_number(w_.type, bit)) >> 16) * 0x00010001u;
     }
     bool has_room() const {
         return !rounds_ && rows_ * vectors_ <= sums_of_one_row;
@@ -85,23 +106,33 @@ private:
     void row_of_weights() override {
         prefetcht0(ptr[rcx + r9]);
         if (rows_ == 1) vbroadcastss(vmm_a(), ptr[rax]);
+        if (scales_a()) multiply_by_unit(vmm_a());
         if (is_nibble()) return all_nibbles();
         for (int v = 0; v < vectors_; ++v) {
-            if (is_f8()) {
-                load_f32(weight(v), ptr[rcx + weights_bytes(v)], weight(v + 1));
-                multiply_by_unit(weight(v));
-                multiply(weight(v), v);
-                continue;
-            }
-            constexpr uint32_t bits_of_2_to_23 = 0x4b000000;
-            vpmovzxbd(weight(v), ptr[rcx + weights_bytes(v)]);
-            vpxor(weight(v), weight(v),
-                    constant(bits_of_2_to_23 | w_.sign_bit()));
+            load_f32(weight(v), ptr[rcx + weights_bytes(v)], weight(v + 1));
+            if (is_f8() && !scales_a()) multiply_by_unit(weight(v));
             multiply(weight(v), v);
         }
     }
+    // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
+    bool scales_a() const { return is_f8() && rows_ == 1 && !rounds_; }
 
     void all_nibbles() {
+        load_words();
+        if (is_signed())
+            vpxor(raw(), raw(), constant(w_.sign_bit() * 0x11111111u));
+        if (!is_integer(w_.type)) look_up();
+        for (int j = 0; j < words_nibbles; j += 2)
+            nibbles_at(4 * j, j);
+        // The table's bytes are where the words were.
+        if (!is_integer(w_.type)) load_words();
+        vpsrlw(raw(), raw(), 4);
+        if (!is_integer(w_.type)) look_up();
+        for (int j = 1; j < words_nibbles; j += 2)
+            nibbles_at(4 * (j - 1), j);
+    }
+
+    void load_words() {
         // With half as many words, the first four go to one lane, the others to
         // the other.
         constexpr uint8_t to_lanes = 0x10;
@@ -109,13 +140,26 @@ private:
         spread_nibbles(
                 is_half ? half_of(raw()) : raw(), ptr[rcx], 32, 1, weight(0));
         if (is_half) vpermq(raw(), raw(), to_lanes);
-        if (is_signed())
-            vpxor(raw(), raw(), constant(w_.sign_bit() * 0x11111111u));
-        for (int j = 0; j < words_nibbles; j += 2)
-            nibbles_at(4 * j, j);
-        vpsrlw(raw(), raw(), 4);
-        for (int j = 1; j < words_nibbles; j += 2)
-            nibbles_at(4 * (j - 1), j);
+    }
+
+    // Puts a byte in the place of each byte's lower nibble, and clears the
+    // upper one.
+    void look_up() {
+        vpand(raw(), raw(), constant(0x0f0f0f0f));
+        vmovups(weight(0), constant(table_of_halves()));
+        vpshufb(raw(), weight(0), raw());
+    }
+
+    lanes_t table_of_halves() const {
+        lanes_t lanes {};
+        for (uint8_t nibble = 0; nibble < 16; ++nibble) {
+            const auto entry = static_cast<uint32_t>(
+                    dnnl_dequant::load_f32(w_.type, &nibble, 0) / byte_unit
+                    + byte_of_zero);
+            for (size_t lane = 0; lane < lanes.size(); lane += 4)
+                lanes[lane + nibble / 4] |= entry << nibble % 4 * 8;
+        }
+        return lanes;
     }
 
     // Multiplies the nibbles at a bit: those of the words' lower halves are

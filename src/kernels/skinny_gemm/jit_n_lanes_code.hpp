@@ -34,8 +34,8 @@ class jit_n_lanes_code_t : public jit_n_lanes_frame_t<isa_avx512_core> {
 public:
     jit_n_lanes_code_t(const skinny_weights_t &weights,
             const jit_n_lanes_panel_t &panel, int rows)
-        : jit_n_lanes_frame_t("jit_n_lanes", weights, panel,
-                  jit_isa_t<isa_avx512_core>::vmm_count, rows) {}
+        : jit_n_lanes_frame_t("jit_n_lanes", weights, is_integer(weights.type),
+                  panel, jit_isa_t<isa_avx512_core>::vmm_count, rows) {}
 
     /// Returns the widest panel that leaves registers for the sums of `rows`
     /// rows and divides the columns. kernels.def ensures that there is one.

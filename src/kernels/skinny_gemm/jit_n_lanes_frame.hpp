@@ -53,13 +53,13 @@ public:
     static constexpr int simd_w = jit_isa_t<isa>::simd_w;
 
 protected:
-    /// Zero points have a bias, so integers always have them.
+    /// @param has_zps See jit_weights_t.
     /// @param first_rounding The first of the vectors that rounding keeps
     ///     constants in.
     jit_n_lanes_frame_t(const char *name, const skinny_weights_t &weights,
-            const jit_n_lanes_panel_t &panel, int first_rounding, int rows)
-        : jit_weights_t(name, isa, weights.type, is_integer(weights.type),
-                  weights.multiplied)
+            bool has_zps, const jit_n_lanes_panel_t &panel, int first_rounding,
+            int rows)
+        : jit_weights_t(name, isa, weights.type, has_zps, weights.multiplied)
         , w_(weights)
         , rows_(rows)
         , vectors_(panel.vectors)
