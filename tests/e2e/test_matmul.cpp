@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iostream>
 
 #include "e2e/matmul_graph.hpp"
@@ -406,6 +408,49 @@ TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
                                 sum.magnitude * std::exp2(-18));
                     });
                     if (HasFailure()) return;
+                }
+}
+
+// A weight that is its zero point is 0, whatever the scale. Some kernels scale
+// src instead of weights, which may overflow.
+TEST(matmul, by_zeros_is_zero_where_scaled_src_overflows) {
+    struct {
+        dim_t depth, cols;
+    } constexpr groups[] = {{0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
+    for (const t quantized : {t::u4, t::s4, t::s8})
+        for (const bool transpose_b : {false, true})
+            for (const auto &group : groups)
+                for (const dim_t rows : {1, 3, 8}) {
+                    matmul_case_t c;
+                    c.src = {rows, 272};
+                    c.weights = {272, 128};
+                    c.quantized = quantized;
+                    c.group = group.depth;
+                    c.col_group = group.cols;
+                    c.transpose_b = transpose_b;
+                    SCOPED_TRACE(to_string(c));
+                    const chain_graph_t g = graph_of(c);
+                    const auto values = exact_values(g, support::first_seed());
+                    const auto fill = [&](size_t tensor, float value) {
+                        std::fill_n(static_cast<float *>(values[tensor].data()),
+                                g.tensors[tensor].span(), value);
+                    };
+                    const auto fill_with_3 = [&](size_t tensor) {
+                        const bool halves
+                                = bits_of(g.tensors[tensor].type) == 4;
+                        std::memset(values[tensor].data(), halves ? 0x33 : 3,
+                                values[tensor].size());
+                    };
+                    const auto &inputs = g.nodes[0].inputs;
+                    fill_with_3(inputs[0]);
+                    fill(inputs[1], 1e30f);
+                    fill_with_3(inputs[2]);
+                    fill(g.nodes[1].inputs[0], 1e20f);
+                    run(g, only_partition(g), values);
+                    const auto *dst
+                            = static_cast<const float *>(values.back().data());
+                    for (dim_t i = 0; i < rows * 128; ++i)
+                        ASSERT_EQ(dst[i], 0.f) << i;
                 }
 }
 

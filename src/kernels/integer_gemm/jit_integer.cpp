@@ -13,6 +13,7 @@
 #include "kernels/dequantize/jit_loaders.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/jit/transpose_floats.hpp"
 
 namespace dnnl_dequant {
 
@@ -44,27 +45,13 @@ struct source_t {
 // Transposes eight columns by eight groups and stores the first `rows` of them.
 DNNL_DEQUANT_AVX2 void transpose(
         const float *from, dim_t groups, float *to, dim_t rows) noexcept {
-    __m256 a[eight], b[eight];
-    for (int i = 0; i < eight; ++i)
-        a[i] = _mm256_loadu_ps(from + i * groups);
-    for (int i = 0; i < eight; i += 2) {
-        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-    }
-    for (int i = 0; i < eight; i += 4)
-        for (int j = 0; j < 2; ++j) {
-            a[i + 2 * j] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0x44);
-            a[i + 2 * j + 1] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0xee);
-        }
-    for (int i = 0; i < 4; ++i) {
-        b[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
-        b[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
-    }
+    __m256 columns[eight];
+    load_transposed(from, groups, columns);
     for (dim_t i = 0; i < rows; ++i)
-        _mm256_storeu_ps(to + i * group_pitch, b[i]);
+        _mm256_storeu_ps(to + i * group_pitch, columns[i]);
 }
 
-void load_transposed(
+void load_columns(
         const source_t &from, dim_t first, dim_t groups, float *to) noexcept {
     float staged[eight * most_groups + beyond] = {};
     const bool is_dense = from.col_stride == groups;
@@ -86,7 +73,7 @@ void load(const source_t &from, dim_t groups, void *first) noexcept {
     float staged[integer_panel + beyond] = {};
     for (dim_t g = 0; g < groups; g += step, to += step * group_pitch) {
         if (transposes) {
-            load_transposed(from, g, std::min(step, groups - g), to);
+            load_columns(from, g, std::min(step, groups - g), to);
             continue;
         }
         from.load(g, 0, from.col_stride, from.cols, staged);

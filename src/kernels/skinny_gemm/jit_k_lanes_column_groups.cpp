@@ -10,11 +10,16 @@
 //
 // A step of nibbles gives two vectors: one has the lower halves of bytes, the
 // other the upper halves.
+//
+// AVX2 multiplies nibbles where they lie in a lane, unless the graph rounds
+// weights (nibbles_in_place_t). Src is scaled instead of weights, once for all
+// columns of a group.
 
 #include <algorithm>
 #include <cstddef>
 
 #include "kernels/row_blocks.hpp"
+#include "kernels/skinny_gemm/avx_nibbles_in_place.hpp"
 #include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
 
 namespace dnnl_dequant {
@@ -27,6 +32,7 @@ constexpr int most_code_rows = 4, most_cols = 4;
 // A step has so many vectors.
 constexpr int vectors = 2;
 constexpr int line_bytes = 64;
+using places_t = nibbles_in_place_t;
 // The src, scales and zero points of a chunk stay in L1.
 constexpr dim_t k_chunk = 1024;
 
@@ -47,6 +53,14 @@ constexpr int cols_of(int rows) {
     return isa == isa_avx512_core || rows <= 2 ? most_cols : 2;
 }
 
+constexpr float no_zps[k_chunk] = {};
+
+template <isa_t isa>
+bool is_in_place(const skinny_weights_t &weights) {
+    return isa == isa_avx2 && weights.are_nibbles()
+           && weights.rounded == data_type_t::f32;
+}
+
 template <isa_t isa>
 class generator_t : public jit_k_lanes_base_t {
 public:
@@ -63,6 +77,7 @@ private:
     static constexpr int lanes = jit_isa_t<isa>::simd_w,
                          vector_bytes = lanes * 4;
 
+    const bool in_place_ = is_in_place<isa>(w_);
     jit_lanes_t<isa> lanes_; // constants in memory
     vector_registers_t<isa> vectors_;
     const Reg64 columns_[most_cols] = {general_.take("column 0", rax),
@@ -73,20 +88,26 @@ private:
                 sums_at_ = general_.take("sums", r10),
                 offset_ = general_.take("offset in columns", rbp),
                 steps_ = general_.take("lines or steps to go", r14);
-    const vmms_t sums_ = vectors_.take("sums", rows_ *cols_),
-                 scale_ = vectors_.take("scales", vectors),
-                 zp_ = vectors_.take("zero points", vectors),
-                 weights_ = vectors_.take("weights", vectors),
-                 raw_ = vectors_.take("nibbles, rounding", 1),
-                 numbers_
-                 = vectors_.take("numbers of nibbles", is_avx512 ? 1 : 0),
-                 a_ = vectors_.take("a", is_avx512 ? rows_ *a_vectors() : 0);
+    const vmms_t sums_
+            = vectors_.take("sums", rows_ *cols_),
+            scale_ = vectors_.take("scales", in_place_ ? 0 : vectors),
+            zp_ = vectors_.take("zero points", in_place_ ? 1 : vectors),
+            weights_ = vectors_.take("weights", vectors),
+            raw_ = vectors_.take("nibbles, rounding", in_place_ ? cols_ : 1),
+            mask_ = vectors_.take("mask", in_place_ ? 1 : 0),
+            numbers_ = vectors_.take("numbers of nibbles", is_avx512 ? 1 : 0),
+            a_ = vectors_.take("a", is_avx512 ? rows_ *a_vectors()
+                                    : in_place_ &&rows_ == 1 ? 1
+                                                             : 0);
 
     // Returns the vectors of a in one step. A vector of bf16 has twice as many
     // elements.
     int a_vectors() const { return is_bf16() ? 1 : vectors; }
-    int step_bytes() const {
-        return static_cast<int>(bytes_of(w_.type, dim_t(vectors) * lanes));
+    int step_bytes(int step_vectors) const {
+        return static_cast<int>(bytes_of(w_.type, dim_t(step_vectors) * lanes));
+    }
+    bool has_numbers_of_zps() const {
+        return has_zps() || (in_place_ && is_signed());
     }
     vmm_t sum(int row, int col) const { return sums_[row * cols_ + col]; }
     RegExp row_of_a(int row) const {
@@ -109,13 +130,15 @@ private:
         if (is_nibble() && is_avx512)
             vmovups(numbers_[0], constant(nibble_numbers(w_.type)));
         move_sums(true);
-        loop(offsetof(args_t, lines), line_bytes / step_bytes());
-        loop(offsetof(args_t, steps), 1);
+        const int of_line = in_place_ ? places_t::vectors : vectors;
+        loop(offsetof(args_t, lines), line_bytes / step_bytes(of_line),
+                of_line);
+        loop(offsetof(args_t, steps), 1, vectors);
         move_sums(false);
         postamble();
     }
 
-    void loop(size_t count, int steps) {
+    void loop(size_t count, int steps, int step_vectors) {
         Label l_end;
         mov(steps_, arg(count));
         test(steps_, steps_);
@@ -125,16 +148,52 @@ private:
             for (int c = 0; steps > 1 && c < cols_; ++c)
                 prefetch_stream(ptr[columns_[c] + ahead_]);
             for (int i = 0; i < steps; ++i)
-                step(i);
-            const int parameters = vectors * vector_bytes;
-            add(offset_, disp(steps * step_bytes()));
-            add(ahead_, disp(steps * step_bytes()));
-            add(scales_, disp(steps * parameters));
-            if (has_zps()) add(zps_, disp(steps * parameters));
+                if (in_place_) step_in_place(i, step_vectors);
+                else step(i);
+            const int bytes = steps * step_bytes(step_vectors),
+                      parameters = steps * step_vectors * vector_bytes;
+            add(offset_, disp(bytes));
+            add(ahead_, disp(bytes));
+            if (!in_place_) add(scales_, disp(parameters));
+            if (has_numbers_of_zps()) add(zps_, disp(parameters));
             for (const Reg64 &a : {rows_of_a_, third_row_of_a_})
-                add(a, disp(steps * a_vectors() * vector_bytes));
+                add(a, disp(is_bf16() ? parameters / 2 : parameters));
         });
         L(l_end);
+    }
+
+    // Each vector of the step has a nibble of every lane.
+    void step_in_place(int i, int step_vectors) {
+        const int widening = places_t::vectors / step_vectors;
+        for (int c = 0; c < cols_; ++c) {
+            const RegExp from = columns_[c] + offset_
+                                + disp(i * step_bytes(step_vectors));
+            spread_nibbles(raw_[c], ptr[from], 32, widening, weights_[0]);
+            if (is_signed())
+                vpxor(raw_[c], raw_[c], constant(w_.sign_bit() * 0x11111111u));
+        }
+        for (int v = 0; v < step_vectors; ++v) {
+            for (int c = 0; v == places_t::places && c < cols_; ++c)
+                vpsrld(raw_[c], raw_[c], places_t::places * places_t::bits);
+            vmovups(mask_[0], constant(0xfu << places_t::bit_of(v)));
+            multiply_in_place(disp((i * step_vectors + v) * vector_bytes));
+        }
+    }
+
+    // Multiplies the nibbles under the mask. Their src and zero points are at
+    // an offset in bytes.
+    void multiply_in_place(uint32_t offset) {
+        if (has_numbers_of_zps()) vmovups(zp_[0], ptr[zps_ + offset]);
+        if (rows_ == 1) vmovups(a_[0], ptr[row_of_a(0) + offset]);
+        for (int c = 0; c < cols_; ++c) {
+            const vmm_t number = weights_[c % 2];
+            vpand(number, raw_[c], mask_[0]);
+            vcvtdq2ps(number, number);
+            if (has_numbers_of_zps()) vsubps(number, number, zp_[0]);
+            for (int r = 0; r < rows_; ++r)
+                if (rows_ == 1) vfmadd231ps(sum(r, c), number, a_[0]);
+                else vfmadd231ps(sum(r, c), number, ptr[row_of_a(r) + offset]);
+        }
     }
 
     void step(int i) {
@@ -164,7 +223,8 @@ private:
 
     // Decodes a column's vectors of step i.
     void make_weights(int c, int i) {
-        const RegExp from = columns_[c] + offset_ + disp(i * step_bytes());
+        const RegExp from
+                = columns_[c] + offset_ + disp(i * step_bytes(vectors));
         if (is_nibble()) load_nibbles(from);
         for (int j = 0; j < vectors; ++j) {
             const vmm_t w = weights_[j];
@@ -226,9 +286,11 @@ public:
         const dim_t depth = weights_.depth;
         if (is_bf16())
             arrange_lanes<vectors, lanes>(static_cast<uint16_t *>(row), depth);
+        else if (in_place_) places_t::arrange(static_cast<float *>(row), depth);
         else arrange_lanes<vectors, lanes>(static_cast<float *>(row), depth);
     }
     dim_t partial_floats() const override { return lanes; }
+    bool scales_sums() const override { return in_place_; }
 
     result_t make(dim_t rows) {
         return code_.template make<generator_t<isa>>(
@@ -253,12 +315,12 @@ private:
                            step = vectors * lanes;
 
     bool is_nibble() const { return weights_.are_nibbles(); }
-
     void run_group(const char *weights, const block_t &block, dim_t k,
             dim_t first, dim_t last) const noexcept;
-    void put_in_order(
-            const float *from, dim_t k, dim_t depth, float *to) const noexcept;
+    void stage(const block_t &block, dim_t k, dim_t depth, dim_t group,
+            float *scales, float *zps) const noexcept;
 
+    const bool in_place_ = is_in_place<isa>(weights_);
     jit_code_by_rows_t<const args_t> code_;
 };
 
@@ -270,48 +332,81 @@ void k_lanes_column_groups_t<isa>::run_group(const char *weights,
     const dim_t depth = std::min(k_chunk, weights_.depth - k);
     const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
     const dim_t line = line_bytes * 8 / bits_of(weights_.type);
-    const dim_t group = first / weights_.col_group * block.parameters_pitch;
     alignas(64) float scales[k_chunk], zps[k_chunk];
-    put_in_order(block.scales + group, k, depth, scales);
-    if (weights_.zps.type != data_type_t::undef)
-        put_in_order(block.zps + group, k, depth, zps);
+    stage(block, k, depth, first / weights_.col_group, scales, zps);
     args_t args;
     args.scales = scales;
     args.zps = zps;
-    args.a_pitch = src_pitch_bytes(block);
     args.sums_pitch = block.c_pitch * lanes * 4;
     args.ahead = most_cols * pitch;
     args.lines = depth / line;
     args.steps = depth % line / step;
-    for (dim_t n = first; n < last; n += most_cols)
-        for_row_blocks(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
-            args.a = src_at(block, row, k);
-            const int cols = cols_of<isa>(static_cast<int>(rows));
-            for (dim_t col = n; col < n + most_cols; col += cols) {
-                // Sums behind the last column are nobody's.
-                for (dim_t c = 0; c < cols; ++c)
-                    args.weights[c] = weights
-                                      + std::min(col + c, last - 1) * pitch
-                                      + bytes_of(weights_.type, k);
-                args.sums = block.partial
-                            + (row * block.c_pitch + col - block.first_col)
-                                      * lanes;
-                code_(rows, args);
-            }
-        });
+    const auto multiply = [&](dim_t n, dim_t row, dim_t rows) {
+        const int cols = cols_of<isa>(static_cast<int>(rows));
+        for (dim_t col = n; col < n + most_cols; col += cols) {
+            // Sums behind the last column are nobody's.
+            for (dim_t c = 0; c < cols; ++c)
+                args.weights[c] = weights + std::min(col + c, last - 1) * pitch
+                                  + bytes_of(weights_.type, k);
+            args.sums = block.partial
+                        + (row * block.c_pitch + col - block.first_col) * lanes;
+            code_(rows, args);
+        }
+    };
+    if (!in_place_) {
+        args.a_pitch = src_pitch_bytes(block);
+        for (dim_t n = first; n < last; n += most_cols)
+            for_row_blocks(
+                    block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
+                args.a = src_at(block, row, k);
+                multiply(n, row, rows);
+            });
+        return;
+    }
+    alignas(64) float scaled[most_code_rows * k_chunk];
+    args.a = scaled;
+    args.a_pitch = k_chunk * 4;
+    for_row_blocks(block.rows, most_code_rows, [&](dim_t row, dim_t rows) {
+        for (dim_t r = 0; r < rows; ++r)
+            places_t::scale_src(
+                    static_cast<const float *>(src_at(block, row + r, k)),
+                    scales, depth, scaled + r * k_chunk);
+        for (dim_t n = first; n < last; n += most_cols)
+            multiply(n, row, rows);
+    });
 }
 
+// Arranges the scales and zero points of a chunk for one group of columns.
 template <isa_t isa>
-void k_lanes_column_groups_t<isa>::put_in_order(
-        const float *from, dim_t k, dim_t depth, float *to) const noexcept {
-    if (weights_.group == 1) std::copy_n(from + k, depth, to);
-    dim_t run = 0;
-    for (dim_t i = 0; weights_.group > 1 && i < depth; i += run) {
-        const dim_t g = (k + i) / weights_.group;
-        run = std::min((g + 1) * weights_.group - k - i, depth - i);
-        std::fill_n(to + i, run, from[g]);
+void k_lanes_column_groups_t<isa>::stage(const block_t &block, dim_t k,
+        dim_t depth, dim_t group, float *scales, float *zps) const noexcept {
+    float repeated[k_chunk];
+    // Returns the parameter of each row of weights.
+    const auto by_row = [&](const float *parameters) -> const float * {
+        const float *const from = parameters + group * block.parameters_pitch;
+        if (weights_.group == 1) return from + k;
+        dim_t run = 0;
+        for (dim_t i = 0; i < depth; i += run) {
+            const dim_t g = (k + i) / weights_.group;
+            run = std::min((g + 1) * weights_.group - k - i, depth - i);
+            std::fill_n(repeated + i, run, from[g]);
+        }
+        return repeated;
+    };
+    const bool has_zps = weights_.zps.type != data_type_t::undef;
+    if (in_place_) {
+        const auto bias = static_cast<float>(weights_.sign_bit());
+        places_t::arrange_scales(by_row(block.scales), depth, scales);
+        if (has_zps) places_t::arrange_zps(by_row(block.zps), depth, bias, zps);
+        else if (bias != 0) places_t::arrange_zps(no_zps, depth, bias, zps);
+        return;
     }
-    if (is_nibble()) arrange_lanes<vectors, lanes>(to, depth);
+    const auto arrange = [&](const float *parameters, float *to) {
+        std::copy_n(by_row(parameters), depth, to);
+        if (is_nibble()) arrange_lanes<vectors, lanes>(to, depth);
+    };
+    arrange(block.scales, scales);
+    if (has_zps) arrange(block.zps, zps);
 }
 
 } // namespace
