@@ -369,89 +369,79 @@ std::vector<partition> partitions_of(const chain_graph_t &g,
     return built.get_partitions(policy);
 }
 
-// Groups whose sums are beyond f32's range before they are scaled, or before
-// nibbles that were multiplied in place are.
-TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
+// Calls check(case) for weights of depth x cols in groups of several shapes.
+template <typename check_t>
+void for_groups(dim_t depth, dim_t cols, const std::vector<dim_t> &rows,
+        const check_t &check) {
     struct {
         dim_t depth, cols;
     } constexpr groups[] = {{0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
     for (const t quantized : {t::u4, t::s4, t::s8})
         for (const bool transpose_b : {false, true})
             for (const auto &group : groups)
-                for (const dim_t rows : {1, 3, 8, 40}) {
+                for (const dim_t count : rows) {
                     matmul_case_t c;
-                    c.src = {rows, 512};
-                    c.weights = {512, 256};
+                    c.src = {count, depth};
+                    c.weights = {depth, cols};
                     c.quantized = quantized;
                     c.group = group.depth;
                     c.col_group = group.cols;
                     c.transpose_b = transpose_b;
                     SCOPED_TRACE(to_string(c));
-                    const chain_graph_t g = graph_of(c);
-                    const auto values = exact_values(g, support::first_seed());
-                    const auto &inputs = g.nodes[0].inputs;
-                    const auto scale = [&](size_t tensor, float factor) {
-                        auto *floats
-                                = static_cast<float *>(values[tensor].data());
-                        const dim_t count = g.tensors[tensor].span();
-                        for (dim_t i = 0; i < count; ++i)
-                            floats[i] *= factor;
-                    };
-                    scale(inputs[1], 0x1p-20f);
-                    scale(g.nodes[1].inputs[0], 0x1p+122f);
-                    run(g, only_partition(g), values);
-                    compute(g, 0, values);
-                    for_each_product(g, 1, values, [&](const sum_t &sum) {
-                        const double got = support::float_at(
-                                t::f32, values.back().data(), sum.element);
-                        EXPECT_LE(std::fabs(got - sum.sum),
-                                sum.magnitude * std::exp2(-18));
-                    });
-                    if (HasFailure()) return;
+                    check(c);
+                    if (testing::Test::HasFailure()) return;
                 }
+}
+
+// Groups whose sums are beyond f32's range before they are scaled, or before
+// nibbles that were multiplied in place are.
+TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
+    for_groups(512, 256, {1, 3, 8, 40}, [](const matmul_case_t &c) {
+        const chain_graph_t g = graph_of(c);
+        const auto values = exact_values(g, support::first_seed());
+        const auto scale = [&](size_t tensor, float factor) {
+            auto *floats = static_cast<float *>(values[tensor].data());
+            const dim_t count = g.tensors[tensor].span();
+            for (dim_t i = 0; i < count; ++i)
+                floats[i] *= factor;
+        };
+        scale(g.nodes[0].inputs[1], 0x1p-20f);
+        scale(g.nodes[1].inputs[0], 0x1p+122f);
+        run(g, only_partition(g), values);
+        compute(g, 0, values);
+        for_each_product(g, 1, values, [&](const sum_t &sum) {
+            const double got = support::float_at(
+                    t::f32, values.back().data(), sum.element);
+            EXPECT_LE(std::fabs(got - sum.sum), sum.magnitude * std::exp2(-18));
+        });
+    });
 }
 
 // A weight that is its zero point is 0, whatever the scale. Some kernels scale
 // src instead of weights, which may overflow.
 TEST(matmul, by_zeros_is_zero_where_scaled_src_overflows) {
-    struct {
-        dim_t depth, cols;
-    } constexpr groups[] = {{0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
-    for (const t quantized : {t::u4, t::s4, t::s8})
-        for (const bool transpose_b : {false, true})
-            for (const auto &group : groups)
-                for (const dim_t rows : {1, 3, 8}) {
-                    matmul_case_t c;
-                    c.src = {rows, 272};
-                    c.weights = {272, 128};
-                    c.quantized = quantized;
-                    c.group = group.depth;
-                    c.col_group = group.cols;
-                    c.transpose_b = transpose_b;
-                    SCOPED_TRACE(to_string(c));
-                    const chain_graph_t g = graph_of(c);
-                    const auto values = exact_values(g, support::first_seed());
-                    const auto fill = [&](size_t tensor, float value) {
-                        std::fill_n(static_cast<float *>(values[tensor].data()),
-                                g.tensors[tensor].span(), value);
-                    };
-                    const auto fill_with_3 = [&](size_t tensor) {
-                        const bool halves
-                                = bits_of(g.tensors[tensor].type) == 4;
-                        std::memset(values[tensor].data(), halves ? 0x33 : 3,
-                                values[tensor].size());
-                    };
-                    const auto &inputs = g.nodes[0].inputs;
-                    fill_with_3(inputs[0]);
-                    fill(inputs[1], 1e30f);
-                    fill_with_3(inputs[2]);
-                    fill(g.nodes[1].inputs[0], 1e20f);
-                    run(g, only_partition(g), values);
-                    const auto *dst
-                            = static_cast<const float *>(values.back().data());
-                    for (dim_t i = 0; i < rows * 128; ++i)
-                        ASSERT_EQ(dst[i], 0.f) << i;
-                }
+    for_groups(272, 128, {1, 3, 8}, [](const matmul_case_t &c) {
+        const chain_graph_t g = graph_of(c);
+        const auto values = exact_values(g, support::first_seed());
+        const auto fill = [&](size_t tensor, float value) {
+            std::fill_n(static_cast<float *>(values[tensor].data()),
+                    g.tensors[tensor].span(), value);
+        };
+        const auto fill_with_3 = [&](size_t tensor) {
+            const bool halves = bits_of(g.tensors[tensor].type) == 4;
+            std::memset(values[tensor].data(), halves ? 0x33 : 3,
+                    values[tensor].size());
+        };
+        const auto &inputs = g.nodes[0].inputs;
+        fill_with_3(inputs[0]);
+        fill(inputs[1], 1e30f);
+        fill_with_3(inputs[2]);
+        fill(g.nodes[1].inputs[0], 1e20f);
+        run(g, only_partition(g), values);
+        const auto *dst = static_cast<const float *>(values.back().data());
+        for (dim_t i = 0; i < g.tensors.back().span(); ++i)
+            ASSERT_EQ(dst[i], 0.f) << i;
+    });
 }
 
 TEST(matmul, is_not_fused_where_it_must_not_be) {
