@@ -372,18 +372,22 @@ std::vector<partition> partitions_of(const chain_graph_t &g,
 // Calls check(case) for weights of depth x cols in groups of several shapes.
 template <typename check_t>
 void for_groups(dim_t depth, dim_t cols, const std::vector<dim_t> &rows,
-        const check_t &check) {
+        const std::vector<t> &types, const check_t &check) {
     struct {
         dim_t depth, cols;
     } constexpr groups[] = {{0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
-    for (const t quantized : {t::u4, t::s4, t::s8})
+    for (const t quantized : types)
         for (const bool transpose_b : {false, true})
             for (const auto &group : groups)
                 for (const dim_t count : rows) {
+                    // ONNX's blocks are along one axis.
+                    const bool is_onnx = is_floating(quantized);
+                    if (is_onnx && group.depth > 1 && group.cols > 1) continue;
                     matmul_case_t c;
                     c.src = {count, depth};
                     c.weights = {depth, cols};
                     c.quantized = quantized;
+                    if (is_onnx) c.zps = t::undef;
                     c.group = group.depth;
                     c.col_group = group.cols;
                     c.transpose_b = transpose_b;
@@ -394,9 +398,10 @@ void for_groups(dim_t depth, dim_t cols, const std::vector<dim_t> &rows,
 }
 
 // Groups whose sums are beyond f32's range before they are scaled, or before
-// nibbles that were multiplied in place are.
+// nibbles that were multiplied in place are; and src times the unit of e4m3.
 TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
-    for_groups(512, 256, {1, 3, 8, 40}, [](const matmul_case_t &c) {
+    const std::vector<t> types {t::u4, t::s4, t::s8, t::f8_e4m3};
+    for_groups(512, 256, {1, 3, 8, 40}, types, [](const matmul_case_t &c) {
         const chain_graph_t g = graph_of(c);
         const auto values = exact_values(g, support::first_seed());
         const auto scale = [&](size_t tensor, float factor) {
@@ -418,29 +423,39 @@ TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
 }
 
 // A weight that is its zero point is 0, whatever the scale. Some kernels scale
-// src instead of weights, which may overflow.
-TEST(matmul, by_zeros_is_zero_where_scaled_src_overflows) {
-    for_groups(272, 128, {1, 3, 8}, [](const matmul_case_t &c) {
+// src instead of weights, which may overflow. Two rows of the weights are such.
+TEST(matmul, by_zeros_is_exact_where_scaled_src_overflows) {
+    constexpr dim_t depth = 272, cols = 128, zero_rows[] = {5, 266};
+    const std::vector<t> types {t::u4, t::s4, t::s8};
+    for_groups(depth, cols, {1, 3, 8}, types, [&](const matmul_case_t &c) {
+        if (c.group != 1) return;
         const chain_graph_t g = graph_of(c);
-        const auto values = exact_values(g, support::first_seed());
-        const auto fill = [&](size_t tensor, float value) {
-            std::fill_n(static_cast<float *>(values[tensor].data()),
-                    g.tensors[tensor].span(), value);
+        const auto fill = [&](const chain_values_t &values, size_t tensor,
+                                  dim_t width, bool is_transposed, double x) {
+            const t type = g.tensors[tensor].type;
+            for (const dim_t k : zero_rows)
+                for (dim_t n = 0; n < width; ++n)
+                    support::put_bits(type, values[tensor].data(),
+                            is_transposed ? n * depth + k : k * width + n,
+                            is_integer(type)
+                                    ? static_cast<uint32_t>(x)
+                                    : support::round_to(
+                                              support::format_of(type), x));
         };
-        const auto fill_with_3 = [&](size_t tensor) {
-            const bool halves = bits_of(g.tensors[tensor].type) == 4;
-            std::memset(values[tensor].data(), halves ? 0x33 : 3,
-                    values[tensor].size());
+        const auto zeros_of = [&](chain_values_t values) {
+            const auto &inputs = g.nodes[0].inputs;
+            const dim_t groups = cols / c.col_group;
+            fill(values, inputs[0], cols, c.transpose_b, 3);
+            fill(values, inputs[1], groups, c.transpose_b, 1e30);
+            fill(values, inputs[2], groups, c.transpose_b, 3);
+            fill(values, g.nodes[1].inputs[0], c.src[0], true, 1e20);
+            return values;
         };
-        const auto &inputs = g.nodes[0].inputs;
-        fill_with_3(inputs[0]);
-        fill(inputs[1], 1e30f);
-        fill_with_3(inputs[2]);
-        fill(g.nodes[1].inputs[0], 1e20f);
-        run(g, only_partition(g), values);
-        const auto *dst = static_cast<const float *>(values.back().data());
-        for (dim_t i = 0; i < g.tensors.back().span(); ++i)
-            ASSERT_EQ(dst[i], 0.f) << i;
+        const chain_values_t expected = zeros_of(exact_values(g, 1));
+        const chain_values_t got = zeros_of(exact_values(g, 1));
+        compute_exactly(g, expected);
+        run(g, only_partition(g), got);
+        expect_bits(g, expected, got);
     });
 }
 

@@ -46,7 +46,7 @@ void nibbles_in_place_t::arrange(float *src, dim_t depth) noexcept {
 
 void nibbles_in_place_t::arrange_scales(
         const float *from, dim_t depth, float *to) noexcept {
-    constexpr float factors[places] {1, 1.f / 16, 1.f / 256, 1.f / 4096};
+    constexpr float factors[places] {1, 1, 1, 1};
     arrange_parameters(from, depth, 0, factors, to);
 }
 
@@ -56,12 +56,22 @@ void nibbles_in_place_t::arrange_zps(
     arrange_parameters(from, depth, bias, factors, to);
 }
 
-// The compiler vectorizes this loop.
+// The compiler vectorizes the loops over lanes.
 __attribute__((target("avx2"))) void nibbles_in_place_t::scale_src(
         const float *src, const float *scales, dim_t depth,
         float *to) noexcept {
-    for (dim_t k = 0; k < depth; ++k)
-        to[k] = src[k] * scales[k];
+    constexpr float factors[places] {1, 1.f / 16, 1.f / 256, 1.f / 4096};
+    const auto scale = [&](dim_t k, int v) {
+        for (dim_t i = k + v * lanes; i < k + (v + 1) * lanes; ++i)
+            to[i] = src[i] * scales[i] * factors[v];
+    };
+    const dim_t of_lines = depth - depth % line;
+    for (dim_t k = 0; k < of_lines; k += places * lanes)
+        for (int v = 0; v < places; ++v)
+            scale(k, v);
+    for (dim_t k = of_lines; k < depth; k += vectors_behind_lines * lanes)
+        for (int v = 0; v < vectors_behind_lines; ++v)
+            scale(k, v);
 }
 
 } // namespace dnnl_dequant

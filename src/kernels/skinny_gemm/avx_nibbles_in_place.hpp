@@ -7,8 +7,8 @@ namespace dnnl_dequant {
 
 /// Columns of nibbles that are multiplied where they lie, on AVX2 with K lanes.
 /// A lane of 32 bits has eight nibbles. The upper four are shifted down first,
-/// so that nibble v is an integer times 16^(v % 4). Src is divided by that
-/// number, and zero points are multiplied by it.
+/// so that nibble v is an integer times 16^(v % 4). Src is scaled and divided
+/// by that number, and zero points are multiplied by it.
 ///
 /// Src and parameters of whole lines of 128 nibbles are in the order of steps:
 /// eight vectors, of which the v-th has the v-th element of each lane. Behind
@@ -23,13 +23,13 @@ struct nibbles_in_place_t {
 
     /// Arranges a row of src.
     static void arrange(float *src, dim_t depth) noexcept;
-    /// Arranges scales, divided by the values of the places.
     static void arrange_scales(
             const float *from, dim_t depth, float *to) noexcept;
-    /// Arranges zero points plus a bias, multiplied by them.
+    /// Arranges zero points plus a bias, multiplied by the values of places.
     static void arrange_zps(
             const float *from, dim_t depth, float bias, float *to) noexcept;
-    /// Computes to = src * scales.
+    /// Computes to = src * scales / the values of places. The product is not
+    /// finite only if src * scales is not; it may be subnormal.
     static void scale_src(const float *src, const float *scales, dim_t depth,
             float *to) noexcept;
 };

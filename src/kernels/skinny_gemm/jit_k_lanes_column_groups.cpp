@@ -29,7 +29,8 @@ using namespace Xbyak;
 namespace {
 
 constexpr int most_code_rows = 4, most_cols = 4;
-// A step has so many vectors.
+// A step has so many vectors. In place only those behind the last whole line
+// do.
 constexpr int vectors = 2;
 constexpr int line_bytes = 64;
 using places_t = nibbles_in_place_t;

@@ -17,8 +17,8 @@ namespace dnnl_dequant {
 /// The base of generators that load weights of 2, 4 or 8 bits.
 class jit_weights_t : public jit_simd_t {
 protected:
-    /// @param has_zps Whether zero points are subtracted from weights. All
-    ///     integers have them if they include a bias.
+    /// @param has_zps Whether zero points are subtracted from weights. All of a
+    ///     type have them if they include a bias.
     /// @param multiplied The type that numbers are multiplied in, f32 or bf16.
     jit_weights_t(const char *name, isa_t isa, data_type_t type, bool has_zps,
             data_type_t multiplied)

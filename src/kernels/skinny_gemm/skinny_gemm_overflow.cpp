@@ -1,7 +1,8 @@
 // Sums that kernels cannot make, or not exactly. A group's f32 sum may overflow
 // before it is scaled, or a scale that a unit of weights multiplies, though the
-// product of scaled weights is finite. So may a sum of nibbles in place. Zero
-// points may be far from all weights. This file computes such sums one by one.
+// product of scaled weights is finite. So may a sum of nibbles in place, or src
+// that is scaled for them. Zero points may be far from all weights. This file
+// computes such sums one by one.
 
 #include <algorithm>
 #include <cmath>
