@@ -369,16 +369,18 @@ std::vector<partition> partitions_of(const chain_graph_t &g,
     return built.get_partitions(policy);
 }
 
-// Calls check(case) for weights of depth x cols in groups of several shapes.
+struct group_t {
+    dim_t depth, cols;
+};
+
+// Calls check(case) for weights of depth x cols in those groups.
 template <typename check_t>
 void for_groups(dim_t depth, dim_t cols, const std::vector<dim_t> &rows,
-        const std::vector<t> &types, const check_t &check) {
-    struct {
-        dim_t depth, cols;
-    } constexpr groups[] = {{0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
+        const std::vector<t> &types, const std::vector<group_t> &groups,
+        const check_t &check) {
     for (const t quantized : types)
         for (const bool transpose_b : {false, true})
-            for (const auto &group : groups)
+            for (const group_t &group : groups)
                 for (const dim_t count : rows) {
                     // ONNX's blocks are along one axis.
                     const bool is_onnx = is_floating(quantized);
@@ -401,7 +403,10 @@ void for_groups(dim_t depth, dim_t cols, const std::vector<dim_t> &rows,
 // nibbles that were multiplied in place are; and src times the unit of e4m3.
 TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
     const std::vector<t> types {t::u4, t::s4, t::s8, t::f8_e4m3};
-    for_groups(512, 256, {1, 3, 8, 40}, types, [](const matmul_case_t &c) {
+    const std::vector<group_t> groups {
+            {0, 1}, {64, 1}, {1, 32}, {1, 128}, {64, 64}};
+    for_groups(
+            512, 256, {1, 3, 8, 40}, types, groups, [](const matmul_case_t &c) {
         const chain_graph_t g = graph_of(c);
         const auto values = exact_values(g, support::first_seed());
         const auto scale = [&](size_t tensor, float factor) {
@@ -427,8 +432,9 @@ TEST(matmul_large, loses_no_finite_result_to_an_overflow) {
 TEST(matmul, by_zeros_is_exact_where_scaled_src_overflows) {
     constexpr dim_t depth = 272, cols = 128, zero_rows[] = {5, 266};
     const std::vector<t> types {t::u4, t::s4, t::s8};
-    for_groups(depth, cols, {1, 3, 8}, types, [&](const matmul_case_t &c) {
-        if (c.group != 1) return;
+    const std::vector<group_t> wide {{1, 32}, {1, 128}};
+    for_groups(
+            depth, cols, {1, 3, 8}, types, wide, [&](const matmul_case_t &c) {
         const chain_graph_t g = graph_of(c);
         const auto fill = [&](const chain_values_t &values, size_t tensor,
                                   dim_t width, bool is_transposed, double x) {

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/bits.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/avx_nibbles_in_place.hpp"
 #include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
@@ -54,11 +55,10 @@ constexpr int cols_of(int rows) {
     return isa == isa_avx512_core || rows <= 2 ? most_cols : 2;
 }
 
-constexpr float no_zps[k_chunk] = {};
-
+static_assert(places_t::line * places_t::bits == line_bytes * 8, "of nibbles");
 template <isa_t isa>
 bool is_in_place(const skinny_weights_t &weights) {
-    return isa == isa_avx2 && weights.are_nibbles()
+    return isa == isa_avx2 && bits_of(weights.type) == places_t::bits
            && weights.rounded == data_type_t::f32;
 }
 
@@ -107,9 +107,6 @@ private:
     int step_bytes(int step_vectors) const {
         return static_cast<int>(bytes_of(w_.type, dim_t(step_vectors) * lanes));
     }
-    bool has_numbers_of_zps() const {
-        return has_zps() || (in_place_ && is_signed());
-    }
     vmm_t sum(int row, int col) const { return sums_[row * cols_ + col]; }
     RegExp row_of_a(int row) const {
         if (row == 3) return third_row_of_a_ + a_pitch_;
@@ -156,7 +153,7 @@ private:
             add(offset_, disp(bytes));
             add(ahead_, disp(bytes));
             if (!in_place_) add(scales_, disp(parameters));
-            if (has_numbers_of_zps()) add(zps_, disp(parameters));
+            if (has_zps()) add(zps_, disp(parameters));
             for (const Reg64 &a : {rows_of_a_, third_row_of_a_})
                 add(a, disp(is_bf16() ? parameters / 2 : parameters));
         });
@@ -176,21 +173,27 @@ private:
         for (int v = 0; v < step_vectors; ++v) {
             for (int c = 0; v == places_t::places && c < cols_; ++c)
                 vpsrld(raw_[c], raw_[c], places_t::places * places_t::bits);
-            vmovups(mask_[0], constant(0xfu << places_t::bit_of(v)));
-            multiply_in_place(disp((i * step_vectors + v) * vector_bytes));
+            const int bit = places_t::bit_of(v);
+            const uint32_t offset = disp((i * step_vectors + v) * vector_bytes);
+            vmovups(mask_[0], constant(0xfu << bit));
+            // Without zero points a signed number has its flipped sign alone.
+            if (has_zps()) vmovups(zp_[0], ptr[zps_ + offset]);
+            else if (is_signed())
+                vmovups(zp_[0], constant(bits_of_f32(static_cast<float>(
+                                        w_.sign_bit() << bit))));
+            multiply_in_place(offset);
         }
     }
 
-    // Multiplies the nibbles under the mask. Their src and zero points are at
-    // an offset in bytes.
+    // Multiplies the nibbles under the mask. Their src is at an offset in
+    // bytes.
     void multiply_in_place(uint32_t offset) {
-        if (has_numbers_of_zps()) vmovups(zp_[0], ptr[zps_ + offset]);
         if (rows_ == 1) vmovups(a_[0], ptr[row_of_a(0) + offset]);
         for (int c = 0; c < cols_; ++c) {
             const vmm_t number = weights_[c % 2];
             vpand(number, raw_[c], mask_[0]);
             vcvtdq2ps(number, number);
-            if (has_numbers_of_zps()) vsubps(number, number, zp_[0]);
+            if (has_zps() || is_signed()) vsubps(number, number, zp_[0]);
             for (int r = 0; r < rows_; ++r)
                 if (rows_ == 1) vfmadd231ps(sum(r, c), number, a_[0]);
                 else vfmadd231ps(sum(r, c), number, ptr[row_of_a(r) + offset]);
@@ -399,7 +402,6 @@ void k_lanes_column_groups_t<isa>::stage(const block_t &block, dim_t k,
         const auto bias = static_cast<float>(weights_.sign_bit());
         places_t::arrange_scales(by_row(block.scales), depth, scales);
         if (has_zps) places_t::arrange_zps(by_row(block.zps), depth, bias, zps);
-        else if (bias != 0) places_t::arrange_zps(no_zps, depth, bias, zps);
         return;
     }
     const auto arrange = [&](const float *parameters, float *to) {
