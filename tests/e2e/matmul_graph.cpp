@@ -53,6 +53,14 @@ dim_t element_of(const tensor_t &t, const dims_t &index, dim_t row, dim_t col,
     return element + row * t.strides[rank - 2] + col * t.strides[rank - 1];
 }
 
+// The elements of a floating tensor, in doubles.
+std::vector<double> doubles_of(const tensor_t &t, const void *data) {
+    std::vector<double> doubles(static_cast<size_t>(t.span()));
+    for (size_t i = 0; i < doubles.size(); ++i)
+        doubles[i] = support::float_at(t.type, data, static_cast<dim_t>(i));
+    return doubles;
+}
+
 } // namespace
 
 std::string to_string(const matmul_case_t &c) {
@@ -211,29 +219,30 @@ void for_each_product(const chain_graph_t &g, size_t id,
     const tensor_t &a = g.tensors[node.inputs[0]];
     const tensor_t &b = g.tensors[node.inputs[1]];
     const tensor_t &dst = g.tensors[node.outputs[0]];
-    const void *of_a = values[node.inputs[0]].data();
-    const void *of_b = values[node.inputs[1]].data();
+    // Read once, not once a product.
+    const auto of_a = doubles_of(a, values[node.inputs[0]].data());
+    const auto of_b = doubles_of(b, values[node.inputs[1]].data());
     const size_t rank = dst.dims.size();
-    const dim_t depth = a.dims[a.dims.size() - (node.transpose_a ? 2 : 1)];
+    const size_t depth_of_a = a.dims.size() - (node.transpose_a ? 2 : 1);
+    const size_t depth_of_b = b.dims.size() - (node.transpose_b ? 1 : 2);
+    const dim_t step_a = a.strides[depth_of_a], step_b = b.strides[depth_of_b];
+    const dim_t depth = a.dims[depth_of_a];
     dims_t index(rank, 0);
     for (dim_t i = 0; i < dst.count(); ++i) {
         dim_t left = i;
         for (size_t d = rank; d-- > 0; left /= dst.dims[d])
             index[d] = left % dst.dims[d];
+        const dim_t row = index[rank - 2], col = index[rank - 1];
         sum_t sum;
-        sum.element = element_of(
-                dst, index, index[rank - 2], index[rank - 1], false);
-        sum.column = index[rank - 1];
-        for (dim_t k = 0; k < depth; ++k) {
-            const double product
-                    = support::float_at(a.type, of_a,
-                              element_of(a, index, index[rank - 2], k,
-                                      node.transpose_a))
-                      * support::float_at(b.type, of_b,
-                              element_of(b, index, k, index[rank - 1],
-                                      node.transpose_b));
-            sum.sum += product;
-            sum.magnitude += std::fabs(product);
+        sum.element = element_of(dst, index, row, col, false);
+        sum.column = col;
+        const double *x
+                = of_a.data() + element_of(a, index, row, 0, node.transpose_a);
+        const double *w
+                = of_b.data() + element_of(b, index, 0, col, node.transpose_b);
+        for (dim_t k = 0; k < depth; ++k, x += step_a, w += step_b) {
+            sum.sum += *x * *w;
+            sum.magnitude += std::fabs(*x * *w);
         }
         point(sum);
     }
