@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 extern "C" {
 void *__libc_malloc(size_t size);
@@ -62,22 +63,28 @@ int add_module(dl_phdr_info *info, size_t, void *) {
     return 0;
 }
 
-_Unwind_Reason_Code look_at_frame(_Unwind_Context *context, void *out) {
-    const uintptr_t address = _Unwind_GetIP(context);
+owner_t owner_of_code(uintptr_t address) {
     for (size_t i = 0; i < module_count; ++i)
-        if (address >= modules[i].begin && address < modules[i].end) {
-            *static_cast<owner_t *>(out) = modules[i].owner;
-            return _URC_NORMAL_STOP;
-        }
-    return _URC_NO_REASON;
+        if (address >= modules[i].begin && address < modules[i].end)
+            return modules[i].owner;
+    return owner_t::other;
 }
 
-owner_t who_asks() {
+_Unwind_Reason_Code look_at_frame(_Unwind_Context *context, void *out) {
+    const owner_t owner = owner_of_code(_Unwind_GetIP(context));
+    if (owner == owner_t::other) return _URC_NO_REASON;
+    *static_cast<owner_t *>(out) = owner;
+    return _URC_NORMAL_STOP;
+}
+
+// Who called what returns to `caller`. It is most often one of the modules'
+// own; to unwind the stack takes far longer than the request.
+owner_t who_asks(const void *caller = nullptr) {
     if (!watched || looking) return owner_t::nobody;
     looking = true;
     if (module_count == 0) dl_iterate_phdr(add_module, nullptr);
-    owner_t owner = owner_t::other;
-    _Unwind_Backtrace(look_at_frame, &owner);
+    owner_t owner = owner_of_code(reinterpret_cast<uintptr_t>(caller));
+    if (owner == owner_t::other) _Unwind_Backtrace(look_at_frame, &owner);
     looking = false;
     return owner;
 }
@@ -143,8 +150,8 @@ void forget(void *pointer) {
 }
 
 template <typename Request>
-void *given(const Request &request) {
-    const owner_t owner = who_asks();
+void *given(const void *caller, const Request &request) {
+    const owner_t owner = who_asks(caller);
     if (fails(owner)) {
         errno = ENOMEM;
         return nullptr;
@@ -208,22 +215,25 @@ using namespace dnnl_dequant::faults;
 extern "C" {
 
 void *malloc(size_t size) {
-    return given([=] { return __libc_malloc(size); });
+    return given(
+            __builtin_return_address(0), [=] { return __libc_malloc(size); });
 }
 
 void *calloc(size_t count, size_t size) {
-    return given([=] { return __libc_calloc(count, size); });
+    return given(__builtin_return_address(0),
+            [=] { return __libc_calloc(count, size); });
 }
 
 void *realloc(void *old, size_t size) {
-    return given([=] {
+    return given(__builtin_return_address(0), [=] {
         forget(old);
         return __libc_realloc(old, size);
     });
 }
 
 void *memalign(size_t alignment, size_t size) {
-    return given([=] { return __libc_memalign(alignment, size); });
+    return given(__builtin_return_address(0),
+            [=] { return __libc_memalign(alignment, size); });
 }
 
 void *aligned_alloc(size_t alignment, size_t size) {
@@ -270,4 +280,22 @@ int mprotect(void *address, size_t length, int rights) noexcept {
 }
 
 } // extern "C"
+
+// libstdc++'s calls malloc, whose caller would be libstdc++. Its other forms
+// call this one.
+void *operator new(size_t size) {
+    void *const pointer = given(__builtin_return_address(0),
+            [=] { return __libc_malloc(size > 0 ? size : 1); });
+    if (!pointer) throw std::bad_alloc();
+    return pointer;
+}
+
+void operator delete(void *pointer) noexcept {
+    free(pointer);
+}
+
+void operator delete(void *pointer, size_t) noexcept {
+    free(pointer);
+}
+
 #pragma GCC visibility pop
