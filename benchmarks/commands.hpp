@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace dnnl_dequant {
 namespace bench {

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "commands.hpp"
 #include "page/page.hpp"
 

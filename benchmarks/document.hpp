@@ -3,11 +3,14 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "machine.hpp"
 #include "measure.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace dnnl_dequant {
 namespace bench {

@@ -1,6 +1,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <CLI/CLI.hpp>
+
 #include "attention/attention_report.hpp"
 #include "commands.hpp"
 #include "kernels_set.hpp"

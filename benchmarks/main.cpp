@@ -2,6 +2,8 @@
 #include <exception>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "commands.hpp"
 #include "machine.hpp"
 

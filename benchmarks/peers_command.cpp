@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include "attention/attention_report.hpp"

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <regex>
 
+#include <CLI/CLI.hpp>
 #include <omp.h>
 
 #include "commands.hpp"

@@ -2,6 +2,7 @@
 #include <memory>
 #include <new>
 
+#include <CLI/CLI.hpp>
 #include <omp.h>
 
 #include "commands.hpp"

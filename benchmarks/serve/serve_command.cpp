@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <omp.h>
 
 #include "commands.hpp"
