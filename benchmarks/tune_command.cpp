@@ -38,8 +38,8 @@ struct tune_options_t {
 };
 
 // Rows on which policies differ: rows that leave the caches, as they lie and
-// transposed, and weights that are read once. No more than show it, since each
-// is measured by every policy in every round.
+// transposed, and weights that are read once. There are no more of them
+// than show it, since each is measured by every policy in every round.
 struct set_t {
     const char *command, *filter;
 };

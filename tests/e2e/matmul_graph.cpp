@@ -236,13 +236,13 @@ void for_each_product(const chain_graph_t &g, size_t id,
         sum_t sum;
         sum.element = element_of(dst, index, row, col, false);
         sum.column = col;
-        const double *x
-                = of_a.data() + element_of(a, index, row, 0, node.transpose_a);
-        const double *w
-                = of_b.data() + element_of(b, index, 0, col, node.transpose_b);
+        dim_t x = element_of(a, index, row, 0, node.transpose_a);
+        dim_t w = element_of(b, index, 0, col, node.transpose_b);
         for (dim_t k = 0; k < depth; ++k, x += step_a, w += step_b) {
-            sum.sum += *x * *w;
-            sum.magnitude += std::fabs(*x * *w);
+            const double product = of_a[static_cast<size_t>(x)]
+                                   * of_b[static_cast<size_t>(w)];
+            sum.sum += product;
+            sum.magnitude += std::fabs(product);
         }
         point(sum);
     }
