@@ -148,9 +148,9 @@ bool chain_steps_t<isa>::is_bounded() const {
 
 // Returns the rounding that the value needs before it is stored as bf16.
 template <isa_t isa>
-bf16_rounding_t chain_steps_t<isa>::rounding() const {
-    if (state_.rounded == data_type_t::bf16) return bf16_rounding_t::none;
-    return state_.clean ? bf16_rounding_t::plain : bf16_rounding_t::with_nan;
+float_rounding_t chain_steps_t<isa>::rounding() const {
+    if (state_.rounded == data_type_t::bf16) return float_rounding_t::none;
+    return state_.clean ? float_rounding_t::plain : float_rounding_t::with_nan;
 }
 
 template <isa_t isa>

@@ -57,7 +57,7 @@ public:
     static constexpr uint32_t max_group = 8;
 
     /// Returns the rounding that the last value needs to be stored as bf16.
-    bf16_rounding_t rounding() const;
+    float_rounding_t rounding() const;
 
     const Xbyak::Reg64 &pointer(const chain_port_t &port) const;
     const Xbyak::Reg64 reg_constants = Xbyak::util::rbp;

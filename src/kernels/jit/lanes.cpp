@@ -237,9 +237,9 @@ void jit_lanes_t<isa>::clear_payload(const vmm_t &v, const vmm_t &a) {
 // lower one is garbage. (The hardware's conversion takes subnormals for zero.)
 template <isa_t isa>
 void jit_lanes_t<isa>::round_upper_half(
-        const vmm_t &v, bf16_rounding_t rounding, const vmm_t &a) {
-    if (rounding == bf16_rounding_t::none) return;
-    if (rounding == bf16_rounding_t::with_nan) clear_payload(v, a);
+        const vmm_t &v, float_rounding_t rounding, const vmm_t &a) {
+    if (rounding == float_rounding_t::none) return;
+    if (rounding == float_rounding_t::with_nan) clear_payload(v, a);
     const auto add = [&](const vmm_t &to, uint32_t lane) {
         constants_.with(lane, [&](const Operand &x) { h_.vpaddd(to, v, x); });
     };
@@ -258,7 +258,7 @@ void jit_lanes_t<isa>::round_upper_half(
 
 template <isa_t isa>
 void jit_lanes_t<isa>::round(const vmm_t &v, data_type_t type,
-        bf16_rounding_t rounding, const vmm_t &a) {
+        float_rounding_t rounding, const vmm_t &a) {
     if (type == data_type_t::f16) {
         const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
         h_.vcvtps2ph(half, v, 0);

@@ -24,7 +24,7 @@ struct lane_format_t {
 
 /// The rounding that f32 need to become bf16: none, if they are bf16 numbers
 /// already; plain; or with care for a NaN whose payload might be rounded up.
-enum class bf16_rounding_t { none, plain, with_nan };
+enum class float_rounding_t { none, plain, with_nan };
 
 /// Numbers in memory to f32 lanes and back, lane i being element i. Code with
 /// several operands of different types uses this, since jit_io_t has an order
@@ -75,7 +75,7 @@ public:
             const lane_format_t &format, const Xbyak::RegExp &from, bool tail);
 
     /// To the nearest number of `type`, a result type; `rounding` is of bf16.
-    void round(const vmm_t &v, data_type_t type, bf16_rounding_t rounding,
+    void round(const vmm_t &v, data_type_t type, float_rounding_t rounding,
             const vmm_t &a);
 
     /// Rounds to `type`, a result type or an integer, and stores. `v` is
@@ -87,13 +87,13 @@ public:
     /// `streaming` stores past the caches, to a multiple of the step's size,
     /// and clobbers rax.
     void store(const Xbyak::RegExp &to, data_type_t type, const vmm_t &v,
-            bf16_rounding_t rounding, bool tail, bool streaming,
+            float_rounding_t rounding, bool tail, bool streaming,
             const vmm_t &a);
 
     /// Stores two steps of bf16 at once, from `v` and `w`, which are
     /// overwritten.
     void store_pair_bf16(const Xbyak::RegExp &to, const vmm_t &v,
-            const vmm_t &w, bf16_rounding_t rounding, bool streaming,
+            const vmm_t &w, float_rounding_t rounding, bool streaming,
             const vmm_t &a);
 
 private:
@@ -110,7 +110,7 @@ private:
     void split(const vmm_t &low, const vmm_t &high, bool is_signed);
     void clear_payload(const vmm_t &v, const vmm_t &a);
     void round_upper_half(
-            const vmm_t &v, bf16_rounding_t rounding, const vmm_t &a);
+            const vmm_t &v, float_rounding_t rounding, const vmm_t &a);
     void store_words(
             const Xbyak::RegExp &to, const vmm_t &v, bool tail, bool streaming);
     void to_wide_integers(const vmm_t &v, data_type_t type, const vmm_t &a);

@@ -33,7 +33,7 @@ void jit_lanes_t<isa>::store_words(
 
 template <isa_t isa>
 void jit_lanes_t<isa>::store(const RegExp &to, data_type_t type, const vmm_t &v,
-        bf16_rounding_t rounding, bool tail, bool streaming, const vmm_t &a) {
+        float_rounding_t rounding, bool tail, bool streaming, const vmm_t &a) {
     const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
     switch (type) {
     case data_type_t::f32:
@@ -143,7 +143,7 @@ void jit_lanes_t<isa>::store_narrow(const RegExp &to, data_type_t type,
 // The upper words of `v`, then those of `w`.
 template <isa_t isa>
 void jit_lanes_t<isa>::store_pair_bf16(const RegExp &to, const vmm_t &v,
-        const vmm_t &w, bf16_rounding_t rounding, bool streaming,
+        const vmm_t &w, float_rounding_t rounding, bool streaming,
         const vmm_t &a) {
     round_upper_half(v, rounding, a);
     round_upper_half(w, rounding, a);

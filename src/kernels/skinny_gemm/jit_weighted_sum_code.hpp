@@ -557,7 +557,7 @@ private:
     }
 
     void round(const vmm_t &numbers) {
-        lanes_.round(numbers, values_.rounded, bf16_rounding_t::with_nan,
+        lanes_.round(numbers, values_.rounded, float_rounding_t::with_nan,
                 scratch_[0]);
     }
 

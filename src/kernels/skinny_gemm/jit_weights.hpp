@@ -169,9 +169,10 @@ private:
 
 /// Returns how weights are rounded to bf16. A NaN of a bf16 scale has no bits
 /// below those of a bf16. Nor has the product of that scale and a weight.
-inline bf16_rounding_t weights_rounding(const skinny_weights_t &weights) {
-    return weights.scales.type == data_type_t::bf16 ? bf16_rounding_t::plain
-                                                    : bf16_rounding_t::with_nan;
+inline float_rounding_t weights_rounding(const skinny_weights_t &weights) {
+    return weights.scales.type == data_type_t::bf16
+                   ? float_rounding_t::plain
+                   : float_rounding_t::with_nan;
 }
 
 /// Makes a kernel object and calls its make(), which generates the code.
