@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <limits>
 
 #include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
@@ -463,6 +464,61 @@ TEST(matmul, by_zeros_is_exact_where_scaled_src_overflows) {
         run(g, only_partition(g), got);
         expect_bits(g, expected, got);
     });
+}
+
+// Scales below, within and beyond those for which rounding takes two
+// operations, and weights halfway between two numbers. Each row of src has
+// one 1.
+TEST(matmul, rounds_weights_of_every_scale) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const std::vector<std::vector<double>> scales_of_cases {
+            {0.01, 0x1.01p-9, 0x1.002p-9, 0, 0.0123},
+            {0x1p-13, 0x1.fffffep-3, 0x1.555p-7},
+            {0x1.fffffep-14, 0x1.234567p-20, 0x1p-24, 1e-3, 0},
+            {0x1p-2, 7000, 0x1.ffcp15, 1e-3},
+            {0x1p-125, 0x1.fffffep93, -0x1.23456p-60, 0},
+            {0x1.fffffep-126, 0x1p-149, 0x1.2345p-133, 1},
+            {0x1p94, 0x1.fffffep127, -0x1.8p112, 1e-3},
+            {infinity, NAN, -infinity, 0.5, 1e-3},
+    };
+    const std::vector<t> types {t::u4, t::s4, t::u8, t::s8};
+    const std::vector<group_t> groups {
+            {-1, 1}, {64, 1}, {32, 1}, {16, 1}, {1, 32}, {1, 128}};
+    dim_t number = 0;
+    for (const t type : {t::bf16, t::f16})
+        for (const auto &scales : scales_of_cases)
+            for_groups(256, 128, {1, 2, 5, 8}, types, groups,
+                    [&](matmul_case_t c) {
+                if (number++ % (5 * support::every()) != 0) return;
+                c.type = type;
+                chain_graph_t g = graph_of(c);
+                const size_t scale = g.nodes[0].inputs[1],
+                             src = g.nodes[1].inputs[0];
+                if (number % 2 == 0) g.tensors[scale].type = t::f32;
+                const auto fill = [&](const chain_values_t &values,
+                                          size_t tensor, auto &&value_of) {
+                    const t of = g.tensors[tensor].type;
+                    for (dim_t i = 0; i < g.tensors[tensor].span(); ++i)
+                        support::put_bits(of, values[tensor].data(), i,
+                                support::round_to(support::format_of(of),
+                                        value_of(static_cast<size_t>(i))));
+                };
+                const auto changed = [&](chain_values_t values) {
+                    fill(values, scale, [&](size_t i) {
+                        return scales[i % scales.size()];
+                    });
+                    fill(values, src, [](size_t i) {
+                        return i % 256 == 37 * (i / 256) + 5 ? 1. : 0.;
+                    });
+                    return values;
+                };
+                const chain_values_t expected
+                        = changed(exact_values(g, c.seed));
+                const chain_values_t got = changed(exact_values(g, c.seed));
+                compute_exactly(g, expected);
+                run(g, only_partition(g), got);
+                expect_bits(g, expected, got);
+            });
 }
 
 TEST(matmul, is_not_fused_where_it_must_not_be) {

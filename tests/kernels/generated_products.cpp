@@ -63,6 +63,22 @@ void generate_column_groups(skinny_weights_t weights, isa_t isa) {
         }
 }
 
+// Records what generate() makes of the weights, and of ordinary ones too if it
+// may be told that they are.
+template <typename generate_t>
+void record_skinny_gemm(code_hashes_t &hashes, const char *of,
+        skinny_weights_t weights, isa_t isa, const generate_t &generate) {
+    const std::string name = text(of, name_of(isa), " ",
+            to_string(weights.type), " ", order_of(weights.by_column),
+            " rounded to ", to_string(weights.rounded), " zps ",
+            to_string(weights.zps.type));
+    record_generated(hashes, name, [&] { generate(weights, isa); });
+    if (!weights.may_be_ordinary()) return;
+    weights.are_ordinary = true;
+    record_generated(
+            hashes, name + " ordinary", [&] { generate(weights, isa); });
+}
+
 void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
     for (const t type : skinny_types)
         for (const t rounded : {t::f32, t::bf16, t::f16})
@@ -76,13 +92,8 @@ void hash_column_groups(isa_t isa, code_hashes_t &hashes) {
                     weights.zps.type = zps;
                     if (isa == isa_avx512_core_bf16)
                         weights.multiplied = t::bf16;
-                    record_generated(hashes,
-                            text("skinny_gemm column groups ", name_of(isa),
-                                    " ", to_string(type), " ",
-                                    order_of(by_column), " rounded to ",
-                                    to_string(rounded), " zps ",
-                                    to_string(zps)),
-                            [&] { generate_column_groups(weights, isa); });
+                    record_skinny_gemm(hashes, "skinny_gemm column groups ",
+                            weights, isa, generate_column_groups);
                 }
 }
 
@@ -99,12 +110,8 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                     weights.by_column = by_column;
                     weights.rounded = rounded;
                     weights.zps.type = zps;
-                    record_generated(hashes,
-                            text("skinny_gemm ", name_of(isa), " ",
-                                    to_string(type), " ", order_of(by_column),
-                                    " rounded to ", to_string(rounded), " zps ",
-                                    to_string(zps)),
-                            [&] { generate_skinny_gemm(weights, isa); });
+                    record_skinny_gemm(hashes, "skinny_gemm ", weights, isa,
+                            generate_skinny_gemm);
                 }
 }
 

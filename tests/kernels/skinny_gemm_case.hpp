@@ -149,6 +149,22 @@ public:
             ASSERT_EQ(c[at(r * w_.cols + column)], weight);
     }
 
+    // A scale that makes no ordinary weights is found wherever it is.
+    void check_scale(const skinny_gemm_t &skinny_gemm, float odd) {
+        make_values();
+        std::fill(scales_.begin(), scales_.end(), -0x1p-5f);
+        scales_[scales_.size() / 3] = 0;
+        (void)run(skinny_gemm);
+        EXPECT_TRUE(was_ordinary_);
+        for (const size_t place :
+                {size_t(0), scales_.size() / 2, scales_.size() - 1}) {
+            std::swap(scales_[place], odd);
+            (void)run(skinny_gemm);
+            EXPECT_FALSE(was_ordinary_) << scales_[place] << " at " << place;
+            std::swap(scales_[place], odd);
+        }
+    }
+
     // A scale's NaN, whatever its payload, is every sum's.
     void check_nan(const skinny_gemm_t &skinny_gemm) {
         make_values();
@@ -215,6 +231,7 @@ private:
                 packed.size() > 0 ? packed.data() : a.data(), c.data(),
                 partial.data(), pitch, c_pitch, rows_, 0, w_.cols,
                 scales.data(), zps.data(), pitch_of_groups};
+        was_ordinary_ = skinny_gemm.has_ordinary_weights(block);
         const std::vector<dim_t> places = skinny_gemm.places_of_src();
         if (skinny_gemm.has_far_zps(block))
             skinny_gemm.run_plainly(
@@ -334,6 +351,7 @@ private:
     support::random_t random_ {7};
     support::guarded_buffer_t stored_;
     std::vector<float> src_, scales_, zps_;
+    bool was_ordinary_ = false; // what the kernel said of the last run
     // Operands 1 and 2, which only run_plainly() reads.
     void *zps_in_memory_ = nullptr, *scales_in_memory_ = nullptr;
 };

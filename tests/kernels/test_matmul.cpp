@@ -30,7 +30,8 @@ void check_skinny_gemm(const skinny_gemm_case_t &c) {
     SCOPED_TRACE(testing::Message()
                  << to_string(c.weights.type) << ", rounded to "
                  << to_string(c.weights.rounded) << ", multiplied as "
-                 << to_string(c.weights.multiplied) << ", zps "
+                 << to_string(c.weights.multiplied) << ", ordinary "
+                 << c.weights.are_ordinary << ", zps "
                  << to_string(c.weights.zps.type) << ", by column "
                  << c.weights.by_column << ", " << c.rows << " rows, "
                  << c.weights.depth << " x " << c.weights.cols << ", groups of "
@@ -118,6 +119,7 @@ protected:
             w.multiplied = multiplied();
             const auto types = roundings();
             w.rounded = types[static_cast<size_t>(rows) % types.size()];
+            w.are_ordinary = w.may_be_ordinary() && rows / 2 % 2 == 0;
             check_skinny_gemm(c);
             if (HasFatalFailure()) return;
             // Weights that nobody rounds go other ways, by every zero point,
@@ -126,6 +128,7 @@ protected:
                 for (const dim_t z : {rows + 1, rows + 2}) {
                     if (rounded != t::f32 && rows > 1) continue;
                     w.rounded = rounded;
+                    w.are_ordinary = w.may_be_ordinary() && z % 2 == 0;
                     if (!is_floating(w.type)) w.zps.type = zps[z % zps_count];
                     check_skinny_gemm(c);
                     if (HasFatalFailure()) return;
@@ -285,6 +288,28 @@ TEST_P(skinny_gemm, looks_at_zero_points) {
                     skinny_gemm_case_run_t(c).check_zero_point(*made, zp);
                     if (HasFatalFailure()) return;
                 }
+}
+
+TEST_P(skinny_gemm, looks_at_scales) {
+    if (!is_integer(type()) || multiplied() != t::f32) return;
+    for (const bool by_column : {false, true})
+        for (const dim_t col_group : {1, 32})
+            for (const t rounded : {t::bf16, t::f16}) {
+                skinny_gemm_case_t c = square(by_column, t::f32, rounded);
+                skinny_weights_t &w = c.weights;
+                w.group = 32;
+                w.col_group = col_group;
+                // The last columns are fewer.
+                if (by_column && col_group > 1) w.cols += 3;
+                std::shared_ptr<const skinny_gemm_t> made;
+                (void)make_skinny_kernel(w, c.rows, isa(), made);
+                if (made == nullptr) continue;
+                SCOPED_TRACE(made->name());
+                const bool is_bf16 = rounded == t::bf16;
+                for (const float odd : {is_bf16 ? 0x1.8p-127f : 0x1.fffffep-14f,
+                             is_bf16 ? 0x1p102f : 0x1p6f, INFINITY, NAN})
+                    skinny_gemm_case_run_t(c).check_scale(*made, odd);
+            }
 }
 
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
 #include "kernels/jit/lanes.hpp"
 
+#include "base/bits.hpp"
 #include "kernels/jit/nibble_numbers.hpp"
 
 namespace dnnl_dequant {
@@ -256,9 +257,26 @@ void jit_lanes_t<isa>::round_upper_half(
     }
 }
 
+// Nearest even by two products. Of n, times 2^k - 1, the machine keeps k places
+// fewer than n has. Subtracted from n times 2^k, which is exact, that leaves n
+// rounded to as many places. In a tie the lowest place of n is 0, so that the
+// product's parity is the result's. Checked for all f32 of both ranges.
+template <isa_t isa>
+void jit_lanes_t<isa>::round_ordinary(
+        const vmm_t &v, data_type_t type, const vmm_t &a) {
+    const float power = type == data_type_t::bf16 ? 65536.f : 8192.f;
+    constants_.with(bits_of_f32(power - 1),
+            [&](const Operand &by) { h_.vmulps(a, v, by); });
+    constants_.with(bits_of_f32(power),
+            [&](const Operand &by) { h_.vfmsub132ps(v, a, by); });
+}
+
 template <isa_t isa>
 void jit_lanes_t<isa>::round(const vmm_t &v, data_type_t type,
         float_rounding_t rounding, const vmm_t &a) {
+    if (type == data_type_t::f32) return;
+    if (rounding == float_rounding_t::ordinary)
+        return round_ordinary(v, type, a);
     if (type == data_type_t::f16) {
         const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
         h_.vcvtps2ph(half, v, 0);

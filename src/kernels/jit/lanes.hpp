@@ -24,7 +24,10 @@ struct lane_format_t {
 
 /// The rounding that f32 need to become bf16: none, if they are bf16 numbers
 /// already; plain; or with care for a NaN whose payload might be rounded up.
-enum class float_rounding_t { none, plain, with_nan };
+/// Or `ordinary`, to bf16 and to f16, where round() takes two operations: each
+/// number is 0, or its magnitude is that of a normal number of the type and
+/// below 2^111 (bf16) or 2^15 (f16).
+enum class float_rounding_t { none, plain, with_nan, ordinary };
 
 /// Numbers in memory to f32 lanes and back, lane i being element i. Code with
 /// several operands of different types uses this, since jit_io_t has an order
@@ -74,7 +77,8 @@ public:
     void load_parts(const vmm_t &low, const vmm_t &high,
             const lane_format_t &format, const Xbyak::RegExp &from, bool tail);
 
-    /// To the nearest number of `type`, a result type; `rounding` is of bf16.
+    /// To the nearest number of `type`, a result type. `rounding` is of bf16,
+    /// unless it is ordinary.
     void round(const vmm_t &v, data_type_t type, float_rounding_t rounding,
             const vmm_t &a);
 
@@ -109,6 +113,7 @@ private:
             const Xbyak::RegExp &from, bool tail, const vmm_t &a);
     void split(const vmm_t &low, const vmm_t &high, bool is_signed);
     void clear_payload(const vmm_t &v, const vmm_t &a);
+    void round_ordinary(const vmm_t &v, data_type_t type, const vmm_t &a);
     void round_upper_half(
             const vmm_t &v, float_rounding_t rounding, const vmm_t &a);
     void store_words(

@@ -97,10 +97,14 @@ public:
             plan_.skinny_gemm->run_plainly(weights.data(), block, places);
             return status_t::success;
         }
-        plan_.skinny_gemm->run_with_rest(
-                weights.data(), block, own + rest_place());
+        const bool is_ordinary
+                = plan_.of_ordinary_weights
+                  && plan_.skinny_gemm->has_ordinary_weights(block);
+        const skinny_gemm_t &skinny_gemm
+                = is_ordinary ? *plan_.of_ordinary_weights : *plan_.skinny_gemm;
+        skinny_gemm.run_with_rest(weights.data(), block, own + rest_place());
         skinny_gemm_t::scale_rows(block);
-        plan_.skinny_gemm->redo_overflow(weights.data(), block, places);
+        skinny_gemm.redo_overflow(weights.data(), block, places);
         return status_t::success;
     }
 

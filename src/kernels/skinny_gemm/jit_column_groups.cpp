@@ -164,6 +164,7 @@ weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
     values.has_zp = weights.zps.type != data_type_t::undef;
     values.by_token = true;
     values.rounded = weights.rounded;
+    values.are_ordinary = weights.are_ordinary;
     values.multiplied = weights.multiplied;
     values.adds = true;
     return values;

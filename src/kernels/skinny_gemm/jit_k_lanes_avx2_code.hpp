@@ -28,6 +28,13 @@ struct jit_k_lanes_avx2_shape_t {
             k_chunk *= groups;
             planes = 2;
         }
+        // Tables of two bytes pay in longer groups.
+        const bool is_short = weights.group <= step;
+        if (is_nibble && groups == 1 && weights.are_ordinary
+                && is_integer(weights.type) && (is_short || planes > 2)) {
+            rounds_each = true;
+            planes = 2;
+        }
         chunks = weights.depth / k_chunk;
         rest = weights.depth % k_chunk;
     }
@@ -37,7 +44,8 @@ struct jit_k_lanes_avx2_shape_t {
     dim_t rest;            // elements behind the last whole chunk
     int groups = 1;        // of a chunk
     bool scales_sums;      // a chunk's sums are scaled, not the weights
-    int planes;            // bytes of a weight's f32 that are not always zero
+    bool rounds_each = false; // nibbles, which are not looked up
+    int planes; // bytes of a weight's f32 that are not always zero
 
     /// Returns the elements at the end that are not a whole step.
     dim_t tail() const { return rest % step; }
@@ -45,7 +53,7 @@ struct jit_k_lanes_avx2_shape_t {
     /// number of rows.
     int most_rows() const { return planes > 2 ? 2 : 4; }
     int cols(int rows) const {
-        return planes > 2 || rows > 2 || groups > 1 ? 1 : 2;
+        return planes > 2 || rows > 2 || groups > 1 || rounds_each ? 1 : 2;
     }
 
     dim_t half_step() const { return step / 2; }
@@ -80,7 +88,7 @@ protected:
         , lanes_(*this, jit_isa_t<isa_avx2>::vmm_count, data_type_t::undef) {}
 
     bool looks_up() const {
-        return is_nibble() && shape_.groups == 1
+        return is_nibble() && shape_.groups == 1 && !shape_.rounds_each
                && (!shape_.scales_sums || w_.type == data_type_t::f4_e2m1);
     }
     uint32_t parameter_bytes(int cols) const {
@@ -110,8 +118,8 @@ protected:
     /// Makes a table of column c, or loads its scale and zero point.
     void load_parameters(int c) {
         if (looks_up()) return make_table(c);
-        if (is_nibble()) return load_zps(c, of_column(zps_, c));
-        if (has_zps()) vbroadcastss(zp(c), of_column(zps_, c));
+        if (is_nibble()) load_zps(c, of_column(zps_, c));
+        else if (has_zps()) vbroadcastss(zp(c), of_column(zps_, c));
         if (!shape_.scales_sums) vbroadcastss(scale(c), of_column(scales_, c));
     }
 
@@ -173,7 +181,8 @@ private:
     bool has_lower_halves() const { return shape_.planes > 2; }
     int sum_count() const { return rows_ * cols_ * sums_each; }
     int table_count() const {
-        return std::max(cols_, shape_.groups) * shape_.planes;
+        return std::max(cols_, shape_.groups) * shape_.planes
+               + (shape_.rounds_each ? 1 : 0);
     }
     int vectors() const { return static_cast<int>(shape_.step) / simd_w; }
 
@@ -187,13 +196,14 @@ private:
     const vmms_t first_upper_
             = vectors_.take_at("upper halves", 15, looks_up() ? 1 : 0),
             halves_ = vectors_.take_at("halves", 4, has_lower_halves() ? 4 : 0),
-            spare_ = vectors_.take_at("spare", 15, shape_.groups > 1 ? 1 : 0);
+            spare_ = vectors_.take_at("spare", 15,
+                    shape_.groups > 1 || shape_.rounds_each ? 1 : 0);
     jit_lanes_t<isa_avx2> lanes_;
     jit_constants_t<isa_avx2> &kept_ = lanes_.constants();
 
     Ymm table(int col, int i) const { return tables_[2 * col + i]; }
     Ymm zp(int col) const { return table(col, 0); }
-    Ymm scale(int col) const { return table(col, 1); }
+    Ymm scale(int col) const { return table(col, is_nibble() ? 2 : 1); }
     // Each has a half of the numbers of sixteen nibbles.
     Ymm upper(int i) const {
         if (has_lower_halves()) return halves_[i];
@@ -332,11 +342,15 @@ private:
                 vpunpcklwd(weight_, scratch_, half);
                 vpunpckhwd(scratch_, scratch_, half);
             });
-            vsubps(weight_, weight_, table(c, i));
-            multiply(weight_, c, i);
-            vsubps(scratch_, scratch_, table(c, i));
-            multiply(scratch_, c, 2 + i);
+            multiply_difference(weight_, c, i, i);
+            multiply_difference(scratch_, c, i, 2 + i);
         }
+    }
+    // The number was cut out at place i.
+    void multiply_difference(const Ymm &number, int c, int i, int v) {
+        vsubps(number, number, table(c, i));
+        if (shape_.rounds_each) scale_and_round(number, scale(c), spare_[0]);
+        multiply(number, c, v);
     }
 
     void look_up(int c, int tail) {

@@ -557,7 +557,9 @@ private:
     }
 
     void round(const vmm_t &numbers) {
-        lanes_.round(numbers, values_.rounded, float_rounding_t::with_nan,
+        lanes_.round(numbers, values_.rounded,
+                values_.are_ordinary ? float_rounding_t::ordinary
+                                     : float_rounding_t::with_nan,
                 scratch_[0]);
     }
 

@@ -167,9 +167,10 @@ private:
     std::vector<jit_function_t<args_t>> code_;
 };
 
-/// Returns how weights are rounded to bf16. A NaN of a bf16 scale has no bits
-/// below those of a bf16. Nor has the product of that scale and a weight.
+/// Returns how weights are rounded. A NaN of a bf16 scale has no bits below
+/// those of a bf16. Nor has the product of that scale and a weight.
 inline float_rounding_t weights_rounding(const skinny_weights_t &weights) {
+    if (weights.are_ordinary) return float_rounding_t::ordinary;
     return weights.scales.type == data_type_t::bf16
                    ? float_rounding_t::plain
                    : float_rounding_t::with_nan;

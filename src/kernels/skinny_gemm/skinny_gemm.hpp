@@ -60,6 +60,10 @@ struct skinny_weights_t {
     data_type_t multiplied = data_type_t::f32;
     // This does not depend on `multiplied`. Src is packed for tiles.
     skinny_tiles_t tiles = skinny_tiles_t::none;
+    // The caller uses the kernel for blocks alone of which
+    // skinny_gemm_t::has_ordinary_weights() is true, so that rounding is two
+    // operations.
+    bool are_ordinary = false;
     const char *kernel = ""; // the row of kernels.def that takes them
 
     dim_t groups() const { return div_up(depth, group); }
@@ -72,6 +76,12 @@ struct skinny_weights_t {
         return zps.type != data_type_t::undef && bits_of(zps.type) > 16;
     }
     uint32_t sign_bit() const { return sign_bit_of(type); }
+    /// True if `are_ordinary` makes a difference: the graph rounds the weights,
+    /// which are products of scales and multiples of 1/2 below 2^17.
+    bool may_be_ordinary() const {
+        return rounded != data_type_t::f32 && multiplied == data_type_t::f32
+               && (is_integer(type) || type == data_type_t::f4_e2m1);
+    }
 };
 
 /// Describes the weights of a problem. Returns unimplemented with a reason for
@@ -177,6 +187,11 @@ public:
     void run_plainly(void *const *buffers, const block_t &block,
             const dim_t *places) const noexcept;
 
+    /// True if all scales of a block, before run(), make weights that are
+    /// ordinary numbers of the type that the graph rounds them to
+    /// (float_rounding_t::ordinary). Zero points are within `farthest_zp`.
+    bool has_ordinary_weights(const block_t &block) const noexcept;
+
     /// If true, sums or scales may overflow where the product does not. A group
     /// is then summed before it is scaled (activations of 1e37 by scales of
     /// 1e-4), scales are multiplied by a unit of weights, or nibbles in place.
@@ -218,6 +233,9 @@ protected:
     const skinny_weights_t weights_;
 
 private:
+    template <typename check_t>
+    bool all_parameters(const block_t &block, const float *parameters,
+            const check_t &check) const noexcept;
     template <typename bits_t>
     std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
     dim_t rest_of(dim_t cols) const {

@@ -37,6 +37,35 @@ bool are_near(const float *zps, dim_t count) {
            <= static_cast<int32_t>(bits_of_f32(skinny_gemm_t::farthest_zp));
 }
 
+// The bits of the least scale, and of the first one beyond, that make ordinary
+// weights. Numbers less their zero points are multiples of 1/2, below 2^9 or,
+// with zero points of more than 8 bits, below 2^17.
+struct ordinary_scales_t {
+    uint32_t begin, end;
+};
+ordinary_scales_t ordinary_scales_of(const skinny_weights_t &weights) {
+    const bool is_bf16 = weights.rounded == data_type_t::bf16;
+    const float most = weights.zps.type == data_type_t::undef
+                                       || bits_of(weights.zps.type) <= 8
+                               ? 0x1p9f
+                               : 0x1p17f;
+    return {bits_of_f32(is_bf16 ? 0x1p-125f : 0x1p-13f),
+            bits_of_f32((is_bf16 ? 0x1p111f : 0x1p15f) / most)};
+}
+
+// The compiler vectorizes this loop.
+bool are_ordinary(
+        const float *scales, dim_t count, const ordinary_scales_t &range) {
+    constexpr uint32_t no_sign = 0x7fffffff;
+    uint32_t others = 0;
+    for (dim_t i = 0; i < count; ++i) {
+        const uint32_t size = bits_of_f32(scales[i]) & no_sign;
+        const uint32_t outside = size - range.begin >= range.end - range.begin;
+        others |= outside & static_cast<uint32_t>(size != 0);
+    }
+    return others == 0;
+}
+
 float rounded_to(data_type_t type, float value) {
     float rounded = 0;
     store_f32(type, &rounded, 0, value);
@@ -119,24 +148,41 @@ void skinny_gemm_t::redo_overflow(void *const *buffers, const block_t &block,
     }
 }
 
-bool skinny_gemm_t::has_far_zps(const block_t &block) const noexcept {
-    if (!weights_.may_have_far_zps()) return false;
-    const dim_t groups = weights_.groups();
+// Calls check(values, count) for all scales, or all zero points, of a block, as
+// long as it returns true.
+template <typename check_t>
+bool skinny_gemm_t::all_parameters(const block_t &block,
+        const float *parameters, const check_t &check) const noexcept {
+    const dim_t groups = weights_.groups(), shared_by = weights_.col_group;
+    // The memory has those of all columns if columns share them.
+    const dim_t first = shared_by > 1 ? block.first_col / shared_by : 0;
+    const dim_t cols
+            = shared_by > 1
+                      ? div_up(block.first_col + block.cols, shared_by) - first
+                      : block.cols;
     const bool by_column = parameters_by_column();
-    dim_t rows = groups, count = block.cols, pitch = block.c_pitch;
-    if (weights_.col_group > 1) {
-        // The block has those of all columns.
-        const dim_t col_groups = div_up(weights_.cols, weights_.col_group);
-        rows = by_column ? col_groups : groups;
-        count = by_column ? groups : col_groups;
-        pitch = block.parameters_pitch;
-    } else if (by_column) {
-        rows = 1;
-        count = block.cols * groups;
-    }
-    for (dim_t r = 0; r < rows; ++r)
-        if (!are_near(block.zps + r * pitch, count)) return true;
-    return false;
+    const dim_t pitch = shared_by > 1 ? block.parameters_pitch
+                        : by_column   ? groups
+                                      : block.c_pitch;
+    if (by_column && pitch == groups)
+        return check(parameters + first * pitch, cols * groups);
+    const float *row = parameters + (by_column ? first * pitch : first);
+    for (dim_t r = 0; r < (by_column ? cols : groups); ++r, row += pitch)
+        if (!check(row, by_column ? groups : cols)) return false;
+    return true;
+}
+
+bool skinny_gemm_t::has_far_zps(const block_t &block) const noexcept {
+    return weights_.may_have_far_zps()
+           && !all_parameters(block, block.zps, are_near);
+}
+
+bool skinny_gemm_t::has_ordinary_weights(const block_t &block) const noexcept {
+    const ordinary_scales_t range = ordinary_scales_of(weights_);
+    return all_parameters(
+            block, block.scales, [range](const float *scales, dim_t count) {
+        return are_ordinary(scales, count, range);
+    });
 }
 
 void skinny_gemm_t::run_plainly(void *const *buffers, const block_t &block,

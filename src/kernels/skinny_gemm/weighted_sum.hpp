@@ -28,6 +28,7 @@ struct weighted_values_t {
     /// short. If false, all tokens share a zero point, and nothing is scaled.
     bool by_token = false;
     data_type_t rounded = data_type_t::f32;
+    bool are_ordinary = false; // see float_rounding_t
     /// If true, which takes AVX2 and tokens with scales, integers of 4 bits and
     /// fewer are multiplied where they lie in a lane of 32 bits. The value is
     /// not rounded, one or two rows have their weights scaled instead, and sums
