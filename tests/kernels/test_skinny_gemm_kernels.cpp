@@ -41,15 +41,14 @@ TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
     EXPECT_EQ(taker_on_avx2(w, 3), by_row);
     EXPECT_EQ(taker_on_avx2(w, 8), transposed);
     EXPECT_EQ(taker_on_avx2(w, 9, transposed),
-            "found 9 rows; expected 8 at most. weights are not rounded. ");
+            "found 9 rows; expected 8 at most. ");
     w.rounded = t::bf16;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2), transposed);
+    EXPECT_EQ(taker_on_avx2(w, 3), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 4), transposed);
     w.cols = w.pitch = 96;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2, transposed),
-            "columns 96; expected a multiple of 64. weights are rounded to "
-            "bf16. ");
+    EXPECT_EQ(taker_on_avx2(w, 3), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 4, transposed),
+            "columns 96; expected a multiple of 64. ");
     w.by_column = true;
     w.pitch = 128;
     EXPECT_EQ(taker_on_avx2(w, 8), by_column);
@@ -62,16 +61,15 @@ TEST(skinny_kernels, of_avx2_leave_the_rest_to_blocks) {
     w.depth = 192;
     w.by_column = false;
     w.cols = w.pitch = 128;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 9), by_row);
     w.by_column = true;
     w.pitch = 192;
     w.cols = 96;
     w.type = t::s8;
     EXPECT_EQ(taker_on_avx2(w, 8), by_column);
     w.by_column = false;
-    EXPECT_EQ(taker_on_avx2(w, 1), by_row);
-    EXPECT_EQ(taker_on_avx2(w, 2, transposed),
-            "weights are of type s8. weights are of type s8. ");
+    EXPECT_EQ(taker_on_avx2(w, 9), by_row);
+    EXPECT_EQ(taker_on_avx2(w, 10, transposed), "weights are of type s8. ");
 }
 
 TEST(skinny_kernels, of_avx2_take_two_groups_that_end_within_a_step) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/machine.hpp"
+#include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/arrange.hpp"
 #include "kernels/skinny_gemm/jit_deinterleave.hpp"
 #include "kernels/skinny_gemm/jit_n_lanes_avx2_code.hpp"
@@ -57,11 +58,13 @@ public:
     dim_t partial_floats() const override { return 1; }
 
     result_t make(dim_t rows) {
-        panel_ = generator_t::panel_of(weights_, rows);
+        most_rows_ = std::min(rows, generator_t::most_rows);
+        panel_ = generator_t::panel_of(weights_, most_rows_);
         turns_ = turns_of(weights_, rows);
         result_t made = make_deinterleave();
         if (made.ok())
-            made = code_.template make<generator_t>(rows, weights_, panel_);
+            made = code_.template make<generator_t>(
+                    most_rows_, weights_, panel_);
         return made;
     }
 
@@ -91,6 +94,7 @@ private:
     void restore_order(const block_t &block) const noexcept;
 
     jit_n_lanes_panel_t panel_;
+    dim_t most_rows_ = 0; // that the code multiplies at once
     rows_by_turns_t turns_ {};
     jit_deinterleave_t deinterleave_scales_, deinterleave_zps_;
     jit_code_by_rows_t<const jit_n_lanes_args_t> code_;
@@ -129,8 +133,6 @@ void jit_n_lanes_t<generator_t>::run(
     args.ahead = panels_ahead(std::max<dim_t>(turns_.ahead, panel_bytes),
             panel_bytes, bytes_of(weights_.type, block.cols),
             args.weights_pitch * turns_.rows);
-    args.c = block.c;
-    args.partial = block.partial;
     dim_t depth = 0;
     for (dim_t k = 0; k < weights_.depth; k += depth) {
         const dim_t group = k / weights_.group, within = k % weights_.group;
@@ -140,13 +142,17 @@ void jit_n_lanes_t<generator_t>::run(
         args.depth = is_bf16() ? depth / 2 : depth;
         args.continues = within != 0;
         args.ends = depth == left;
-        args.a = src_at(block, 0, k);
         args.weights = static_cast<const char *>(buffers[0])
                        + k * args.weights_pitch
                        + bytes_of(weights_.type, block.first_col);
         args.scales = block.scales + group * block.c_pitch;
         args.zps = block.zps + group * block.c_pitch;
-        code_(block.rows, args);
+        for_row_blocks(block.rows, most_rows_, [&](dim_t row, dim_t rows) {
+            args.a = src_at(block, row, k);
+            args.c = block.c + row * block.c_pitch;
+            args.partial = block.partial + row * block.c_pitch;
+            code_(rows, args);
+        });
     }
     if (panel_.deinterleaved) restore_order(block);
 }

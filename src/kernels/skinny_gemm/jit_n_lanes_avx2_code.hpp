@@ -27,20 +27,23 @@ namespace dnnl_dequant {
 /// number of halves plus 12. The upper halves are those of 2^22 and 2^14, to
 /// which the lowest bit of that byte has the value 1/2.
 ///
-/// Weights that the graph rounds are scaled and rounded one by one, for one row
-/// only.
+/// Weights that the graph rounds are scaled and rounded one by one.
 ///
 /// Registers: see jit_n_lanes_frame_t. The first eight vectors are sums, or the
 /// first twelve if there are three rows. With eight sums the next ones keep
 /// masks and upper halves.
 class jit_n_lanes_avx2_code_t : public jit_n_lanes_frame_t<isa_avx2> {
 public:
+    static constexpr dim_t most_rows = 3;
+
     jit_n_lanes_avx2_code_t(const skinny_weights_t &weights,
             const jit_n_lanes_panel_t &panel, int rows)
         : jit_n_lanes_frame_t("jit_n_lanes_avx2", weights,
                   weights.are_nibbles()
                           || weights.zps.type != data_type_t::undef,
-                  panel, first_rounding, rows) {}
+                  panel,
+                  rows * panel.vectors > fewer_sums ? all_vmms : first_rounding,
+                  rows) {}
 
     /// Returns the widest panel that leaves registers for the sums of `rows`
     /// rows and divides the columns. kernels.def ensures that there is one.
@@ -66,14 +69,20 @@ public:
 
 private:
     static constexpr int most_sums = 12, words_nibbles = 4;
-    // Rounding keeps its constants in the last vectors and leaves room for
-    // the sums of one row.
-    static constexpr int first_rounding = 13, sums_of_one_row = 8;
-    int behind_sums() const { return rounds_ ? sums_of_one_row : most_sums; }
+    // Rounding keeps its constants in the last vectors, if there are fewer
+    // sums than twelve.
+    static constexpr int first_rounding = 13, all_vmms = 16, fewer_sums = 8;
+    bool has_fewer_sums() const { return rows_ * vectors_ <= fewer_sums; }
+    int behind_sums() const {
+        return rounds_ && has_fewer_sums() ? fewer_sums : most_sums;
+    }
     Ymm weight(int v) const { return Ymm(behind_sums() + v % 2); }
     Ymm raw() const { return Ymm(behind_sums() + 2); }
     Ymm vmm_a() const { return Ymm(behind_sums() + 3); }
-    Ymm scratch() const { return Ymm(behind_sums() + 4); }
+    // An element of src is loaded after a weight is rounded.
+    Ymm scratch() const {
+        return has_fewer_sums() ? Ymm(behind_sums() + 4) : vmm_a();
+    }
 
     // Floats of 4 bits: what the table has for 0, and the value of 1 there.
     static constexpr float byte_of_zero = 12, byte_unit = .5f;
@@ -90,15 +99,13 @@ private:
     uint32_t upper_half(int bit) const {
         return (bits_of_f32(unit_number(w_.type, bit)) >> 16) * 0x00010001u;
     }
-    bool has_room() const {
-        return !rounds_ && rows_ * vectors_ <= sums_of_one_row;
-    }
+    bool has_room() const { return !rounds_ && has_fewer_sums(); }
 
     void load_constants() override {
         for (int bit = 0; bit <= 8 && is_nibble() && has_room(); bit += 8) {
-            kept_.hold(same_lanes(mask(bit)), Ymm(sums_of_one_row + bit / 8));
-            kept_.hold(same_lanes(upper_half(bit)),
-                    Ymm(sums_of_one_row + 2 + bit / 8));
+            kept_.hold(same_lanes(mask(bit)), Ymm(fewer_sums + bit / 8));
+            kept_.hold(
+                    same_lanes(upper_half(bit)), Ymm(fewer_sums + 2 + bit / 8));
         }
         kept_.load();
     }

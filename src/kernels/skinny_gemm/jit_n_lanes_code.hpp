@@ -32,6 +32,8 @@ namespace dnnl_dequant {
 /// one is what was loaded, then come the masks. Two alternate as weights.
 class jit_n_lanes_code_t : public jit_n_lanes_frame_t<isa_avx512_core> {
 public:
+    static constexpr dim_t most_rows = 12;
+
     jit_n_lanes_code_t(const skinny_weights_t &weights,
             const jit_n_lanes_panel_t &panel, int rows)
         : jit_n_lanes_frame_t("jit_n_lanes", weights, is_integer(weights.type),
