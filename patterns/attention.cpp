@@ -337,6 +337,10 @@ private:
         for (const op_record_t *op : composition.ops) {
             if (op == &root_) continue;
             for (const logical_tensor_t &output : op->outputs) {
+                if (is_operand(composition, output.id))
+                    return refuse(*op,
+                            "it is a part of attention, which uses its value "
+                            "in another place, too");
                 if (attention_->stats && output.id == attention_->stats->id)
                     continue;
                 size_t inside = 0;

@@ -31,25 +31,55 @@ dims_t strides_or_dense(const logical_tensor_t &tensor) {
 
 namespace {
 
-size_t tensor_count(const attention_t &attention) {
-    size_t count = tensor_count(attention.query) + tensor_count(attention.keys);
+// Calls use(source) for each operand of a composition, from `first` on, and of
+// its product.
+template <typename use_t>
+void for_each_operand(
+        const composition_t &composition, size_t first, const use_t &use);
+
+template <typename use_t>
+void for_each_operand(const attention_t &attention, const use_t &use) {
+    for_each_operand(attention.query, 0, use);
+    for_each_operand(attention.keys, 0, use);
     for (const score_part_t &part : attention.parts) {
-        count += part.steps.sources.size() - 1;
-        if (part.mask.kind == score_mask_t::kind_t::tensor) ++count;
-        if (part.mask.kind != score_mask_t::kind_t::none)
-            count += 1 + part.mask.offsets.size();
+        for_each_operand(part.steps, 1, use);
+        const score_mask_t &mask = part.mask;
+        if (mask.kind == score_mask_t::kind_t::none) continue;
+        if (mask.kind == score_mask_t::kind_t::tensor)
+            use(source_t {mask.condition, -1});
+        use(source_t {mask.fill, -1});
+        for (const score_mask_t::offset_t &offset : mask.offsets)
+            use(source_t {offset.tensor, -1});
     }
-    return count;
+}
+
+template <typename use_t>
+void for_each_operand(
+        const composition_t &composition, size_t first, const use_t &use) {
+    for (size_t i = first; i < composition.sources.size(); ++i)
+        use(composition.sources[i]);
+    if (!composition.product) return;
+    const product_t &product = *composition.product;
+    if (product.attention) for_each_operand(*product.attention, use);
+    for_each_operand(product.src, 0, use);
+    for_each_operand(product.weights, 0, use);
 }
 
 } // namespace
 
 size_t tensor_count(const composition_t &composition) {
-    size_t count = composition.sources.size();
-    if (!composition.product) return count;
-    const product_t &product = *composition.product;
-    if (product.attention) count += tensor_count(*product.attention);
-    return count + tensor_count(product.src) + tensor_count(product.weights);
+    size_t count = 0;
+    for_each_operand(composition, 0, [&](const source_t &) { ++count; });
+    return count;
+}
+
+bool is_operand(const composition_t &composition, size_t tensor) {
+    const size_t first = composition.product ? 1 : 0; // the product itself
+    bool found = false;
+    for_each_operand(composition, first, [&](const source_t &source) {
+        found |= source.constant < 0 && source.tensor == tensor;
+    });
+    return found;
 }
 
 void append_ops(composition_t &composition, const composition_t &other) {

@@ -137,6 +137,8 @@ struct attention_t {
 
 /// Tensors that a value is made of, those of its product among them.
 size_t tensor_count(const composition_t &composition);
+/// True if a value is made of the tensor.
+bool is_operand(const composition_t &composition, size_t tensor);
 
 /// Appends the ops and inputs of a composition to those of another.
 void append_ops(composition_t &composition, const composition_t &other);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "e2e/attention_graph.hpp"
@@ -55,6 +56,28 @@ TEST(attention_refusals, where_others_read_what_is_inside) {
     const attention_graph_t g = graph_of(c);
     for (size_t op = g.scores; op < g.product; ++op)
         expect_is_left_and_right(c, with_reader(g, g.ops.nodes[op].outputs[0]));
+}
+
+// Scores, or weights, meet themselves, or other values of attention.
+TEST(attention_refusals, where_a_value_inside_is_an_operand_too) {
+    attention_case_t c = plain_attention();
+    c.addend = extent_t::full;
+    c.head = c.cols = c.tokens = c.rows = 16;
+    const attention_graph_t g = graph_of(c);
+    const auto adds = std::find_if(g.ops.nodes.begin(), g.ops.nodes.end(),
+            [](const chain_node_t &node) { return node.kind == kind::Add; });
+    ASSERT_NE(adds, g.ops.nodes.end());
+    const auto add = static_cast<size_t>(adds - g.ops.nodes.begin());
+    for (size_t op = g.scores; op < add; ++op) {
+        attention_graph_t changed = g;
+        changed.ops.nodes[add].inputs[1] = g.ops.nodes[op].outputs[0];
+        expect_softmax_is_left(changed);
+    }
+    for (size_t op = g.scores; op < g.product; ++op) {
+        attention_graph_t changed = g;
+        changed.ops.nodes[g.product].inputs[1] = g.ops.nodes[op].outputs[0];
+        expect_softmax_is_left(changed);
+    }
 }
 
 TEST(attention_refusals, where_softmax_is_along_something_else) {
