@@ -18,12 +18,23 @@ namespace dnnl_dequant {
 
 namespace {
 
+bool has_shapes_of_graph(
+        const partition_t &partition, const lowered_t &lowered) {
+    return std::all_of(partition.inputs.begin(), partition.inputs.end(),
+            [&](const logical_tensor_t &declared) {
+        const logical_tensor_t *port = find_port(lowered.inputs, declared.id);
+        return port == nullptr || !has_shape(declared)
+               || dims_of(declared) == dims_of(*port);
+    });
+}
+
 // The partition with the shapes of compile.
 class partition_scope_t : public scope_t {
 public:
     partition_scope_t(const partition_t &partition, const lowered_t &lowered)
         : partition_(partition)
-        , lowered_(lowered) {}
+        , lowered_(lowered)
+        , has_shapes_of_graph_(has_shapes_of_graph(partition, lowered)) {}
 
     const op_record_t *producer(size_t tensor, int /*uses*/) const override {
         for (const op_record_t &op : partition_.ops)
@@ -50,12 +61,17 @@ public:
 
     logical_tensor_t known(const logical_tensor_t &named) const override {
         const logical_tensor_t *port = find_port(lowered_.inputs, named.id);
-        return port ? *port : named;
+        if (port != nullptr) return *port;
+        logical_tensor_t tensor = named;
+        // Then the graph's shapes of values inside are no longer theirs.
+        if (!has_shapes_of_graph_) tensor.ndims = DNNL_GRAPH_UNKNOWN_NDIMS;
+        return tensor;
     }
 
 private:
     const partition_t &partition_;
     const lowered_t &lowered_;
+    const bool has_shapes_of_graph_;
 };
 
 bool is_used_once(const lowered_t &lowered, size_t tensor) {

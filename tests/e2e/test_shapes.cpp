@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "e2e/dequantize_graph.hpp"
+#include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
 
 namespace dnnl_dequant {
@@ -20,6 +21,50 @@ TEST(shapes, of_rank_zero) {
         c.scales.dims = c.scales.strides = c.zps.dims = c.zps.strides = {};
         EXPECT_EQ(check_case(c), "") << to_string(c);
     }
+}
+
+// Compile may give other shapes than the graph was built with.
+TEST(shapes, at_compile_other_than_those_of_the_graph) {
+    for (const data_type_t type : {data_type_t::f32, data_type_t::bf16})
+        for (const bool has_product : {false, true})
+            for (const bool has_chain : {false, true}) {
+                const auto graph_with = [&](dim_t rows, dim_t depth) {
+                    matmul_case_t c;
+                    c.type = type;
+                    c.src = {rows, depth};
+                    c.weights = {depth, 2 * rows};
+                    c.group = -1;
+                    chain_graph_t g = graph_of(c);
+                    dims_t shape {rows, 2 * rows};
+                    if (!has_product) {
+                        g.nodes.resize(1);
+                        g.tensors.resize(g.nodes[0].outputs[0] + 1);
+                        shape = c.weights;
+                    }
+                    if (!has_chain) return g;
+                    g = with(g, {op::kind::ReLU, {}, {}}, type, shape);
+                    return with(g, {op::kind::TypeCast, {}, {}},
+                            type == data_type_t::f32 ? data_type_t::bf16
+                                                     : data_type_t::f32,
+                            shape);
+                };
+                const partition p = only_partition(graph_with(4, 64));
+                for (const auto &[rows, depth] :
+                        std::vector<std::pair<dim_t, dim_t>> {
+                                {9, 64}, {4, 48}, {33, 32}}) {
+                    const chain_graph_t g = graph_with(rows, depth);
+                    SCOPED_TRACE(to_string(g));
+                    const chain_values_t expected = exact_values(g, 1);
+                    const chain_values_t got = exact_values(g, 1);
+                    compute_exactly(g, expected);
+                    EXPECT_NE(run(g, p, got), "");
+                    const size_t dst = g.nodes.back().outputs[0];
+                    EXPECT_EQ(support::difference(g.tensors[dst].type,
+                                      expected[dst].data(), got[dst].data(),
+                                      g.tensors[dst].span()),
+                            "");
+                }
+            }
 }
 
 TEST(shapes, of_every_rank_to_twelve) {
