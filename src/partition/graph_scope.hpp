@@ -33,7 +33,8 @@ public:
     const op_record_t *any_producer(size_t tensor) const override {
         const auto found = producers_.find(tensor);
         if (!fusing_ || found == producers_.end()) return nullptr;
-        return is_taken(*found->second) ? nullptr : found->second;
+        const op_record_t &op = *found->second;
+        return is_taken(op) || left_.count(op.id) != 0 ? nullptr : &op;
     }
 
     bool is_given_from_outside(size_t tensor) const override {
@@ -58,12 +59,18 @@ public:
             claimed_.insert(op->id);
     }
 
+    /// Until give_back_all(), the values of these ops come from outside.
+    void leave(const std::vector<size_t> &ops) {
+        left_.insert(ops.begin(), ops.end());
+    }
+    void give_back_all() { left_.clear(); }
+
 private:
     const bool fusing_;
     const inferred_shapes_t shapes_;
     std::map<size_t, const op_record_t *> producers_;
     std::map<size_t, size_t> uses_;
-    std::set<size_t> claimed_;
+    std::set<size_t> claimed_, left_;
 };
 
 } // namespace dnnl_dequant

@@ -149,16 +149,15 @@ private:
 
     void try_root(const op_record_t &root, size_t at) {
         match_t match;
-        const result_t matched = match_at(scope_, root, match);
+        const result_t matched = match_whole_partitions(root, at, match);
+        scope_.give_back_all();
         if (!matched.ok()) {
             // Graphs are full of ops that are none of our concern.
             if (match.dequantizes)
                 log_refusal(log_dispatch, "select", matched.reason);
             return;
         }
-        std::set<size_t> homes;
-        for (const op_record_t *op : match.ops)
-            homes.insert(home_.at(op->id));
+        const std::set<size_t> homes = homes_of(match);
         if (!is_worth_selecting(match, homes)) return;
         auto selected
                 = std::make_shared<partition_t>(make_partition(graph_, match));
@@ -172,6 +171,37 @@ private:
                 = selected->outputs.size() > root.outputs.size();
         candidates_[leaves_early ? *homes.begin() : at].ours
                 = std::move(selected);
+    }
+
+    std::set<size_t> homes_of(const match_t &match) const {
+        std::set<size_t> homes;
+        for (const op_record_t *op : match.ops)
+            homes.insert(home_.at(op->id));
+        return homes;
+    }
+
+    // Matches at the root. Ops of other partitions that would be matched in
+    // part are left to these, and the match begins behind them.
+    result_t match_whole_partitions(
+            const op_record_t &root, size_t at, match_t &match) {
+        for (;;) {
+            match = {};
+            result_t matched = match_at(scope_, root, match);
+            if (!matched.ok()) return matched;
+            bool are_whole = true;
+            for (const size_t home : homes_of(match)) {
+                const std::vector<size_t> &ops = candidates_[home].ops;
+                const auto count = std::count_if(match.ops.begin(),
+                        match.ops.end(), [&](const op_record_t *op) {
+                    return home_.at(op->id) == home;
+                });
+                if (home == at || ops.size() == static_cast<size_t>(count))
+                    continue;
+                scope_.leave(ops);
+                are_whole = false;
+            }
+            if (are_whole) return matched;
+        }
     }
 
     // Whether the match is made of whole partitions, and gains something.

@@ -138,6 +138,23 @@ TEST(selections, take_no_part_of_a_partition_of_onednn_s) {
                                 "oneDNN's"}));
 }
 
+TEST(selections, begin_behind_a_partition_of_onednn_s) {
+    for (const bool dequantizes : {false, true}) {
+        pattern_graph_t g;
+        const size_t product = g.op(dnnl_graph_op_matmul,
+                {g.tensor(t::f32, {4, 8}), g.tensor(t::f32, {8, 6})}, t::f32,
+                {4, 6});
+        const size_t scale = g.tensor(t::f32, {1});
+        const size_t quantized = g.op(dnnl_dequant_op_QuantizeLinear,
+                {g.relu(product), scale}, t::s8, {4, 6});
+        if (dequantizes)
+            g.op(dnnl_graph_op_dynamic_dequantize, {quantized, scale}, t::f32,
+                    {4, 6});
+        EXPECT_EQ(g.partitions(),
+                (parts_t {"0 1", dequantizes ? "ours: 2 3" : "ours: 2"}));
+    }
+}
+
 TEST(selections, take_a_partition_of_onednn_s_whole) {
     pattern_graph_t g;
     const size_t value = g.relu(g.dequantized({4, 6}));
