@@ -2,6 +2,7 @@
 //
 //   value -> Reorder | StaticTranspose | StaticReshape -> dst
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graph/layout_op.hpp"
 #include "graph/logical_tensor.hpp"
@@ -29,6 +30,14 @@ result_t reshape(const op_record_t &op, chain_t &chain) {
     return result.ok() ? result : refuse(op, result.reason, result.status);
 }
 
+result_t apply(const op_record_t &op, chain_t &chain) {
+    switch (op.kind) {
+    case dnnl_graph_op_static_transpose: return transpose(op, chain);
+    case dnnl_graph_op_static_reshape: return reshape(op, chain);
+    default: return {}; // Reorder
+    }
+}
+
 } // namespace
 
 result_t compose_layout(const scope_t &scope, const op_record_t &op,
@@ -39,10 +48,17 @@ result_t compose_layout(const scope_t &scope, const op_record_t &op,
         return refuse(op, text("its output is of type ",
                                   to_string(type_of(op.outputs[0])),
                                   "; expected ", to_string(chain.type())));
-    result_t result;
-    if (op.kind == dnnl_graph_op_static_transpose)
-        result = transpose(op, chain);
-    if (op.kind == dnnl_graph_op_static_reshape) result = reshape(op, chain);
+    result_t result = apply(op, chain);
+    // A partition of its own may move the elements before.
+    if (result.status == status_t::unimplemented && !composition.ops.empty()
+            && !composition.dequantizes) {
+        log_refusal(log_dispatch, "fuse", result.reason);
+        composition_t outside;
+        outside.depth = composition.depth;
+        compose_outside(scope, op, 0, outside);
+        composition = std::move(outside);
+        result = apply(op, chain);
+    }
     if (!result.ok()) return result;
     return finish_op(scope, op, composition);
 }

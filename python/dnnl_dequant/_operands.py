@@ -117,7 +117,8 @@ class Result:
         if self._packed:
             per = 8 // bits
             strides = element_strides(self.array.shape, self.array.strides, 1)
-            if self.array.strides[-1] != 1 and self.array.shape[-1] > 1:
+            if (self.array.strides[-1] != 1 and self.array.shape[-1] > 1
+                    and self.array.size > 0):
                 raise ValueError("out has gaps in its last dimension; "
                                  "expected packed rows")
             strides = tuple(step * per for step in strides[:-1]) + (1,)

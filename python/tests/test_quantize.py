@@ -183,6 +183,10 @@ class DynamicQuantizeTest(unittest.TestCase):
             self.assertTrue(np.array_equal(scale[:, [place]], wanted[1]))
             self.assertTrue(np.array_equal(zero[:, [place]], wanted[2]))
 
+    def test_no_rows_of_four_bits(self):
+        x = np.zeros((0, 8), np.float32)
+        self.assertEqual(dnnl_dequant.quantize(x, 0.5, bits=4).shape, (0, 4))
+
     def test_out_and_zeros(self):
         out = np.empty((2, 3), np.int8)
         y, scale, zero = dnnl_dequant.dynamic_quantize(

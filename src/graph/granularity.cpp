@@ -57,6 +57,10 @@ result_t check_axis(const op_record_t &op, dim_t axis) {
     if (!has_rank(src)) return {};
     const dim_t rank = src.ndims;
     if (axis >= -rank && axis < rank) return {};
+    if (rank == 0)
+        return invalid(op, text("axis is ", axis,
+                                   "; expected a tensor of rank 1 or more, "
+                                   "found rank 0"));
     return invalid(
             op, text("axis is ", axis, "; expected a value in [", -rank, " .. ",
                         rank - 1, "] for a tensor of rank ", rank));

@@ -78,6 +78,19 @@ TEST(pattern_layout, ops_of_a_quantized_tensor_are_one_copy) {
     EXPECT_EQ(g.partitions(), parts_t {"ours: 0 1"});
 }
 
+// The value between is dense.
+TEST(pattern_layout, of_no_common_cut_begins_a_copy_anew) {
+    pattern_graph_t g;
+    const size_t moved = g.transpose(g.tensor(t::s4, {4, 6}), {1, 0});
+    const size_t src = g.reshape(moved, {4, 6});
+    g.op(dnnl_graph_op_dynamic_dequantize, {src, g.tensor(t::f32, {1})}, t::f32,
+            {4, 6});
+    EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "ours: 1 2"}));
+    EXPECT_TRUE(logs(g, {"StaticReshape \"op1\" (id 1)",
+                                "a reshape from 6x4 to 4x6, which have no "
+                                "common cut"}));
+}
+
 TEST(pattern_layout, of_no_common_cut_ends_the_chain) {
     pattern_graph_t g;
     const size_t value = g.transpose(g.dequantized({4, 6}), {1, 0});

@@ -257,10 +257,11 @@ void jit_lanes_t<isa>::round_upper_half(
     }
 }
 
-// Nearest even by two products. Of n, times 2^k - 1, the machine keeps k places
-// fewer than n has. Subtracted from n times 2^k, which is exact, that leaves n
-// rounded to as many places. In a tie the lowest place of n is 0, so that the
-// product's parity is the result's. Checked for all f32 of both ranges.
+// Nearest even by two products. The machine rounds n times 2^k - 1 to a number
+// whose last place is k places above that of n. Subtracting it from n times
+// 2^k, which is exact, leaves n rounded to that place. In a tie the last place
+// of n is 0, so that the parity of the product is that of the result. A program
+// checked all f32 of both ranges.
 template <isa_t isa>
 void jit_lanes_t<isa>::round_ordinary(
         const vmm_t &v, data_type_t type, const vmm_t &a) {

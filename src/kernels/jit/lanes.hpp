@@ -24,8 +24,8 @@ struct lane_format_t {
 
 /// The rounding that f32 need to become bf16: none, if they are bf16 numbers
 /// already; plain; or with care for a NaN whose payload might be rounded up.
-/// Or `ordinary`, to bf16 and to f16, where round() takes two operations: each
-/// number is 0, or its magnitude is that of a normal number of the type and
+/// Or `ordinary`, to bf16 and to f16, which takes round() two operations. Each
+/// number is 0 then, or its magnitude is that of a normal number of the type,
 /// below 2^111 (bf16) or 2^15 (f16).
 enum class float_rounding_t { none, plain, with_nan, ordinary };
 
