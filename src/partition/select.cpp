@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/log.hpp"
+#include "partition/assumed_scope.hpp"
 #include "partition/graph_scope.hpp"
 #include "partition/split.hpp"
 #include "patterns/patterns.hpp"
@@ -51,7 +52,8 @@ public:
     selector_t(const graph_record_t &graph,
             std::vector<upstream_partition_t> upstream)
         : graph_(graph)
-        , scope_(graph) {
+        , scope_(graph)
+        , assumed_(scope_, graph.ops) {
         for (upstream_partition_t &handle : upstream)
             candidates_.push_back(candidate_of(std::move(handle)));
         init_homes();
@@ -62,7 +64,7 @@ public:
             try_roots(i);
             if (candidates_[i].covered || candidates_[i].ops.size() < 2)
                 continue;
-            auto parts = split_partition(graph_, scope_, candidates_[i].ops);
+            auto parts = split_partition(graph_, assumed_, candidates_[i].ops);
             if (!parts.empty()) select_parts(i, std::move(parts));
         }
         std::vector<listed_t> list;
@@ -149,8 +151,7 @@ private:
 
     void try_root(const op_record_t &root, size_t at) {
         match_t match;
-        const result_t matched = match_whole_partitions(root, at, match);
-        scope_.give_back_all();
+        const result_t matched = match_in_any_scope(root, at, match);
         if (!matched.ok()) {
             // Graphs are full of ops that are none of our concern.
             if (match.dequantizes)
@@ -180,28 +181,56 @@ private:
         return homes;
     }
 
+    // Products and attention match before all extents are known.
+    result_t match_in_any_scope(
+            const op_record_t &root, size_t at, match_t &match) {
+        const result_t matched
+                = match_whole_partitions(scope_, root, at, match);
+        if (!assumed_.assumes() || (matched.ok() && has_product(match)))
+            return matched;
+        match_t assumed;
+        if (match_whole_partitions(assumed_, root, at, assumed).ok()
+                && has_product(assumed)) {
+            match = std::move(assumed);
+            return {};
+        }
+        return matched;
+    }
+
+    static bool has_product(const match_t &match) {
+        return match.kind == partition_kind_t::matmul
+               || match.kind == partition_kind_t::attention;
+    }
+
     // Matches at the root. Ops of other partitions that would be matched in
     // part are left to these, and the match begins behind them.
-    result_t match_whole_partitions(
+    result_t match_whole_partitions(const scope_t &scope,
             const op_record_t &root, size_t at, match_t &match) {
-        for (;;) {
+        result_t matched;
+        do {
             match = {};
-            result_t matched = match_at(scope_, root, match);
-            if (!matched.ok()) return matched;
-            bool are_whole = true;
-            for (const size_t home : homes_of(match)) {
-                const std::vector<size_t> &ops = candidates_[home].ops;
-                const auto count = std::count_if(match.ops.begin(),
-                        match.ops.end(), [&](const op_record_t *op) {
-                    return home_.at(op->id) == home;
-                });
-                if (home == at || ops.size() == static_cast<size_t>(count))
-                    continue;
-                scope_.leave(ops);
-                are_whole = false;
-            }
-            if (are_whole) return matched;
+            matched = match_at(scope, root, match);
+        } while (matched.ok() && leaves_parts_of_others(match, at));
+        scope_.give_back_all();
+        return matched;
+    }
+
+    // Leaves partitions that are matched in part, and returns true if there
+    // are any but the one at `at`.
+    bool leaves_parts_of_others(const match_t &match, size_t at) {
+        bool leaves = false;
+        for (const size_t home : homes_of(match)) {
+            const std::vector<size_t> &ops = candidates_[home].ops;
+            const auto count = std::count_if(match.ops.begin(), match.ops.end(),
+                    [&](const op_record_t *op) {
+                return home_.at(op->id) == home;
+            });
+            if (home == at || ops.size() == static_cast<size_t>(count))
+                continue;
+            scope_.leave(ops);
+            leaves = true;
         }
+        return leaves;
     }
 
     // Whether the match is made of whole partitions, and gains something.
@@ -252,6 +281,7 @@ private:
 
     const graph_record_t &graph_;
     graph_scope_t scope_;
+    const assumed_scope_t assumed_;
     std::vector<candidate_t> candidates_;
     std::map<size_t, size_t> home_; // of each op: index of the candidate
 };

@@ -60,7 +60,7 @@ bool is_supported(const upstream_partition_t &partition) {
     return supported != 0;
 }
 
-bool is_product_of_ours(const graph_scope_t &scope, const op_record_t &op) {
+bool is_product_of_ours(const scope_t &scope, const op_record_t &op) {
     match_t match;
     return match_at(scope, op, match).ok() && match.dequantizes
            && match.kind == partition_kind_t::matmul;
@@ -69,7 +69,7 @@ bool is_product_of_ours(const graph_scope_t &scope, const op_record_t &op) {
 } // namespace
 
 std::vector<upstream_partition_t> split_partition(const graph_record_t &graph,
-        const graph_scope_t &scope, const std::vector<size_t> &ids) {
+        const scope_t &scope, const std::vector<size_t> &ids) {
     ops_t ops;
     size_t products = 0, of_ours = 0;
     for (const size_t id : ids) {

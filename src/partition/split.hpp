@@ -22,7 +22,7 @@ namespace dnnl_dequant {
 /// - if oneDNN does not take one of the ops by itself;
 /// - if a product that would not be ours would lose the graph's fpmath mode.
 std::vector<upstream_partition_t> split_partition(const graph_record_t &graph,
-        const graph_scope_t &scope, const std::vector<size_t> &ops);
+        const scope_t &scope, const std::vector<size_t> &ops);
 
 } // namespace dnnl_dequant
 

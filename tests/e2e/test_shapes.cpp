@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "e2e/attention_graph.hpp"
 #include "e2e/dequantize_graph.hpp"
 #include "e2e/matmul_graph.hpp"
 #include "e2e/plugin.hpp"
+#include "oneapi/dnnl/dnnl.h"
 
 namespace dnnl_dequant {
 namespace e2e {
@@ -65,6 +69,62 @@ TEST(shapes, at_compile_other_than_those_of_the_graph) {
                             "");
                 }
             }
+}
+
+// The graph, with one extent unknown wherever it occurs.
+chain_graph_t without_extent(chain_graph_t g, dim_t extent) {
+    for (auto &tensor : g.tensors)
+        std::replace(tensor.dims.begin(), tensor.dims.end(), extent,
+                dim_t(DNNL_GRAPH_UNKNOWN_DIM));
+    return g;
+}
+
+// Products and attention are taken before the numbers of rows and of tokens are
+// known.
+TEST(shapes, of_products_that_are_unknown_at_build) {
+    const auto graph_with = [](dim_t rows) {
+        matmul_case_t c;
+        c.src = {2, rows, 64};
+        c.weights = {64, 96};
+        c.group = 32;
+        c.bias = true;
+        chain_graph_t g = with(graph_of(c), {op::kind::ReLU, {}, {}},
+                data_type_t::f32, {2, rows, 96});
+        const size_t residual = add_tensor(g, data_type_t::f32, {2, rows, 96});
+        return with(g, {op::kind::Add, {}, {}}, data_type_t::f32, {2, rows, 96},
+                {residual});
+    };
+    const partition p = only_partition(without_extent(graph_with(17), 17));
+    for (const dim_t rows : {17, 1, 8, 300}) {
+        const chain_graph_t g = graph_with(rows);
+        const chain_values_t expected = exact_values(g, 1);
+        const chain_values_t got = exact_values(g, 1);
+        compute_exactly(g, expected);
+        EXPECT_NE(run(g, p, got).find("matmul"), std::string::npos);
+        const size_t dst = g.nodes.back().outputs[0];
+        EXPECT_EQ(support::difference(data_type_t::f32, expected[dst].data(),
+                          got[dst].data(), g.tensors[dst].span()),
+                "")
+                << rows << " rows";
+    }
+}
+
+TEST(shapes, of_attention_that_are_unknown_at_build) {
+    attention_case_t c = plain_attention();
+    c.addend = extent_t::tokens;
+    c.tokens = 77;
+    const partition p
+            = only_partition(without_extent(graph_of(c).ops, c.tokens));
+    for (const dim_t tokens : {77, 1, 600, 33}) {
+        c.tokens = tokens;
+        const attention_graph_t g = graph_of(c);
+        const chain_values_t values = values_of(c, g);
+        EXPECT_EQ(run(g.ops, p, values).rfind("attention_", 0), 0u);
+        EXPECT_EQ(
+                difference(c, g, answer_of(g, values), values[g.dst()].data()),
+                "")
+                << to_string(c);
+    }
 }
 
 TEST(shapes, of_every_rank_to_twelve) {
