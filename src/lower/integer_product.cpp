@@ -231,7 +231,7 @@ private:
     // packed, or bytes for tiles or vectors.
     void choose_format(isa_t isa, dim_t rows) {
         integer_format_t &format = plan_.format;
-        const bool by_column = format.depth_stride == 1;
+        const bool by_column = format.is_by_column();
         if (!repacks_ && multiplies_integer_tiles(isa, rows, format)) {
             constexpr dim_t most_k4_blocks = 16;
             dim_t deepest = 0;
@@ -296,7 +296,7 @@ private:
                 return refuse(text("sums of ", group.size,
                         " products need more than 32 bits"));
             if (bits_of(plan_.format.weights) == 4
-                    && plan_.format.depth_stride == 1 && group.begin % 2 != 0)
+                    && plan_.format.is_by_column() && group.begin % 2 != 0)
                 return refuse("a group of the weights begins within a byte");
             plan_.format.has_short_sums
                     = plan_.format.has_short_sums
@@ -353,7 +353,7 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     result_t result = planner.make(isa);
     // Its integers are multiplied as f32 then.
     if (!result.ok()) return or_another("integer_matmul", result);
-    const bool by_column = plan.format.depth_stride == 1;
+    const bool by_column = plan.format.is_by_column();
     if (rows <= few_quantized_rows(isa, by_column))
         result = or_another("integer_stream", planner.make_stream(isa, rows));
     if (result.ok())

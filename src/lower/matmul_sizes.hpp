@@ -200,7 +200,7 @@ constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 // kernels/integer_gemm/MEASURED.md.
 inline bool multiplies_integer_tiles(
         isa_t isa, dim_t rows, const integer_format_t &format) {
-    const bool by_column = format.depth_stride == 1;
+    const bool by_column = format.is_by_column();
     const dim_t least_rows = !by_column                     ? 7
                              : bits_of(format.weights) == 8 ? 5
                                                             : 16;
@@ -213,7 +213,7 @@ inline bool has_tiles(const integer_format_t &format) {
 // The depth of integers that is done together. Src and weights of so much depth
 // are in L1 for tiles of few rows, in L2 for those of many.
 inline dim_t integer_block_depth(dim_t rows, const integer_format_t &format) {
-    const bool by_column = format.depth_stride == 1;
+    const bool by_column = format.is_by_column();
     if (has_tiles(format))
         return by_column ? 1024 : rows < many_rows ? 256 : 512;
     return format.is_packed && !by_column ? 128 : 256;
@@ -235,7 +235,7 @@ inline dim_t integer_k_chunk(const integer_format_t &format) {
 //   8 rows: 2.47, 2.29   32 rows: 6.2, 5.9
 inline dim_t most_part_bytes(isa_t isa, const integer_format_t &format) {
     if (has_tiles(format)) return 1024 * 1024;
-    if (format.depth_stride == 1) return 0;
+    if (format.is_by_column()) return 0;
     return (has(isa, isa_avx512_core_vnni) ? 128 : 32) * 1024;
 }
 
@@ -266,7 +266,7 @@ inline dim_t most_repacked_cols(dim_t rows) {
 // second cache. Rows of weights are read as streams, columns a panel after the
 // other, or two for many rows.
 inline dim_t most_integer_cols(dim_t rows, const integer_format_t &format) {
-    if (format.depth_stride == 1)
+    if (format.is_by_column())
         return has_tiles(format) && rows >= many_rows ? 2 * integer_panel
                                                       : integer_panel;
     const dim_t most_sums = (has_tiles(format)                 ? 128

@@ -11,7 +11,7 @@ constexpr dim_t sums_pad = 16;
 
 std::shared_ptr<const multiplier_t> multiplier_of(const product_cut_t &cut) {
     const integer_plan_t &plan = cut.integers->plan();
-    const bool by_column = plan.format.depth_stride == 1;
+    const bool by_column = plan.format.is_by_column();
     dim_t most = plan.stream && !by_column
                          ? most_skinny_cols
                          : most_integer_cols(cut.block_rows, plan.format);
@@ -50,7 +50,7 @@ result_t make_preferred_integers(
         return refuse("integer_matmul: " + result.reason);
     }
     const integer_plan_t &plan = cut.integers->plan();
-    const bool by_column = plan.format.depth_stride == 1;
+    const bool by_column = plan.format.is_by_column();
     if (!plan.stream
             && cut.block_rows <= few_quantized_rows(cut.target.isa, by_column))
         return refuse("");

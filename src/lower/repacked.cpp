@@ -28,7 +28,7 @@ result_t add_repacked(const composition_t &composition,
     const integer_format_t &format = as_they_lie.integers->plan().format;
     if (!has(target.isa, isa_avx512_core_vnni)
             || blocks.rows > most_repacked_rows(target.isa,
-                       bits_of(format.weights), format.depth_stride == 1)
+                       bits_of(format.weights), format.is_by_column())
             || !has_constant_weights(lowered, blocks))
         return {};
     lowered_t same_ports;

@@ -19,7 +19,7 @@ result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
         std::shared_ptr<const integer_stream_t> &stream) {
     const integer_format_t &format = weights.format;
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
-    const bool by_column = format.depth_stride == 1;
+    const bool by_column = format.is_by_column();
     if (!by_column && format.col_stride != 1)
         return refuse("neither rows nor columns of the weights lie side by "
                       "side");

@@ -17,13 +17,6 @@ public:
     explicit jit_weighted_sum_t(const weighted_values_t &values)
         : values_(values) {}
 
-    const char *name() const override {
-        if (values_.multiplied == data_type_t::bf16)
-            return "jit_weighted_sum_avx512_core_bf16";
-        return isa == isa_avx512_core ? "jit_weighted_sum_avx512_core"
-                                      : "jit_weighted_sum_avx2";
-    }
-
     result_t make(dim_t rows) {
         return code_.template make<jit_weighted_sum_code_t<isa>>(
                 std::min(rows, plan_t::most_rows), values_);

@@ -130,7 +130,7 @@ public:
     explicit skinny_gemm_t(const skinny_weights_t &weights)
         : weights_(weights) {}
     virtual ~skinny_gemm_t() = default;
-    virtual const char *name() const { return weights_.kernel; }
+    const char *name() const { return weights_.kernel; }
     /// Returns the columns that are computed together: a panel.
     virtual dim_t nr() const = 0;
 

@@ -64,7 +64,6 @@ public:
     static constexpr dim_t most_rows = 12;
 
     virtual ~weighted_sum_t() = default;
-    virtual const char *name() const = 0;
     /// Sums of 4-bit values have an order of their own until put_in_order().
     virtual void run(dim_t rows, const block_t &block) const noexcept = 0;
     virtual void put_in_order(dim_t rows, const block_t &block) const noexcept
