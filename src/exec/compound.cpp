@@ -29,8 +29,10 @@ tensors_t known_of(const tensors_t &ports, const tensors_t &known) {
     return result;
 }
 
-// Dense, and of the shape that the op names, if it names one.
-logical_tensor_t dense(logical_tensor_t tensor) {
+// Dense, and of the shape that the op names, if it names one and that holds.
+logical_tensor_t dense(logical_tensor_t tensor, bool holds) {
+    if (!holds && has_rank(tensor))
+        std::fill_n(tensor.dims, tensor.ndims, DNNL_GRAPH_UNKNOWN_DIM);
     if (has_shape(tensor)) {
         const dims_t dims = dims_of(tensor);
         set_layout(tensor, dims, dense_strides(dims));
@@ -168,6 +170,7 @@ result_t compile_parts(const partition_t &partition, const tensors_t &inputs,
     auto made = std::make_shared<compound_t>();
     made->parts.resize(partition.parts.size());
     placement_t placement(*made, partition);
+    const bool shapes_hold = has_shapes_of_graph(partition, inputs);
     tensors_t known = inputs;
     for (size_t p = 0; p < partition.parts.size(); ++p) {
         const partition_t &part = *partition.parts[p];
@@ -178,7 +181,7 @@ result_t compile_parts(const partition_t &partition, const tensors_t &inputs,
             const auto *given = find_port(partition.outputs, port.id)
                                         ? find_port(outputs, port.id)
                                         : nullptr;
-            to.push_back(given ? *given : dense(port));
+            to.push_back(given ? *given : dense(port, shapes_hold));
         }
         result = compile_part(compiled, known_of(part.inputs, known), to);
         if (!result.ok()) return result;

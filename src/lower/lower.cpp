@@ -18,23 +18,14 @@ namespace dnnl_dequant {
 
 namespace {
 
-bool has_shapes_of_graph(
-        const partition_t &partition, const lowered_t &lowered) {
-    return std::all_of(partition.inputs.begin(), partition.inputs.end(),
-            [&](const logical_tensor_t &declared) {
-        const logical_tensor_t *port = find_port(lowered.inputs, declared.id);
-        return port == nullptr || !has_shape(declared)
-               || dims_of(declared) == dims_of(*port);
-    });
-}
-
 // The partition with the shapes of compile.
 class partition_scope_t : public scope_t {
 public:
     partition_scope_t(const partition_t &partition, const lowered_t &lowered)
         : partition_(partition)
         , lowered_(lowered)
-        , has_shapes_of_graph_(has_shapes_of_graph(partition, lowered)) {}
+        , has_shapes_of_graph_(has_shapes_of_graph(partition, lowered.inputs)) {
+    }
 
     const op_record_t *producer(size_t tensor, int /*uses*/) const override {
         for (const op_record_t &op : partition_.ops)

@@ -137,6 +137,16 @@ const logical_tensor_t *find_port(
     return found == ports.end() ? nullptr : &*found;
 }
 
+bool has_shapes_of_graph(const partition_t &partition,
+        const std::vector<logical_tensor_t> &inputs) {
+    return std::all_of(partition.inputs.begin(), partition.inputs.end(),
+            [&](const logical_tensor_t &declared) {
+        const logical_tensor_t *given = find_port(inputs, declared.id);
+        return given == nullptr || !has_shape(declared)
+               || dims_of(declared) == dims_of(*given);
+    });
+}
+
 result_t resolve_ports(const partition_t &partition,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, lowered_t &lowered) {

@@ -23,6 +23,12 @@ result_t infer_output(const partition_t &partition, const dims_t &dims,
 /// tensor and what it is to it, for sentences.
 std::string describe_port(const partition_t &partition, size_t tensor);
 
+/// True if the inputs of compile have the shapes that the graph was built with,
+/// as far as it had any. Otherwise what it says of the shapes of values inside
+/// the partition no longer holds.
+bool has_shapes_of_graph(const partition_t &partition,
+        const std::vector<logical_tensor_t> &inputs);
+
 /// The port of that id, or null.
 const logical_tensor_t *find_port(
         const std::vector<logical_tensor_t> &ports, size_t tensor);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/log.hpp"
+#include "graph/logical_tensor.hpp"
 #include "partition/assumed_scope.hpp"
 #include "partition/graph_scope.hpp"
 #include "partition/split.hpp"
@@ -150,16 +151,27 @@ private:
     }
 
     void try_root(const op_record_t &root, size_t at) {
+        // Products and attention match before all extents are known.
         match_t match;
-        const result_t matched = match_in_any_scope(root, at, match);
+        if (assumed_.assumes()
+                && match_whole_partitions(assumed_, root, at, match).ok()
+                && needs_no_extents(match)
+                && is_worth_selecting(match, homes_of(match)))
+            return select(match, at);
+        const result_t matched
+                = match_whole_partitions(scope_, root, at, match);
         if (!matched.ok()) {
             // Graphs are full of ops that are none of our concern.
             if (match.dequantizes)
                 log_refusal(log_dispatch, "select", matched.reason);
             return;
         }
+        if (is_worth_selecting(match, homes_of(match))) select(match, at);
+    }
+
+    void select(const match_t &match, size_t at) {
+        const op_record_t &root = *match.ops.back();
         const std::set<size_t> homes = homes_of(match);
-        if (!is_worth_selecting(match, homes)) return;
         auto selected
                 = std::make_shared<partition_t>(make_partition(graph_, match));
         selected->id = candidates_[at].id;
@@ -181,25 +193,28 @@ private:
         return homes;
     }
 
-    // Products and attention match before all extents are known.
-    result_t match_in_any_scope(
-            const op_record_t &root, size_t at, match_t &match) {
-        const result_t matched
-                = match_whole_partitions(scope_, root, at, match);
-        if (!assumed_.assumes() || (matched.ok() && has_product(match)))
-            return matched;
-        match_t assumed;
-        if (match_whole_partitions(assumed_, root, at, assumed).ok()
-                && has_product(assumed)) {
-            match = std::move(assumed);
-            return {};
-        }
-        return matched;
-    }
-
-    static bool has_product(const match_t &match) {
-        return match.kind == partition_kind_t::matmul
-               || match.kind == partition_kind_t::attention;
+    // True for attention, and for products with no tensor behind them whose
+    // unknown extents may turn out to broadcast the product.
+    bool needs_no_extents(const match_t &match) const {
+        if (match.kind != partition_kind_t::matmul)
+            return match.kind == partition_kind_t::attention;
+        const auto is_inside = [&](const logical_tensor_t &tensor) {
+            return std::any_of(match.ops.begin(), match.ops.end(),
+                    [&](const op_record_t *op) {
+                return op->outputs.front().id == tensor.id;
+            });
+        };
+        return std::none_of(
+                match.ops.begin(), match.ops.end(), [&](const op_record_t *op) {
+            const bool broadcasts = op->kind == dnnl_graph_op_add
+                                    || op->kind == dnnl_graph_op_multiply
+                                    || op->kind == dnnl_graph_op_divide;
+            return broadcasts
+                   && std::any_of(op->inputs.begin(), op->inputs.end(),
+                           [&](const logical_tensor_t &input) {
+                return !has_shape(scope_.known(input)) && !is_inside(input);
+            });
+        });
     }
 
     // Matches at the root. Ops of other partitions that would be matched in
@@ -215,8 +230,8 @@ private:
         return matched;
     }
 
-    // Leaves partitions that are matched in part, and returns true if there
-    // are any but the one at `at`.
+    // Leaves partitions that are matched in part, and integers that oneDNN
+    // multiplies. Returns true if there are any but the one at `at`.
     bool leaves_parts_of_others(const match_t &match, size_t at) {
         bool leaves = false;
         for (const size_t home : homes_of(match)) {
@@ -225,8 +240,9 @@ private:
                     [&](const op_record_t *op) {
                 return home_.at(op->id) == home;
             });
-            if (home == at || ops.size() == static_cast<size_t>(count))
-                continue;
+            const bool is_whole = ops.size() == static_cast<size_t>(count)
+                                  && !is_product_of_integers(match, home);
+            if (home == at || is_whole) continue;
             scope_.leave(ops);
             leaves = true;
         }
@@ -253,9 +269,9 @@ private:
         // Plain C++ would serve, to which oneDNN's kernels do not lose.
         if (supported && match.is_onednns && !has(effective_isa(), isa_avx2))
             return false;
-        if (match.kind == partition_kind_t::matmul
-                && std::any_of(homes.begin(), homes.end(),
-                        [this](size_t home) { return is_integers(home); })) {
+        if (std::any_of(homes.begin(), homes.end(), [&](size_t home) {
+            return is_product_of_integers(match, home);
+        })) {
             log_refusal(log_dispatch, "select",
                     describe(*match.ops.back())
                             + ": oneDNN multiplies its integers as such");
@@ -264,6 +280,10 @@ private:
         // oneDNN's own keeps all scores in memory, and runs reference code.
         return homes.size() > 1 || ops == 1
                || match.kind == partition_kind_t::attention;
+    }
+
+    bool is_product_of_integers(const match_t &match, size_t home) const {
+        return match.kind == partition_kind_t::matmul && is_integers(home);
     }
 
     // oneDNN's product of two statically quantized tensors.

@@ -45,6 +45,27 @@ void check(const chain_graph_t &g, const std::vector<partition> &partitions) {
     EXPECT_LE(off, greatest * std::exp2(-7));
 }
 
+// The one partition of a graph takes the rows that compile gives.
+TEST(gated_mlp, of_other_rows_at_compile) {
+    for (const bool are_known : {true, false}) {
+        constexpr dim_t at_build = 17;
+        gated_mlp_t mlp;
+        mlp.rows = at_build;
+        chain_graph_t g = graph_of(mlp);
+        for (support::tensor_t &tensor : g.tensors)
+            if (!are_known && tensor.dims[0] == at_build)
+                tensor.dims[0] = DNNL_GRAPH_UNKNOWN_DIM;
+        graph built(dnnl::engine::kind::cpu);
+        build(g, built);
+        const auto partitions = built.get_partitions();
+        for (const dim_t rows : {1, 9, 40}) {
+            SCOPED_TRACE(rows);
+            mlp.rows = rows;
+            check(graph_of(mlp), partitions);
+        }
+    }
+}
+
 void check_all(t type, t between) {
     for (const gate_t gate : {gate_t::silu, gate_t::gelu, gate_t::relu})
         for (const dim_t rows : {1, 20}) {

@@ -156,11 +156,15 @@ public:
         scales_[scales_.size() / 3] = 0;
         (void)run(skinny_gemm);
         EXPECT_TRUE(was_ordinary_);
-        for (const size_t place :
-                {size_t(0), scales_.size() / 2, scales_.size() - 1}) {
+        for (const size_t place : {size_t(0), scales_.size() - 1}) {
             std::swap(scales_[place], odd);
             (void)run(skinny_gemm);
             EXPECT_FALSE(was_ordinary_) << scales_[place] << " at " << place;
+            // Nor is the half of the columns that it belongs to.
+            EXPECT_EQ(were_halves_ordinary_[0], place == scales_.size() - 1);
+            if (w_.col_group > 1) {
+                EXPECT_EQ(were_halves_ordinary_[1], place == 0);
+            }
             std::swap(scales_[place], odd);
         }
     }
@@ -231,7 +235,7 @@ private:
                 packed.size() > 0 ? packed.data() : a.data(), c.data(),
                 partial.data(), pitch, c_pitch, rows_, 0, w_.cols,
                 scales.data(), zps.data(), pitch_of_groups};
-        was_ordinary_ = skinny_gemm.has_ordinary_weights(block);
+        look_at_scales(skinny_gemm, block);
         const std::vector<dim_t> places = skinny_gemm.places_of_src();
         if (skinny_gemm.has_far_zps(block))
             skinny_gemm.run_plainly(
@@ -242,6 +246,19 @@ private:
             dense.insert(dense.end(), c.begin() + r * c_pitch,
                     c.begin() + r * c_pitch + w_.cols);
         return dense;
+    }
+
+    // Asks about a block, and about its columns' halves. A block of columns that
+    // share scales has those of all, and a half begins at its first column.
+    void look_at_scales(
+            const skinny_gemm_t &skinny_gemm, skinny_gemm_t::block_t block) {
+        was_ordinary_ = skinny_gemm.has_ordinary_weights(block);
+        block.cols = w_.cols / 2 / w_.col_group * w_.col_group;
+        were_halves_ordinary_[0] = skinny_gemm.has_ordinary_weights(block);
+        block.first_col = block.cols;
+        block.cols = w_.cols - block.cols;
+        if (w_.col_group > 1)
+            were_halves_ordinary_[1] = skinny_gemm.has_ordinary_weights(block);
     }
 
     // Returns the packed rows, which end at a guard page; nothing if the kernel
@@ -351,7 +368,8 @@ private:
     support::random_t random_ {7};
     support::guarded_buffer_t stored_;
     std::vector<float> src_, scales_, zps_;
-    bool was_ordinary_ = false; // what the kernel said of the last run
+    // The kernel said so of the last run.
+    bool was_ordinary_ = false, were_halves_ordinary_[2] {};
     // Operands 1 and 2, which only run_plainly() reads.
     void *zps_in_memory_ = nullptr, *scales_in_memory_ = nullptr;
 };

@@ -168,7 +168,7 @@ struct skinny_plan_t {
     src_rows_t src;
     row_scales_t row_scales;
     std::shared_ptr<const skinny_gemm_t> skinny_gemm;
-    /// The same for blocks of ordinary weights; null if nothing is rounded.
+    /// The same for blocks of ordinary weights; null if it would be no other.
     std::shared_ptr<const skinny_gemm_t> of_ordinary_weights;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;

@@ -30,8 +30,8 @@ namespace dnnl_dequant {
 /// Weights that the graph rounds are scaled and rounded one by one.
 ///
 /// Registers: see jit_n_lanes_frame_t. The first eight vectors are sums, or the
-/// first twelve if there are three rows. With eight sums the next ones keep
-/// masks and upper halves.
+/// first twelve if there are three rows. With eight sums of weights that are
+/// not rounded the next ones keep masks and upper halves.
 class jit_n_lanes_avx2_code_t : public jit_n_lanes_frame_t<isa_avx2> {
 public:
     static constexpr dim_t most_rows = 3;

@@ -173,8 +173,14 @@ bool skinny_gemm_t::all_parameters(const block_t &block,
 }
 
 bool skinny_gemm_t::has_far_zps(const block_t &block) const noexcept {
-    return weights_.may_have_far_zps()
-           && !all_parameters(block, block.zps, are_near);
+    if (!weights_.may_have_far_zps()) return false;
+    // Threads decide which columns a block has, but not the order of its sums.
+    block_t all = block;
+    if (weights_.col_group > 1) {
+        all.first_col = 0;
+        all.cols = weights_.cols;
+    }
+    return !all_parameters(all, block.zps, are_near);
 }
 
 bool skinny_gemm_t::has_ordinary_weights(const block_t &block) const noexcept {
