@@ -97,11 +97,7 @@ public:
             plan_.skinny_gemm->run_plainly(weights.data(), block, places);
             return status_t::success;
         }
-        const bool is_ordinary
-                = plan_.of_ordinary_weights
-                  && plan_.skinny_gemm->has_ordinary_weights(block);
-        const skinny_gemm_t &skinny_gemm
-                = is_ordinary ? *plan_.of_ordinary_weights : *plan_.skinny_gemm;
+        const skinny_gemm_t &skinny_gemm = kernel_for(block);
         skinny_gemm.run_with_rest(weights.data(), block, own + rest_place());
         skinny_gemm_t::scale_rows(block);
         skinny_gemm.redo_overflow(weights.data(), block, places);
@@ -109,6 +105,14 @@ public:
     }
 
 private:
+    const skinny_gemm_t &kernel_for(
+            const skinny_gemm_t::block_t &block) const noexcept {
+        const bool is_ordinary
+                = plan_.of_ordinary_weights
+                  && plan_.skinny_gemm->has_ordinary_weights(block);
+        return is_ordinary ? *plan_.of_ordinary_weights : *plan_.skinny_gemm;
+    }
+
     // Arranges the rows of src for the kernel. If rows need no conversion, it
     // copies them first.
     void arrange(const stage_memory_t &memory) const noexcept {
