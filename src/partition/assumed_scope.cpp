@@ -8,11 +8,8 @@ namespace dnnl_dequant {
 
 namespace {
 
-// Most sizes of groups and heads divide it.
-constexpr dim_t assumed_extent = 3072;
-
-std::vector<op_record_t> with_extents(
-        const scope_t &scope, std::vector<op_record_t> ops, bool &assumes) {
+std::vector<op_record_t> with_extents(const scope_t &scope,
+        std::vector<op_record_t> ops, dim_t extent, bool &assumes) {
     for (op_record_t &op : ops)
         for (logical_tensor_t &tensor : op.inputs) {
             if (!has_rank(tensor) || has_shape(tensor)
@@ -20,7 +17,7 @@ std::vector<op_record_t> with_extents(
                 continue;
             dims_t dims = dims_of(tensor);
             std::replace(dims.begin(), dims.end(),
-                    dim_t(DNNL_GRAPH_UNKNOWN_DIM), assumed_extent);
+                    dim_t(DNNL_GRAPH_UNKNOWN_DIM), extent);
             set_layout(tensor, dims, dense_strides(dims));
             assumes = true;
         }
@@ -30,8 +27,8 @@ std::vector<op_record_t> with_extents(
 } // namespace
 
 assumed_scope_t::assumed_scope_t(
-        const scope_t &scope, const std::vector<op_record_t> &ops)
+        const scope_t &scope, const std::vector<op_record_t> &ops, dim_t extent)
     : scope_(scope)
-    , shapes_(with_extents(scope, ops, assumes_)) {}
+    , shapes_(with_extents(scope, ops, extent, assumes_)) {}
 
 } // namespace dnnl_dequant

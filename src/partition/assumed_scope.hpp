@@ -9,11 +9,12 @@ namespace dnnl_dequant {
 /// Another scope in which unknown dimensions of tensors from outside have an
 /// extent, all the same one. Products and attention match by it before their
 /// rows or tokens are known. Compile knows them, and holds them against each
-/// other.
+/// other. A match by two extents does not depend on the divisors of one.
 class assumed_scope_t : public scope_t {
 public:
     /// @param ops All ops of the graph.
-    assumed_scope_t(const scope_t &scope, const std::vector<op_record_t> &ops);
+    assumed_scope_t(const scope_t &scope, const std::vector<op_record_t> &ops,
+            dim_t extent);
 
     /// True if some dimension is unknown.
     bool assumes() const { return assumes_; }

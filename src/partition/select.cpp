@@ -48,13 +48,18 @@ candidate_t candidate_of(upstream_partition_t partition) {
     return candidate;
 }
 
+// Two extents for unknown dimensions. Most sizes of groups and heads divide the
+// first.
+constexpr dim_t assumed_extent = 3072, prime_extent = 3067;
+
 class selector_t {
 public:
     selector_t(const graph_record_t &graph,
             std::vector<upstream_partition_t> upstream)
         : graph_(graph)
         , scope_(graph)
-        , assumed_(scope_, graph.ops) {
+        , assumed_(scope_, graph.ops, assumed_extent)
+        , again_(scope_, graph.ops, prime_extent) {
         for (upstream_partition_t &handle : upstream)
             candidates_.push_back(candidate_of(std::move(handle)));
         init_homes();
@@ -153,9 +158,7 @@ private:
     void try_root(const op_record_t &root, size_t at) {
         // Products and attention match before all extents are known.
         match_t match;
-        if (assumed_.assumes()
-                && match_whole_partitions(assumed_, root, at, match).ok()
-                && needs_no_extents(match)
+        if (matches_by_any_extents(root, at, match)
                 && is_worth_selecting(match, homes_of(match)))
             return select(match, at);
         const result_t matched
@@ -193,27 +196,44 @@ private:
         return homes;
     }
 
-    // True for attention, and for products with no tensor behind them whose
-    // unknown extents may turn out to broadcast the product.
-    bool needs_no_extents(const match_t &match) const {
-        if (match.kind != partition_kind_t::matmul)
-            return match.kind == partition_kind_t::attention;
-        const auto is_inside = [&](const logical_tensor_t &tensor) {
-            return std::any_of(match.ops.begin(), match.ops.end(),
-                    [&](const op_record_t *op) {
-                return op->outputs.front().id == tensor.id;
-            });
-        };
-        return std::none_of(
-                match.ops.begin(), match.ops.end(), [&](const op_record_t *op) {
-            const bool broadcasts = op->kind == dnnl_graph_op_add
-                                    || op->kind == dnnl_graph_op_multiply
-                                    || op->kind == dnnl_graph_op_divide;
-            return broadcasts
-                   && std::any_of(op->inputs.begin(), op->inputs.end(),
-                           [&](const logical_tensor_t &input) {
-                return !has_shape(scope_.known(input)) && !is_inside(input);
-            });
+    // True for products and attention that match whatever their unknown extents
+    // turn out to be, unless these fit no MatMul.
+    bool matches_by_any_extents(
+            const op_record_t &root, size_t at, match_t &match) {
+        match_t again;
+        return assumed_.assumes()
+               && match_whole_partitions(assumed_, root, at, match).ok()
+               && (match.kind == partition_kind_t::matmul
+                       || match.kind == partition_kind_t::attention)
+               && match_whole_partitions(again_, root, at, again).ok()
+               && again.kind == match.kind && again.ops == match.ops
+               && !may_broadcast(match);
+    }
+
+    // True if a tensor of unknown extents behind the last MatMul might turn out
+    // to broadcast the product.
+    bool may_broadcast(const match_t &match) const {
+        for (auto op = match.ops.rbegin();
+                op != match.ops.rend() && (*op)->kind != dnnl_graph_op_matmul;
+                ++op) {
+            const bool is_sum = (*op)->kind == dnnl_graph_op_add;
+            const bool broadcasts = is_sum
+                                    || (*op)->kind == dnnl_graph_op_multiply
+                                    || (*op)->kind == dnnl_graph_op_divide;
+            size_t unknown = 0;
+            for (const logical_tensor_t &input : (*op)->inputs)
+                unknown += !has_shape(scope_.known(input))
+                           && (is_sum || !is_inside(match, input.id));
+            // One value of a sum is the product.
+            if (broadcasts && unknown > (is_sum ? 1 : 0)) return true;
+        }
+        return false;
+    }
+
+    static bool is_inside(const match_t &match, size_t tensor) {
+        return std::any_of(match.ops.begin(), match.ops.end(),
+                [tensor](const op_record_t *op) {
+            return op->outputs.front().id == tensor;
         });
     }
 
@@ -301,7 +321,7 @@ private:
 
     const graph_record_t &graph_;
     graph_scope_t scope_;
-    const assumed_scope_t assumed_;
+    const assumed_scope_t assumed_, again_;
     std::vector<candidate_t> candidates_;
     std::map<size_t, size_t> home_; // of each op: index of the candidate
 };

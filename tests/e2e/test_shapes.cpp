@@ -107,6 +107,17 @@ TEST(shapes, of_products_that_are_unknown_at_build) {
                 "")
                 << rows << " rows";
     }
+    // The residual broadcasts the product.
+    chain_graph_t g = graph_with(1);
+    const chain_node_t &add = g.nodes.back();
+    for (const size_t id : {add.inputs[1], add.outputs[0]}) {
+        g.tensors[id].dims = {2, 5, 96};
+        g.tensors[id].strides = {5 * 96, 96, 1};
+    }
+    const chain_values_t values = exact_values(g, 1);
+    EXPECT_NE(run(g, p, values), "");
+    for (const auto &buffer : values)
+        EXPECT_TRUE(buffer.intact());
 }
 
 TEST(shapes, of_attention_that_are_unknown_at_build) {
