@@ -248,8 +248,9 @@ private:
         return dense;
     }
 
-    // Asks about a block, and about its columns' halves. A block of columns that
-    // share scales has those of all, and a half begins at its first column.
+    // Asks about a block, and about its columns' halves. A block of columns
+    // that share scales has those of all, and a half begins at its first
+    // column.
     void look_at_scales(
             const skinny_gemm_t &skinny_gemm, skinny_gemm_t::block_t block) {
         was_ordinary_ = skinny_gemm.has_ordinary_weights(block);
