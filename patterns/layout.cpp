@@ -2,7 +2,6 @@
 //
 //   value -> Reorder | StaticTranspose | StaticReshape -> dst
 
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graph/layout_op.hpp"
 #include "graph/logical_tensor.hpp"
@@ -52,7 +51,7 @@ result_t compose_layout(const scope_t &scope, const op_record_t &op,
     // A partition of its own may move the elements before.
     if (result.status == status_t::unimplemented && !composition.ops.empty()
             && !composition.dequantizes) {
-        log_refusal(log_dispatch, "fuse", result.reason);
+        scope.log_not_fused(result.reason);
         composition_t outside;
         outside.depth = composition.depth;
         compose_outside(scope, op, 0, outside);

@@ -7,7 +7,6 @@
 #include "patterns/product.hpp"
 
 #include "base/convert.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -119,8 +118,7 @@ result_t compose_matmul(const scope_t &scope, const op_record_t &op,
         return attends;
     }
     // Its second product may be ours all the same.
-    if (!attends.reason.empty())
-        log_refusal(log_dispatch, "fuse", attends.reason);
+    if (!attends.reason.empty()) scope.log_not_fused(attends.reason);
     auto product = std::make_shared<product_t>();
     product->src.depth = product->weights.depth = composition.depth;
     result_t result = compose_factor(scope, op, 1, product->weights);

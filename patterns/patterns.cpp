@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/log.hpp"
 #include "dnnl_dequant/dnnl_dequant.h"
 #include "graph/granularity.hpp"
 #include "graph/logical_tensor.hpp"
@@ -63,7 +62,7 @@ bool match_body(
         const scope_t &scope, const op_record_t &root, quantize_body_t &body) {
     const result_t result = match_quantize_body(scope, root, body);
     if (!result.ok() && !result.reason.empty())
-        log_refusal(log_dispatch, "fuse", result.reason);
+        scope.log_not_fused(result.reason);
     return result.ok();
 }
 
@@ -90,7 +89,7 @@ void compose_input(const scope_t &scope, const op_record_t &op, size_t index,
             composition = std::move(inner);
             return;
         }
-        if (inner.dequantizes) log_refusal(log_dispatch, "fuse", result.reason);
+        if (inner.dequantizes) scope.log_not_fused(result.reason);
     }
     compose_outside(scope, op, index, composition);
 }
@@ -146,7 +145,7 @@ result_t match_at(
         return composed;
     }
     if (!composed.ok() && takes_in_others(composition, root))
-        log_refusal(log_dispatch, "fuse", composed.reason);
+        scope.log_not_fused(composed.reason);
     match = {quantizes     ? partition_kind_t::quantize
              : dequantizes ? partition_kind_t::dequantize
                            : partition_kind_t::chain,

@@ -1,6 +1,7 @@
 #include "match/match.hpp"
 
 #include "base/convert.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
 
@@ -17,6 +18,10 @@ const char *to_string(partition_kind_t kind) {
     case partition_kind_t::onednn: return "onednn";
     }
     return "unknown";
+}
+
+void scope_t::log_not_fused(const std::string &reason) const {
+    log_refusal(log_dispatch, "fuse", reason);
 }
 
 result_t refuse(

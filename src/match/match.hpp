@@ -48,6 +48,9 @@ public:
 
     /// Returns what is known of a tensor that an op names.
     virtual logical_tensor_t known(const logical_tensor_t &named) const = 0;
+
+    /// Logs why an op and those before it are not fused.
+    virtual void log_not_fused(const std::string &reason) const;
 };
 
 /// The bytes of values that attributes spell out (scales and zps of oneDNN's

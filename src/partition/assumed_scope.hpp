@@ -32,10 +32,14 @@ public:
     logical_tensor_t known(const logical_tensor_t &named) const override {
         return shapes_.complete(scope_.known(named));
     }
+    /// A reason would name extents that nobody gave, if any are assumed.
+    void log_not_fused(const std::string &reason) const override {
+        if (!assumes_) scope_.log_not_fused(reason);
+    }
 
 private:
     const scope_t &scope_;
-    bool assumes_ = false;
+    const bool assumes_;
     const inferred_shapes_t shapes_;
 };
 

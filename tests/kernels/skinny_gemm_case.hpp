@@ -149,23 +149,25 @@ public:
             ASSERT_EQ(c[at(r * w_.cols + column)], weight);
     }
 
-    // A scale that makes no ordinary weights is found wherever it is.
-    void check_scale(const skinny_gemm_t &skinny_gemm, float odd) {
+    // Whether one scale makes ordinary weights is found out wherever it is.
+    void check_scale(
+            const skinny_gemm_t &skinny_gemm, float scale, bool is_ordinary) {
         make_values();
         std::fill(scales_.begin(), scales_.end(), -0x1p-5f);
         scales_[scales_.size() / 3] = 0;
         (void)run(skinny_gemm);
         EXPECT_TRUE(was_ordinary_);
         for (const size_t place : {size_t(0), scales_.size() - 1}) {
-            std::swap(scales_[place], odd);
+            std::swap(scales_[place], scale);
             (void)run(skinny_gemm);
-            EXPECT_FALSE(was_ordinary_) << scales_[place] << " at " << place;
-            // Nor is the half of the columns that it belongs to.
-            EXPECT_EQ(were_halves_ordinary_[0], place == scales_.size() - 1);
+            EXPECT_EQ(was_ordinary_, is_ordinary)
+                    << scales_[place] << " at " << place;
+            // The other half of the columns does not have it.
+            EXPECT_EQ(were_halves_ordinary_[0], is_ordinary || place > 0);
             if (w_.col_group > 1) {
-                EXPECT_EQ(were_halves_ordinary_[1], place == 0);
+                EXPECT_EQ(were_halves_ordinary_[1], is_ordinary || place == 0);
             }
-            std::swap(scales_[place], odd);
+            std::swap(scales_[place], scale);
         }
     }
 

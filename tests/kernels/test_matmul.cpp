@@ -80,6 +80,14 @@ protected:
         w.multiplied = multiplied();
         return c;
     }
+    // Kernels for columns that share scales take no 2 bits by [N,K] on AVX2.
+    static void expect_is_made(const skinny_gemm_case_t &c,
+            const std::shared_ptr<const skinny_gemm_t> &made) {
+        const skinny_weights_t &w = c.weights;
+        const bool is_left = is_avx2() && w.col_group > 1 && w.by_column
+                             && w.have_two_bits();
+        EXPECT_EQ(made == nullptr, is_left);
+    }
     static std::shared_ptr<const skinny_gemm_t> make(
             const skinny_gemm_case_t &c) {
         std::shared_ptr<const skinny_gemm_t> made;
@@ -276,13 +284,8 @@ TEST_P(skinny_gemm, looks_at_zero_points) {
                     w.scales = {t::f32, 2, columns, 1};
                     std::shared_ptr<const skinny_gemm_t> made;
                     (void)make_skinny_kernel(w, c.rows, isa(), made);
-                    // Kernels for columns that share scales take no 2 bits.
-                    if (is_avx2() && col_group > 1 && by_column
-                            && w.have_two_bits()) {
-                        EXPECT_EQ(made, nullptr);
-                        continue;
-                    }
-                    ASSERT_NE(made, nullptr);
+                    expect_is_made(c, made);
+                    if (made == nullptr) continue;
                     SCOPED_TRACE(
                             testing::Message() << made->name() << ", " << zp);
                     skinny_gemm_case_run_t(c).check_zero_point(*made, zp);
@@ -293,23 +296,35 @@ TEST_P(skinny_gemm, looks_at_zero_points) {
 TEST_P(skinny_gemm, looks_at_scales) {
     if (!is_integer(type()) || multiplied() != t::f32) return;
     for (const bool by_column : {false, true})
-        for (const dim_t col_group : {1, 32})
-            for (const t rounded : {t::bf16, t::f16}) {
-                skinny_gemm_case_t c = square(by_column, t::f32, rounded);
-                skinny_weights_t &w = c.weights;
-                w.group = 32;
-                w.col_group = col_group;
-                // The last columns are fewer.
-                if (by_column && col_group > 1) w.cols += 3;
-                std::shared_ptr<const skinny_gemm_t> made;
-                (void)make_skinny_kernel(w, c.rows, isa(), made);
-                if (made == nullptr) continue;
-                SCOPED_TRACE(made->name());
-                const bool is_bf16 = rounded == t::bf16;
-                for (const float odd : {is_bf16 ? 0x1.8p-127f : 0x1.fffffep-14f,
-                             is_bf16 ? 0x1p102f : 0x1p6f, INFINITY, NAN})
-                    skinny_gemm_case_run_t(c).check_scale(*made, odd);
-            }
+        for (const auto &[col_group, rounded, zps] :
+                std::vector<std::tuple<dim_t, t, t>> {{1, t::bf16, t::undef},
+                        {32, t::bf16, t::s8}, {1, t::bf16, t::s16},
+                        {32, t::f16, t::undef}, {1, t::f16, t::s8},
+                        {32, t::f16, t::s16}}) {
+            skinny_gemm_case_t c = square(by_column, t::f32, rounded);
+            skinny_weights_t &w = c.weights;
+            w.group = 32;
+            w.col_group = col_group;
+            w.zps.type = zps;
+            // The last columns are fewer.
+            if (by_column && col_group > 1) w.cols += 3;
+            std::shared_ptr<const skinny_gemm_t> made;
+            (void)make_skinny_kernel(w, c.rows, isa(), made);
+            expect_is_made(c, made);
+            if (made == nullptr) continue;
+            SCOPED_TRACE(testing::Message()
+                         << made->name() << ", zps " << to_string(zps));
+            const bool is_bf16 = rounded == t::bf16;
+            // Differences from zero points of 16 bits are longer.
+            const float end = (is_bf16 ? 0x1p102f : 0x1p6f)
+                              * (zps == t::s16 ? 0x1p-8f : 1.f);
+            const float begin = is_bf16 ? 0x1p-125f : 0x1p-13f;
+            for (const float odd :
+                    {std::nextafter(begin, 0.f), end, INFINITY, NAN})
+                skinny_gemm_case_run_t(c).check_scale(*made, odd, false);
+            for (const float ordinary : {begin, std::nextafter(end, 0.f)})
+                skinny_gemm_case_run_t(c).check_scale(*made, ordinary, true);
+        }
 }
 
 #if defined(__x86_64__)

@@ -34,6 +34,7 @@ namespace dnnl_dequant {
 /// not rounded the next ones keep masks and upper halves.
 class jit_n_lanes_avx2_code_t : public jit_n_lanes_frame_t<isa_avx2> {
 public:
+    /// The rows that are multiplied at once.
     static constexpr dim_t most_rows = 3;
 
     jit_n_lanes_avx2_code_t(const skinny_weights_t &weights,

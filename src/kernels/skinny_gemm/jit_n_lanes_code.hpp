@@ -32,6 +32,7 @@ namespace dnnl_dequant {
 /// one is what was loaded, then come the masks. Two alternate as weights.
 class jit_n_lanes_code_t : public jit_n_lanes_frame_t<isa_avx512_core> {
 public:
+    /// The rows that are multiplied at once.
     static constexpr dim_t most_rows = 12;
 
     jit_n_lanes_code_t(const skinny_weights_t &weights,
