@@ -419,6 +419,7 @@ void check_groups(
                 if (values.has_zp) x -= zps[at];
                 x *= scales[at];
                 if (values.rounded == t::bf16) x = bf16_to_f32(f32_to_bf16(x));
+                if (values.rounded == t::f16) x = f16_to_f32(f32_to_f16(x));
                 const float weight
                         = weights[static_cast<size_t>(r * tokens + token)];
                 sum = std::fma(x, weight, sum);
@@ -454,9 +455,12 @@ TEST_P(weighted_sum, scales_groups_of_columns) {
                             rows % 2 == 0};
                     values.by_token = true;
                     values.group_cols = group;
-                    if (group == 24) values.rounded = t::bf16;
                     check_groups(values, rows, 1 + rows * 3, isa);
-                    if (HasFatalFailure()) return;
+                    for (const t rounded : {t::bf16, t::f16}) {
+                        values.rounded = rounded;
+                        check_groups(values, rows, 1 + rows * 3, isa);
+                        if (HasFatalFailure()) return;
+                    }
                     if (is_avx512) continue;
                     values.prefetches_next = true;
                     check_groups(values, rows, 1 + rows * 3, isa);

@@ -182,6 +182,10 @@ std::string misfit_of_small_groups(
     if (weights.col_group % panel == 0) return "";
     if (weights.rounded == data_type_t::bf16 && (rows > 1 || has_row_scales))
         return expected("each number is rounded to bf16", panel);
+    constexpr dim_t most_scaled_rows = 4;
+    if (weights.rounded != data_type_t::f32 && weights.are_nibbles()
+            && rows > most_scaled_rows && !has(isa, isa_avx512_core))
+        return expected("more than four rows are faster in blocks", panel);
     if (weights.col_group >= half_panel) return "";
     if (has_row_scales && weights.zps.type != data_type_t::undef)
         return expected("each row has scales and zero points", half_panel);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/skinny_gemm/jit_byte_tables.hpp"
 #include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
 
 namespace dnnl_dequant {
@@ -232,33 +233,6 @@ private:
         return same_lanes(upper_half(i) * 0x00010001u);
     }
 
-    // Both lanes have a step's 16 bytes of nibbles. The lower lane takes the
-    // lower halves; the upper lane shifts the upper halves down.
-    static lanes_t nibble_shifts() {
-        lanes_t lanes;
-        for (uint32_t i = 0; i < lanes.size(); ++i)
-            lanes[i] = i % 8 / 4 * 4;
-        return lanes;
-    }
-
-    // Puts byte i of four f32 side by side, for each i.
-    static lanes_t bytes_apart() {
-        lanes_t lanes;
-        for (uint32_t i = 0; i < lanes.size(); ++i)
-            lanes[i] = 0x0c080400u + i % 4 * 0x01010101u;
-        return lanes;
-    }
-
-    // The numbers 0 to 3 and 8 to 11, or 4 to 7 and 12 to 15: unpacking the two
-    // puts them in order.
-    static lanes_t unpacked_numbers(data_type_t type, size_t half) {
-        const auto all = nibble_numbers(type);
-        lanes_t some {};
-        for (size_t n = 0; n < 8; ++n)
-            some[n] = all[n % 4 + n / 4 * 8 + half * 4];
-        return some;
-    }
-
     // Indices beyond a step's first `tail` get their highest bit set, which
     // gives zeros.
     static lanes_t indices_beyond(int tail) {
@@ -312,17 +286,9 @@ private:
         lanes_.round(v, w_.rounded, weights_rounding(w_), spare);
     }
 
-    // Loads a step's nibbles into both lanes.
-    void load_step(int c) {
-        if (!w_.have_two_bits()) return vbroadcasti128(index_, next_weights(c));
-        const Xmm nibbles(index_.getIdx());
-        load_nibbles_of(nibbles, next_weights(c), scratch_);
-        vinserti128(index_, index_, nibbles, 1);
-    }
-
     // Loads a step's nibbles, the sign's bit flipped, and parts the halves.
     void load_nibbles(int c) {
-        load_step(c);
+        load_in_both_lanes(index_, next_weights(c), scratch_);
         if (is_signed())
             vpxor(index_, index_, constant(w_.sign_bit() * 0x11111111u));
         kept_.with(nibble_shifts(),
@@ -354,7 +320,7 @@ private:
     }
 
     void look_up(int c, int tail) {
-        load_step(c);
+        load_in_both_lanes(index_, next_weights(c), scratch_);
         vpsrlvd(index_, index_, constant(nibble_shifts()));
         vpand(index_, index_, constant(0x0f0f0f0fu));
         if (tail != 0) vpor(index_, index_, constant(indices_beyond(tail)));

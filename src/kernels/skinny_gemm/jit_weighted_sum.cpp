@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/arrange.hpp"
+#include "kernels/skinny_gemm/jit_sum_by_tables.hpp"
 #include "kernels/skinny_gemm/jit_weighted_sum_code.hpp"
 
 namespace dnnl_dequant {
@@ -99,6 +100,8 @@ result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
     if (values.part_pitch != 0)
         return refuse("on AVX2 a token's numbers lie side by side");
+    if (takes_sum_by_tables(values))
+        return make_jit_sum_by_tables(values, rows, sum);
     return make<isa_avx2>(values, rows, sum);
 }
 

@@ -117,6 +117,14 @@ protected:
             load_two_bits<isa_avx512_core>(*this, to, from, sized);
         else load_two_bits<isa_avx2>(*this, to, from, sized);
     }
+    /// Loads 32 nibbles, or 2 bits as nibbles, twice: into each 128-bit lane.
+    void load_in_both_lanes(
+            const Ymm &to, const Address &from, const Ymm &scratch) {
+        if (!has_two_bits()) return vbroadcasti128(to, from);
+        const Xmm nibbles(to.getIdx());
+        load_nibbles_of(nibbles, from, scratch);
+        vinserti128(to, to, nibbles, 1);
+    }
     /// Gives each lane of a vector nibbles, its lowest bits first.
     /// @param lane_bits 16 or 32.
     /// @param widening How many times wider a lane is than its nibbles: 1 or 2,
