@@ -25,14 +25,19 @@ dim_t multiplied_cols(dim_t cols) {
     return std::max<dim_t>(cols, 2);
 }
 
-class onednn_gemm_t : public low_precision_gemm_t {
+class onednn_gemm_t : public gemm_t {
 public:
     explicit onednn_gemm_t(t type)
         : type_(type) {}
 
     const char *name() const override { return name_of(type_); }
     t type() const override { return type_; }
-    dim_t scratch_bytes() const override { return scratch_bytes_; }
+    bool takes_rows() const override { return true; }
+    dim_t nr() const override { return 1; }
+    dim_t mr() const override { return 1; }
+    dim_t scratch_bytes(dim_t /*cols*/, dim_t /*depth*/) const override {
+        return scratch_bytes_;
+    }
 
     result_t add(const matmul_desc_t &desc) {
         std::shared_ptr<const matmul_primitive_t> primitive;
@@ -44,15 +49,15 @@ public:
         return {};
     }
 
-    status_t run(const low_precision_gemm_block_t &block,
-            void *scratch) const noexcept override {
+    status_t run(const gemm_block_t &block) const noexcept override {
         for (const auto &primitive : primitives_) {
             const matmul_desc_t &desc = primitive->desc();
             if (desc.rows == block.rows
                     && desc.cols == multiplied_cols(block.cols)
                     && desc.depth == block.depth
                     && desc.accumulates == block.accumulates)
-                return primitive->execute(block.a, block.b, block.c, scratch);
+                return primitive->execute(
+                        block.a, block.b, block.c, block.scratch);
         }
         return status_t::runtime_error;
     }
@@ -119,7 +124,7 @@ result_t make_bf16_gemm(
 
 result_t make_low_precision_gemm(data_type_t type,
         const product_blocks_t &blocks, dim_t src_pitch,
-        std::shared_ptr<const low_precision_gemm_t> &gemm) {
+        std::shared_ptr<const gemm_t> &gemm) {
     std::set<dim_t> rows;
     for (const auto &block : blocks.row_blocks)
         rows.insert(block.rows);

@@ -34,7 +34,7 @@ result_t make_bf16_gemm(
 /// @returns unimplemented with the reason if oneDNN has none, or out_of_memory.
 result_t make_low_precision_gemm(data_type_t type,
         const product_blocks_t &blocks, dim_t src_pitch,
-        std::shared_ptr<const low_precision_gemm_t> &gemm);
+        std::shared_ptr<const gemm_t> &gemm);
 
 } // namespace dnnl_dequant
 

@@ -28,12 +28,11 @@ product_blocks_t cut_weights(const product_cut_t &cut, block_sizes_t most) {
 
 // The weights of all blocks, as floats of a type.
 // @param k_stride, n_stride Elements from one depth, and from one column, to
-// the
-//     next in a block.
+//     the next in a block.
 // @param packed How the first block's weights lie.
 result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
         data_type_t type, dim_t k_stride, dim_t n_stride,
-        block_kernels_t &kernels, read_ahead_t *packed = nullptr) {
+        block_kernels_t &kernels, read_ahead_t &packed) {
     const auto &rows = blocks.depth_blocks;
     if (rows.empty()) return {};
     chain_t chain = cut.weights();
@@ -55,8 +54,7 @@ result_t make_weights(const product_cut_t &cut, const product_blocks_t &blocks,
         sizes[k] = rows[row];
         sizes[k + 1] = blocks.col_blocks[col];
         const result_t result = chain.block(sizes).finish(strides, problem);
-        if (packed && result.ok() && row == 0 && col == 0)
-            *packed = rows_of(problem);
+        if (result.ok() && row == 0 && col == 0) packed = rows_of(problem);
         return result;
     });
 }
@@ -79,6 +77,23 @@ result_t make_block_gemm(const product_cut_t &cut, bool nk,
     return make_gemm(isa, gemm);
 }
 
+// Makes the weights of a plan that has its gemm and its rows of src, and by it
+// the product.
+result_t make_blocks(const product_cut_t &cut, product_blocks_t blocks,
+        float_blocks_t plan, std::shared_ptr<const multiplier_t> &multiplier) {
+    if (!cut.is_empty) {
+        const bool nk = plan.gemm->takes_nk();
+        plan.ldb = nk ? round_up(blocks.depth_blocks[0], nk_pad) + nk_pad
+                      : blocks.pitch;
+        const result_t result = make_weights(cut, blocks, plan.gemm->type(),
+                nk ? 1 : plan.ldb, nk ? plan.ldb : 1, plan.weights,
+                plan.packed_weights);
+        if (!result.ok()) return result;
+    }
+    multiplier = make_multiplier(std::move(blocks), std::move(plan));
+    return {};
+}
+
 } // namespace
 
 // Blocks of 16 bits, where the CPU multiplies them.
@@ -91,17 +106,14 @@ result_t make_low_precision_blocks(
     if (!result.ok()) return result;
     if (type == data_type_t::f32) return refuse("");
     product_blocks_t blocks = cut_weights(cut, low_precision_blocks);
-    low_precision_blocks_t plan;
+    float_blocks_t plan;
     result = make_src_rows(
             cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
     if (result.ok())
         result = make_low_precision_gemm(
                 type, blocks, plan.src.pitch, plan.gemm);
-    if (result.ok())
-        result = make_weights(cut, blocks, type, blocks.pitch, 1, plan.weights);
-    if (result.ok())
-        multiplier = make_multiplier(std::move(blocks), std::move(plan));
-    return result;
+    if (!result.ok()) return result;
+    return make_blocks(cut, std::move(blocks), std::move(plan), multiplier);
 }
 
 result_t make_float_blocks(
@@ -127,19 +139,11 @@ result_t make_float_blocks(
     if (!result.ok()) return result;
     result = make_src_rows(
             cut.src(), type, 1, cut.target.isa, cut.blocks, plan.src);
-    if (result.ok() && !cut.is_empty) {
-        const bool nk = plan.gemm->takes_nk();
-        plan.ldb = nk ? round_up(blocks.depth_blocks[0], nk_pad) + nk_pad
-                      : blocks.pitch;
-        result = make_weights(cut, blocks, type, nk ? 1 : plan.ldb,
-                nk ? plan.ldb : 1, plan.weights, &plan.packed_weights);
-    }
+    if (!result.ok()) return result;
     const auto count = static_cast<dim_t>(blocks.col_blocks.size());
     plan.cols_together = static_cast<size_t>(std::clamp<dim_t>(
             count / (cut.threads() * units_per_thread), 1, most_cols_together));
-    if (result.ok())
-        multiplier = make_multiplier(std::move(blocks), std::move(plan));
-    return result;
+    return make_blocks(cut, std::move(blocks), std::move(plan), multiplier);
 }
 
 } // namespace dnnl_dequant

@@ -107,7 +107,9 @@ public:
     dim_t packed_bytes() const override { return packed_bytes_; }
     dim_t nr() const override { return 1; }
     dim_t mr() const override { return mr_; }
-    void run(const gemm_block_t & /*block*/) const noexcept override {}
+    status_t run(const gemm_block_t & /*block*/) const noexcept override {
+        return status_t::success;
+    }
 
 private:
     const data_type_t type_;

@@ -116,26 +116,29 @@ TEST(low_precision_gemm, multiplies_and_accumulates) {
     const unsigned needed = dnnl_cpu_isa_avx512_core;
     if ((isa & needed) != needed) GTEST_SKIP() << "this machine lacks AVX-512";
     const product_blocks_t blocks = blocks_of(19, {48, 48, 33}, {128, 67, 1});
-    std::shared_ptr<const low_precision_gemm_t> gemm;
+    std::shared_ptr<const gemm_t> gemm;
     const result_t made
             = make_low_precision_gemm(t::bf16, blocks, src_pitch, gemm);
     ASSERT_TRUE(made.ok()) << made.reason;
     EXPECT_EQ(gemm->name(), std::string("onednn_matmul_bf16"));
     EXPECT_EQ(gemm->type(), t::bf16);
+    EXPECT_TRUE(gemm->takes_rows());
     const auto a = numbers(19 * 100), b = numbers(48 * 128);
     std::vector<float> c(19 * 128, 77.f);
-    std::vector<char> scratch(static_cast<size_t>(gemm->scratch_bytes()) + 64);
-    void *at = scratch.data();
+    const auto bytes = static_cast<size_t>(gemm->scratch_bytes(128, 48));
+    std::vector<char> scratch(bytes + 64);
+    gemm_block_t block {a.data(), b.data(), c.data(), 128, 128, 19, 0, 0, false,
+            {}, scratch.data()};
     size_t space = scratch.size();
-    std::align(64, static_cast<size_t>(gemm->scratch_bytes()), at, space);
+    std::align(64, bytes, block.scratch, space);
     for (const dim_t cols : {128, 67, 1})
         for (const bool accumulates : {false, true}) {
             const std::vector<float> before = c;
             const dim_t depth = accumulates ? 33 : 48;
-            ASSERT_EQ(gemm->run({a.data(), b.data(), c.data(), 19, cols, depth,
-                                        accumulates},
-                              at),
-                    status_t::success);
+            block.cols = cols;
+            block.depth = depth;
+            block.accumulates = accumulates;
+            ASSERT_EQ(gemm->run(block), status_t::success);
             for (dim_t r = 0; r < 19; ++r)
                 for (dim_t n = 0; n < 128; ++n) {
                     // Beside an only column c is unspecified.
@@ -148,12 +151,71 @@ TEST(low_precision_gemm, multiplies_and_accumulates) {
                 }
         }
     // A shape that it was not made for.
-    EXPECT_EQ(gemm->run({a.data(), b.data(), c.data(), 18, 67, 48, false}, at),
-            status_t::runtime_error);
+    block.rows = 18;
+    EXPECT_EQ(gemm->run(block), status_t::runtime_error);
+}
+
+// f32, so that any machine has the primitive.
+TEST(low_precision_gemm, multiplies_rows_of_src_as_they_are) {
+    constexpr dim_t rows = 19, depth = 129, most_depth = 48, pitch = 128;
+    constexpr dim_t block_of_weights = most_depth * pitch;
+    product_blocks_t blocks = blocks_of(rows, {48, 48, 33}, {pitch, 67});
+    blocks.rows = 2 * rows;
+    blocks.depth = depth;
+    blocks.row_blocks = {{0, rows, 0}, {rows, rows, 0}};
+    blocks.src_operands = blocks.weights_operands = 1;
+    float_blocks_t plan;
+    plan.src.pitch = depth + 3;
+    plan.ldb = pitch;
+    const result_t made = make_low_precision_gemm(
+            t::f32, blocks, plan.src.pitch, plan.gemm);
+    ASSERT_TRUE(made.ok()) << made.reason;
+    // Each block of weights lies by itself and is copied.
+    plan.weights = block_kernels_t({t::f32, t::f32},
+            {{{{0, 0}, {0}, 1},
+                    {{0, 0, 2 * block_of_weights, 0, 4 * block_of_weights, 0},
+                            {0, 0, 0}, 1},
+                    {{0, 0, block_of_weights, 0}, {0, 0}, 1}}});
+    plan.weights.set_copied_bytes({}, block_of_weights * sizeof(float));
+
+    std::vector<float> src(2 * rows * (depth + 3)),
+            weights(6 * block_of_weights);
+    for (auto *values : {&src, &weights})
+        for (size_t i = 0; i < values->size(); ++i)
+            (*values)[i] = number(static_cast<dim_t>(i));
+    const auto multiplier = make_multiplier(blocks, std::move(plan));
+    EXPECT_EQ(multiplier->scratch().shared, 0);
+    EXPECT_TRUE(multiplier->prepare(1).empty());
+    const support::guarded_buffer_t own(
+            static_cast<size_t>(round_up(multiplier->scratch().own, 64)));
+    void *buffers[] = {src.data(), weights.data()};
+    const stage_memory_t memory {buffers, nullptr, own.data()};
+    for (size_t block = 0; block < 2; ++block)
+        for (size_t col = 0; col < 2; ++col) {
+            std::vector<float> sums(rows * pitch, 77.f);
+            ASSERT_EQ(
+                    multiplier->run({block, col, col + 1}, memory, sums.data()),
+                    status_t::success);
+            for (dim_t r = 0; r < rows; ++r)
+                for (dim_t n = 0; n < blocks.col_blocks[col]; ++n) {
+                    float sum = 0;
+                    for (dim_t k = 0; k < depth; ++k) {
+                        const dim_t row = static_cast<dim_t>(block) * rows + r;
+                        const dim_t of_block
+                                = k / most_depth * 2 + static_cast<dim_t>(col);
+                        sum += number(row * (depth + 3) + k)
+                               * number(of_block * block_of_weights
+                                        + k % most_depth * pitch + n);
+                    }
+                    ASSERT_EQ(sums[static_cast<size_t>(r * pitch + n)], sum)
+                            << block << ' ' << col << ' ' << r << ' ' << n;
+                }
+        }
+    EXPECT_TRUE(own.intact());
 }
 
 TEST(low_precision_gemm, says_why_there_is_none) {
-    std::shared_ptr<const low_precision_gemm_t> gemm;
+    std::shared_ptr<const gemm_t> gemm;
     const result_t made = make_low_precision_gemm(
             t::f16, blocks_of(16, {64}, {64}), src_pitch, gemm);
     if (made.ok()) { // this CPU multiplies f16

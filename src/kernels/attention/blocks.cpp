@@ -52,7 +52,8 @@ protected:
         plan_.gemm->arrange_b(block);
     }
 
-    // Multiplies packed rows by the block that was loaded last.
+    // Multiplies packed rows by the block that was loaded last. Code that takes
+    // packed rows does not fail.
     void multiply(const float *packed, gemm_block_t block) const noexcept {
         block.a = packed;
         block.cols = round_up(block.cols, plan_.gemm->col_unit());

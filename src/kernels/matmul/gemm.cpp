@@ -15,7 +15,7 @@ public:
     const char *name() const override { return "ref_matmul"; }
     dim_t nr() const override { return 1; }
     dim_t mr() const override { return 1; }
-    void run(const gemm_block_t &block) const noexcept override {
+    status_t run(const gemm_block_t &block) const noexcept override {
         for (dim_t r = 0; r < block.rows; ++r) {
             float *c = block.c + r * block.ldc;
             const auto *const row
@@ -28,6 +28,7 @@ public:
                     c[n] += row[k] * b[n];
             }
         }
+        return status_t::success;
     }
 };
 

@@ -17,10 +17,10 @@ struct read_ahead_t {
 };
 
 /// One block of a product: c = a * b, or c += a * b. a and b have
-/// gemm_t::type(), c is f32. pack_rows() makes a; c is row-major. b is [K,N],
-/// or [N,K] with an even depth if gemm_t::takes_nk(). Strides are in elements.
-/// The columns of b and c are read and written in whole panels, or in multiples
-/// of gemm_t::col_unit().
+/// gemm_t::type(), c is f32. pack_rows() makes a unless gemm_t::takes_rows();
+/// c is row-major. b is [K,N], or [N,K] with an even depth if
+/// gemm_t::takes_nk(). Strides are in elements. The columns of b and c are read
+/// and written in whole panels, or in multiples of gemm_t::col_unit().
 struct gemm_block_t {
     const void *a, *b;
     float *c;
@@ -36,19 +36,23 @@ struct gemm_block_t {
     dim_t arranged_depth = 0;
 };
 
-/// Multiplies blocks. Each element of c is summed over depth in order. f32 has
-/// one rounding for each term, by fused multiply-add where the machine has it.
-/// bf16 is summed in pairs, as vdpbf16ps does, or as tdpbf16ps does, which
-/// first sums the even and the odd depths of a tile. Both take denormal numbers
-/// as zeros.
+/// Multiplies blocks. Generated code sums each element of c over depth in
+/// order. f32 has one rounding for each term, by fused multiply-add where the
+/// machine has it. bf16 is summed in pairs, as vdpbf16ps does, or as tdpbf16ps
+/// does, which first sums the even and the odd depths of a tile. Both take
+/// denormal numbers as zeros. oneDNN's primitive sums in an order that depends
+/// on the block's sizes alone.
 class gemm_t {
 public:
     virtual ~gemm_t() = default;
 
     /// Returns the name in the log, such as "jit_matmul_avx512_core".
     virtual const char *name() const = 0;
-    /// Returns the type of a and b: f32 or bf16.
+    /// Returns the type of a and b: f32, bf16 or f16.
     virtual data_type_t type() const { return data_type_t::f32; }
+    /// Returns true if a is rows of src as they are. The kernel was made for
+    /// their pitch, and for those of b and c.
+    virtual bool takes_rows() const { return false; }
     /// Returns true if b is [N,K].
     virtual bool takes_nk() const { return false; }
     /// Returns the bytes of a row that pack_rows() leaves next to each other:
@@ -68,7 +72,9 @@ public:
     /// the kernel needs that. run() does so unless `arranged_depth` says that
     /// it has run.
     virtual void arrange_b(const gemm_block_t & /*block*/) const noexcept {}
-    virtual void run(const gemm_block_t &block) const noexcept = 0;
+    /// @returns success, unless oneDNN's primitive fails: c is unspecified
+    /// then.
+    virtual status_t run(const gemm_block_t &block) const noexcept = 0;
 };
 
 /// Elements of a packed row: bf16 is packed in pairs, the last of which may end

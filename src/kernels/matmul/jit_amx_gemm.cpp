@@ -253,7 +253,7 @@ public:
         if (!nk_) pair_panels(pair_rows_, nr(), block);
     }
 
-    void run(const gemm_block_t &block) const noexcept override {
+    status_t run(const gemm_block_t &block) const noexcept override {
         prefetch(block.ahead);
         if (block.arranged_depth == 0) arrange_b(block);
         arguments_t args {};
@@ -267,6 +267,7 @@ public:
         for_row_blocks(block.rows, most_rows, [&](dim_t first, dim_t rows) {
             run_rows(block, first, rows, args);
         });
+        return status_t::success;
     }
 
 private:

@@ -345,13 +345,14 @@ public:
     }
 
     // A block of mr rows of a stays in L1 while it meets all columns of b.
-    void run(const gemm_block_t &block) const noexcept override {
+    status_t run(const gemm_block_t &block) const noexcept override {
         if (block.arranged_depth == 0) arrange_b(block);
         prefetcher_t prefetcher(block, mr(), nr());
         const values_t values = values_of(block);
         for_row_blocks(block.rows, mr(), [&](dim_t first, dim_t rows) {
             run_rows(block, values, first, rows, prefetcher);
         });
+        return status_t::success;
     }
 
 private:

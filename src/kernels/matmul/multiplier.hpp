@@ -6,7 +6,6 @@
 #include "kernels/integer_gemm/integer_product.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
-#include "kernels/matmul/low_precision_gemm.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 #include "kernels/stage.hpp"
 
@@ -113,8 +112,8 @@ struct src_rows_t {
             const stage_memory_t &memory, dim_t offset, dim_t row) const;
 };
 
-/// Blocks of weights become f32 in scratch memory and are multiplied by packed
-/// rows of src.
+/// Blocks of weights become gemm->type() in scratch memory and are multiplied
+/// by rows of src.
 struct float_blocks_t {
     src_rows_t src;
     std::shared_ptr<const gemm_t> gemm;
@@ -128,15 +127,6 @@ struct float_blocks_t {
 };
 std::shared_ptr<const multiplier_t> make_multiplier(
         product_blocks_t blocks, float_blocks_t plan);
-
-/// The same for bf16 or f16, where nothing is packed.
-struct low_precision_blocks_t {
-    src_rows_t src;
-    std::shared_ptr<const low_precision_gemm_t> gemm;
-    block_kernels_t weights;
-};
-std::shared_ptr<const multiplier_t> make_multiplier(
-        product_blocks_t blocks, low_precision_blocks_t plan);
 
 /// A skinny GEMM whose weights are numbers in registers only.
 struct skinny_plan_t {

@@ -1,4 +1,5 @@
-// Multiplies blocks of weights as f32 or bf16 by packed rows of src.
+// Multiplies blocks of weights as f32, bf16 or f16 by rows of src, which are
+// packed unless the gemm takes them as they are.
 
 #include <algorithm>
 #include <set>
@@ -17,8 +18,6 @@ public:
         dim_t depth = 0;
         for (const dim_t block : this->blocks().depth_blocks)
             depth = std::max(depth, block);
-        for (const dim_t block : this->blocks().depth_blocks)
-            row_elements_ += packed_depth(*plan_.gemm, block);
         const dim_t pitch = this->blocks().pitch;
         const dim_t rows_of_weights
                 = plan_.gemm->takes_nk() ? round_up(pitch, plan_.gemm->nr())
@@ -26,6 +25,9 @@ public:
         weights_bytes_
                 = round_up(bytes_of(type(), rows_of_weights * plan_.ldb), line);
         gemm_bytes_ = plan_.gemm->scratch_bytes(pitch, depth);
+        if (plan_.gemm->takes_rows()) return;
+        for (const dim_t block : this->blocks().depth_blocks)
+            row_elements_ += packed_depth(*plan_.gemm, block);
         packed_bytes_ = round_up(
                 bytes_of(type(), this->blocks().rows * row_elements_), line);
         std::set<dim_t> seen;
@@ -66,12 +68,14 @@ private:
 
     data_type_t type() const { return plan_.gemm->type(); }
     void pack(const stage_memory_t &memory, dim_t begin, dim_t end) const;
+    const char *first_block(const stage_memory_t &memory, dim_t row) const;
+    dim_t block_elements(dim_t rows, dim_t depth) const;
     read_ahead_t weights_after(block_kernels_t::index_t block,
             const product_unit_t &unit, void *const *weights) const noexcept;
 
     const float_blocks_t plan_;
-    /// The row blocks to pack. Several batches may have the same rows, which
-    /// are packed once.
+    /// The row blocks to pack, if any. Several batches may have the same rows,
+    /// which are packed once.
     std::vector<size_t> blocks_to_pack_;
     /// Elements of a packed row, over all blocks of depth. Each may end with
     /// half a pair.
@@ -95,12 +99,27 @@ void float_multiplier_t::pack(
                 plan_.src.find(memory, packed_bytes_, rows.first));
         const dim_t at
                 = rows.first * row_elements_
-                  + k * packed_depth(*plan_.gemm, blocks().depth_blocks[0])
-                            * rows.rows;
+                  + k * block_elements(rows.rows, blocks().depth_blocks[0]);
         pack_rows(*plan_.gemm, src + bytes_of(type(), before), plan_.src.pitch,
                 rows.rows, depth,
                 static_cast<char *>(memory.shared) + bytes_of(type(), at));
     }
+}
+
+// Returns where the first depth block of rows begins.
+const char *float_multiplier_t::first_block(
+        const stage_memory_t &memory, dim_t row) const {
+    if (plan_.gemm->takes_rows())
+        return static_cast<const char *>(
+                plan_.src.find(memory, packed_bytes_, row));
+    return static_cast<const char *>(memory.shared)
+           + bytes_of(type(), row * row_elements_);
+}
+
+// Returns the elements from a depth block of rows to the next.
+dim_t float_multiplier_t::block_elements(dim_t rows, dim_t depth) const {
+    return plan_.gemm->takes_rows() ? depth
+                                    : rows * packed_depth(*plan_.gemm, depth);
 }
 
 // Returns the block that is dequantized next. Without a prefetch it would come
@@ -130,8 +149,7 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
     at[count] = memory.own;
 
     gemm_block_t block;
-    const auto *a = static_cast<const char *>(memory.shared)
-                    + bytes_of(type(), rows.first * row_elements_);
+    const char *a = first_block(memory, rows.first);
     block.b = memory.own;
     block.scratch = static_cast<char *>(memory.own) + weights_bytes_;
     block.ldb = plan_.ldb;
@@ -148,11 +166,11 @@ status_t float_multiplier_t::run(const product_unit_t &unit,
             plan_.weights.run(index, at.data());
             block.ahead = weights_after(index, unit, at.data());
             block.cols = round_up(blocks().col_blocks[col], panel);
-            plan_.gemm->run(block);
+            const status_t status = plan_.gemm->run(block);
+            if (status != status_t::success) return status;
             block.c += sums_floats();
         }
-        a += bytes_of(
-                type(), block.rows * packed_depth(*plan_.gemm, block.depth));
+        a += bytes_of(type(), block_elements(block.rows, block.depth));
         block.accumulates = true;
     }
     if (blocks().depth_blocks.empty())
