@@ -6,8 +6,6 @@
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
-#include "kernels/integer_gemm/integer_repacked.hpp"
-#include "kernels/integer_gemm/integer_stream.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/quantize/quantize.hpp"

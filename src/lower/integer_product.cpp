@@ -237,7 +237,7 @@ private:
             dim_t deepest = 0;
             for (const auto &group : plan_.groups)
                 deepest = std::max(deepest, whole_units(format, group.size));
-            format.k4_chunk = std::min(deepest / 4, most_k4_blocks);
+            format.k4_chunk = std::min(deepest / k4_depth, most_k4_blocks);
         }
         format.is_packed
                 = repacks_

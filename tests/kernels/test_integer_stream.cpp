@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/convert.hpp"
-#include "kernels/integer_gemm/integer_stream.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/on_machine.hpp"
 #include "support/cross_product.hpp"

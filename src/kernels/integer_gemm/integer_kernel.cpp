@@ -58,7 +58,7 @@ public:
 
 private:
     static dim_t place_in_panel(dim_t k, dim_t n) {
-        return (k / 4 * integer_panel + n) * 4 + k % 4;
+        return (k / k4_depth * integer_panel + n) * k4_depth + k % k4_depth;
     }
 
     int32_t zp_of(const integer_parameters_t &from, dim_t g, dim_t col) const {
@@ -75,8 +75,8 @@ private:
     static uint32_t sum_of_products(const int8_t *a, dim_t a_k4_pitch,
             const integer_group_t &b, dim_t n) {
         uint32_t sum = 0;
-        for (dim_t k = 0; k < b.k4_count * 4; ++k)
-            sum += product(a[k / 4 * a_k4_pitch + k % 4],
+        for (dim_t k = 0; k < b.k4_count * k4_depth; ++k)
+            sum += product(a[k / k4_depth * a_k4_pitch + k % k4_depth],
                     b.k4_blocks[place_in_panel(k, n)]);
         return sum;
     }
@@ -88,8 +88,8 @@ private:
 
     static void multiply_row(const integer_tile_t &tile, dim_t r, dim_t g) {
         const integer_group_t &b = tile.groups[g];
-        const int8_t *a
-                = tile.a + r * tile.a_pitch + b.place / 4 * tile.a_k4_pitch;
+        const int8_t *a = tile.a + r * tile.a_pitch
+                          + b.place / k4_depth * tile.a_k4_pitch;
         const auto &row = tile.row_groups[r * tile.row_groups_pitch + g];
         float *c = tile.c + r * tile.c_pitch;
         const bool accumulates = !tile.continues && (tile.accumulates || g > 0);
@@ -123,11 +123,12 @@ int integer_bias(const integer_format_t &format) {
 }
 
 dim_t integer_unit(const integer_format_t &format) {
-    return format.has_two_depths() ? 8 : 4;
+    return format.has_two_depths() ? 2 * k4_depth : k4_depth;
 }
 
 dim_t whole_units(const integer_format_t &format, dim_t depth) {
-    const dim_t unit = std::max(integer_unit(format), 4 * format.k4_chunk);
+    const dim_t unit
+            = std::max(integer_unit(format), k4_depth * format.k4_chunk);
     return round_up(depth, unit);
 }
 

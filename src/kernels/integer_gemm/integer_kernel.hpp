@@ -10,6 +10,12 @@
 
 namespace dnnl_dequant {
 
+/// A k4 block is so many bytes of one column, which an instruction multiplies
+/// at once.
+constexpr dim_t k4_depth = 4;
+/// The columns that are computed together.
+constexpr dim_t integer_panel = 64;
+
 /// The layout of integers to multiply. src has signed bytes, in groups of
 /// whole units down the depth. The weights have 4 or 8 bits.
 struct integer_format_t {
@@ -51,9 +57,6 @@ inline bool can_cut_group(const integer_format_t &format) {
            && (format.is_packed || format.k4_chunk > 1);
 }
 
-/// The columns that are computed together.
-constexpr dim_t integer_panel = 64;
-
 /// One row of src in one group.
 struct row_group_t {
     int32_t zp;  // of src
@@ -88,9 +91,9 @@ struct integer_parameters_t {
     dim_t first_col;
 };
 
-/// A panel of weights in one group, as k4 blocks of depth by columns. A block
-/// is four bytes of one column, in the kernel's order. Every integer and zero
-/// point has the bias added.
+/// A panel of weights in one group, as k4 blocks of depth by columns. The bytes
+/// of a block are in the kernel's order. Every integer and zero point has the
+/// bias added.
 struct integer_group_t {
     uint8_t *k4_blocks; // room for as many bytes as there are integers
     integer_columns_t *columns;
@@ -170,6 +173,90 @@ result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         std::shared_ptr<const integer_kernel_t> &kernel);
 std::shared_ptr<const integer_kernel_t> make_ref_integer_kernel(
         const integer_format_t &format);
+
+/// Some rows of src, interleaved, by a panel of repacked weights: the groups,
+/// in the order in which they are read. A group is its k4 blocks, as a packed
+/// format has them, and then its parameters. These are 64 f32 scales, and
+/// either the 64 shorts of integer_columns_t or its zps and sums. If nibbles of
+/// an nr block's 32 columns share bytes, the even columns come first.
+struct integer_repacked_tile_t {
+    const uint8_t *weights;
+    const dim_t *k4_blocks; // of each group, in whole units
+    dim_t group_count;
+    const int8_t *a;
+    dim_t a_k4_pitch, rows;        // bytes
+    const row_group_t *row_groups; // of the first group
+    dim_t row_groups_pitch;        // of rows
+    float *c;
+    dim_t c_pitch;
+};
+
+/// Multiplies as integer_kernel_t does, to the same bits.
+class integer_repacked_kernel_t {
+public:
+    virtual ~integer_repacked_kernel_t() = default;
+    virtual const char *name() const = 0;
+    virtual void multiply(const integer_repacked_tile_t &tile) const noexcept
+            = 0;
+};
+
+/// Makes a kernel. Returns unimplemented with a reason if no generated code
+/// (AVX-512 with VNNI) multiplies the format.
+/// @param rows The usual number of rows of a tile.
+result_t make_integer_repacked(const integer_format_t &format, dim_t rows,
+        isa_t isa, std::shared_ptr<const integer_repacked_kernel_t> &kernel);
+
+/// The weights of a skinny integer GEMM.
+struct integer_stream_weights_t {
+    integer_format_t format; // has_src_zps: src has any, of its own
+    bool is_src_signed = false;
+    dim_t depth = 0;
+    /// The depth that shares all scales and zero points; the last group may be
+    /// shorter.
+    dim_t group = 0;
+    /// The strides of scales and zero points from group to group, in elements.
+    dim_t scales_group_stride = 0, zps_group_stride = 0;
+
+    dim_t groups() const { return div_up(depth, group); }
+};
+
+/// A skinny integer GEMM. Weights are read once and become bytes in registers
+/// only. The results have the bits of integer_kernel_t.
+class integer_stream_t {
+public:
+    /// Rows of src are padded with zeros to a multiple of this unit.
+    static constexpr dim_t src_unit = 128;
+    /// Rows of c have a multiple of this number of columns; the last ones are
+    /// unspecified.
+    static constexpr dim_t panel = 128;
+
+    struct block_t {
+        const uint8_t *a; // arranged
+        dim_t a_pitch, rows;
+        const row_group_t *row_groups; // of the first row, all of its groups
+        dim_t row_groups_pitch;
+        dim_t first_col, cols; // the first one even
+        float *c;
+        dim_t c_pitch;
+        void *own; // own_bytes(), aligned to cache lines
+    };
+
+    virtual ~integer_stream_t() = default;
+    virtual const char *name() const = 0;
+    /// Puts a row of src's integers into the order in which they are
+    /// multiplied.
+    virtual void arrange(uint8_t *row) const noexcept = 0;
+    /// Returns the scratch memory that a block needs, in bytes.
+    virtual dim_t own_bytes(dim_t rows, dim_t cols) const = 0;
+    virtual void run(const void *weights, const void *scales, const void *zps,
+            const block_t &block) const noexcept
+            = 0;
+};
+
+/// Makes a kernel. Returns unimplemented with a reason if no generated code
+/// (AVX-512 with VNNI, or AVX2) takes the weights.
+result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
+        std::shared_ptr<const integer_stream_t> &stream);
 
 } // namespace dnnl_dequant
 

@@ -8,7 +8,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t line = 64, k4_block = 4;
+constexpr dim_t line = 64;
 // The most panels that are unpacked together.
 constexpr dim_t most_block_panels = 16;
 
@@ -54,14 +54,14 @@ void integer_product_t::place_groups() {
                 depth = 0;
             }
             pieces_.push_back({group.begin + k, size, row_end_ + k, depth,
-                    whole / k4_block});
+                    whole / k4_depth});
             ++blocks_.back().count;
             depth += whole;
             deepest_ = std::max(deepest_, depth);
         }
         const dim_t whole = whole_units(plan_.format, group.size);
         places_.push_back(plan_.stream ? group.begin : row_end_);
-        k4_blocks_.push_back(whole / k4_block);
+        k4_blocks_.push_back(whole / k4_depth);
         row_end_ += whole;
     }
     if (plan_.stream)
@@ -107,8 +107,8 @@ integer_tile_t integer_product_t::make_tile(
         const block_t &block, const void *shared) const {
     const bool is_packed = plan_.format.is_packed;
     integer_tile_t tile;
-    tile.a_pitch = is_packed ? k4_block : row_bytes_;
-    tile.a_k4_pitch = is_packed ? k4_block * plan_.rows : k4_block;
+    tile.a_pitch = is_packed ? k4_depth : row_bytes_;
+    tile.a_k4_pitch = is_packed ? k4_depth * plan_.rows : k4_depth;
     tile.a = reinterpret_cast<const int8_t *>(
             at(shared, (is_packed ? interleaved_at_ : rows_at_)
                                + block.first_row * tile.a_pitch));

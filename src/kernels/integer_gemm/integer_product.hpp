@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "kernels/integer_gemm/integer_kernel.hpp"
-#include "kernels/integer_gemm/integer_repacked.hpp"
-#include "kernels/integer_gemm/integer_stream.hpp"
 #include "kernels/kernel.hpp"
 
 namespace dnnl_dequant {

@@ -9,7 +9,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t simd_w = 16, nr = 2 * simd_w, line = 64, k4_block = 4;
+constexpr dim_t simd_w = 16, nr = 2 * simd_w, line = 64;
 
 // Returns the column whose sum is in lane n.
 dim_t column_of(const integer_format_t &format, dim_t n) {
@@ -73,7 +73,7 @@ void write_parameters(const integer_format_t &format,
 
 // Returns the bytes of a panel in a k4 block.
 dim_t k4_bytes(const integer_format_t &format) {
-    return integer_panel * bits_of(format.weights) / 2;
+    return bytes_of(format.weights, integer_panel * k4_depth);
 }
 
 // Returns the bytes of a group's scales and corrections.
@@ -88,7 +88,7 @@ dim_t integer_product_t::repacked_panels() const {
 }
 
 dim_t integer_product_t::repacked_panel_bytes() const {
-    return row_end_ / k4_block * k4_bytes(plan_.format)
+    return row_end_ / k4_depth * k4_bytes(plan_.format)
            + static_cast<dim_t>(plan_.groups.size())
                      * parameter_bytes(plan_.format);
 }

@@ -10,7 +10,6 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t k4_block = 4;
 constexpr int sign_bit = 0x80;
 
 uint8_t *at(void *base, dim_t bytes) {
@@ -106,9 +105,9 @@ void integer_product_t::pack_src_row(
     if (plan_.stream) plan_.stream->arrange(to);
     if (!plan_.format.is_packed) return;
     // The row's k4 blocks lie among those of the other rows.
-    uint8_t *interleaved = at(shared, interleaved_at_ + row * k4_block);
-    for (dim_t k = 0; k < row_end_; k += k4_block)
-        std::memcpy(interleaved + k * plan_.rows, to + k, k4_block);
+    uint8_t *interleaved = at(shared, interleaved_at_ + row * k4_depth);
+    for (dim_t k = 0; k < row_end_; k += k4_depth)
+        std::memcpy(interleaved + k * plan_.rows, to + k, k4_depth);
 }
 
 void integer_product_t::pack_src(void *const *buffers, dim_t begin, dim_t end,

@@ -13,13 +13,14 @@
 #include "kernels/dequantize/jit_loaders.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/integer_gemm/jit_integer_code.hpp"
+#include "kernels/integer_gemm/jit_integer_stream.hpp"
 #include "kernels/jit/transpose_floats.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t rows_of_k4 = 4, eight = 8, most_groups = 128, beyond = 16,
+constexpr dim_t eight = 8, most_groups = 128, beyond = 16,
                 group_pitch = sizeof(integer_columns_t) / sizeof(float);
 
 // The scales or zero points of a panel's columns, as they are stored.
@@ -192,20 +193,19 @@ private:
     void unpack_rows(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept {
         const bool is_whole = weights.cols == integer_panel;
-        const dim_t k4_blocks = is_whole ? weights.depth / rows_of_k4 : 0;
+        const dim_t k4_blocks = is_whole ? weights.depth / k4_depth : 0;
         if (k4_blocks > 0)
             rows_({at(weights, 0), group.k4_blocks, group.columns->sums,
                     bytes_of(format_.weights, format_.depth_stride), k4_blocks,
                     bytes_of(format_.weights, weights.ahead)});
         // The code reads a whole tile, so what exists of one is copied to
         // padded memory.
-        uint8_t rows[rows_of_k4][integer_panel];
+        uint8_t rows[k4_depth][integer_panel];
         const auto bytes
                 = static_cast<size_t>(bytes_of(format_.weights, weights.cols));
-        for (dim_t k = k4_blocks * rows_of_k4; k < weights.depth;
-                k += rows_of_k4) {
+        for (dim_t k = k4_blocks * k4_depth; k < weights.depth; k += k4_depth) {
             std::memset(rows, flipped_bits(format_), sizeof(rows));
-            for (dim_t r = 0; r < std::min(rows_of_k4, weights.depth - k); ++r)
+            for (dim_t r = 0; r < std::min(k4_depth, weights.depth - k); ++r)
                 std::memcpy(rows[r],
                         at(weights, (k + r) * format_.depth_stride), bytes);
             rows_({rows,
@@ -224,7 +224,7 @@ private:
                     nr_blocks});
         if (cols > 0)
             unpack_nr_block(at(weights, nr_blocks * nr * format_.col_stride),
-                    cols, bytes, group.k4_blocks + nr_blocks * nr * rows_of_k4,
+                    cols, bytes, group.k4_blocks + nr_blocks * nr * k4_depth,
                     group.columns->sums + nr_blocks * nr);
         if (format_.is_nibble() && weights.depth % 2 != 0)
             clear_row(weights.depth, group);
@@ -252,9 +252,9 @@ private:
     void clear_row(dim_t k, const integer_group_t &group) const noexcept {
         const bool is_packed = format_.is_packed;
         const dim_t place = is_packed ? k / 2 : place_in_group(format_, k);
-        uint8_t *value = group.k4_blocks + place % rows_of_k4
-                         + (place - place % rows_of_k4) * integer_panel;
-        for (dim_t n = 0; n < integer_panel; ++n, value += rows_of_k4) {
+        uint8_t *value = group.k4_blocks + place % k4_depth
+                         + (place - place % k4_depth) * integer_panel;
+        for (dim_t n = 0; n < integer_panel; ++n, value += k4_depth) {
             if (!is_packed) group.columns->sums[n] -= *value;
             *value &= is_packed ? 0x0f : 0;
         }
@@ -269,28 +269,44 @@ private:
     jit_integer_columns_t columns_;
 };
 
-} // namespace
-
-result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
-        std::shared_ptr<const integer_kernel_t> &kernel) {
+// Refuses weights that no generated code takes.
+result_t check_layout(const integer_format_t &format, isa_t isa) {
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
-    if (format.k4_chunk > 1 && !has(isa, isa_amx_bf16))
-        return refuse("chunks are multiplied by AMX only");
-    if (format.is_packed && !has(isa, isa_avx512_core_vnni))
-        return refuse("packed weights are parted by AVX-512 VNNI only");
     if (!format.is_by_column() && format.col_stride != 1)
         return refuse("neither rows nor columns of the weights lie side by "
                       "side");
     const dim_t pitch
             = format.is_by_column() ? format.col_stride : format.depth_stride;
-    if (format.is_nibble() && pitch % 2 != 0)
+    if (pitch * bits_of(format.weights) % 8 != 0)
         return refuse("rows of the weights begin within a byte");
     if (stage_floats_of(format.scales) == nullptr)
         return refuse("scales are no floats");
+    return {};
+}
+
+} // namespace
+
+result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
+        std::shared_ptr<const integer_kernel_t> &kernel) {
+    if (format.k4_chunk > 1 && !has(isa, isa_amx_bf16))
+        return refuse("chunks are multiplied by AMX only");
+    if (format.is_packed && !has(isa, isa_avx512_core_vnni))
+        return refuse("packed weights are parted by AVX-512 VNNI only");
+    result_t result = check_layout(format, isa);
+    if (!result.ok()) return result;
     auto made = std::make_shared<jit_integer_t>(format, isa);
-    const result_t result = made->make();
+    result = made->make();
     if (result.ok()) kernel = std::move(made);
     return result;
+}
+
+result_t make_integer_stream(const integer_stream_weights_t &weights, isa_t isa,
+        std::shared_ptr<const integer_stream_t> &stream) {
+    const integer_format_t &format = weights.format;
+    const result_t result = check_layout(format, isa);
+    if (!result.ok()) return result;
+    return format.is_by_column() ? make_integer_k_lanes(weights, isa, stream)
+                                 : make_integer_n_lanes(weights, isa, stream);
 }
 
 } // namespace dnnl_dequant

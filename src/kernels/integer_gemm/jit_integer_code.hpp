@@ -71,7 +71,7 @@ inline uint8_t flipped_bits(const integer_format_t &format) {
 /// Their argument is at rdi.
 class jit_integer_base_t : public jit_simd_t {
 protected:
-    static constexpr uint32_t line = 64, k4_bytes = integer_panel * 4;
+    static constexpr uint32_t line = 64, k4_bytes = integer_panel * k4_depth;
 
     jit_integer_base_t(const char *name, const integer_format_t &format)
         : jit_simd_t(name)

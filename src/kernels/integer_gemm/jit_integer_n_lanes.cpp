@@ -12,7 +12,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-constexpr dim_t line = 64, rows_of_k4 = 4;
+constexpr dim_t line = 64;
 // The rows of weights in a chunk lie on so many pages as the policy says,
 // because the L2 prefetcher follows few more than sixteen on some CPUs. AVX2
 // reads a line twice, so the line has to stay in L1. These times decided it
@@ -33,7 +33,7 @@ rows_by_turns_t policy_of(dim_t pitch) {
 dim_t k_chunk_of(dim_t pitch, isa_t isa) {
     if (!has(isa, isa_avx512_core_vnni)) return least_k_chunk;
     const dim_t rows = this_machine().policy.kn_integers_pages * page / pitch
-                       / rows_of_k4 * rows_of_k4;
+                       / k4_depth * k4_depth;
     const dim_t most = std::min<dim_t>(policy_of(pitch).rows, most_k_chunk);
     return std::clamp(rows, std::min(least_k_chunk, most), most);
 }
@@ -111,7 +111,7 @@ void jit_integer_n_lanes_stream_t::run_k_chunk(args_t args,
     args.pitch = pitch_;
     args.panels = block.cols / panel_cols_;
     const dim_t row_bytes = bytes_of(type_, block.cols),
-                rows = args.k4_blocks * rows_of_k4;
+                rows = args.k4_blocks * k4_depth;
     const auto next_chunk = [&](dim_t panels) {
         return next_rows(weights + rows * pitch_, pitch_, row_bytes,
                 panels * line * rows);
@@ -159,7 +159,7 @@ void jit_integer_n_lanes_stream_t::run(const void *weights, const void *scales,
             stage(scales_, of_scales, scales, k / w_.group);
             stage(zps_, of_zps, zps, k / w_.group);
         }
-        args.k4_blocks = depth / rows_of_k4;
+        args.k4_blocks = depth / k4_depth;
         args.continues = within != 0;
         args.ends = depth == left;
         const dim_t first = k * w_.format.depth_stride + block.first_col;
@@ -173,8 +173,8 @@ void jit_integer_n_lanes_stream_t::run(const void *weights, const void *scales,
 
 result_t make_integer_n_lanes(const integer_stream_weights_t &weights,
         isa_t isa, std::shared_ptr<const integer_stream_t> &stream) {
-    if (weights.depth % rows_of_k4 != 0
-            || (weights.groups() > 1 && weights.group % rows_of_k4 != 0))
+    if (weights.depth % k4_depth != 0
+            || (weights.groups() > 1 && weights.group % k4_depth != 0))
         return refuse("groups are not in whole k4 blocks");
     auto made = std::make_shared<jit_integer_n_lanes_stream_t>(weights, isa);
     const result_t result = made->make();

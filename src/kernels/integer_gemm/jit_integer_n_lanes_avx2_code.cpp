@@ -96,7 +96,7 @@ private:
     // Prefetches as many lines of the next chunk as a k4 block has, one row
     // after the other: memory is read in the order of addresses.
     void prefetch_k4() {
-        for (int i = 0; i < rows_of_k4; ++i)
+        for (int i = 0; i < k4_depth; ++i)
             next_chunk_.advance(
                     line, [this](const Address &at) { prefetch_stream(at); });
     }
@@ -105,7 +105,7 @@ private:
     // same lines.
     void add_k4(bool prefetches) {
         if (prefetches) prefetch_k4();
-        for (int first = 0; first < rows_of_k4; first += 2)
+        for (int first = 0; first < k4_depth; first += 2)
             for (int part = 0; part < 2; ++part)
                 add_pairs(first, part);
     }

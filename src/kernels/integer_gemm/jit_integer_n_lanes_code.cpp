@@ -38,7 +38,7 @@ private:
 
     void prefetch_k4() {
         lea(rbp, ptr[rax + r9]);
-        for (int r = 0; r < rows_of_k4; ++r)
+        for (int r = 0; r < k4_depth; ++r)
             prefetch_stream(ptr[row(rbp, r)]);
     }
 
@@ -73,7 +73,7 @@ private:
         const Zmm rows[] = {Zmm(24), Zmm(25), Zmm(26), Zmm(27)};
         const Zmm pairs[] = {Zmm(28), Zmm(29)};
         const Zmm k4_blocks[] = {rows[0], rows[2], pairs[0], rows[1]};
-        for (int r = 0; r < rows_of_k4; ++r)
+        for (int r = 0; r < k4_depth; ++r)
             vmovdqu32(rows[r], ptr[row(rax, r)]);
         prefetch_k4();
         for (int i = 0; i < 2; ++i) {
@@ -84,7 +84,7 @@ private:
         vpunpckhwd(k4_blocks[1], pairs[0], pairs[1]);
         vpunpcklwd(k4_blocks[2], rows[1], rows[3]);
         vpunpckhwd(k4_blocks[3], rows[1], rows[3]);
-        for (int i = 0; i < rows_of_k4; ++i)
+        for (int i = 0; i < k4_depth; ++i)
             add_k4_blocks(i, k4_blocks[i]);
     }
 

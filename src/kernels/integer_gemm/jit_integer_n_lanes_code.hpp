@@ -55,7 +55,6 @@ public:
 
 protected:
     using args_t = jit_integer_n_lanes_args_t;
-    static constexpr int rows_of_k4 = 4;
 
     /// Loads a panel's partial sums, or begins new ones.
     virtual void begin_sums() = 0;
@@ -98,8 +97,8 @@ protected:
         mov(r10, arg(offsetof(args_t, k4_blocks)));
     }
     void next_k4() {
-        lea(rax, ptr[rax + rsi * rows_of_k4]);
-        add(rbx, rows_of_k4);
+        lea(rax, ptr[rax + rsi * k4_depth]);
+        add(rbx, k4_depth);
     }
 
     /// Returns the address of row r of four, relative to the first.

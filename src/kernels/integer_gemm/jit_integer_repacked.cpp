@@ -8,7 +8,7 @@
 // If sums fit 16 bits, one vpmaddwd makes both corrections. Lanes have the
 // order of the stream until the last group is done; then c is put in order.
 
-#include "kernels/integer_gemm/integer_repacked.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
 
 #include <array>
 

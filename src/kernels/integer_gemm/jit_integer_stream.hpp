@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/dequantize/jit_params.hpp"
-#include "kernels/integer_gemm/integer_stream.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/jit/generator.hpp"
 
 namespace dnnl_dequant {

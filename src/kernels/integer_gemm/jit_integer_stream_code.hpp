@@ -1,7 +1,7 @@
 #ifndef KERNELS_INTEGER_GEMM_JIT_INTEGER_STREAM_CODE_HPP
 #define KERNELS_INTEGER_GEMM_JIT_INTEGER_STREAM_CODE_HPP
 
-#include "kernels/integer_gemm/integer_stream.hpp"
+#include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/jit/simd.hpp"
 
 namespace dnnl_dequant {
@@ -18,7 +18,15 @@ class jit_integer_stream_base_t : public jit_simd_t {
 public:
     /// @param rows The rows of src that are multiplied at once.
     jit_integer_stream_base_t(const char *name,
-            const integer_stream_weights_t &weights, isa_t isa, int rows);
+            const integer_stream_weights_t &weights, isa_t isa, int rows)
+        : jit_simd_t(name)
+        , w_(weights)
+        , rows_(rows)
+        , has_vnni_(has(isa, isa_avx_vnni) || has(isa, isa_avx512_core_vnni))
+        , bias_(integer_bias(weights.format)
+                  - (has_vnni_ && !is_nibble() && !weights.is_src_signed ? 128
+                                                                         : 0))
+        , vmm_bytes_(has(isa, isa_avx512_core_vnni) ? 64 : 32) {}
 
 protected:
     static constexpr int line = 64;

@@ -16,8 +16,6 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int rows_of_k4 = 4;
-
 class rows_t : public jit_integer_base_t {
 protected:
     using args_t = jit_integer_rows_args_t;
@@ -44,7 +42,7 @@ protected:
         return r == 0 ? first : r == 3 ? row_ + pitches_ : row_ + pitch_ * r;
     }
     void prefetch_rows() {
-        for (int r = 0; r < rows_of_k4; ++r) {
+        for (int r = 0; r < k4_depth; ++r) {
             lea(at_, ptr[row(r)]);
             prefetcht0(ptr[at_ + distance_]);
         }
@@ -154,7 +152,7 @@ private:
     // Loads sixteen bytes of each row; a lane has a dword of every row.
     void load_rows(const Zmm &x, size_t bytes) {
         vmovdqu32(Xmm(x.getIdx()), ptr[row(0) + bytes]);
-        for (int r = 1; r < rows_of_k4; ++r)
+        for (int r = 1; r < k4_depth; ++r)
             vinserti32x4(x, x, ptr[row(r) + bytes], static_cast<uint8_t>(r));
         vpermd(x, by_rows_, x);
         vpshufb(x, x, bytes_);
