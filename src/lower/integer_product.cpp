@@ -113,7 +113,8 @@ public:
         , plan_(plan)
         , k_(weights.chain.shape().size() - 2) {}
 
-    result_t make(isa_t isa) {
+    // Finds what is multiplied, and chooses its format.
+    result_t init(isa_t isa) {
         const dims_t &shape = weights_.chain.shape();
         plan_.depth = shape[k_];
         plan_.cols = shape[k_ + 1];
@@ -126,11 +127,6 @@ public:
         if (result.ok()) result = init_weights();
         if (result.ok()) result = cut_groups();
         if (result.ok()) choose_format(isa, batched ? block_rows_ : plan_.rows);
-        if (result.ok())
-            result = make_integer_kernel(plan_.format, isa, plan_.kernel);
-        if (result.ok() && repacks_)
-            result = make_integer_repacked(
-                    plan_.format, plan_.rows, isa, plan_.repacked);
         return result;
     }
 
@@ -350,12 +346,15 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     if (!is_quantized(src)) return {};
     integer_plan_t plan;
     planner_t planner(src, weights, false, rows, plan);
-    result_t result = planner.make(isa);
+    result_t result = planner.init(isa), stream;
+    if (result.ok()
+            && rows <= few_quantized_rows(isa, plan.format.is_by_column()))
+        stream = planner.make_stream(isa, rows);
+    if (result.ok() && !plan.stream)
+        result = make_integer_kernel(plan.format, isa, plan.kernel);
     // Its integers are multiplied as f32 then.
     if (!result.ok()) return or_another("integer_matmul", result);
-    const bool by_column = plan.format.is_by_column();
-    if (rows <= few_quantized_rows(isa, by_column))
-        result = or_another("integer_stream", planner.make_stream(isa, rows));
+    result = or_another("integer_stream", stream);
     if (result.ok())
         product = std::make_shared<const integer_product_t>(std::move(plan));
     return result;
@@ -365,7 +364,13 @@ result_t make_repacked_integers(const composition_t &src,
         const composition_t &weights, isa_t isa,
         std::shared_ptr<const integer_product_t> &product) {
     integer_plan_t plan;
-    const result_t result = planner_t(src, weights, true, 0, plan).make(isa);
+    planner_t planner(src, weights, true, 0, plan);
+    result_t result = planner.init(isa);
+    if (result.ok())
+        result = make_integer_kernel(plan.format, isa, plan.kernel);
+    if (result.ok())
+        result = make_integer_repacked(
+                plan.format, plan.rows, isa, plan.repacked);
     if (!result.ok())
         return or_another(
                 "jit_integer_matmul_repacked_avx512_core_vnni", result);

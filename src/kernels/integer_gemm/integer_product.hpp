@@ -42,12 +42,12 @@ struct integer_plan_t {
     std::vector<dim_t> first;
     dim_t depth_stride = 1;
     integer_parameter_t src_scales, src_zps, weights_scales, weights_zps;
+    /// Multiplies, or unpacks the weights to repack. Null if there is a stream.
     std::shared_ptr<const integer_kernel_t> kernel;
-    /// Replaces the kernel for few rows, unless null.
+    /// Multiplies few rows, unless null.
     std::shared_ptr<const integer_stream_t> stream;
     dim_t stream_rows = 0; // of a block, at most
-    /// Replaces the kernel if weights are repacked, unless null. The format is
-    /// packed then.
+    /// Multiplies by repacked weights, unless null. The format is packed then.
     std::shared_ptr<const integer_repacked_kernel_t> repacked;
 };
 
