@@ -5,10 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
-#include "base/text.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 
 namespace dnnl_dequant {
@@ -129,50 +125,6 @@ TEST(skinny_kernels, of_avx2_take_columns_that_share_scales) {
     w.depth = 120;
     EXPECT_NE(taker_on_avx2(w, 1, taker).find("expected a multiple of 16"),
             std::string::npos);
-}
-
-// A line a kernel, as the folder's README has them.
-std::string table_of_kernels() {
-    std::string lines
-            = "| kernel | weights | types | rounded | rows | columns, depth, "
-              "groups in units of | columns that share scales "
-              "|\n|---|---|---|---|---|---|---|\n";
-    for (const skinny_kernel_t &kernel : skinny_kernels()) {
-        std::string types, rounded;
-        const std::pair<unsigned, const char *> all_types[] = {
-                {skinny_kernel_t::int2, "int2"},
-                {skinny_kernel_t::int4, "int4"}, {skinny_kernel_t::f4, "f4"},
-                {skinny_kernel_t::int8, "int8"}, {skinny_kernel_t::f8, "f8"}};
-        for (const auto &[is, word] : all_types)
-            if (kernel.weights & is)
-                types += (types.empty() ? "" : ", ") + std::string(word);
-        const std::pair<unsigned, const char *> roundings[]
-                = {{skinny_kernel_t::exact, "no"},
-                        {skinny_kernel_t::to_bf16, "bf16"},
-                        {skinny_kernel_t::to_f16, "f16"}};
-        for (const auto &[is, word] : roundings)
-            if (kernel.rounded & is)
-                rounded += (rounded.empty() ? "" : ", ") + std::string(word);
-        lines += text("| `", kernel.name, "` | ",
-                kernel.order == weights_order_t::nk ? "[N,K]" : "[K,N]", " | ",
-                types, " | ", rounded, " | ", kernel.rows, " | ", kernel.cols,
-                ", ", kernel.depth, ", ",
-                kernel.group_bytes > 0 ? text(kernel.group_bytes, " bytes")
-                                       : "any",
-                " | ",
-                kernel.col_group > 1 ? text("units of ", kernel.col_group)
-                                     : "none",
-                " |\n");
-    }
-    return lines;
-}
-
-TEST(skinny_kernels, are_the_readmes) {
-    std::ifstream file(DNNL_DEQUANT_SKINNY_GEMM_README);
-    const std::string readme {std::istreambuf_iterator<char>(file), {}};
-    EXPECT_NE(readme.find(table_of_kernels()), std::string::npos)
-            << "expected in " << DNNL_DEQUANT_SKINNY_GEMM_README << ":\n"
-            << table_of_kernels();
 }
 
 } // namespace

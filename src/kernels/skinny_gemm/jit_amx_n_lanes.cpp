@@ -194,10 +194,13 @@ private:
 
 } // namespace
 
-result_t make_amx_n_lanes(const skinny_weights_t &weights, dim_t rows,
+result_t make_n_lanes_amx_bf16(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
-    if (weights.multiplied == data_type_t::bf16)
-        return make_amx_blocks<bf16_generator_t>(weights, rows, skinny_gemm);
+    return make_amx_blocks<bf16_generator_t>(weights, rows, skinny_gemm);
+}
+
+result_t make_n_lanes_amx_f32(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
     return make_amx_blocks<terms_generator_t>(weights, rows, skinny_gemm);
 }
 

@@ -182,10 +182,6 @@ std::string misfit_of_small_groups(
     if (weights.col_group % panel == 0) return "";
     if (weights.rounded == data_type_t::bf16 && (rows > 1 || has_row_scales))
         return expected("each number is rounded to bf16", panel);
-    constexpr dim_t most_scaled_rows = 4;
-    if (weights.rounded != data_type_t::f32 && weights.are_nibbles()
-            && rows > most_scaled_rows && !has(isa, isa_avx512_core))
-        return expected("more than four rows are faster in blocks", panel);
     if (weights.col_group >= half_panel) return "";
     if (has_row_scales && weights.zps.type != data_type_t::undef)
         return expected("each row has scales and zero points", half_panel);
@@ -234,7 +230,7 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
 
 } // namespace
 
-result_t make_column_groups(const skinny_weights_t &weights, dim_t rows,
+result_t make_column_groups_avx512(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
     if (weights.multiplied != data_type_t::bf16)
         return make_side_by_side(weights, rows, isa_avx512_core, skinny_gemm);
@@ -249,7 +245,7 @@ result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
     return make_side_by_side(weights, rows, isa_avx2, skinny_gemm);
 }
 
-result_t make_column_groups_transposed(const skinny_weights_t &weights,
+result_t make_column_groups_transposed_avx512(const skinny_weights_t &weights,
         dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
     if (weights.group != 1
             && weights.group % column_groups_t::rows_together != 0)

@@ -414,8 +414,7 @@ void jit_k_lanes_avx2_t::run_rows(
 // More rows than one function's are faster in blocks.
 result_t check_two_groups(const skinny_weights_t &weights,
         const jit_k_lanes_avx2_shape_t &shape, dim_t rows) {
-    if (!weights.by_column || !is_integer(weights.type)
-            || shape.k_chunk > longest_two_groups)
+    if (!is_integer(weights.type) || shape.k_chunk > longest_two_groups)
         return refuse(text("group ", weights.group, "; expected a multiple of ",
                 shape.step, ", or integers by column in groups of ",
                 longest_two_groups / 2, " at most"));
@@ -438,8 +437,15 @@ result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
         result_t result = check_two_groups(weights, shape, rows);
         if (!result.ok()) return result;
     }
-    const dim_t chunk = shape.k_chunk;
-    if (!weights.by_column && chunk > longest_transposed_chunk)
+    return make_skinny_kernel_as<jit_k_lanes_avx2_t>(
+            weights, rows, skinny_gemm);
+}
+
+// kernels.def ensures that groups of [K,N] weights are whole steps.
+result_t make_transposed_avx2(const skinny_weights_t &weights, dim_t rows,
+        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+    const dim_t chunk = jit_k_lanes_avx2_shape_t(weights).k_chunk;
+    if (chunk > longest_transposed_chunk)
         return refuse(text("group ", chunk, "; expected ",
                 longest_transposed_chunk, " at most, or one group"));
     return make_skinny_kernel_as<jit_k_lanes_avx2_t>(

@@ -13,14 +13,31 @@ namespace {
 // The most columns that a kernel computes together.
 constexpr dim_t most_panel = 128;
 
-constexpr auto kn = weights_order_t::kn, nk = weights_order_t::nk;
+// The words of kernels.def.
+constexpr bool kn = false, nk = true;
 constexpr auto f32 = data_type_t::f32, bf16 = data_type_t::bf16;
-constexpr unsigned exact = skinny_kernel_t::exact,
-                   to_bf16 = skinny_kernel_t::to_bf16,
-                   to_f16 = skinny_kernel_t::to_f16;
-constexpr unsigned int2 = skinny_kernel_t::int2, int4 = skinny_kernel_t::int4,
-                   int8 = skinny_kernel_t::int8, f4 = skinny_kernel_t::f4,
-                   f8 = skinny_kernel_t::f8;
+constexpr unsigned int2 = 1, int4 = 2, f4 = 4, int8 = 8, f8 = 16;
+constexpr unsigned nibbles = int2 | int4 | f4, bytes = int8 | f8,
+                   no_int8 = nibbles | f8, all = nibbles | bytes;
+constexpr unsigned exact = 1, to_bf16 = 2, to_f16 = 4;
+constexpr unsigned to_any = to_bf16 | to_f16, no_f16 = exact | to_bf16,
+                   any = exact | to_any;
+
+// A row of kernels.def, which explains the fields.
+struct row_t {
+    const char *name;
+    isa_t isa;
+    data_type_t multiplied;
+    make_skinny_gemm_t *make;
+    bool by_column;
+    unsigned weights, rounded; // sets
+    dim_t rows, cols, depth, group_bytes, col_group;
+};
+constexpr row_t kernels[] = {
+#define X(name, ...) {#name, __VA_ARGS__},
+#include "kernels/skinny_gemm/kernels.def"
+#undef X
+};
 
 unsigned kind_of(data_type_t weights) {
     switch (bits_of(weights)) {
@@ -39,8 +56,8 @@ unsigned rounding_of(const skinny_weights_t &weights) {
 }
 
 // Says why a row does not multiply by tiles, or otherwise, as the weights ask.
-std::string misfit_of_tiles(const skinny_kernel_t &row,
-        const skinny_weights_t &weights, dim_t rows) {
+std::string misfit_of_tiles(
+        const row_t &row, const skinny_weights_t &weights, dim_t rows) {
     const bool is_exact = weights.tiles == skinny_tiles_t::exact
                           || weights.tiles == skinny_tiles_t::integers;
     if (has(row.isa, isa_amx_bf16)) {
@@ -66,15 +83,15 @@ std::string misfit_of_tiles(const skinny_kernel_t &row,
 
 // True if columns of [K,N] weights are no whole units, but so many that those
 // which fill the last one up do not count (skinny_gemm_t::run_with_rest()).
-bool has_rest(const skinny_kernel_t &row, const skinny_weights_t &weights) {
+bool has_rest(const row_t &row, const skinny_weights_t &weights) {
     constexpr dim_t least_units = 4;
-    return weights.may_have_rest && row.order == kn && row.col_group == 1
+    return weights.may_have_rest && !row.by_column && row.col_group == 1
            && !has(row.isa, isa_amx_bf16) && weights.cols % row.cols != 0
            && weights.cols >= least_units * row.cols;
 }
 
 // Says why a row of the table does not take the weights; empty if it does.
-std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
+std::string misfit(const row_t &row, const skinny_weights_t &weights,
         dim_t rows, isa_t isa) {
     const auto in_units = [](const char *of, dim_t found, dim_t unit) {
         return found % unit == 0 ? std::string()
@@ -83,7 +100,7 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
     };
     const dim_t unit_bits = weights.are_nibbles() ? 4 : 8;
     if (!has(isa, row.isa)) return "its instructions are not available";
-    if (row.order != (weights.by_column ? nk : kn))
+    if (row.by_column != weights.by_column)
         return text("weights are ", weights.by_column ? "[N,K]" : "[K,N]");
     if ((row.weights & kind_of(weights.type)) == 0)
         return text("weights are of type ", to_string(weights.type));
@@ -117,18 +134,6 @@ std::string misfit(const skinny_kernel_t &row, const skinny_weights_t &weights,
 
 } // namespace
 
-const skinny_kernels_t &skinny_kernels() {
-    static constexpr skinny_kernels_t kernels {{
-#define X(name, isa, order, weights, rounded, multiplied, rows, cols, depth, \
-        group, col_group, factory)                                           \
-    {#name, isa, order, weights, rounded, multiplied, rows, cols, depth,     \
-            group, col_group, factory},
-#include "kernels/skinny_gemm/kernels.def"
-#undef X
-    }};
-    return kernels;
-}
-
 result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
         const skinny_refusal_t &refused) {
@@ -139,7 +144,7 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         return refuse("weights are floats that have zero points");
     if (weights.pitch * bits_of(weights.type) % 8 != 0)
         return refuse("a row or column begins within a byte");
-    for (const skinny_kernel_t &kernel : skinny_kernels()) {
+    for (const row_t &kernel : kernels) {
         skinny_weights_t taken = weights;
         taken.multiplied = kernel.multiplied;
         taken.kernel = kernel.name;

@@ -1,7 +1,6 @@
 #ifndef KERNELS_SKINNY_GEMM_SKINNY_GEMM_HPP
 #define KERNELS_SKINNY_GEMM_SKINNY_GEMM_HPP
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -246,46 +245,19 @@ private:
             const dim_t *places, dim_t column) const noexcept;
 };
 
-/// The order of weights: [K,N] or [N,K].
-enum class weights_order_t { kn, nk };
-
 /// The factories of kernels.def.
 using make_skinny_gemm_t = result_t(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
-make_skinny_gemm_t make_n_lanes_avx512, make_n_lanes_avx2, make_k_lanes,
-        make_k_lanes_avx2, make_amx_k_lanes, make_amx_terms_k_lanes,
-        make_amx_n_lanes, make_amx_transposed, make_transposed,
-        make_k_lanes_column_groups, make_k_lanes_column_groups_avx2,
-        make_column_groups, make_column_groups_avx2,
-        make_column_groups_transposed;
-
-/// A row of kernels.def, which explains the fields.
-struct skinny_kernel_t {
-    enum : unsigned { exact = 1, to_bf16 = 2, to_f16 = 4 };
-    enum : unsigned { int2 = 1, int4 = 2, f4 = 4, int8 = 8, f8 = 16 };
-
-    const char *name;
-    isa_t isa;
-    weights_order_t order;
-    unsigned weights, rounded; // sets
-    data_type_t multiplied;
-    dim_t rows, cols, depth, group_bytes, col_group;
-    make_skinny_gemm_t *make;
-};
-constexpr size_t skinny_kernel_count = 0
-#define X(...) +1
+#define X(name, isa, multiplied, factory, ...) make_skinny_gemm_t factory;
 #include "kernels/skinny_gemm/kernels.def"
 #undef X
-        ;
-using skinny_kernels_t = std::array<skinny_kernel_t, skinny_kernel_count>;
-const skinny_kernels_t &skinny_kernels();
 
 /// Is told which kernel does not take the weights, and why.
 using skinny_refusal_t
         = std::function<void(const char *name, const std::string &reason)>;
 
-/// Makes the first of skinny_kernels() that takes the weights, for up to `rows`
-/// rows at a time. Returns unimplemented if none does, with a reason if none
+/// Makes the first of kernels.def that takes the weights, for up to `rows` rows
+/// at a time. Returns unimplemented if none does, with a reason if none
 /// could.
 result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
