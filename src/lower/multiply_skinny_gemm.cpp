@@ -37,7 +37,7 @@ result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
                 problem, cut.blocks.depth, shape.back(), weights);
     if (result.ok() && has_zeros(cut.product.weights, weights.zps))
         weights.zps = {};
-    weights.may_have_rest = true;
+    weights.calls_multiply = true;
     return result;
 }
 
@@ -165,19 +165,13 @@ result_t make_shared_parameters(const product_cut_t &cut,
 }
 
 // @param src Rows of the kernel's src.
-result_t make_plan(product_cut_t &cut, skinny_weights_t weights,
+result_t make_plan(product_cut_t &cut, const skinny_weights_t &weights,
         const chain_t &src, skinny_plan_t plan,
         std::shared_ptr<const multiplier_t> &multiplier) {
     result_t result = find_batches(cut);
     if (result.ok())
         result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
                 plan.skinny_gemm, log_not_taken);
-    if (result.ok() && weights.may_be_ordinary()
-            && plan.skinny_gemm->src_type() == data_type_t::f32) {
-        weights.are_ordinary = true;
-        result = make_skinny_kernel(weights, cut.block_rows, cut.target.isa,
-                plan.of_ordinary_weights);
-    }
     if (!result.ok()) return result;
     product_blocks_t blocks = cut_skinny_gemm(cut, weights, *plan.skinny_gemm);
     plan.groups = weights.groups();

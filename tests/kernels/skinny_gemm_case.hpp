@@ -19,11 +19,21 @@
 namespace dnnl_dequant {
 
 struct skinny_gemm_case_t {
+    skinny_gemm_case_t() { weights.calls_multiply = true; }
+
     skinny_weights_t weights;
     dim_t rows = 1;
     dim_t most_rows = 0; // that the kernel was made for, if these are more
     isa_t isa = isa_of_machine();
 };
+
+/// Lets parameters be dense [groups, columns], as skinny_gemm_case_run_t has
+/// them in memory.
+inline void place_parameters(skinny_weights_t &w) {
+    const dim_t columns = div_up(w.cols, w.col_group);
+    w.zps = {w.zps.type, 1, columns, 1};
+    w.scales = {w.scales.type, 2, columns, 1};
+}
 
 /// Returns of how many cases one is checked. Weights of few models are a
 /// sample.
@@ -32,8 +42,7 @@ inline dim_t one_in(data_type_t weights) {
     return (is_common ? 1 : 5) * support::every();
 }
 
-/// Operands of the weights' problem: weights, scales, zero points; these as
-/// f32 are made here.
+/// Operands of the weights' problem: weights, zero points, scales.
 class skinny_gemm_case_run_t {
     using t = data_type_t;
 
@@ -116,7 +125,7 @@ public:
     // One group of one column has this zero point, the others have 7. Src has a
     // 1 in that group.
     void check_zero_point(const skinny_gemm_t &skinny_gemm, int64_t zp) {
-        constexpr int32_t others = 7;
+        constexpr int64_t others = 7;
         const dim_t groups = w_.groups(), group = groups / 2,
                     column = w_.cols - 1, k = group * w_.group + 1;
         make_values();
@@ -124,15 +133,8 @@ public:
         for (dim_t r = 0; r < rows_; ++r)
             src_[at(r * w_.depth + k)] = 1;
         std::fill(scales_.begin(), scales_.end(), 0.5f);
-        std::fill(zps_.begin(), zps_.end(), static_cast<float>(others));
-        const dim_t place = group * col_groups() + column / w_.col_group;
-        zps_[at(place)] = static_cast<float>(zp);
-        // The user's memory has them as [groups, columns].
-        std::vector<int32_t> integers(zps_.size(), others);
-        integers[at(place)] = static_cast<int32_t>(zp);
-        std::vector<float> user_scales = scales_;
-        zps_in_memory_ = integers.data();
-        scales_in_memory_ = user_scales.data();
+        std::fill(zps_.begin(), zps_.end(), others);
+        zps_[at(group * col_groups() + column / w_.col_group)] = zp;
         const std::vector<float> c = run(skinny_gemm);
         const auto difference = static_cast<float>(
                 support::integer_at(w_.type, stored_.data(),
@@ -229,8 +231,17 @@ private:
                   + side_by_side;
         const floats_t scales(parameters), zps(parameters);
         place(skinny_gemm, pitch_of_groups, scales.data(), zps.data());
+        // The user's memory is read if sums are not finite, or zero points far.
+        std::vector<float> user_scales(scales_.size());
+        std::vector<int64_t> user_zps(zps_.size());
+        for (size_t i = 0; i < scales_.size(); ++i) {
+            const auto index = static_cast<dim_t>(i);
+            store_f32(w_.scales.type, user_scales.data(), index, scales_[i]);
+            if (w_.zps.type != t::undef)
+                store_int(w_.zps.type, user_zps.data(), index, zps_[i]);
+        }
         void *const buffers[]
-                = {stored_.data(), zps_in_memory_, scales_in_memory_};
+                = {stored_.data(), user_zps.data(), user_scales.data()};
         const support::guarded_buffer_t room(
                 at(skinny_gemm.rest_bytes(w_.cols)));
         const skinny_gemm_t::block_t block {
@@ -238,11 +249,7 @@ private:
                 partial.data(), pitch, c_pitch, rows_, 0, w_.cols,
                 scales.data(), zps.data(), pitch_of_groups};
         look_at_scales(skinny_gemm, block);
-        const std::vector<dim_t> places = skinny_gemm.places_of_src();
-        if (skinny_gemm.has_far_zps(block))
-            skinny_gemm.run_plainly(
-                    buffers, block, places.empty() ? nullptr : places.data());
-        else skinny_gemm.run_with_rest(buffers, block, room.data());
+        skinny_gemm.multiply(buffers, block, room.data());
         std::vector<float> dense;
         for (dim_t r = 0; r < rows_; ++r)
             dense.insert(dense.end(), c.begin() + r * c_pitch,
@@ -314,8 +321,8 @@ private:
             const int_range_t range = range_of(w_.zps.type);
             const dim_t least = std::max<dim_t>(range.lowest, -300);
             const dim_t most = std::min<dim_t>(range.highest, 255);
-            for (float &zp : zps_)
-                zp = static_cast<float>(random_.between(least, most));
+            for (int64_t &zp : zps_)
+                zp = random_.between(least, most);
         }
         for (float &scale : scales_)
             scale = static_cast<float>(
@@ -332,7 +339,7 @@ private:
                                          ? n * pitch + g
                                          : g * pitch + n;
                 scales[to] = scales_[at(g * col_groups() + n)];
-                zps[to] = zps_[at(g * col_groups() + n)];
+                zps[to] = static_cast<float>(zps_[at(g * col_groups() + n)]);
             }
     }
 
@@ -370,11 +377,10 @@ private:
     t rounded_ = t::f32; // weights, before they are multiplied
     support::random_t random_ {7};
     support::guarded_buffer_t stored_;
-    std::vector<float> src_, scales_, zps_;
+    std::vector<float> src_, scales_;
+    std::vector<int64_t> zps_;
     // The kernel said so of the last run.
     bool was_ordinary_ = false, were_halves_ordinary_[2] {};
-    // Operands 1 and 2, which only run_plainly() reads.
-    void *zps_in_memory_ = nullptr, *scales_in_memory_ = nullptr;
 };
 
 } // namespace dnnl_dequant

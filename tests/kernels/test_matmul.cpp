@@ -78,6 +78,7 @@ protected:
         w.scales.type = scales;
         w.rounded = rounded;
         w.multiplied = multiplied();
+        place_parameters(w);
         return c;
     }
     // Kernels for columns that share scales take no 2 bits by [N,K] on AVX2.
@@ -119,7 +120,6 @@ protected:
             if (pitch > 0) w.pitch = pitch * 8 / bits_of(w.type);
             w.group = std::min(group, depth);
             w.col_group = col_group;
-            w.may_have_rest = !by_column && col_group == 1 && cols % 32 != 0;
             w.scales.type = rows % 2 ? t::f32 : t::bf16;
             const t zps[] = {t::u8, t::s16, t::undef, t::s8, t::s32};
             constexpr dim_t zps_count = 5;
@@ -279,9 +279,8 @@ TEST_P(skinny_gemm, looks_at_zero_points) {
                     w.col_group = col_group;
                     // The far one is of the last columns, which are fewer.
                     if (by_column && col_group > 1) w.cols += 3;
-                    const dim_t columns = div_up(w.cols, col_group);
-                    w.zps = {t::s32, 1, columns, 1};
-                    w.scales = {t::f32, 2, columns, 1};
+                    w.zps.type = t::s32;
+                    place_parameters(w);
                     std::shared_ptr<const skinny_gemm_t> made;
                     (void)make_skinny_kernel(w, c.rows, isa(), made);
                     expect_is_made(c, made);
@@ -308,6 +307,7 @@ TEST_P(skinny_gemm, looks_at_scales) {
             w.zps.type = zps;
             // The last columns are fewer.
             if (by_column && col_group > 1) w.cols += 3;
+            place_parameters(w);
             std::shared_ptr<const skinny_gemm_t> made;
             (void)make_skinny_kernel(w, c.rows, isa(), made);
             expect_is_made(c, made);

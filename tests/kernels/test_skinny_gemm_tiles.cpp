@@ -43,6 +43,7 @@ void set_shape(skinny_weights_t &w, dim_t depth, dim_t cols, dim_t group,
     w.cols = cols;
     w.pitch = (w.by_column ? depth : cols) + pad;
     w.group = std::min(group, depth);
+    place_parameters(w);
 }
 
 class skinny_gemm_of_tiles

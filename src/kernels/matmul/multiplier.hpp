@@ -158,8 +158,6 @@ struct skinny_plan_t {
     src_rows_t src;
     row_scales_t row_scales;
     std::shared_ptr<const skinny_gemm_t> skinny_gemm;
-    /// The same for blocks of ordinary weights; null if it would be no other.
-    std::shared_ptr<const skinny_gemm_t> of_ordinary_weights;
     std::array<parameters_t, 2> parameters; // scales, zero points
     dim_t groups = 0;
     /// Parameters that columns share: those of all columns at once, groups of

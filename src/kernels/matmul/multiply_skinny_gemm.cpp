@@ -16,7 +16,6 @@ public:
     skinny_multiplier_t(product_blocks_t blocks, skinny_plan_t plan)
         : multiplier_t(std::move(blocks))
         , plan_(std::move(plan))
-        , places_of_src_(plan_.skinny_gemm->places_of_src())
         , packed_bytes_(plan_.skinny_gemm->packed_bytes(most_rows()))
         , partial_floats_(sums_floats() * plan_.skinny_gemm->partial_floats())
         , parameters_floats_(
@@ -91,28 +90,11 @@ public:
             load_row_scales(memory.buffers, rows, made);
             block.row_scales = made;
         }
-        const dim_t *const places
-                = places_of_src_.empty() ? nullptr : places_of_src_.data();
-        if (plan_.skinny_gemm->has_far_zps(block)) {
-            plan_.skinny_gemm->run_plainly(weights.data(), block, places);
-            return status_t::success;
-        }
-        const skinny_gemm_t &skinny_gemm = kernel_for(block);
-        skinny_gemm.run_with_rest(weights.data(), block, own + rest_place());
-        skinny_gemm_t::scale_rows(block);
-        skinny_gemm.redo_overflow(weights.data(), block, places);
+        plan_.skinny_gemm->multiply(weights.data(), block, own + rest_place());
         return status_t::success;
     }
 
 private:
-    const skinny_gemm_t &kernel_for(
-            const skinny_gemm_t::block_t &block) const noexcept {
-        const bool is_ordinary
-                = plan_.of_ordinary_weights
-                  && plan_.skinny_gemm->has_ordinary_weights(block);
-        return is_ordinary ? *plan_.of_ordinary_weights : *plan_.skinny_gemm;
-    }
-
     // Arranges the rows of src for the kernel. If rows need no conversion, it
     // copies them first.
     void arrange(const stage_memory_t &memory) const noexcept {
@@ -273,7 +255,6 @@ private:
     }
 
     const skinny_plan_t plan_;
-    const std::vector<dim_t> places_of_src_;
     const dim_t packed_bytes_; // of a block of rows
     const dim_t partial_floats_, parameters_floats_;
 };

@@ -173,7 +173,7 @@ private:
 
 template <typename generator_t>
 result_t make_amx_blocks(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     auto made = std::make_shared<amx_blocks_t>(weights);
     const result_t result = made->make<generator_t>(rows);
     if (result.ok()) skinny_gemm = std::move(made);

@@ -266,7 +266,7 @@ void jit_amx_k_lanes_t::run_in_turns(
 } // namespace
 
 result_t make_k_lanes_amx_bf16(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<jit_amx_k_lanes_t>(weights, rows, skinny_gemm);
 }
 

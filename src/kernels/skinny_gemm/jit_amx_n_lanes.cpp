@@ -195,12 +195,12 @@ private:
 } // namespace
 
 result_t make_n_lanes_amx_bf16(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_amx_blocks<bf16_generator_t>(weights, rows, skinny_gemm);
 }
 
 result_t make_n_lanes_amx_f32(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_amx_blocks<terms_generator_t>(weights, rows, skinny_gemm);
 }
 

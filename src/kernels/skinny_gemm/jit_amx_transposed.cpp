@@ -156,12 +156,12 @@ private:
 } // namespace
 
 result_t make_transposed_amx_bf16(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_amx_blocks<generator_t>(weights, rows, skinny_gemm);
 }
 
 result_t make_transposed_amx_f32(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_amx_blocks<generator_t>(weights, rows, skinny_gemm);
 }
 

@@ -149,7 +149,7 @@ void column_groups_t::add_transposed(
 // Makes the kernel for sums of `values`.
 result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
         const weighted_values_t &values,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     auto made = std::make_shared<column_groups_t>(weights, values, isa);
     const result_t result = made->make(values, rows);
     if (result.ok()) skinny_gemm = std::move(made);
@@ -209,7 +209,7 @@ dim_t unit_of_groups(const skinny_weights_t &weights, isa_t isa) {
 }
 
 result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
-        isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        isa_t isa, std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     if (const std::string why = misfit_of_small_groups(weights, rows, isa);
             !why.empty())
         return refuse(why);
@@ -231,7 +231,7 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
 } // namespace
 
 result_t make_column_groups_avx512(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     if (weights.multiplied != data_type_t::bf16)
         return make_side_by_side(weights, rows, isa_avx512_core, skinny_gemm);
     // Chunks of the depth do not cut pairs.
@@ -241,12 +241,12 @@ result_t make_column_groups_avx512(const skinny_weights_t &weights, dim_t rows,
 }
 
 result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_side_by_side(weights, rows, isa_avx2, skinny_gemm);
 }
 
 result_t make_column_groups_transposed_avx512(const skinny_weights_t &weights,
-        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        dim_t rows, std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     if (weights.group != 1
             && weights.group % column_groups_t::rows_together != 0)
         return refuse(

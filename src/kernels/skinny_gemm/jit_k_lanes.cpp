@@ -363,7 +363,7 @@ void k_lanes_kernel_t::run_rows(const char *weights, const block_t &block,
 } // namespace
 
 result_t make_k_lanes_avx512(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<k_lanes_kernel_t>(weights, rows, skinny_gemm);
 }
 

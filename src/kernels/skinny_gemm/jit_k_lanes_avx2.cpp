@@ -431,7 +431,7 @@ result_t check_two_groups(const skinny_weights_t &weights,
 } // namespace
 
 result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     const jit_k_lanes_avx2_shape_t shape(weights);
     if (shape.groups > 1) {
         result_t result = check_two_groups(weights, shape, rows);
@@ -443,7 +443,7 @@ result_t make_k_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
 
 // kernels.def ensures that groups of [K,N] weights are whole steps.
 result_t make_transposed_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     const dim_t chunk = jit_k_lanes_avx2_shape_t(weights).k_chunk;
     if (chunk > longest_transposed_chunk)
         return refuse(text("group ", chunk, "; expected ",

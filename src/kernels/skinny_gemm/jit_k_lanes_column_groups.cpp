@@ -415,13 +415,13 @@ void k_lanes_column_groups_t<isa>::stage(const block_t &block, dim_t k,
 } // namespace
 
 result_t make_k_lanes_column_groups_avx512(const skinny_weights_t &weights,
-        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        dim_t rows, std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<k_lanes_column_groups_t<isa_avx512_core>>(
             weights, rows, skinny_gemm);
 }
 
 result_t make_k_lanes_column_groups_avx2(const skinny_weights_t &weights,
-        dim_t rows, std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        dim_t rows, std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<k_lanes_column_groups_t<isa_avx2>>(
             weights, rows, skinny_gemm);
 }

@@ -170,13 +170,13 @@ void jit_n_lanes_t<generator_t>::restore_order(
 } // namespace
 
 result_t make_n_lanes_avx512(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<jit_n_lanes_t<jit_n_lanes_code_t>>(
             weights, rows, skinny_gemm);
 }
 
 result_t make_n_lanes_avx2(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<jit_n_lanes_t<jit_n_lanes_avx2_code_t>>(
             weights, rows, skinny_gemm);
 }

@@ -122,7 +122,7 @@ private:
             multiply(weight(v), v);
         }
     }
-    // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
+    // Sums that are scaled may overflow: skinny_gemm_t::multiply().
     bool scales_a() const { return is_f8() && rows_ == 1 && !rounds_; }
 
     void all_nibbles() {

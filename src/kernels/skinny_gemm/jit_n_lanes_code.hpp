@@ -170,7 +170,7 @@ private:
         load_f32(w, ptr[row + weights_bytes(v)], scratch_);
         if (!scales_a()) multiply_by_unit(w);
     }
-    // Sums that are scaled may overflow: skinny_gemm_t::redo_overflow().
+    // Sums that are scaled may overflow: skinny_gemm_t::multiply().
     bool scales_a() const {
         return jit_f8_halves_t::unit_of(w_.type) != 1 && has_room() && !rounds_;
     }

@@ -82,10 +82,10 @@ std::string misfit_of_tiles(
 }
 
 // True if columns of [K,N] weights are no whole units, but so many that those
-// which fill the last one up do not count (skinny_gemm_t::run_with_rest()).
+// which fill the last one up do not count (skinny_gemm_t::multiply()).
 bool has_rest(const row_t &row, const skinny_weights_t &weights) {
     constexpr dim_t least_units = 4;
-    return weights.may_have_rest && !row.by_column && row.col_group == 1
+    return weights.calls_multiply && !row.by_column && row.col_group == 1
            && !has(row.isa, isa_amx_bf16) && weights.cols % row.cols != 0
            && weights.cols >= least_units * row.cols;
 }
@@ -132,10 +132,9 @@ std::string misfit(const row_t &row, const skinny_weights_t &weights,
     return why;
 }
 
-} // namespace
-
-result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
-        isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
+// Makes the first row that takes the weights.
+result_t make_first(const skinny_weights_t &weights, dim_t rows, isa_t isa,
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm,
         const skinny_refusal_t &refused) {
     const data_type_t zps = weights.zps.type;
     if (zps != data_type_t::undef && !is_integer(zps))
@@ -156,6 +155,28 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         if (refused) refused(kernel.name, made.reason);
     }
     return refuse("");
+}
+
+} // namespace
+
+result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
+        isa_t isa, std::shared_ptr<const skinny_gemm_t> &skinny_gemm,
+        const skinny_refusal_t &refused) {
+    std::shared_ptr<skinny_gemm_t> made;
+    result_t result = make_first(weights, rows, isa, made, refused);
+    if (result.ok() && weights.calls_multiply) {
+        std::shared_ptr<const skinny_gemm_t> of_ordinary_weights;
+        if (weights.may_be_ordinary() && !weights.are_ordinary
+                && made->src_type() == f32) {
+            skinny_weights_t ordinary = weights;
+            ordinary.are_ordinary = true;
+            result = make_skinny_kernel(
+                    ordinary, rows, isa, of_ordinary_weights);
+        }
+        made->init_multiply(std::move(of_ordinary_weights));
+    }
+    if (result.ok()) skinny_gemm = std::move(made);
+    return result;
 }
 
 } // namespace dnnl_dequant

@@ -245,7 +245,7 @@ void jit_transposed_t::run_tile(
 } // namespace
 
 result_t make_transposed_avx512(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_skinny_kernel_as<jit_transposed_t>(weights, rows, skinny_gemm);
 }
 

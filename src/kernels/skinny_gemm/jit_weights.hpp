@@ -187,7 +187,7 @@ inline float_rounding_t weights_rounding(const skinny_weights_t &weights) {
 /// Makes a kernel object and calls its make(), which generates the code.
 template <typename kernel_t>
 result_t make_skinny_kernel_as(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm) {
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     auto made = std::make_shared<kernel_t>(weights);
     const result_t result = made->make(rows);
     if (result.ok()) skinny_gemm = std::move(made);

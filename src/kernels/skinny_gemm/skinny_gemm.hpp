@@ -48,8 +48,9 @@ struct skinny_weights_t {
     dim_t depth = 0, cols = 0; // of all
     dim_t group = 0;           // rows that share a scale and a zero point
     dim_t col_group = 1;       // columns that share them
-    // Whether [K,N] columns may be no whole units, for run_with_rest().
-    bool may_have_rest = false;
+    // The caller calls skinny_gemm_t::multiply(), not run(). So [K,N] columns
+    // need not be whole units, and ordinary weights have a kernel of their own.
+    bool calls_multiply = false;
     skinny_parameters_t scales, zps;
     data_type_t rounded = data_type_t::f32; // what they are rounded to
     // The type that weights and src may be rounded to for the multiplication:
@@ -59,7 +60,7 @@ struct skinny_weights_t {
     data_type_t multiplied = data_type_t::f32;
     // This does not depend on `multiplied`. Src is packed for tiles.
     skinny_tiles_t tiles = skinny_tiles_t::none;
-    // The caller uses the kernel for blocks alone of which
+    // The kernel is for blocks alone of which
     // skinny_gemm_t::has_ordinary_weights() is true, so that rounding is two
     // operations.
     bool are_ordinary = false;
@@ -70,7 +71,7 @@ struct skinny_weights_t {
     bool are_nibbles() const { return bits_of(type) <= 4; }
     bool have_two_bits() const { return bits_of(type) == 2; }
     /// True if zero points have more bits than kernels take, so that they have
-    /// to be looked at: skinny_gemm_t::has_far_zps().
+    /// to be looked at.
     bool may_have_far_zps() const {
         return zps.type != data_type_t::undef && bits_of(zps.type) > 16;
     }
@@ -112,7 +113,7 @@ public:
         float *c;       // rows x cols, c_pitch elements apart
         float *partial; // scratch, partial_floats() for each of c's
         dim_t a_pitch, c_pitch, rows;
-        dim_t first_col, cols; // whole panels, but for run_with_rest()
+        dim_t first_col, cols; // whole panels, but for multiply()
         // The order is what parameters_by_column() says. Parameters of a
         // block's columns are in scratch memory. If columns share parameters,
         // those of all columns are here. Parameters that are not contiguous are
@@ -122,7 +123,7 @@ public:
         // One for each row: sums are scaled by it. Null if there are none.
         const float *row_scales = nullptr;
         // Elements from row to row of [K,N] weights that are copied; 0 if they
-        // are not. run_with_rest() sets it.
+        // are not. multiply() sets it.
         dim_t copied_pitch = 0;
     };
 
@@ -160,31 +161,30 @@ public:
     /// rows as the kernel was made for.
     virtual dim_t partial_floats() const { return 0; }
 
+    /// Computes the sums of a block whose columns are whole panels.
     /// @param buffers The buffers of the weights' problem. Zero points are
     ///     within `farthest_zp`.
     virtual void run(void *const *buffers, const block_t &block) const noexcept
             = 0;
 
-    /// Does what run() does, though the columns of [K,N] weights need not be
-    /// whole panels of nr(). The last ones are copied beside zeros.
+    /// Computes a block of the product: sums of any weights, times the scales
+    /// of rows. The columns of [K,N] weights need not be whole panels of nr().
+    /// Zero points may be far, and sums may overflow on the way. Weights have
+    /// `calls_multiply`.
     /// @param room rest_bytes(block.cols) of scratch memory. Panels of c and of
     ///     the parameters are whole.
-    void run_with_rest(void *const *buffers, const block_t &block,
+    void multiply(void *const *buffers, const block_t &block,
             void *room) const noexcept;
     dim_t rest_bytes(dim_t cols) const {
         return rest_of(cols) > 0
                        ? weights_.depth * bytes_of(weights_.type, nr())
                        : 0;
     }
-
-    /// True if a zero point of a block, before run(), is farther from 0 than
-    /// kernels take. run_plainly() serves such a block.
-    bool has_far_zps(const block_t &block) const noexcept;
-    /// Does what run() and scale_rows() do, for all zero points. This is slow,
-    /// but zero points beyond all weights are rare.
-    /// @param places See redo_overflow().
-    void run_plainly(void *const *buffers, const block_t &block,
-            const dim_t *places) const noexcept;
+    /// Gets ready for multiply(). make_skinny_kernel() calls it.
+    /// @param of_ordinary_weights The kernel for blocks of ordinary weights;
+    ///     null if it would be no other.
+    void init_multiply(
+            std::shared_ptr<const skinny_gemm_t> of_ordinary_weights);
 
     /// True if all scales of a block, before run(), make weights that are
     /// ordinary numbers of the type that the graph rounds them to
@@ -195,22 +195,12 @@ public:
     /// is then summed before it is scaled (activations of 1e37 by scales of
     /// 1e-4), scales are multiplied by a unit of weights, or nibbles in place.
     virtual bool scales_sums() const { return false; }
-    /// After run(), multiplies each row's sums by its scale.
-    static void scale_rows(const block_t &block) noexcept;
-    /// Then recomputes sums that are not finite by src and weights that are
-    /// scaled first. This is slow, but rare.
-    /// @param places The place of each element of src's rows; null if they are
-    ///     in order.
-    void redo_overflow(void *const *buffers, const block_t &block,
-            const dim_t *places) const noexcept;
     /// Returns an element of a block's src. Kernels that pack src say
     /// where it is; for others, `k` is its place.
     virtual float src_element(
             const block_t &block, dim_t row, dim_t k) const noexcept {
         return load_f32(src_type(), src_at(block, row, k), 0);
     }
-    /// Returns where arrange() puts the elements of a row; empty if in order.
-    std::vector<dim_t> places_of_src() const;
 
 protected:
     bool is_bf16() const { return weights_.multiplied == data_type_t::bf16; }
@@ -232,22 +222,33 @@ protected:
     const skinny_weights_t weights_;
 
 private:
-    template <typename check_t>
-    bool all_parameters(const block_t &block, const float *parameters,
-            const check_t &check) const noexcept;
-    template <typename bits_t>
-    std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
     dim_t rest_of(dim_t cols) const {
         return weights_.by_column ? 0 : cols % nr();
     }
+    void run_with_rest(void *const *buffers, const block_t &block,
+            void *room) const noexcept;
+    bool has_far_zps(const block_t &block) const noexcept;
+    template <typename check_t>
+    bool all_parameters(const block_t &block, const float *parameters,
+            const check_t &check) const noexcept;
     bool has_nan_scale(void *const *buffers, dim_t column) const noexcept;
     float sum_of_scaled(void *const *buffers, const block_t &block, dim_t row,
-            const dim_t *places, dim_t column) const noexcept;
+            dim_t column) const noexcept;
+    void run_plainly(void *const *buffers, const block_t &block) const noexcept;
+    void redo_overflow(
+            void *const *buffers, const block_t &block) const noexcept;
+    template <typename bits_t>
+    std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
+
+    std::shared_ptr<const skinny_gemm_t> of_ordinary_weights_;
+    // arrange() puts the elements of a row there. This is empty if they are in
+    // order, or if nobody reads it.
+    std::vector<dim_t> places_of_src_;
 };
 
 /// The factories of kernels.def.
 using make_skinny_gemm_t = result_t(const skinny_weights_t &weights, dim_t rows,
-        std::shared_ptr<const skinny_gemm_t> &skinny_gemm);
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm);
 #define X(name, isa, multiplied, factory, ...) make_skinny_gemm_t factory;
 #include "kernels/skinny_gemm/kernels.def"
 #undef X
