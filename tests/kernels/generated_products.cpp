@@ -6,6 +6,7 @@
 #include "kernels/generated_code.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/matmul/gemm.hpp"
+#include "kernels/on_machine.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
 
@@ -114,9 +115,9 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
-// Weights that tiles of AMX multiply: by rows of two tiles, and terms by many.
+// Weights that tiles of AMX multiply, of 256 x 256 in one group.
 // @param src bf16, f32, or u8 for integers as bf16.
-void generate_skinny_gemm_tiles(t type, bool by_column, t zps, t src) {
+skinny_weights_t weights_of_tiles(t type, bool by_column, t zps, t src) {
     skinny_weights_t weights;
     weights.type = type;
     weights.by_column = by_column;
@@ -126,14 +127,29 @@ void generate_skinny_gemm_tiles(t type, bool by_column, t zps, t src) {
     weights.tiles = src == t::bf16  ? skinny_tiles_t::only
                     : src == t::f32 ? skinny_tiles_t::exact
                                     : skinny_tiles_t::integers;
-    weights.depth = weights.cols = weights.pitch = 256;
+    weights.depth = weights.cols = weights.pitch = weights.group = 256;
     weights.scales.type = t::f32;
+    return weights;
+}
+
+// Rows of two tiles multiply them, and many rows of terms.
+void generate_skinny_gemm_tiles(skinny_weights_t weights) {
+    std::shared_ptr<const skinny_gemm_t> skinny_gemm;
     for (const dim_t rows : {32, 512})
         for (const dim_t group : {32, 64, 128, 256}) {
             weights.group = group;
-            std::shared_ptr<const skinny_gemm_t> skinny_gemm;
             (void)make_skinny_kernel(weights, rows, isa_amx_bf16, skinny_gemm);
         }
+}
+
+// The columns are cut out of longer ones. Weights of two bits end within a line
+// of the cache.
+void generate_skinny_gemm_tiles_with_gaps(skinny_weights_t weights) {
+    std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+    weights.depth = weights.group = 384;
+    weights.pitch = 400;
+    for (const dim_t rows : {16, 512})
+        (void)make_skinny_kernel(weights, rows, isa_amx_bf16, skinny_gemm);
 }
 
 void hash_skinny_gemm_tiles(
@@ -143,10 +159,15 @@ void hash_skinny_gemm_tiles(
                                            : "integers ";
     for (const t zps : {t::undef, src == t::bf16 ? t::u8 : t::u4}) {
         if (zps != t::undef && is_floating(type)) continue;
-        record_generated(hashes,
-                text("skinny_gemm amx ", of, to_string(type), " ",
-                        order_of(by_column), " zps ", to_string(zps)),
-                [&] { generate_skinny_gemm_tiles(type, by_column, zps, src); });
+        const skinny_weights_t weights
+                = weights_of_tiles(type, by_column, zps, src);
+        const std::string what = text("skinny_gemm amx ", of, to_string(type),
+                " ", order_of(by_column), " zps ", to_string(zps));
+        record_generated(
+                hashes, what, [&] { generate_skinny_gemm_tiles(weights); });
+        if (by_column)
+            record_generated(hashes, what + " with gaps",
+                    [&] { generate_skinny_gemm_tiles_with_gaps(weights); });
     }
 }
 
@@ -247,7 +268,29 @@ void hash_products(code_hashes_t &hashes) {
         hash_column_groups(isa, hashes);
 }
 
+// Sums of values whose tokens, or groups of a token's columns, have scales.
+static void hash_sums_by_token(code_hashes_t &hashes) {
+    for (const t type : weight_types)
+        for (const isa_t isa : {isa_avx2, isa_avx512_core})
+            record_generated(hashes,
+                    text("weighted sum by token ", name_of(isa), " ",
+                            to_string(type)),
+                    [&] {
+                std::shared_ptr<const weighted_sum_t> kernel;
+                weighted_values_t values {type, bytes_of(type, 128), 128};
+                values.by_token = true;
+                for (const dim_t group : {0, 8, 32, 64})
+                    for (const bool has_zp : {false, true}) {
+                        values.group_cols = group;
+                        values.has_zp = has_zp;
+                        (void)make_jit_weighted_sum(
+                                values, weighted_sum_t::most_rows, isa, kernel);
+                    }
+            });
+}
+
 void hash_attention(code_hashes_t &hashes) {
+    hash_sums_by_token(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         record_generated(hashes, text("softmax rows ", name_of(isa)), [&] {
             std::shared_ptr<const softmax_rows_t> softmax;
@@ -308,8 +351,22 @@ static void hash_integer_tiles(code_hashes_t &hashes) {
     });
 }
 
+// [N,K] weights on a CPU that prefetches them as lines that are needed long
+// after.
+static void hash_early_integers(code_hashes_t &hashes) {
+    const on_machine_t machine({policy_named("Zen 5"), 32 << 20, 1 << 20});
+    for (const t type : weight_types) {
+        integer_stream_weights_t weights;
+        weights.format.weights = type;
+        record_generated(hashes,
+                text("integer stream early u8 by ", to_string(type)),
+                [&] { generate_stream(weights, true, isa_avx512_core_vnni); });
+    }
+}
+
 void hash_integer_products(code_hashes_t &hashes) {
     hash_integer_tiles(hashes);
+    hash_early_integers(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx_vnni, isa_avx512_core_vnni})
         for (const t weights : weight_types)
             for (const t zps : {t::undef, t::u8, t::s8, t::u4, t::s4})
