@@ -11,13 +11,28 @@
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 
 #include "base/bits.hpp"
 #include "base/convert.hpp"
+#include "kernels/jit/transpose_dwords.hpp"
 
 namespace dnnl_dequant {
+
+using namespace Xbyak;
+
+// The sums of columns x rows, as tiles of AMX have them, and the rows of c that
+// they are stored to.
+struct amx_store_args_t {
+    const float *sums;
+    dim_t pitch; // from column to column, bytes
+    float *c;
+    dim_t c_pitch; // from row to row, bytes
+    dim_t rows;    // 1 to 16
+    dim_t panels;  // of sixteen columns
+};
 
 namespace {
 
@@ -93,7 +108,63 @@ float sum_of(const uint16_t *values, dim_t count) {
     return std::accumulate(sums, sums + lanes, 0.f);
 }
 
+// Registers:
+//     rdi      arguments
+//     rsi rdx  sums and their pitch
+//     r8 r9    c and its pitch
+//     rcx      panels to go
+//     rax r10  a row, and rows to go
+class store_generator_t : public jit_generator_t {
+public:
+    store_generator_t()
+        : jit_generator_t("jit_amx_store") {}
+
+private:
+    static constexpr int lanes = amx_tile_rows;
+
+    Address arg(size_t offset) { return qword[rdi + offset]; }
+
+    void generate() override {
+        Label l_panel;
+        preamble();
+        mov(rsi, arg(offsetof(amx_store_args_t, sums)));
+        mov(rdx, arg(offsetof(amx_store_args_t, pitch)));
+        mov(r8, arg(offsetof(amx_store_args_t, c)));
+        mov(r9, arg(offsetof(amx_store_args_t, c_pitch)));
+        mov(rcx, arg(offsetof(amx_store_args_t, panels)));
+        L(l_panel);
+        for (int i = 0; i < lanes; ++i) {
+            vmovups(Zmm(i), ptr[rsi]);
+            add(rsi, rdx);
+        }
+        transpose_dwords(*this);
+        store_rows();
+        add(r8, static_cast<uint32_t>(lanes * sizeof(float)));
+        dec(rcx);
+        jnz(l_panel, T_NEAR);
+        postamble();
+    }
+
+    void store_rows() {
+        Label l_end;
+        mov(rax, r8);
+        mov(r10, arg(offsetof(amx_store_args_t, rows)));
+        for (int i = 0; i < lanes; ++i) {
+            vmovups(ptr[rax], Zmm(i));
+            if (i + 1 == lanes) break;
+            dec(r10);
+            jz(l_end, T_NEAR);
+            add(rax, r9);
+        }
+        L(l_end);
+    }
+};
+
 } // namespace
+
+result_t amx_terms_t::make_store() {
+    return make_jit_as<store_generator_t>(store_);
+}
 
 result_t amx_terms_t::init(dim_t rows) {
     const skinny_weights_t &w = weights_;
@@ -243,15 +314,21 @@ void amx_terms_t::run(
 void amx_terms_t::store_sums(
         const block_t &block, const float *sums) const noexcept {
     const dim_t pitch = room_of(block.rows);
-    if (amx_has_columns(weights_)) {
-        store_(sums, pitch, block.cols, block.rows, block.c, block.c_pitch);
+    if (!amx_has_columns(weights_)) {
+        constexpr dim_t cols = 2 * amx_tile_rows;
+        for (dim_t r = 0; r < block.rows; ++r)
+            for (dim_t n = 0; n < block.cols; n += cols)
+                std::copy_n(sums + n * pitch + r * cols, cols,
+                        block.c + r * block.c_pitch + n);
         return;
     }
-    constexpr dim_t cols = 2 * amx_tile_rows;
-    for (dim_t r = 0; r < block.rows; ++r)
-        for (dim_t n = 0; n < block.cols; n += cols)
-            std::copy_n(sums + n * pitch + r * cols, cols,
-                    block.c + r * block.c_pitch + n);
+    for (dim_t row = 0; row < block.rows; row += amx_tile_rows) {
+        amx_store_args_t args {sums + row, pitch * 4,
+                block.c + row * block.c_pitch, block.c_pitch * 4,
+                std::min<dim_t>(block.rows - row, amx_tile_rows),
+                block.cols / amx_tile_rows};
+        store_(args);
+    }
 }
 
 } // namespace dnnl_dequant

@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "kernels/skinny_gemm/jit_amx_many_rows.hpp"
-#include "kernels/skinny_gemm/jit_amx_store.hpp"
 
 namespace dnnl_dequant {
+
+struct amx_store_args_t;
 
 /// The base of skinny GEMMs that multiply by the tiles of AMX. An f32 is the
 /// sum of three bf16, its terms. A weight less its zero point is an integer
@@ -82,7 +83,7 @@ protected:
         } else if (made.ok()) {
             made = code.template make<generator_t>(weights_, rows, layout_);
         }
-        return made.ok() && amx_has_columns(weights_) ? store_.make() : made;
+        return made.ok() && amx_has_columns(weights_) ? make_store() : made;
     }
 
     /// Multiplies up to amx_most_rows rows after the other.
@@ -108,11 +109,13 @@ protected:
         }
     }
     /// Copies sums of these rows to c. They are columns x room_of(rows), or 32
-    /// columns side by side if tiles have no columns.
+    /// columns side by side if tiles have no columns. Whole vectors are read:
+    /// up to fifteen sums behind the last of a column.
     void store_sums(const block_t &block, const float *sums) const noexcept;
 
 private:
     result_t init(dim_t rows);
+    result_t make_store();
     dim_t data_bytes(dim_t rows) const {
         return layout_.terms * bytes_of(data_type_t::bf16, weights_.depth)
                * room_of(rows);
@@ -136,7 +139,7 @@ private:
     dim_t most_rows_ = 1;
     amx_layout_t layout_ {};
     amx_many_rows_t many_rows_;
-    amx_store_t store_; // of sums by column
+    jit_function_t<amx_store_args_t> store_; // of sums by column
 };
 
 } // namespace dnnl_dequant
