@@ -371,7 +371,7 @@ void amx_blocks_t::run_rows(
     run_depth(buffers, block, {0, weights_.depth, nullptr, room}, code, args,
             [&](dim_t k) {
         args.a = static_cast<const char *>(block.a)
-                 + k * layout().terms * pitch * 2;
+                 + k * depth_bytes(block.rows);
         args.sums = sums;
         if (sums_of_src) args.src_sums = sums_of_src + k / sum_depth() * pitch;
     });

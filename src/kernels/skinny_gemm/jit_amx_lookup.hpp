@@ -24,6 +24,9 @@ constexpr int amx_parts = amx_depth * 2 / amx_row_bytes;
 /// A tile of weights, in bytes.
 constexpr int amx_tile_bytes = amx_tile_rows * amx_row_bytes;
 
+/// The columns of two tiles of weights.
+constexpr int amx_panel_cols = 2 * amx_tile_rows;
+
 /// Returns the bytes that a row of src's tile `s` has: a pair of bf16 of each
 /// row of src, or the sums of a column.
 inline dim_t amx_src_bytes(dim_t rows, int s) {

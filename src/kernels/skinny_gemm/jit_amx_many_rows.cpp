@@ -1,3 +1,11 @@
+// More rows than kernels take in turns. Tiles of weights are made once, in L2,
+// and multiplied by all rows.
+//
+//   for each 512 of depth:
+//     make the tiles of all columns
+//     for each 32 rows: for each 128 or 256 of depth: for each 32 columns:
+//       multiply tiles; scale the sums of the groups before
+//
 // Sums of a group are stored from tiles, scaled, and added to those of all
 // groups before, which are in memory. A store waits for the tile that it
 // stores. So a pair of tiles is stored when the next pair is being multiplied,
@@ -11,12 +19,11 @@
 //
 // Each column of this table is a slot of the code below.
 
-#include "kernels/skinny_gemm/jit_amx_many_rows.hpp"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "base/prefetch.hpp"
+#include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
 namespace dnnl_dequant {
 
@@ -43,7 +50,7 @@ using args_t = amx_many_rows_args_t;
 
 constexpr int parts = amx_parts;
 constexpr int weights_tiles = 2;
-constexpr int panel_cols = amx_many_rows_t::nr;
+constexpr int panel_cols = amx_panel_cols;
 constexpr dim_t panel_bytes = parts * weights_tiles * amx_tile_bytes;
 constexpr dim_t most_group_bytes = 4 * amx_tile_bytes;
 // The sums of up to four groups, and room for those that are scaled before
@@ -310,29 +317,46 @@ private:
 
 } // namespace
 
-result_t amx_many_rows_t::make(const skinny_weights_t &weights, dim_t rows,
-        const amx_layout_t &layout) {
-    weights_ = weights;
-    terms_ = layout.terms;
-    return code_.make<generator_t>(weights, rows, layout);
+result_t amx_terms_t::make_many_rows(dim_t rows) {
+    return many_rows_.make<generator_t>(weights_, rows, layout_);
 }
 
-void amx_many_rows_t::zero_sums(const skinny_gemm_t::block_t &block) noexcept {
-    std::fill_n(block.partial, round_up(block.rows, amx_most_rows) * block.cols,
-            0.f);
+// The scratch memory has the sums of 32 rows after the other, the tiles of a
+// part, and the room that making them needs.
+void amx_terms_t::run_many_rows(
+        void *const *buffers, const block_t &block) const noexcept {
+    float *const tiles
+            = block.partial + round_up(block.rows, amx_most_rows) * block.cols;
+    float *const room = tiles + tiles_floats * block.cols;
+    std::fill(block.partial, tiles, 0.f);
+    for (dim_t k = 0; k < weights_.depth; k += most_tiles_depth) {
+        const dim_t depth = std::min(weights_.depth - k, most_tiles_depth);
+        const amx_tiles_part_t part {k, depth, tiles, room};
+        make_tiles(buffers, block, part);
+        multiply_part(buffers, block, part);
+    }
+    for_rows(block,
+            [&](const block_t &rows) { store_sums(rows, rows.partial); });
 }
 
-amx_tiles_part_t amx_many_rows_t::part_of(
-        const skinny_gemm_t::block_t &block, dim_t k) const noexcept {
-    return {k, std::min(weights_.depth - k, most_depth),
-            block.partial + round_up(block.rows, amx_most_rows) * block.cols,
-            block.partial + column_floats(block.rows) * block.cols};
+void amx_terms_t::multiply_part(void *const *buffers, const block_t &block,
+        const amx_tiles_part_t &part) const noexcept {
+    // The terms of this depth stay in L1.
+    const dim_t call_depth = layout_.terms == 1 ? 256 : 128;
+    const dim_t shares = div_up(block.rows, amx_most_rows);
+    dim_t share = 0;
+    for_rows(block, [&](const block_t &rows) {
+        prefetch_weights(
+                buffers, rows, part.k + most_tiles_depth, share++, shares);
+        for (dim_t at = 0; at < part.depth; at += call_depth)
+            multiply_rows(
+                    rows, part, at, std::min(part.depth - at, call_depth));
+    });
 }
 
 // Prefetches a share of the weights whose depth begins with `k`.
-void amx_many_rows_t::prefetch_weights(const skinny_gemm_t::block_t &block,
-        void *const *buffers, dim_t k, dim_t share,
-        dim_t shares) const noexcept {
+void amx_terms_t::prefetch_weights(void *const *buffers, const block_t &block,
+        dim_t k, dim_t share, dim_t shares) const noexcept {
     const skinny_weights_t &w = weights_;
     // The last depth is followed by the first one of the next columns.
     dim_t col = block.first_col;
@@ -341,7 +365,7 @@ void amx_many_rows_t::prefetch_weights(const skinny_gemm_t::block_t &block,
         k = 0;
     }
     if (col + block.cols > w.cols) return;
-    const dim_t depth = std::min(w.depth - k, most_depth);
+    const dim_t depth = std::min(w.depth - k, most_tiles_depth);
     const dim_t lines = w.by_column ? block.cols : depth;
     const dim_t length = bytes_of(w.type, w.by_column ? depth : block.cols);
     const dim_t first = w.by_column ? col * w.pitch + k : k * w.pitch + col;
@@ -354,46 +378,29 @@ void amx_many_rows_t::prefetch_weights(const skinny_gemm_t::block_t &block,
             prefetch_into<2>(from + i * pitch + at);
 }
 
-void amx_many_rows_t::multiply(const skinny_gemm_t::block_t &block,
-        void *const *buffers, const amx_tiles_part_t &part) const noexcept {
-    const dim_t blocks = div_up(block.rows, amx_most_rows);
-    // The terms of this depth stay in L1.
-    const dim_t call_depth = terms_ == 1 ? 256 : 128;
-    for (dim_t b = 0; b < blocks; ++b) {
-        prefetch_weights(block, buffers, part.k + most_depth, b, blocks);
-        for (dim_t at = 0; at < part.depth; at += call_depth)
-            multiply_rows(block, part, b * amx_most_rows, at,
-                    std::min(part.depth - at, call_depth));
-    }
-}
-
-// Multiplies 32 rows by tiles, of the depth [at, at + depth) of a part.
-void amx_many_rows_t::multiply_rows(const skinny_gemm_t::block_t &block,
-        const amx_tiles_part_t &part, dim_t row, dim_t at,
-        dim_t depth) const noexcept {
+// Multiplies up to 32 rows by tiles, of the depth [at, at + depth) of a part.
+void amx_terms_t::multiply_rows(const block_t &block,
+        const amx_tiles_part_t &part, dim_t at, dim_t depth) const noexcept {
     alignas(64) char work[work_bytes];
     const tile_config_t config = amx_whole_tiles();
     const dim_t first = part.k + at, group = first / weights_.group;
-    const dim_t rows = block.rows - row;
-    // Bytes of an element of the depth, in all tiles of rows.
-    const dim_t a_pitch = terms_ * 2 * amx_src_tiles(rows) * amx_tile_rows;
+    const dim_t a_pitch = depth_bytes(block.rows);
     args_t args {};
     args.config = &config;
-    args.tiles_depth = block.cols / nr * panel_bytes;
+    args.panels = block.cols / panel_cols;
+    args.tiles_depth = args.panels * panel_bytes;
     args.tiles = reinterpret_cast<const char *>(part.tiles)
                  + at / amx_depth * args.tiles_depth;
-    args.a = static_cast<const char *>(block.a)
-             + row * weights_.depth * terms_ * 2 + first * a_pitch;
+    args.a = static_cast<const char *>(block.a) + first * a_pitch;
     args.ahead = args.a + depth * a_pitch;
     args.work = work;
-    args.sums = block.partial + row * block.cols;
+    args.sums = block.partial;
     const dim_t group_pitch = weights_.by_column ? 1 : block.c_pitch;
     args.scales = block.scales + group * group_pitch;
     args.group_pitch = 4 * group_pitch;
     args.group_steps = ((group + 1) * weights_.group - first) / amx_depth;
     args.steps = depth / amx_depth;
-    args.panels = block.cols / nr;
-    code_.of(rows)(args);
+    many_rows_.of(block.rows)(args);
 }
 
 } // namespace dnnl_dequant

@@ -219,7 +219,7 @@ dim_t amx_terms_t::place_of(dim_t rows, dim_t row, dim_t k) const {
              - within;
     }
     const dim_t at = k % part_depth;
-    const dim_t part = k / part_depth * layout_.terms * term_bytes(rows);
+    const dim_t part = (k - at) * depth_bytes(rows);
     if (!amx_has_columns(weights_)) return part + row * amx_row_bytes + 2 * at;
     const dim_t tile = row / amx_tile_rows;
     const dim_t tile_pitch
@@ -266,8 +266,8 @@ void amx_terms_t::pack(const void *from, dim_t pitch, dim_t rows, dim_t begin,
         char *const block = static_cast<char *>(packed) + packed_bytes(first);
         if (layout_.corrects_sums)
             sum_rows(src, pitch, together, begin, end, block);
-        const dim_t part_bytes = layout_.terms * term_bytes(together);
-        char *to = block + begin / part_depth * part_bytes;
+        const dim_t part_bytes = part_depth * depth_bytes(together);
+        char *to = block + begin * depth_bytes(together);
         for (dim_t k = begin; k < end; k += part_depth, to += part_bytes)
             if (layout_.terms > 1) pack_terms(src, pitch, together, k, to);
             else if (amx_has_columns(weights_))
@@ -294,28 +294,15 @@ float amx_terms_t::src_element(
 
 void amx_terms_t::run(
         void *const *buffers, const block_t &block) const noexcept {
-    if (!is_of_many_rows()) {
-        run_in_turns(buffers, block);
-        return;
-    }
-    amx_many_rows_t::zero_sums(block);
-    for (dim_t k = 0; k < weights_.depth; k += amx_many_rows_t::most_depth) {
-        const amx_tiles_part_t part = many_rows_.part_of(block, k);
-        make_tiles(buffers, block, part);
-        many_rows_.multiply(block, buffers, part);
-    }
-    const float *sums = block.partial;
-    for_rows(block, [&](const block_t &rows) {
-        store_sums(rows, sums);
-        sums += amx_most_rows * block.cols;
-    });
+    if (is_of_many_rows()) run_many_rows(buffers, block);
+    else run_in_turns(buffers, block);
 }
 
 void amx_terms_t::store_sums(
         const block_t &block, const float *sums) const noexcept {
     const dim_t pitch = room_of(block.rows);
     if (!amx_has_columns(weights_)) {
-        constexpr dim_t cols = 2 * amx_tile_rows;
+        constexpr dim_t cols = amx_panel_cols;
         for (dim_t r = 0; r < block.rows; ++r)
             for (dim_t n = 0; n < block.cols; n += cols)
                 std::copy_n(sums + n * pitch + r * cols, cols,

@@ -3,11 +3,22 @@
 
 #include <algorithm>
 
-#include "kernels/skinny_gemm/jit_amx_many_rows.hpp"
+#include "kernels/skinny_gemm/jit_amx_lookup.hpp"
 
 namespace dnnl_dequant {
 
 struct amx_store_args_t;
+struct amx_many_rows_args_t;
+
+/// The tiles of a part of the depth, which are made before they are multiplied.
+/// 32 columns have eight tiles for each 128 of the depth, and the next columns
+/// follow. [N,K] weights have the tiles of sixteen columns side by side, others
+/// those of 32 of the depth.
+struct amx_tiles_part_t {
+    dim_t k, depth;
+    float *tiles;
+    float *room; // for copies of weights
+};
 
 /// The base of skinny GEMMs that multiply by the tiles of AMX. An f32 is the
 /// sum of three bf16, its terms. A weight less its zero point is an integer
@@ -42,6 +53,11 @@ public:
 
 protected:
     const amx_layout_t &layout() const { return layout_; }
+    /// Returns the bytes of packed src from one element of the depth to the
+    /// next, of rows that are multiplied together.
+    dim_t depth_bytes(dim_t rows) const {
+        return layout_.terms * 2 * room_of(rows);
+    }
     /// Returns the rows that tiles of src and of sums have room for.
     dim_t room_of(dim_t rows) const {
         return layout_.are_padded ? round_up(rows, amx_tile_rows) : rows;
@@ -57,16 +73,17 @@ protected:
     /// True if tiles of weights are made once, and multiplied by all rows.
     bool is_of_many_rows() const {
         return most_rows_ > most_rows_in_turns
-               && weights_.cols % amx_many_rows_t::nr == 0;
+               && weights_.cols % amx_panel_cols == 0;
     }
     /// Returns the floats of scratch memory that each sum needs, if a column's
     /// sums are there.
     /// @param room Floats of each column that making tiles needs besides.
     dim_t floats_of_sums(dim_t room) const {
         const dim_t rows = std::min<dim_t>(most_rows_, amx_most_rows);
-        const dim_t sums = is_of_many_rows()
-                                   ? amx_many_rows_t::column_floats(most_rows_)
-                                   : room_of(rows);
+        const dim_t sums
+                = is_of_many_rows()
+                          ? round_up(most_rows_, amx_most_rows) + tiles_floats
+                          : room_of(rows);
         return div_up(sums + room, most_rows_);
     }
 
@@ -79,7 +96,7 @@ protected:
         if (made.ok() && is_of_many_rows()) {
             made = code.template make<generator_t>(
                     weights_, 1, amx_layout_t {0, true, true});
-            if (made.ok()) made = many_rows_.make(weights_, rows, layout_);
+            if (made.ok()) made = make_many_rows(rows);
         } else if (made.ok()) {
             made = code.template make<generator_t>(weights_, rows, layout_);
         }
@@ -97,6 +114,8 @@ protected:
             const amx_tiles_part_t & /*part*/) const noexcept {}
 
     /// Calls run(block) for the rows of a block that are multiplied together.
+    /// Many rows have their sums in scratch memory, those of 32 rows after the
+    /// other.
     template <typename run_t>
     void for_rows(block_t block, run_t &&run) const {
         const auto *const a = static_cast<const char *>(block.a);
@@ -106,6 +125,7 @@ protected:
             block.rows = std::min<dim_t>(rows - row, amx_most_rows);
             run(block);
             block.c += block.rows * block.c_pitch;
+            if (is_of_many_rows()) block.partial += amx_most_rows * block.cols;
         }
     }
     /// Copies sums of these rows to c. They are columns x room_of(rows), or 32
@@ -114,11 +134,16 @@ protected:
     void store_sums(const block_t &block, const float *sums) const noexcept;
 
 private:
+    // The depth of the tiles that are in cache, and the floats of a column of
+    // them.
+    static constexpr dim_t most_tiles_depth = 512,
+                           tiles_floats = most_tiles_depth / 2;
+
     result_t init(dim_t rows);
     result_t make_store();
+    result_t make_many_rows(dim_t rows);
     dim_t data_bytes(dim_t rows) const {
-        return layout_.terms * bytes_of(data_type_t::bf16, weights_.depth)
-               * room_of(rows);
+        return depth_bytes(rows) * weights_.depth;
     }
     /// True if a part has one nibble of each word of four, as lookups of
     /// jit_amx_k_lanes.cpp take words apart: every fourth element.
@@ -133,12 +158,20 @@ private:
             char *to) const noexcept;
     void pack_terms(const char *src, dim_t pitch, dim_t rows, dim_t k,
             char *to) const noexcept;
+    void run_many_rows(
+            void *const *buffers, const block_t &block) const noexcept;
+    void multiply_part(void *const *buffers, const block_t &block,
+            const amx_tiles_part_t &part) const noexcept;
+    void multiply_rows(const block_t &block, const amx_tiles_part_t &part,
+            dim_t at, dim_t depth) const noexcept;
+    void prefetch_weights(void *const *buffers, const block_t &block, dim_t k,
+            dim_t share, dim_t shares) const noexcept;
     void sum_rows(const char *from, dim_t pitch, dim_t rows, dim_t begin,
             dim_t end, char *packed) const noexcept;
 
     dim_t most_rows_ = 1;
     amx_layout_t layout_ {};
-    amx_many_rows_t many_rows_;
+    amx_code_t<amx_many_rows_args_t> many_rows_;
     jit_function_t<amx_store_args_t> store_; // of sums by column
 };
 

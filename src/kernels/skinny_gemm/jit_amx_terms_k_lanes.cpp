@@ -458,7 +458,7 @@ public:
     using amx_terms_t::amx_terms_t;
 
     dim_t nr() const override {
-        return is_of_many_rows() ? amx_many_rows_t::nr : amx_tile_rows;
+        return is_of_many_rows() ? amx_panel_cols : amx_tile_rows;
     }
     dim_t partial_floats() const override {
         return is_of_many_rows() ? floats_of_sums(0) : 0;
