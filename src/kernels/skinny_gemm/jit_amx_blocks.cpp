@@ -325,8 +325,7 @@ void amx_blocks_t::run_depth(void *const *buffers, const block_t &block,
     args.row_lines = args.lines = lines;
     args.row_gap = pitch - width;
     args.ahead = div_up(copy_ahead, width) * pitch;
-    args.from = static_cast<const char *>(buffers[0])
-                + bytes_of(w.type, block.first_col) + part.k * pitch;
+    args.from = weights_at(buffers, block.first_col, part.k);
     // Copies of the rows that are multiplied, and of the next ones.
     char *copy = reinterpret_cast<char *>(part.room);
     char *next = copy + lines * copy_bytes;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "kernels/skinny_gemm/jit_amx_terms.hpp"
 
@@ -140,21 +141,10 @@ private:
             if (multiplies) multiply(set);
         }
         advance(weights_at_, bytes_of(w_.type, amx_depth));
-        next_group();
+        std::vector<Reg64> parameters {scales_};
+        if (has_zps()) parameters.push_back(zps_);
+        next_group(parameters, group_);
         xchg(tiles_, last_tiles_);
-    }
-
-    void next_group() {
-        if (w_.groups() == 1) return;
-        Label l_same;
-        if (w_.group > amx_depth) {
-            dec(group_);
-            jnz(l_same);
-            mov(group_, static_cast<uint64_t>(w_.group / amx_depth));
-        }
-        advance(scales_, 4 * groups_);
-        if (has_zps()) advance(zps_, 4 * groups_);
-        L(l_same);
     }
 
     void load_columns(int set) {
@@ -243,15 +233,12 @@ void jit_amx_k_lanes_t::run_in_turns(
     const dim_t rows = block.rows, groups = weights_.groups();
     const bool one_tile = rows <= amx_tile_rows;
     const tile_config_t config = tiles_t {one_tile ? 1 : 2}.config(rows);
-    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
-    const auto *const weights
-            = static_cast<const char *>(buffers[0]) + block.first_col * pitch;
     args_t args {&config, nullptr, block.a, nullptr, nullptr, sums, tiles, rows,
-            amx_tile_rows * pitch};
+            amx_tile_rows * bytes_of(weights_.type, weights_.pitch)};
     block_t columns = block;
     columns.cols = amx_tile_rows;
     for (dim_t n = 0; n < block.cols; n += amx_tile_rows) {
-        args.weights = weights + n * pitch;
+        args.weights = weights_at(buffers, block.first_col + n, 0);
         args.scales = block.scales + n * groups;
         args.zps = block.zps + n * groups;
         code_.of(rows)(args);

@@ -368,9 +368,7 @@ void amx_terms_t::prefetch_weights(void *const *buffers, const block_t &block,
     const dim_t depth = std::min(w.depth - k, most_tiles_depth);
     const dim_t lines = w.by_column ? block.cols : depth;
     const dim_t length = bytes_of(w.type, w.by_column ? depth : block.cols);
-    const dim_t first = w.by_column ? col * w.pitch + k : k * w.pitch + col;
-    const auto *const from
-            = static_cast<const char *>(buffers[0]) + bytes_of(w.type, first);
+    const char *const from = weights_at(buffers, col, k);
     const dim_t pitch = bytes_of(w.type, w.pitch);
     for (dim_t i = lines * share / shares; i < lines * (share + 1) / shares;
             ++i)

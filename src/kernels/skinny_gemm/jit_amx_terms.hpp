@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/text.hpp"
 #include "kernels/jit/tile_config.hpp"
@@ -132,6 +133,22 @@ protected:
         L(l_end);
     }
 
+    /// Moves parameters on to the groups of the next step.
+    /// @param steps The steps that a group of several has to go.
+    void next_group(
+            const std::vector<Reg64> &parameters, const Operand &steps) {
+        if (w_.groups() == 1) return;
+        Label l_same;
+        if (w_.group > amx_depth) {
+            dec(steps);
+            jnz(l_same);
+            mov(steps, static_cast<uint64_t>(w_.group / amx_depth));
+        }
+        for (const Reg64 &of : parameters)
+            advance(of, 4 * groups_);
+        L(l_same);
+    }
+
     const int src_tiles_;
     const amx_layout_t layout_;
     const int groups_; // of a step: 128 of depth
@@ -229,6 +246,13 @@ protected:
     /// Returns the rows that tiles of src and of sums have room for.
     dim_t room_of(dim_t rows) const {
         return layout_.are_padded ? round_up(rows, amx_tile_rows) : rows;
+    }
+    /// Returns the place of a weight of a column.
+    const char *weights_at(void *const *buffers, dim_t col, dim_t k) const {
+        const skinny_weights_t &w = weights_;
+        return static_cast<const char *>(buffers[0])
+               + bytes_of(w.type,
+                       w.by_column ? col * w.pitch + k : k * w.pitch + col);
     }
     /// The depth of a sum of src: a group, or a part of it.
     dim_t sum_depth() const {

@@ -309,28 +309,13 @@ private:
         sub(weights_at_, arg(offsetof(args_t, weights_back)));
         if (subtracts()) sub(zps_, arg(offsetof(args_t, parameters_back)));
         rewind(offsetof(args_t, looked_up_tiles));
-        if (subtracts()) next_group({zps_}, offsetof(args_t, looked_up_group));
+        if (subtracts())
+            next_group({zps_}, arg(offsetof(args_t, looked_up_group)));
         L(l_end);
     }
     void rewind(size_t tiles) {
         mov(scratch_, arg(offsetof(args_t, tiles)));
         mov(arg(tiles), scratch_);
-    }
-
-    // Goes on to the groups of the next depth.
-    void next_group(
-            const std::vector<Reg64> &parameters, size_t steps_of_group) {
-        if (w_.groups() == 1) return;
-        Label l_same;
-        if (w_.group > amx_depth) {
-            dec(arg(steps_of_group));
-            jnz(l_same);
-            mov(arg(steps_of_group),
-                    static_cast<uint32_t>(w_.group / amx_depth));
-        }
-        for (const Reg64 &of : parameters)
-            advance(of, 4 * groups_);
-        L(l_same);
     }
 
     // True if a step has several groups.
@@ -445,7 +430,7 @@ private:
         for (const Reg64 &of : parameters)
             sub(of, arg(offsetof(args_t, parameters_back)));
         rewind(offsetof(args_t, scaled_tiles));
-        next_group(parameters, offsetof(args_t, scaled_group));
+        next_group(parameters, arg(offsetof(args_t, scaled_group)));
         if (corrects_sums())
             advance(arg(offsetof(args_t, src_sums)),
                     groups_ * src_tiles_ * amx_row_bytes);
@@ -484,8 +469,7 @@ args_t jit_amx_terms_k_lanes_t::args_of(void *const *buffers,
     const skinny_weights_t &w = weights_;
     const dim_t pitch = bytes_of(w.type, w.pitch), group = k / w.group;
     args_t args {};
-    args.weights = static_cast<const char *>(buffers[0])
-                   + block.first_col * pitch + bytes_of(w.type, k);
+    args.weights = weights_at(buffers, block.first_col, k);
     args.zps = block.zps + group;
     args.tiles = args.looked_up_tiles = block.cols / amx_tile_rows;
     args.steps = args.tiles * (depth / amx_depth);
