@@ -265,11 +265,22 @@ void jit_lanes_t<isa>::round_upper_half(
 template <isa_t isa>
 void jit_lanes_t<isa>::round_ordinary(
         const vmm_t &v, data_type_t type, const vmm_t &a) {
-    const float power = type == data_type_t::bf16 ? 65536.f : 8192.f;
+    const float power = factor_to_round(type);
     constants_.with(bits_of_f32(power - 1),
             [&](const Operand &by) { h_.vmulps(a, v, by); });
     constants_.with(bits_of_f32(power),
             [&](const Operand &by) { h_.vfmsub132ps(v, a, by); });
+}
+
+// The same of n times 2^k: 1 - 2^-k is exact, and so is what either operation
+// rounds.
+template <isa_t isa>
+void jit_lanes_t<isa>::round_multiplied(
+        const vmm_t &v, data_type_t type, const vmm_t &a) {
+    const float power = factor_to_round(type);
+    constants_.with(bits_of_f32((power - 1) / power),
+            [&](const Operand &by) { h_.vmulps(a, v, by); });
+    h_.vsubps(v, v, a);
 }
 
 template <isa_t isa>

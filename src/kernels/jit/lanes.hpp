@@ -82,6 +82,14 @@ public:
     void round(const vmm_t &v, data_type_t type, float_rounding_t rounding,
             const vmm_t &a);
 
+    /// Rounds ordinary numbers to bf16 or f16 that are multiplied already by
+    /// factor_to_round(type), as a scale can be. It is a product and a
+    /// subtraction, for which Zen has other units than for products.
+    void round_multiplied(const vmm_t &v, data_type_t type, const vmm_t &a);
+    static float factor_to_round(data_type_t type) {
+        return type == data_type_t::bf16 ? 65536.f : 8192.f;
+    }
+
     /// Rounds to `type`, a result type or an integer, and stores. `v` is
     /// overwritten.
     /// - 8 or 16 bits: `v` is within the range;

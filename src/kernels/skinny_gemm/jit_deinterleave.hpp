@@ -21,8 +21,8 @@ struct jit_deinterleave_args_t {
 /// Sixteen more go to the next four vectors.
 using jit_deinterleave_t = jit_function_t<const jit_deinterleave_args_t>;
 
-/// It loads a whole panel, orders it in registers and stores it with biases
-/// added.
+/// It loads a whole panel, orders it in registers and stores it, multiplied by
+/// a factor, with biases added.
 ///
 /// AVX-512 works in rounds. A round moves the even elements of two neighbouring
 /// vectors to the lower half of the panel and the odd ones to the upper half.
@@ -39,9 +39,11 @@ using jit_deinterleave_t = jit_function_t<const jit_deinterleave_args_t>;
 template <isa_t isa>
 class jit_deinterleave_code_t : public jit_simd_t {
 public:
-    jit_deinterleave_code_t(int vectors, const std::vector<float> &biases)
+    jit_deinterleave_code_t(
+            int vectors, float factor, const std::vector<float> &biases)
         : jit_simd_t(is_avx512 ? "jit_deinterleave" : "jit_deinterleave_words")
         , vectors_(vectors)
+        , factor_(factor)
         , biases_(biases) {}
 
 private:
@@ -67,6 +69,8 @@ private:
 
     // Stores a vector as the panel's vector v.
     void store(const Vmm &vector, int v) {
+        if (factor_ < 1 || factor_ > 1)
+            vmulps(vector, vector, constant(bits_of_f32(factor_)));
         if (!biases_.empty())
             vaddps(vector, vector,
                     constant(bits_of_f32(biases_[static_cast<size_t>(v)])));
@@ -131,16 +135,17 @@ private:
     }
 
     const int vectors_;
+    const float factor_;
     const std::vector<float> biases_;
 };
 
 /// @param vectors 4 or 8; on AVX-512 also 1 or 2.
 /// @param biases The number added to each vector; empty if there are none.
 template <isa_t isa>
-result_t make_jit_deinterleave(int vectors, const std::vector<float> &biases,
-        jit_deinterleave_t &deinterleave) {
+result_t make_jit_deinterleave(int vectors, float factor,
+        const std::vector<float> &biases, jit_deinterleave_t &deinterleave) {
     return make_jit_as<jit_deinterleave_code_t<isa>>(
-            deinterleave, vectors, biases);
+            deinterleave, vectors, factor, biases);
 }
 
 } // namespace dnnl_dequant

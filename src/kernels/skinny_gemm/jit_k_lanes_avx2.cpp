@@ -5,7 +5,8 @@
 //   for columns: for each chunk of the depth:
 //     load zero points and scales, or make tables of numbers
 //     for each step: make weights of columns, times rows of a
-//     add the chunk's sums, scaled where weights are not, to those in memory
+//     add the chunk's sums, scaled where weights are not, to those in memory;
+//     sums of scaled weights stay in registers until the last chunk
 
 #include <algorithm>
 #include <cstddef>
@@ -108,6 +109,7 @@ private:
 
     void all_chunks() {
         Label l_rest, l_end;
+        if (!shape_.scales_sums) clear_sums();
         mov(chunks_, arg(offsetof(args_t, chunks)));
         test(chunks_, chunks_);
         jz(l_rest, T_NEAR);
@@ -117,11 +119,17 @@ private:
         je(l_end, T_NEAR);
         if (shape_.rest != 0) chunk(shape_.rest);
         L(l_end);
+        if (!shape_.scales_sums) add_sums();
     }
 
-    void chunk(dim_t depth) {
+    void clear_sums() {
         for (int i = 0; i < sums_.count(); ++i)
             vxorps(sums_[i], sums_[i], sums_[i]);
+    }
+
+    // Sums of weights that are scaled stay in registers over all chunks.
+    void chunk(dim_t depth) {
+        if (shape_.scales_sums) clear_sums();
         if (shape_.groups > 1) return chunk_of_two_groups(depth);
         for (int c = 0; c < cols_; ++c)
             load_parameters(c);
@@ -193,35 +201,42 @@ private:
     }
 
     void end_chunk() {
+        if (shape_.scales_sums) add_sums();
+        next_parameters();
+    }
+
+    // Adds sums to those in memory.
+    void add_sums() {
         for (int c = 0; c < cols_; ++c) {
             if (shape_.scales_sums)
                 vbroadcastss(scratch_, of_column(scales_, c));
             for (int r = 0; r < rows_; ++r) {
                 const Ymm s = sum(r, c, 0);
                 const Address at = sums_in_memory(r, c);
-                vaddps(s, s, sum(r, c, 1));
+                for (int half = sums_each() / 2; half > 0; half /= 2)
+                    for (int i = 0; i < half; ++i)
+                        vaddps(sum(r, c, i), sum(r, c, i), sum(r, c, i + half));
                 if (shape_.scales_sums) vfmadd213ps(s, scratch_, at);
                 else vaddps(s, s, at);
                 vmovups(at, s);
             }
         }
+    }
+
+    void end_two_groups(int groups) {
+        if (shape_.scales_sums) add_two_groups(groups);
         next_parameters();
     }
 
     // Each group's sums are scaled by its own scale. Adding those in memory
     // comes last: a short chunk would wait for what the one before it stored.
-    void end_two_groups(int groups) {
+    void add_two_groups(int groups) {
         for (int g = 0; g < groups; ++g) {
-            if (shape_.scales_sums)
-                vbroadcastss(scratch_, of_group(scales_, g));
+            vbroadcastss(scratch_, of_group(scales_, g));
             for (int r = 0; r < rows_; ++r) {
-                const Ymm total = sum(r, 0, 0), s = sum(r, 0, g);
-                if (shape_.scales_sums) {
-                    if (g == 0) vmulps(total, total, scratch_);
-                    else vfmadd231ps(total, s, scratch_);
-                } else if (g > 0) {
-                    vaddps(total, total, s);
-                }
+                const Ymm total = sum(r, 0, 0);
+                if (g == 0) vmulps(total, total, scratch_);
+                else vfmadd231ps(total, sum(r, 0, g), scratch_);
             }
         }
         for (int r = 0; r < rows_; ++r) {
@@ -230,7 +245,6 @@ private:
             vaddps(total, total, at);
             vmovups(at, total);
         }
-        next_parameters();
     }
 
     void next_parameters() {

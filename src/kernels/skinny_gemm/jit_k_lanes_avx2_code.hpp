@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/bits.hpp"
 #include "kernels/skinny_gemm/jit_byte_tables.hpp"
 #include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
 
@@ -79,8 +80,6 @@ struct jit_k_lanes_avx2_shape_t {
 class jit_k_lanes_avx2_weights_t : public jit_k_lanes_t<isa_avx2> {
 protected:
     static constexpr int simd_w = jit_isa_t<isa_avx2>::simd_w;
-    /// Vectors of a step alternate between so many sums.
-    static constexpr int sums_each = 2;
 
     jit_k_lanes_avx2_weights_t(const skinny_weights_t &weights, int rows)
         : jit_k_lanes_t("jit_k_lanes_avx2", weights, rows,
@@ -103,8 +102,16 @@ protected:
         return ptr[parameters + disp(4 * group)];
     }
     dim_t step_bytes() const { return bytes_of(w_.type, shape_.step); }
+    /// Vectors of a step take turns at so many sums, of which each waits for
+    /// its last multiply-add. Four serve where one column is summed at a time.
+    int sums_each() const {
+        const int free = has_lower_halves() ? 4 : 8;
+        const bool are_four = !shape_.scales_sums && shape_.groups == 1
+                              && cols_ == 1 && 4 * rows_ <= free;
+        return are_four ? 4 : 2;
+    }
     Ymm sum(int row, int col, int i) const {
-        return sums_[(row * cols_ + col) * sums_each + i];
+        return sums_[(row * cols_ + col) * sums_each() + i];
     }
 
     /// Nibbles without lookups have free registers for constants.
@@ -121,7 +128,11 @@ protected:
         if (looks_up()) return make_table(c);
         if (is_nibble()) load_zps(c, of_column(zps_, c));
         else if (has_zps()) vbroadcastss(zp(c), of_column(zps_, c));
-        if (!shape_.scales_sums) vbroadcastss(scale(c), of_column(scales_, c));
+        if (shape_.scales_sums) return;
+        vbroadcastss(scale(c), of_column(scales_, c));
+        if (w_.are_ordinary)
+            vmulps(scale(c), scale(c),
+                    constant(bits_of_f32(lanes_.factor_to_round(w_.rounded))));
     }
 
     /// Multiplies the next step of column c: `tail` elements, or all if that is
@@ -180,7 +191,7 @@ protected:
 
 private:
     bool has_lower_halves() const { return shape_.planes > 2; }
-    int sum_count() const { return rows_ * cols_ * sums_each; }
+    int sum_count() const { return rows_ * cols_ * sums_each(); }
     int table_count() const {
         return std::max(cols_, shape_.groups) * shape_.planes
                + (shape_.rounds_each ? 1 : 0);
@@ -216,7 +227,7 @@ private:
         return ptr[columns_[c] + disp(step_bytes() * unrolled_ + bytes)];
     }
     void multiply(const Ymm &number, int c, int v) {
-        multiply(number, v, [&](int r) { return sum(r, c, v % sums_each); });
+        multiply(number, v, [&](int r) { return sum(r, c, v % sums_each()); });
     }
     template <typename sum_of_row_t>
     void multiply(const Ymm &number, int v, sum_of_row_t &&sum_of_row) {
@@ -281,6 +292,12 @@ private:
         }
     }
 
+    // The scale is the one that load_parameters() left.
+    void scale_and_round(const Ymm &v, int c, const Ymm &spare) {
+        if (!w_.are_ordinary) return scale_and_round(v, scale(c), spare);
+        vmulps(v, v, scale(c));
+        lanes_.round_multiplied(v, w_.rounded, spare);
+    }
     void scale_and_round(const Ymm &v, const Ymm &scale, const Ymm &spare) {
         vmulps(v, v, scale);
         lanes_.round(v, w_.rounded, weights_rounding(w_), spare);
@@ -315,7 +332,7 @@ private:
     // The number was cut out at place i.
     void multiply_difference(const Ymm &number, int c, int i, int v) {
         vsubps(number, number, table(c, i));
-        if (shape_.rounds_each) scale_and_round(number, scale(c), spare_[0]);
+        if (shape_.rounds_each) scale_and_round(number, c, spare_[0]);
         multiply(number, c, v);
     }
 
@@ -355,7 +372,7 @@ private:
     void decode_bytes(int c, int v, int tail) {
         load_bytes(weight_, next_weights(c, v * simd_w), zp(c), scratch_);
         multiply_by_unit(weight_);
-        if (!shape_.scales_sums) scale_and_round(weight_, scale(c), scratch_);
+        if (!shape_.scales_sums) scale_and_round(weight_, c, scratch_);
         if (tail == 0) return;
         lanes_t within {};
         for (int i = 0; i < std::min(tail - v * simd_w, simd_w); ++i)

@@ -82,11 +82,11 @@ private:
         std::vector<float> biases;
         for (int v = 0; v < vectors; ++v)
             biases.push_back(generator_t::zp_bias(weights_, v));
-        result_t made
-                = make_jit_deinterleave<isa>(vectors, {}, deinterleave_scales_);
+        result_t made = make_jit_deinterleave<isa>(vectors,
+                generator_t::scale_factor(weights_), {}, deinterleave_scales_);
         if (made.ok())
             made = make_jit_deinterleave<isa>(
-                    vectors, biases, deinterleave_zps_);
+                    vectors, 1, biases, deinterleave_zps_);
         return made;
     }
 

@@ -68,6 +68,13 @@ public:
         return unit_number(weights.type, is_upper ? 8 : 0) + least_zero;
     }
 
+    /// Returns what the caller multiplies the scales of nibbles by.
+    static float scale_factor(const skinny_weights_t &weights) {
+        return weights.are_ordinary
+                       ? jit_lanes_t<isa_avx2>::factor_to_round(weights.rounded)
+                       : 1.f;
+    }
+
 private:
     static constexpr int most_sums = 12, words_nibbles = 4;
     // Rounding keeps its constants in the last vectors, if there are fewer
@@ -188,7 +195,11 @@ private:
         if (has_zps()) vsubps(number, number, ptr[r11 + bytes(v)]);
         if (rounds_) {
             vmulps(number, number, ptr[r13 + bytes(v)]);
-            lanes_.round(number, w_.rounded, weights_rounding(w_), scratch());
+            if (is_nibble() && w_.are_ordinary)
+                lanes_.round_multiplied(number, w_.rounded, scratch());
+            else
+                lanes_.round(
+                        number, w_.rounded, weights_rounding(w_), scratch());
         }
         for (int r = 0; r < rows_; ++r) {
             if (rows_ > 1) vbroadcastss(vmm_a(), ptr[row_of_a(r)]);

@@ -60,6 +60,9 @@ public:
         const int bit = weights.are_nibbles() ? bit_of_nibble(vector) : 0;
         return unit_number(bit) + static_cast<float>(weights.sign_bit());
     }
+    static float scale_factor(const skinny_weights_t & /*weights*/) {
+        return 1;
+    }
 
 private:
     static constexpr int most_vectors = 8;
