@@ -173,6 +173,24 @@ public:
         }
     }
 
+    // Threads decide which columns are in one block, and so which sums have a
+    // neighbour whose scale is not ordinary. It changes none of their bits.
+    void check_neighbours(const skinny_gemm_t &skinny_gemm) {
+        make_values();
+        for (float &value : src_)
+            value += static_cast<float>(random_.between(-1000, 1000)) / 777;
+        const std::vector<float> sums = run(skinny_gemm);
+        EXPECT_TRUE(was_ordinary_);
+        scales_[0] = 0x1p-140f;
+        const std::vector<float> others = run(skinny_gemm);
+        EXPECT_FALSE(was_ordinary_);
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = w_.col_group; n < w_.cols; ++n)
+                ASSERT_EQ(
+                        sums[at(r * w_.cols + n)], others[at(r * w_.cols + n)])
+                        << "at " << r << ", " << n;
+    }
+
     // A scale's NaN, whatever its payload, is every sum's.
     void check_nan(const skinny_gemm_t &skinny_gemm) {
         make_values();

@@ -327,6 +327,37 @@ TEST_P(skinny_gemm, looks_at_scales) {
         }
 }
 
+TEST_P(skinny_gemm, sums_in_one_order_whatever_the_scales) {
+    if (multiplied() != t::f32) return;
+    constexpr dim_t depth = 2304;
+    for (const bool by_column : {false, true})
+        for (const t rounded : {t::bf16, t::f16})
+            for (const dim_t col_group : {1, 32})
+                for (const dim_t group :
+                        {dim_t(16), dim_t(32), dim_t(128), depth})
+                    for (const dim_t rows : {1, 2, 3, 4}) {
+                        skinny_gemm_case_t c
+                                = square(by_column, t::f32, rounded);
+                        skinny_weights_t &w = c.weights;
+                        if (!w.may_be_ordinary()) return;
+                        c.rows = rows;
+                        w.depth = depth;
+                        w.pitch = by_column ? depth : w.cols;
+                        w.group = group;
+                        w.col_group = col_group;
+                        if (is_integer(type())) w.zps.type = t::u8;
+                        place_parameters(w);
+                        std::shared_ptr<const skinny_gemm_t> made;
+                        (void)make_skinny_kernel(w, rows, isa(), made);
+                        if (made == nullptr) continue;
+                        SCOPED_TRACE(testing::Message()
+                                     << made->name() << ", " << rows
+                                     << " rows, groups of " << group);
+                        skinny_gemm_case_run_t(c).check_neighbours(*made);
+                        if (HasFatalFailure()) return;
+                    }
+}
+
 #if defined(__x86_64__)
 void check_generated(const skinny_weights_t &w) {
     // Pairs of rows.

@@ -51,7 +51,8 @@ public:
     /// Returns the type of a and b: f32, bf16 or f16.
     virtual data_type_t type() const { return data_type_t::f32; }
     /// Returns true if a is rows of src as they are. The kernel was made for
-    /// their pitch, and for those of b and c.
+    /// their pitch, and for those of b and c, which are at least two columns.
+    /// If a block has one column, the second may be read in b and written in c.
     virtual bool takes_rows() const { return false; }
     /// Returns true if b is [N,K].
     virtual bool takes_nk() const { return false; }

@@ -312,11 +312,13 @@ void jit_k_lanes_avx2_t::arrange(void *src) const noexcept {
 }
 
 // A transposed tile limits the chunks of [K,N] weights. L1 limits those of
-// [N,K] weights.
+// [N,K] weights. The order of sums depends on it, and does not change if
+// weights are ordinary.
 dim_t jit_k_lanes_avx2_t::chunks_at_once(dim_t rows) const {
     dim_t depth = longest_transposed_chunk;
     if (weights_.by_column)
-        depth = most_floats_of_src / std::min<dim_t>(rows, shape_.most_rows());
+        depth = most_floats_of_src
+                / std::min<dim_t>(rows, most_k_lanes_avx2_rows);
     return std::max<dim_t>(depth / shape_.k_chunk, 1);
 }
 

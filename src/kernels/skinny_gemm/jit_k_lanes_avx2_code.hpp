@@ -17,8 +17,7 @@ constexpr int most_k_lanes_avx2_rows = 4, most_k_lanes_avx2_cols = 2;
 struct jit_k_lanes_avx2_shape_t {
     explicit jit_k_lanes_avx2_shape_t(const skinny_weights_t &weights) {
         // A chunk of the only group is short enough for its src, or transposed
-        // weights, to stay in L1. Its partial sums are then added to those in
-        // memory.
+        // weights, to stay in L1.
         const dim_t longest_part = weights.by_column ? 1024 : 256;
         const bool is_nibble = weights.are_nibbles();
         step = is_nibble ? 32 : 16;
@@ -30,6 +29,7 @@ struct jit_k_lanes_avx2_shape_t {
             k_chunk *= groups;
             planes = 2;
         }
+        has_four_sums = !scales_sums && groups == 1 && planes == 2;
         // Tables of two bytes pay in longer groups.
         const bool is_short = weights.group <= step;
         if (is_nibble && groups == 1 && weights.are_ordinary
@@ -48,6 +48,7 @@ struct jit_k_lanes_avx2_shape_t {
     bool scales_sums;      // a chunk's sums are scaled, not the weights
     bool rounds_each = false; // nibbles, which are not looked up
     int planes; // bytes of a weight's f32 that are not always zero
+    bool has_four_sums;
 
     /// Returns the elements at the end that are not a whole step.
     dim_t tail() const { return rest % step; }
@@ -57,6 +58,12 @@ struct jit_k_lanes_avx2_shape_t {
     int cols(int rows) const {
         return planes > 2 || rows > 2 || groups > 1 || rounds_each ? 1 : 2;
     }
+
+    /// Returns the sums of a row and column that the vectors of a step take
+    /// turns at. A multiply-add waits for the one before it, and one row has
+    /// registers for four. Blocks of ordinary weights have the same order of
+    /// sums as others: threads decide which columns a block has.
+    int sums_each(int rows) const { return rows == 1 && has_four_sums ? 4 : 2; }
 
     dim_t half_step() const { return step / 2; }
     /// Returns which of a chunk's groups has that element.
@@ -102,14 +109,7 @@ protected:
         return ptr[parameters + disp(4 * group)];
     }
     dim_t step_bytes() const { return bytes_of(w_.type, shape_.step); }
-    /// Vectors of a step take turns at so many sums, of which each waits for
-    /// its last multiply-add. Four serve where one column is summed at a time.
-    int sums_each() const {
-        const int free = has_lower_halves() ? 4 : 8;
-        const bool are_four = !shape_.scales_sums && shape_.groups == 1
-                              && cols_ == 1 && 4 * rows_ <= free;
-        return are_four ? 4 : 2;
-    }
+    int sums_each() const { return shape_.sums_each(rows_); }
     Ymm sum(int row, int col, int i) const {
         return sums_[(row * cols_ + col) * sums_each() + i];
     }

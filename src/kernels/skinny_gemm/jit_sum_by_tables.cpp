@@ -296,6 +296,7 @@ private:
 
 bool takes_sum_by_tables(const weighted_values_t &values) {
     return bits_of(values.type) <= 4 && values.by_token
+           && values.prefetches_next && !values.in_place
            && values.rounded != data_type_t::f32 && values.cols % step_cols == 0
            && group_cols_of(values) % step_cols == 0
            && values.cols <= most_groups * group_cols_of(values);

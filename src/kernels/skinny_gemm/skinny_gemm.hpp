@@ -62,7 +62,8 @@ struct skinny_weights_t {
     skinny_tiles_t tiles = skinny_tiles_t::none;
     // The kernel is for blocks alone of which
     // skinny_gemm_t::has_ordinary_weights() is true, so that rounding is two
-    // operations.
+    // operations. make_skinny_kernel() sets it, for the second kernel that it
+    // makes.
     bool are_ordinary = false;
     const char *kernel = ""; // the row of kernels.def that takes them
 
