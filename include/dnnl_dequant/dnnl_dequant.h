@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /// The version of this header; dnnl_dequant_version() tells the library's. A
-/// later version with the same major number keeps everything that this one has.
+/// later version with the same major number keeps everything that this one has;
+/// while that is 0, one with the same minor number does.
 #define DNNL_DEQUANT_VERSION_MAJOR 0
 #define DNNL_DEQUANT_VERSION_MINOR 1
 #define DNNL_DEQUANT_VERSION_PATCH 0
@@ -168,7 +169,8 @@ typedef struct {
 /// dnnl_graph_compiled_partition_execute() run in parallel, until it is set
 /// again. Partitions of the plugin's own use no thread of OpenMP then; those
 /// of oneDNN's run as ever. Compile and execute with the same `concurrency`:
-/// the kernel is chosen for it. Results are the same with every one.
+/// the kernel is chosen for it. Results are the same with every one, but for
+/// products whose blocks oneDNN's matmul primitive multiplies.
 /// @param parallel_for Copied; null for OpenMP, as it is from the start.
 /// @returns #dnnl_success, or #dnnl_invalid_arguments, which changes nothing,
 ///     for a concurrency of 0 or a null `run`. An execution of which `run` did
@@ -186,9 +188,9 @@ DNNL_DEQUANT_API dnnl_status_t dnnl_dequant_get_parallel_for(
 /// @returns the plugin's version, "major.minor.patch"
 DNNL_DEQUANT_API const char *dnnl_dequant_version(void);
 
-/// Tells by which CPU's measurements kernels of equal results are chosen: that
-/// of this machine, or the one that the environment variable
-/// DNNL_DEQUANT_POLICY named when it was first asked for.
+/// Tells by which CPU's measurements kernels are chosen: that of this machine,
+/// or the one that the environment variable DNNL_DEQUANT_POLICY named when it
+/// was first asked for.
 /// @returns a name, for example "Zen 4"; "unknown" for a CPU that is like none
 ///     that was measured
 DNNL_DEQUANT_API const char *dnnl_dequant_policy(void);

@@ -18,7 +18,7 @@ def info():
 
     package, plugin, onednn : versions
     isa : the instruction set that oneDNN's setting and the CPU allow
-    policy : the CPU by whose measurements kernels of equal results are chosen
+    policy : the CPU by whose measurements kernels are chosen
     enabled : False where DNNL_DEQUANT_DISABLE switches the plugin off
     kernels : a dict, the kernel that each function used last
 
