@@ -466,6 +466,21 @@ TEST(matmul, by_zeros_is_exact_where_scaled_src_overflows) {
     });
 }
 
+// Pairs of bf16, and tiles, take subnormal factors for 0.
+bool multiplies_pairs(const std::string &kernel) {
+    return kernel.find("_core_bf16") != std::string::npos
+           || kernel.find("amx") != std::string::npos;
+}
+void flush_subnormals(const chain_graph_t &g, const chain_values_t &values) {
+    const size_t dst = g.nodes.back().outputs[0];
+    const t type = g.tensors[dst].type;
+    for (dim_t i = 0; i < g.tensors[dst].span(); ++i)
+        if (std::fpclassify(static_cast<float>(
+                    support::float_at(type, values[dst].data(), i)))
+                == FP_SUBNORMAL)
+            support::put_bits(type, values[dst].data(), i, 0);
+}
+
 // Scales below, within and beyond those for which rounding takes two
 // operations, and weights halfway between two numbers. Each row of src has
 // one 1.
@@ -516,7 +531,8 @@ TEST(matmul, rounds_weights_of_every_scale) {
                         = changed(exact_values(g, c.seed));
                 const chain_values_t got = changed(exact_values(g, c.seed));
                 compute_exactly(g, expected);
-                run(g, only_partition(g), got);
+                const std::string kernel = run(g, only_partition(g), got);
+                if (multiplies_pairs(kernel)) flush_subnormals(g, expected);
                 expect_bits(g, expected, got);
             });
 }
