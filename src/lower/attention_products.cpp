@@ -18,8 +18,9 @@ namespace {
 
 constexpr const char *stream_name = "attention_stream";
 constexpr const char *narrow_name = "attention_low_precision_blocks";
-constexpr const char *shared_by_tokens = "tokens share scales or zero points";
-constexpr const char *short_group = "the last group of values is shorter";
+constexpr const char *tokens_side_by_side
+        = "numbers of several tokens are side by side; expected those of one "
+          "token";
 
 // Keys or values as both ways see them.
 class factor_t {
@@ -86,7 +87,8 @@ public:
     result_t make_narrow(const std::set<dim_t> &depths, dim_t cols, dim_t pitch,
             attention_blocks_t &plan) const {
         if (cut_.compute_type != data_type_t::bf16)
-            return refuse("query and numbers may not be rounded to bf16");
+            return refuse(text("both factors are multiplied as ",
+                    to_string(cut_.compute_type), "; expected bf16"));
         if (cut_.rows < least_narrow_rows)
             return refuse(text("blocks have ", cut_.rows, " rows; expected ",
                     least_narrow_rows, " or more"));
@@ -145,17 +147,24 @@ result_t describe_block(
     problem_t problem;
     result_t result = numbers.block_problem(0, tokens + panel, problem);
     if (result.ok()) result = describe_weights(problem, head, tokens, weights);
-    if (result.ok() && !weights.by_column)
-        return refuse("a token's numbers are not side by side");
+    if (result.ok() && !weights.by_column) return refuse(tokens_side_by_side);
     return result;
 }
 
-bool begin_bytes(const block_kernels_t &places) {
+// Refuses blocks of which an operand does not begin with a byte.
+result_t check_begins(const block_kernels_t &places) {
     for (size_t outer = 0; outer < places.block_count(0); ++outer)
         for (size_t block = 0; block < places.block_count(1); ++block)
-            for (size_t o = 0; o < places.operand_count(); ++o)
-                if (places.phase_of({outer, block, 0}, o) != 0) return false;
-    return true;
+            for (size_t o = 0; o < places.operand_count(); ++o) {
+                const data_type_t type = places.operand_type(o);
+                const dim_t bit
+                        = places.phase_of({outer, block, 0}, o) * bits_of(type);
+                if (bit != 0)
+                    return refuse(text("a block of ", to_string(type),
+                            " begins at bit ", bit,
+                            " of a byte; expected bit 0"));
+            }
+    return {};
 }
 
 // Scales or zero points of a block of so many tokens, as f32: those of columns,
@@ -177,6 +186,17 @@ result_t make_parameters(const skinny_weights_t &weights,
                        : result;
 }
 
+result_t check_numbers(const skinny_weights_t &weights) {
+    const char *const type = to_string(weights.type);
+    if (weights.have_two_bits())
+        return refuse(text(
+                "numbers are of type ", type, "; expected 4 or 8 bits each"));
+    if (weights.pitch * bits_of(weights.type) % 8 != 0)
+        return refuse(text("tokens are ", weights.pitch, " elements of ", type,
+                " apart; expected whole bytes"));
+    return {};
+}
+
 // @param by_group Scales and zero points of a group's tokens are side by side.
 // @param make Makes what multiplies blocks of a shape, whose weights these are.
 template <typename make_t>
@@ -184,21 +204,19 @@ result_t make_numbers(const factor_t &numbers, dim_t head,
         const attention_cut_t &cut, bool by_group, attention_numbers_t &plan,
         make_t &&make) {
     if (cut.rows > weighted_sum_t::most_rows)
-        return refuse("blocks have more rows");
+        return refuse(text("blocks have ", cut.rows, " rows; expected ",
+                weighted_sum_t::most_rows, " at most"));
     plan.places = numbers.places();
-    if (!begin_bytes(plan.places))
-        return refuse("a block begins within a byte");
+    result_t result = check_begins(plan.places);
+    if (!result.ok()) return result;
     plan.head = head;
     plan.tokens = numbers.tokens_of(0);
     // The first block, and the last one if it is shorter.
     const size_t last = numbers.block_count() - 1;
     const size_t shapes = numbers.tokens_of(last) == plan.tokens ? 1 : 2;
     skinny_weights_t weights;
-    result_t result = describe_block(numbers, head, weights);
-    if (result.ok() && weights.have_two_bits())
-        return refuse("numbers have 2 bits");
-    if (result.ok() && weights.pitch * bits_of(weights.type) % 8 != 0)
-        return refuse("a token begins within a byte");
+    result = describe_block(numbers, head, weights);
+    if (result.ok()) result = check_numbers(weights);
     for (size_t shape = 0; shape < shapes && result.ok(); ++shape) {
         // A last block of one token alone would look like no weights.
         weights.cols = numbers.tokens_of(shape * last);
@@ -228,7 +246,9 @@ result_t make_digits(const factor_t &numbers, dim_t head,
     return make_numbers(numbers, head, cut, false, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
-        if (!is_integer(weights.type)) return refuse("keys are no integers");
+        if (!is_integer(weights.type))
+            return refuse(text("keys are of type ", to_string(weights.type),
+                    "; expected integers"));
         // Fewer tokens are not worth digits of their own.
         constexpr dim_t least_tokens = digits_kernel_t::tokens_at_once;
         plan.format.by_number = weights.col_group > 1;
@@ -236,7 +256,9 @@ result_t make_digits(const factor_t &numbers, dim_t head,
             return refuse(text("groups have ", weights.col_group,
                     " tokens; expected ", least_tokens, " or more"));
         if (plan.format.by_number && weights.group > 1)
-            return refuse("scales are shared by tokens and by numbers");
+            return refuse(text("groups have ", weights.col_group,
+                    " tokens and ", weights.group,
+                    " numbers; expected 1 token or 1 number"));
         plan.format.type = weights.type;
         plan.format.head = head;
         plan.format.group = plan.format.by_number ? head : weights.group;
@@ -261,14 +283,25 @@ bool has_short_group(const skinny_weights_t &weights) {
     return weights.groups() > 1 && weights.depth % weights.group != 0;
 }
 
+result_t refuse_token_groups(const skinny_weights_t &weights) {
+    return refuse(
+            text("groups have ", weights.col_group, " tokens; expected 1"));
+}
+
 // 0.63 ms of 4096 tokens, where lookups take 0.75 (a Zen 4 held to AVX2). In
 // groups of 64 numbers 0.44, where they take 0.46 (a Zen 5 held to it).
-constexpr const char *no_lookups
-        = "one row by 4 bits is faster without lookups";
 bool is_one_row_of_nibbles(
         const skinny_weights_t &weights, const attention_cut_t &cut) {
     return !has(cut.isa, isa_avx512_core) && bits_of(weights.type) == 4
            && is_integer(weights.type) && cut.rows == 1;
+}
+
+// @param others Names rows or numbers that lookups are faster for.
+result_t refuse_lookups(dim_t numbers, const skinny_weights_t &weights,
+        const std::string &others) {
+    return refuse(
+            text("1 row by ", numbers, " numbers of ", to_string(weights.type),
+                    " is faster without lookups; expected ", others));
 }
 
 // Columns that are summed in whole panels, and how many of the last ones are
@@ -296,12 +329,15 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
     return make_numbers(numbers, cols, cut, true, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
-        if (weights.col_group > 1) return refuse(shared_by_tokens);
-        if (weights.groups() > 1) return refuse("a token has several groups");
+        if (weights.col_group > 1) return refuse_token_groups(weights);
+        if (weights.groups() > 1)
+            return refuse(text(
+                    "a token has ", weights.groups(), " groups; expected 1"));
         plan.values = values_of(weights);
         // The kernels for few rows take 32 columns at a time.
         if (is_one_row_of_nibbles(weights, cut) && cols % 32 == 0)
-            return refuse(no_lookups);
+            return refuse_lookups(
+                    cols, weights, "more rows, or no multiple of 32 numbers");
         const auto [first, last] = parts_of_columns(weights, cut.isa);
         const dim_t bits = bits_of(weights.type);
         if (last != 0 && (cols - last) * bits % 8 == 0) {
@@ -322,12 +358,14 @@ result_t make_sum_of_groups(const factor_t &numbers, dim_t cols,
     return make_numbers(numbers, cols, cut, false, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
-        if (weights.col_group > 1) return refuse(shared_by_tokens);
-        if (weights.groups() == 1) return refuse("a token has one group");
+        if (weights.col_group > 1) return refuse_token_groups(weights);
+        if (weights.groups() == 1)
+            return refuse("a token has 1 group; expected 2 or more");
         constexpr dim_t many_numbers = 64;
         if (is_one_row_of_nibbles(weights, cut)
                 && weights.group >= many_numbers)
-            return refuse(no_lookups);
+            return refuse_lookups(weights.group, weights,
+                    text("more rows, or groups of less than ", many_numbers));
         plan.values = values_of(weights);
         plan.values.by_token = true;
         plan.values.group_cols = weights.group;
@@ -365,13 +403,12 @@ result_t make_stream_kernel(const skinny_weights_t &weights,
 result_t make_token_groups(const factor_t &values, dim_t cols,
         const attention_cut_t &cut, attention_token_groups_t &plan) {
     plan.places = values.places();
-    if (!begin_bytes(plan.places))
-        return refuse("a block begins within a byte");
+    result_t result = check_begins(plan.places);
+    if (!result.ok()) return result;
     plan.tokens = values.tokens_of(0);
     plan.cols = cols;
     const size_t last = values.block_count() - 1;
     const size_t shapes = values.tokens_of(last) == plan.tokens ? 1 : 2;
-    result_t result;
     for (size_t shape = 0; shape < shapes && result.ok(); ++shape) {
         const dim_t tokens = values.tokens_of(shape * last);
         problem_t problem;
@@ -380,8 +417,10 @@ result_t make_token_groups(const factor_t &values, dim_t cols,
         if (result.ok())
             result = describe_weights(problem, tokens, cols, weights);
         if (!result.ok()) return result;
-        if (weights.by_column || weights.col_group > 1)
-            return refuse("tokens do not share scales alone");
+        if (weights.by_column) return refuse(tokens_side_by_side);
+        if (weights.col_group > 1)
+            return refuse(text(
+                    "groups have ", weights.col_group, " columns; expected 1"));
         // Sums are f32, which is closer to the formula.
         weights.rounded = data_type_t::f32;
         plan.groups = std::max(plan.groups, weights.groups());
@@ -413,8 +452,11 @@ result_t make_values_of_tokens(const factor_t &values, dim_t cols,
     attention_stream_t stream;
     result = make_numbers(values, cols, cut, true, stream,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
-        if (weights.col_group > 1) return refuse(shared_by_tokens);
-        if (has_short_group(weights)) return refuse(short_group);
+        if (weights.col_group > 1) return refuse_token_groups(weights);
+        if (has_short_group(weights))
+            return refuse(
+                    text("the last group has ", weights.depth % weights.group,
+                            " numbers; expected ", weights.group));
         return make_stream_kernel(
                 without_parameters(weights), cut, stream.skinny_gemm[shape]);
     });
@@ -444,11 +486,14 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
         if (weights.col_group > 1) weights.rounded = data_type_t::f32;
         auto &made = stream.skinny_gemm[shape];
         const result_t taken = make_stream_kernel(weights, cut, made);
-        const std::string first
-                = taken.ok() ? stream.skinny_gemm[0]->name() : "";
-        if (taken.ok()
-                && (!made->parameters_by_column() || made->name() != first))
-            return refuse("no kernel for keys takes all blocks");
+        if (!taken.ok()) return taken;
+        if (!made->parameters_by_column())
+            return refuse(text(
+                    made->name(), " takes scales by group; expected by token"));
+        const std::string first = stream.skinny_gemm[0]->name();
+        if (made->name() != first)
+            return refuse(text("the last block is multiplied by ", made->name(),
+                    "; expected ", first, ", as for the others"));
         return taken;
     });
     if (result.ok()) product = make_keys_product(std::move(stream));

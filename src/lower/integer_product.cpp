@@ -40,11 +40,18 @@ size_t quantizing_steps(const chain_t &chain) {
     return 0;
 }
 
-bool is_linear(const std::vector<dim_t> &places, dim_t &stride) {
+// Finds the stride from a place to the next. Refuses places of several ones.
+// @param what Begins the sentence, and ends in the word for what has places.
+result_t find_stride(
+        const char *what, const std::vector<dim_t> &places, dim_t &stride) {
     stride = places.size() > 1 ? places[1] : 0;
-    for (size_t i = 0; i < places.size(); ++i)
-        if (places[i] != static_cast<dim_t>(i) * stride) return false;
-    return true;
+    for (size_t i = 0; i < places.size(); ++i) {
+        const dim_t expected = static_cast<dim_t>(i) * stride;
+        if (places[i] != expected)
+            return refuse(text(what, " ", i, " has offset ", places[i],
+                    "; expected ", expected));
+    }
+    return {};
 }
 
 // The values that zero points may have: those of their type, or of an
@@ -69,27 +76,35 @@ bool find_range(const composition_t &factor, const integer_parameter_t &zps,
 }
 
 // [zero points and] scales are all that is left behind the integers.
-result_t init_parameters(const composition_t &factor, size_t first,
-        integer_parameter_t &scales, integer_parameter_t &zps) {
+// @param name The factor's, for refusals.
+result_t init_parameters(const char *name, const composition_t &factor,
+        size_t first, integer_parameter_t &scales, integer_parameter_t &zps) {
     const auto &steps = factor.chain.steps();
     for (size_t s = first; s < steps.size(); ++s) {
         const bool is_zps = steps[s].kind == step_kind_t::subtract;
         if (!is_zps && steps[s].kind != step_kind_t::multiply)
-            return refuse("a factor takes steps other than zero points and "
-                          "scales");
+            return refuse(
+                    text(name, " takes the step ", to_string(steps[s].kind),
+                            "; expected zero points and scales alone"));
         if (scales.type != t::undef || (is_zps && zps.type != t::undef))
-            return refuse("a factor is scaled twice");
+            return refuse(text(name, " has ", is_zps ? "zero points" : "scales",
+                    " after ",
+                    scales.type != t::undef ? "scales" : "zero points",
+                    "; expected zero points, then scales"));
         integer_parameter_t &of = is_zps ? zps : scales;
         of.operand = static_cast<size_t>(steps[s].operand);
         of.type = factor.chain.operand_type(of.operand);
         int_range_t range {};
         if (is_zps ? !find_range(factor, of, range) : !is_floating(of.type))
-            return refuse(text(is_zps ? "zero points" : "scales",
+            return refuse(text(is_zps ? "zero points" : "scales", " of ", name,
                     " are of type ", to_string(of.type), "; expected ",
                     is_zps ? "integers of 8 bits at most" : "floats"));
     }
-    return scales.type == t::undef ? refuse("a factor has no scales")
-                                   : result_t();
+    if (scales.type != t::undef) return {};
+    return refuse(text(name, " has ",
+            zps.type == t::undef ? "no zero points or scales"
+                                 : "zero points alone",
+            "; expected scales"));
 }
 
 // The most that integers of a type and zero points differ.
@@ -121,8 +136,10 @@ public:
         const bool batched = std::any_of(shape.begin(), shape.end() - 2,
                 [](dim_t dim) { return dim != 1; });
         if (repacks_ && batched)
-            return refuse("weights differ from batch to batch");
-        if (plan_.depth == 0) return refuse("there is nothing to sum");
+            return refuse(text("weights have shape ", dims_string(shape),
+                    "; expected one batch"));
+        if (plan_.depth == 0)
+            return refuse("weights have a depth of 0; expected 1 or more");
         result_t result = init_src(isa);
         if (result.ok()) result = init_weights();
         if (result.ok()) result = cut_groups();
@@ -142,15 +159,22 @@ public:
         weights.is_src_signed = plan_.is_src_signed;
         weights.depth = plan_.depth;
         weights.group = plan_.groups[0].size;
-        for (size_t g = 0; g < plan_.groups.size(); ++g)
-            if (plan_.groups[g].begin != static_cast<dim_t>(g) * weights.group)
-                return refuse("groups differ in size");
-        if (!is_linear(plan_.weights_scales.group, weights.scales_group_stride)
-                || !is_linear(
-                        plan_.weights_zps.group, weights.zps_group_stride))
-            return refuse("groups of src cut those of the weights");
+        for (size_t g = 0; g < plan_.groups.size(); ++g) {
+            const dim_t begin = static_cast<dim_t>(g) * weights.group;
+            if (plan_.groups[g].begin != begin)
+                return refuse(text("group ", g, " begins at depth ",
+                        plan_.groups[g].begin, "; expected ", begin));
+        }
+        result_t result = find_stride(
+                "src cuts groups of the weights: the scale of group",
+                plan_.weights_scales.group, weights.scales_group_stride);
+        if (result.ok())
+            result = find_stride(
+                    "src cuts groups of the weights: the zero point of group",
+                    plan_.weights_zps.group, weights.zps_group_stride);
+        if (!result.ok()) return result;
         plan_.stream_rows = rows;
-        result_t result = make_integer_stream(weights, isa, plan_.stream);
+        result = make_integer_stream(weights, isa, plan_.stream);
         if (result.ok()) plan_.format = format;
         return result;
     }
@@ -175,13 +199,15 @@ private:
                 result = choose_kernel(problem, isa, plan_.quantize);
             if (!result.ok()) return result;
             plan_.quantize_operands = chain.operand_count();
-        } else if (!is_linear(places_along(of_src(), 0, depth),
-                           plan_.depth_stride)) {
-            return refuse("src is cut along its depth");
+        } else {
+            const result_t result = find_stride(
+                    "src is cut along its depth: number",
+                    places_along(of_src(), 0, depth), plan_.depth_stride);
+            if (!result.ok()) return result;
         }
         plan_.is_src_signed = type == t::s8;
-        result_t result
-                = init_parameters(src_, count, plan_.src_scales, plan_.src_zps);
+        result_t result = init_parameters(
+                "src", src_, count, plan_.src_scales, plan_.src_zps);
         plan_.format.has_src_zps
                 = !plan_.is_src_signed || plan_.src_zps.type != t::undef;
         // Sums of the weights' bytes have to be short, too.
@@ -202,22 +228,27 @@ private:
             return refuse(
                     text("weights are of type ", to_string(format.weights),
                             "; expected integers of 4 or 8 bits"));
-        result_t result = init_parameters(
-                weights_, 0, plan_.weights_scales, plan_.weights_zps);
+        result_t result = init_parameters("weights", weights_, 0,
+                plan_.weights_scales, plan_.weights_zps);
         if (!result.ok()) return result;
         format.scales = plan_.weights_scales.type;
         format.zps = plan_.weights_zps.type;
-        const auto stride = [&](size_t operand, size_t d, dim_t &to) {
-            return is_linear(places_along(of_weights(), operand, d), to);
+        const auto find = [&](const char *what, size_t operand, size_t d,
+                                  dim_t &stride) {
+            if (result.ok())
+                result = find_stride(
+                        what, places_along(of_weights(), operand, d), stride);
         };
-        if (!stride(0, k_, format.depth_stride)
-                || !stride(0, k_ + 1, format.col_stride))
-            return refuse("weights are cut along a dimension");
-        if (!stride(plan_.weights_scales.operand, k_ + 1, format.scales_stride)
-                || (format.zps != t::undef
-                        && !stride(plan_.weights_zps.operand, k_ + 1,
-                                format.zps_stride)))
-            return refuse("groups along the columns of the weights");
+        find("weights are cut along their depth: row", 0, k_,
+                format.depth_stride);
+        find("weights are cut along their columns: column", 0, k_ + 1,
+                format.col_stride);
+        find("columns share scales: that of column",
+                plan_.weights_scales.operand, k_ + 1, format.scales_stride);
+        if (format.zps != t::undef)
+            find("columns share zero points: that of column",
+                    plan_.weights_zps.operand, k_ + 1, format.zps_stride);
+        if (!result.ok()) return result;
         // A single column has no next one, so its stride does not matter.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;
         return {};
@@ -286,14 +317,19 @@ private:
         const auto count = static_cast<dim_t>(plan_.groups.size());
         plan_.format.has_short_sums = true;
         if (count > 1 && count * shortest_group > plan_.depth + shortest_group)
-            return refuse(text(count, " groups in a depth of ", plan_.depth));
+            return refuse(text("a depth of ", plan_.depth, " has ", count,
+                    " groups; expected ", plan_.depth / shortest_group + 1,
+                    " at most"));
         for (const auto &group : plan_.groups) {
             if (group.size > longest_group)
-                return refuse(text("sums of ", group.size,
-                        " products need more than 32 bits"));
+                return refuse(text("a group has ", group.size,
+                        " products; expected ", longest_group,
+                        " at most, whose sum has 32 bits"));
             if (bits_of(plan_.format.weights) == 4
                     && plan_.format.is_by_column() && group.begin % 2 != 0)
-                return refuse("a group of the weights begins within a byte");
+                return refuse(text("a group of ",
+                        to_string(plan_.format.weights), " begins at depth ",
+                        group.begin, "; expected an even depth"));
             plan_.format.has_short_sums
                     = plan_.format.has_short_sums
                       && group.size * most_difference_ <= INT16_MAX;
@@ -323,7 +359,7 @@ result_t split_row_scales(const composition_t &src, scaled_integers_t &scaled) {
     const chain_t &chain = src.chain;
     const size_t count = quantizing_steps(chain);
     integer_parameter_t scales, zps;
-    const result_t result = init_parameters(src, count, scales, zps);
+    const result_t result = init_parameters("src", src, count, scales, zps);
     if (!result.ok()) return result;
     const t type
             = count > 0 ? chain.after(count).type() : chain.operand_type(0);
@@ -332,9 +368,11 @@ result_t split_row_scales(const composition_t &src, scaled_integers_t &scaled) {
                 "; expected 256 at most, as bf16 holds"));
     const auto places
             = places_along(chain, scales.operand, chain.shape().size() - 1);
-    if (std::any_of(places.begin(), places.end(),
-                [](dim_t place) { return place != 0; }))
-        return refuse("a row of src has several scales");
+    const auto second = std::find_if(places.begin(), places.end(),
+            [](dim_t place) { return place != 0; });
+    if (second != places.end())
+        return refuse(text("a row of src has another scale from number ",
+                second - places.begin(), " on; expected one scale"));
     scaled.differences = chain.after(chain.steps().size() - 1);
     scaled.scales = scales.operand;
     return {};

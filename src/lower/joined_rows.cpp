@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/short_rows/joined_rows.hpp"
 
@@ -61,7 +62,9 @@ public:
             }
         const dim_t whole = rows / joined.rows, left = rows % joined.rows;
         if (left > 0 && !parts_begin_bytes(whole * joined.rows * row))
-            return refuse("two units would share a byte of dst");
+            return refuse(text("units of dst of type ",
+                    to_string(problem_.dst().type), " have ", joined.rows * row,
+                    " elements; expected all to begin with a byte"));
         result_t result = choose_kernel(
                 part(0, whole, joined.rows), isa, joined.long_rows);
         if (result.ok() && left > 0)

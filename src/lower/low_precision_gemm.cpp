@@ -104,7 +104,9 @@ result_t choose_narrow_type(const product_t &product, dnnl_fpmath_mode_t mode,
         return refuse(wanted,
                 text("AMX for ", to_string(wanted), " is not available"));
     if (wanted == t::bf16 && has(isa, isa_amx_bf16))
-        return refuse(wanted, "generated code multiplies blocks of bf16");
+        return refuse(wanted,
+                "blocks are of type bf16, which generated code multiplies; "
+                "expected f16");
     if (rows < least_narrow_rows)
         return refuse(wanted, text("blocks have ", rows, " rows; expected ",
                                       least_narrow_rows, " or more"));
@@ -116,9 +118,11 @@ result_t make_bf16_gemm(
         isa_t isa, dim_t rows, bool nk, std::shared_ptr<const gemm_t> &gemm) {
     if (has(isa, isa_amx_bf16)) return make_amx_gemm(nk, gemm);
     if (!has(isa, isa_avx512_core_bf16))
-        return refuse("the CPU multiplies no bf16");
+        return refuse("neither AVX512_BF16 nor AMX for bf16 is available");
     if (!multiplies_pairs(isa, rows, false))
-        return refuse("multiply-adds of f32 are faster than pairs of bf16");
+        return refuse(text("blocks have ", rows, " rows; expected ",
+                this_machine().policy.most_pair_rows,
+                " at most, as f32 is faster than pairs of bf16 beyond"));
     return make_jit_gemm(isa, data_type_t::bf16, gemm);
 }
 

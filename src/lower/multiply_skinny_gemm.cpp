@@ -25,7 +25,8 @@ bool has_zeros(const composition_t &weights, const skinny_parameters_t &zps) {
 
 result_t describe(const product_cut_t &cut, skinny_weights_t &weights) {
     const dims_t &shape = cut.weights().shape();
-    if (cut.blocks.depth == 0) return refuse("there is nothing to sum");
+    if (cut.blocks.depth == 0)
+        return refuse("weights have a depth of 0; expected 1 or more");
     dims_t strides(shape.size(), 0), batch(shape.size(), 1);
     strides[shape.size() - 2] = shape.back() + panel;
     strides.back() = 1;
@@ -227,10 +228,12 @@ result_t make_integers_by_tiles(
     if (!multiplies_integers_as_bf16(cut.block_rows, weights))
         return refuse("");
     // Repacked weights have to have the bits of those that are not.
+    const dim_t repacked_rows
+            = most_repacked_rows(isa, bits_of(weights.type), weights.by_column);
     if (cut.may_repack && is_integer(weights.type) && !weights.have_two_bits()
-            && cut.blocks.rows <= most_repacked_rows(
-                       isa, bits_of(weights.type), weights.by_column))
-        return named(refuse("weights of few rows are repacked"));
+            && cut.blocks.rows <= repacked_rows)
+        return named(refuse(text("weights of ", cut.blocks.rows,
+                " rows are repacked; expected more than ", repacked_rows)));
     weights.tiles = skinny_tiles_t::integers;
     skinny_plan_t plan;
     plan.row_scales = {cut.src().operand_type(scaled.scales), scaled.scales,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
 #include "kernels/short_rows/planes.hpp"
 
 namespace dnnl_dequant {
@@ -62,7 +64,11 @@ public:
             }
         for (size_t o = 0; o < plan.operands; ++o)
             if (!add_strides(o, plan))
-                return refuse("a block begins within a byte");
+                return refuse(text("operand ", o, " of type ",
+                        to_string(problem_.operands[o].type), " has strides ",
+                        dims_string(problem_.operands[o].strides),
+                        " in blocks of ", plan.block,
+                        " points; expected whole bytes"));
         result_t result = make_interleave(plan.planes, isa, plan.interleave);
         if (result.ok())
             result = is_copy() ? place_planes(plan) : make_kernels(plan, isa);

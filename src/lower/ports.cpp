@@ -35,7 +35,8 @@ result_t check_extent(
                         std::max<dim_t>(dims[d] - 1, 0), strides[d], &step)
                 || __builtin_add_overflow(reach, step, &reach)
                 || count > offset_limit || reach > offset_limit)
-            return refuse_strides(who, dims, strides, ": too large to address");
+            return refuse_strides(who, dims, strides,
+                    text("; expected ", offset_limit, " elements at most"));
     }
     return {};
 }
@@ -80,7 +81,8 @@ result_t resolve_input(const partition_t &partition,
                         "; expected a known one at compile")};
     if (tensor.layout_type == dnnl_graph_layout_type_opaque)
         return {status_t::unimplemented,
-                text(who, " has an opaque layout, which only oneDNN reads")};
+                text(who, " has an opaque layout, which only oneDNN reads; "
+                          "expected a strided one")};
     if (tensor.ndims > 0 && !has_strides(tensor)) {
         if (tensor.layout_type != dnnl_graph_layout_type_strided)
             return {status_t::invalid_arguments,
@@ -192,7 +194,8 @@ result_t infer_output(const partition_t &partition, const dims_t &dims,
     }
     if (output.layout_type == dnnl_graph_layout_type_opaque)
         return {status_t::unimplemented,
-                text(who, " has an opaque layout, which only oneDNN writes")};
+                text(who, " has an opaque layout, which only oneDNN writes; "
+                          "expected a strided one")};
     const bool told = has_strides(output);
     const bool any = output.layout_type != dnnl_graph_layout_type_strided;
     const dims_t strides = told  ? strides_of(output)

@@ -2,6 +2,9 @@
 
 #include "lower/product_ways.hpp"
 
+#include "base/text.hpp"
+#include "graph/logical_tensor.hpp"
+
 namespace dnnl_dequant {
 
 result_t find_batches(product_cut_t &cut) {
@@ -12,15 +15,18 @@ result_t find_batches(product_cut_t &cut) {
     auto outer = whole_axis(operands);
     for (size_t d = 0; d + 2 < chain.shape().size(); ++d) {
         if (!chain.cuts_evenly(d, 1))
-            return refuse("batches of weights are not alike");
+            return refuse(text("batches along dimension ", d, " of weights ",
+                    dims_string(chain.shape()),
+                    " differ; expected alike ones"));
         outer = combined_axis(outer, block_axis(chain, d, 1));
     }
     std::vector<dim_t> found;
     for (size_t i = 0; i < outer.offsets.size(); ++i) {
-        const dim_t bits
-                = outer.offsets[i] * bits_of(chain.operand_type(i % operands));
+        const data_type_t type = chain.operand_type(i % operands);
+        const dim_t bits = outer.offsets[i] * bits_of(type);
         if (bits % 8 != 0)
-            return refuse("a batch of weights begins within a byte");
+            return refuse(text("a batch of ", to_string(type),
+                    " begins at bit ", bits % 8, " of a byte; expected bit 0"));
         found.push_back(bits / 8);
     }
     places = std::move(found);

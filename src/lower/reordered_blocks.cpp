@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/convert.hpp"
+#include "base/text.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/short_rows/reordered_blocks.hpp"
 #include "lower/blocks.hpp"
@@ -63,7 +64,9 @@ public:
     result_t make(std::shared_ptr<const kernel_t> &kernel) {
         choose_blocks();
         if (elements_of_block() > reordered_blocks_t::most_elements)
-            return refuse("blocks that begin with bytes are too large");
+            return refuse(text("blocks that begin with bytes have ",
+                    elements_of_block(), " elements; expected ",
+                    reordered_blocks_t::most_elements, " at most"));
         reordered_blocks_t plan;
         plan.operands = problem_.operands.size();
         std::vector<size_t> shorter; // loops whose last block is so
@@ -81,7 +84,8 @@ public:
         }
         const size_t passes = size_t(1) << shorter.size();
         if (passes > plan.passes.size())
-            return refuse("blocks of too many shapes");
+            return refuse(text("blocks have ", passes, " shapes; expected ",
+                    plan.passes.size(), " at most"));
         for (size_t pass = 0; pass < passes; ++pass) {
             dims_t extents = blocks_;
             for (size_t i = 0; i < shorter.size(); ++i)

@@ -51,6 +51,8 @@ std::string to_string(const loop_t &loop) {
     return text;
 }
 
+} // namespace
+
 const char *to_string(step_kind_t kind) {
     switch (kind) {
     case step_kind_t::subtract: return "sub";
@@ -71,6 +73,8 @@ const char *to_string(step_kind_t kind) {
     }
     return "unknown";
 }
+
+namespace {
 
 std::string two_numbers(float a, float b) {
     char text[64];

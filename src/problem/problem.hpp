@@ -107,6 +107,7 @@ enum class function_t {
     tanh
 };
 const char *to_string(function_t function);
+const char *to_string(step_kind_t kind);
 
 /// True where a step of that kind names an operand.
 bool has_operand(step_kind_t kind);

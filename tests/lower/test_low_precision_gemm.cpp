@@ -84,6 +84,9 @@ TEST(narrow_type, says_why_not) {
             "onednn_matmul_bf16: AMX for bf16 is not available");
     EXPECT_EQ(reason(isa_amx_int8, 3),
             "onednn_matmul_bf16: blocks have 3 rows; expected 16 or more");
+    EXPECT_EQ(reason(isa_amx_bf16, 32),
+            "onednn_matmul_bf16: blocks are of type bf16, which generated code "
+            "multiplies; expected f16");
 }
 
 constexpr dim_t src_pitch = 100;

@@ -221,5 +221,15 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
     expect_refused(problems, make_reordered_blocks);
 }
 
+TEST(reordered_blocks, say_how_large_they_would_be) {
+    const problem_t problem = ordered(
+            {{3, 3, 3, 3, 3, 3, 3, 3, 3}, {8, 7, 6, 5, 4, 3, 2, 1, 0}, 8, 7},
+            t::u2, t::f32, {t::f32, t::u8});
+    std::shared_ptr<const kernel_t> kernel;
+    EXPECT_EQ(make_reordered_blocks(problem, isa_avx2, kernel).reason,
+            "blocks that begin with bytes have 19683 elements; expected 16384 "
+            "at most");
+}
+
 } // namespace
 } // namespace dnnl_dequant

@@ -101,6 +101,10 @@ TEST(joined_rows, are_refused_where_rows_differ) {
             quantize_problem_of(
                     {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12001, 3, 1})};
     expect_refused(problems, make_joined_rows);
+    std::shared_ptr<const kernel_t> kernel;
+    EXPECT_EQ(make_joined_rows(problems.back(), isa_none, kernel).reason,
+            "units of dst of type u4 have 960 elements; expected all to begin "
+            "with a byte");
 }
 
 // One block of points, whole blocks, and a last one that is shorter.

@@ -213,9 +213,15 @@ TEST(matmul, tells_why_it_does_not_multiply_integers) {
         t type, zps;
         dim_t group;
         const char *reason;
-    } cases[] = {{t::f32, t::undef, 8, "8 groups in a depth of 64"},
-            {t::bf16, t::undef, 32, "steps other than zero points and scales"},
-            {t::f32, t::s32, 32, "zero points are of type s32"}};
+    } cases[] = {{t::f32, t::undef, 8,
+                         "integer_matmul: a depth of 64 has 8 groups; "
+                         "expected 5 at most,"},
+            {t::bf16, t::undef, 32,
+                    "integer_matmul: src takes the step round; expected zero "
+                    "points and scales alone,"},
+            {t::f32, t::s32, 32,
+                    "integer_matmul: zero points of src are of type s32; "
+                    "expected integers of 8 bits at most,"}};
     for (const auto &c : cases) {
         pattern_graph_t g;
         const auto dequantized
