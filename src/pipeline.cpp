@@ -235,6 +235,12 @@ dnnl_status_t execute(const compiled_partition_t &compiled,
         const dnnl_status_t status = execute_upstream(part, stream, given);
         return {from_c(status), "oneDNN does not run it"};
     };
+    // oneDNN's work on this stream may still write what we read.
+    if (stream != nullptr) {
+        const dnnl_status_t waited
+                = upstream::call(&api_t::dnnl_stream_wait, stream);
+        if (waited != dnnl_success) return waited;
+    }
     const result_t result
             = compiled.compound
                       ? execute_parts(*compiled.compound, buffers, execute_part)

@@ -42,8 +42,10 @@ dnnl_status_t compile(compiled_partition_t &compiled,
         const std::vector<logical_tensor_t> &inputs,
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
 
-/// Runs a filled compiled partition that is not oneDNN's as a whole.
-/// @param stream The stream that oneDNN's parts of a compound run on.
+/// Runs a filled compiled partition that is not oneDNN's as a whole. It is done
+/// when the call returns.
+/// @param stream The call waits for it first. oneDNN's parts of a compound run
+///     on it. Null if there is neither.
 dnnl_status_t execute(const compiled_partition_t &compiled,
         dnnl_stream_t stream, const buffer_list_t &buffers);
 

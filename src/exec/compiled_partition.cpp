@@ -115,10 +115,13 @@ dnnl_status_t execute_upstream(const compiled_partition_t &compiled,
     };
     auto inputs = handles_of(compiled.partition->inputs);
     auto outputs = handles_of(compiled.partition->outputs);
-    return upstream::call(&api_t::dnnl_graph_compiled_partition_execute,
+    const dnnl_status_t status = upstream::call(
+            &api_t::dnnl_graph_compiled_partition_execute,
             const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
             stream, inputs.size(), inputs.data(), outputs.size(),
             outputs.data());
+    if (status != dnnl_success) return status;
+    return upstream::call(&api_t::dnnl_stream_wait, stream);
 }
 
 } // namespace dnnl_dequant

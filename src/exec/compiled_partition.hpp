@@ -47,6 +47,7 @@ std::shared_ptr<dnnl_graph_compiled_partition> compile_upstream(
         const std::vector<logical_tensor_t> &outputs, dnnl_engine_t engine);
 
 /// Runs oneDNN's compiled partition of a part on values that are found by id.
+/// Waits for it, since the values are freed and the next part reads them.
 dnnl_status_t execute_upstream(const compiled_partition_t &compiled,
         dnnl_stream_t stream, const buffer_list_t &buffers);
 

@@ -43,4 +43,12 @@ std::shared_ptr<dnnl_primitive> create(const_dnnl_primitive_desc_t desc) {
     }};
 }
 
+dnnl_status_t execute_and_wait(const_dnnl_primitive_t primitive, size_t count,
+        const dnnl_exec_arg_t *args) {
+    const dnnl_status_t status = upstream::call(&api_t::dnnl_primitive_execute,
+            primitive, host().stream, static_cast<int>(count), args);
+    if (status != dnnl_success) return status;
+    return upstream::call(&api_t::dnnl_stream_wait, host().stream);
+}
+
 } // namespace dnnl_dequant

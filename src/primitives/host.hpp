@@ -52,6 +52,11 @@ std::string implementation_of(const_dnnl_primitive_desc_t desc);
 /// Null where oneDNN cannot.
 std::shared_ptr<dnnl_primitive> create(const_dnnl_primitive_desc_t desc);
 
+/// Executes on host()'s stream, and waits for it: with SYCL or an asynchronous
+/// threadpool oneDNN's own function returns before dst is written.
+dnnl_status_t execute_and_wait(const_dnnl_primitive_t primitive, size_t count,
+        const dnnl_exec_arg_t *args);
+
 } // namespace dnnl_dequant
 
 #endif

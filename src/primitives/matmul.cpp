@@ -118,10 +118,8 @@ status_t matmul_primitive_t::execute(const void *src, const void *weights,
         if (status != dnnl_success) return static_cast<status_t>(status);
         args[i] = {arguments_[i].kind, memories[i].handle};
     }
-    return static_cast<status_t>(upstream::call(&api_t::dnnl_primitive_execute,
-            const_dnnl_primitive_t(primitive_.get()), host().stream,
-            static_cast<int>(arguments_.size()),
-            static_cast<const dnnl_exec_arg_t *>(args)));
+    return static_cast<status_t>(
+            execute_and_wait(primitive_.get(), arguments_.size(), args));
 } catch (const std::exception &) {
     // oneDNN's own objects: from where it is called nothing may be thrown.
     return status_t::out_of_memory;

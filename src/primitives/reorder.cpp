@@ -110,7 +110,6 @@ result_t make_reorder(
             reorder->arguments_[1].desc.get(), mask, reorder->primitive_);
     if (!result.ok()) return result;
     reorder->engine_ = host().engine;
-    reorder->stream_ = host().stream;
     out = std::move(reorder);
     return {};
 }
@@ -127,10 +126,8 @@ status_t reorder_t::execute(void *const *buffers) const {
         if (status != dnnl_success) return static_cast<status_t>(status);
         args[i] = {argument.kind, memories[i].handle};
     }
-    return static_cast<status_t>(upstream::call(&api_t::dnnl_primitive_execute,
-            const_dnnl_primitive_t(primitive_.get()), stream_,
-            static_cast<int>(arguments_.size()),
-            static_cast<const dnnl_exec_arg_t *>(args)));
+    return static_cast<status_t>(
+            execute_and_wait(primitive_.get(), arguments_.size(), args));
 }
 
 } // namespace dnnl_dequant

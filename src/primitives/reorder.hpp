@@ -35,7 +35,6 @@ private:
     };
 
     dnnl_engine_t engine_ = nullptr; // the process's, never destroyed
-    dnnl_stream_t stream_ = nullptr;
     handle_t<dnnl_primitive> primitive_;
     std::vector<argument_t> arguments_;
 };
