@@ -15,6 +15,7 @@
 #include "graph/op_schema.hpp"
 #include "graph/placeholder.hpp"
 #include "kernels/machine.hpp"
+#include "primitives/sycl_events.hpp"
 #include "upstream/api.hpp"
 #include "upstream/mapping.hpp"
 
@@ -33,6 +34,16 @@ dnnl_status_t refuse(const char *where, const result_t &result) {
     log_refusal(log_check, where, result.reason);
     keep_refusal(result.reason);
     return to_c(result.status);
+}
+
+dnnl_status_t refuse_interop(const compiled_partition_t &compiled,
+        const char *runtime, const result_t &result) {
+    return refuse("execute",
+            {result.status,
+                    text(describe(compiled.partition->ops.back()),
+                            ": called with events of ", runtime, ", but ",
+                            result.reason,
+                            "; call dnnl_graph_compiled_partition_execute")});
 }
 
 // Once, where somebody looks: after oneDNN's own backend, number 0.
@@ -249,6 +260,21 @@ dnnl_status_t execute(const compiled_partition_t &compiled,
     return refuse(
             "execute", {result.status, describe(compiled.partition->ops.back())
                                                + ": " + result.reason});
+}
+
+dnnl_status_t wait_for_sycl(const compiled_partition_t &compiled,
+        dnnl_stream_t stream, const void *deps, void *event) {
+    if (stream == nullptr || !compiled.is_filled())
+        return dnnl_invalid_arguments;
+    const result_t result = wait_for_sycl_events(stream, deps, event);
+    if (result.ok()) return dnnl_success;
+    return refuse_interop(compiled, "SYCL", result);
+}
+
+dnnl_status_t refuse_opencl(const compiled_partition_t &compiled) {
+    if (!compiled.is_filled()) return dnnl_invalid_arguments;
+    return refuse_interop(compiled, "OpenCL",
+            {status_t::unimplemented, "its kernel runs on the CPU alone"});
 }
 
 } // namespace dnnl_dequant

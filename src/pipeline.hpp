@@ -49,6 +49,13 @@ dnnl_status_t compile(compiled_partition_t &compiled,
 dnnl_status_t execute(const compiled_partition_t &compiled,
         dnnl_stream_t stream, const buffer_list_t &buffers);
 
+/// Waits for SYCL's events before an execution (primitives/sycl_events.hpp).
+dnnl_status_t wait_for_sycl(const compiled_partition_t &compiled,
+        dnnl_stream_t stream, const void *deps, void *event);
+
+/// Refuses an execution with OpenCL's events, which nothing here waits for.
+dnnl_status_t refuse_opencl(const compiled_partition_t &compiled);
+
 } // namespace dnnl_dequant
 
 #endif

@@ -1,6 +1,6 @@
 // dnnl_graph_compiled_partition_*: ours by tag, else oneDNN's.
 
-#include "abi/boundary.hpp"
+#include "abi/execution.hpp"
 
 #include "graph/logical_tensor.hpp"
 #include "graph/records.hpp"
@@ -37,22 +37,6 @@ bool append_buffers(size_t count, const_dnnl_graph_tensor_t *tensors,
     return true;
 }
 
-dnnl_status_t execute_ours(const compiled_partition_t &compiled,
-        dnnl_stream_t stream, size_t num_inputs,
-        const_dnnl_graph_tensor_t *inputs, size_t num_outputs,
-        const_dnnl_graph_tensor_t *outputs) {
-    if (compiled.upstream)
-        return upstream::call(&api_t::dnnl_graph_compiled_partition_execute,
-                const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
-                stream, num_inputs, inputs, num_outputs, outputs);
-    buffer_list_t buffers;
-    if (stream == nullptr || !compiled.is_filled()
-            || !append_buffers(num_inputs, inputs, buffers)
-            || !append_buffers(num_outputs, outputs, buffers))
-        return dnnl_invalid_arguments;
-    return execute(compiled, stream, buffers);
-}
-
 dnnl_status_t query_ours(const compiled_partition_t &compiled, size_t tid,
         logical_tensor_t *lt) {
     if (lt == nullptr) return dnnl_invalid_arguments;
@@ -83,6 +67,22 @@ dnnl_status_t inplace_ports_of_ours(const compiled_partition_t &compiled,
 }
 
 } // namespace
+
+dnnl_status_t abi::execute_ours(const compiled_partition_t &compiled,
+        dnnl_stream_t stream, size_t num_inputs,
+        const_dnnl_graph_tensor_t *inputs, size_t num_outputs,
+        const_dnnl_graph_tensor_t *outputs) {
+    if (compiled.upstream)
+        return upstream::call(&api_t::dnnl_graph_compiled_partition_execute,
+                const_dnnl_graph_compiled_partition_t(compiled.upstream.get()),
+                stream, num_inputs, inputs, num_outputs, outputs);
+    buffer_list_t buffers;
+    if (stream == nullptr || !compiled.is_filled()
+            || !append_buffers(num_inputs, inputs, buffers)
+            || !append_buffers(num_outputs, outputs, buffers))
+        return dnnl_invalid_arguments;
+    return execute(compiled, stream, buffers);
+}
 
 extern "C" {
 

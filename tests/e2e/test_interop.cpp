@@ -1,8 +1,10 @@
-// Streams that are not done when oneDNN's calls return. Preloading
-// cpu/late_onednn.cpp gives them to any oneDNN.
+// Streams that are not done when oneDNN's calls return, and SYCL's and OpenCL's
+// events. Preloading cpu/late_onednn.cpp gives them to any oneDNN.
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -12,6 +14,30 @@
 namespace dnnl_dequant {
 namespace e2e {
 namespace {
+
+using execute_t = dnnl_status_t(const_dnnl_graph_compiled_partition_t,
+        dnnl_stream_t, size_t, const_dnnl_graph_tensor_t *, size_t,
+        const_dnnl_graph_tensor_t *, const void *deps, void *event);
+using execute_opencl_t = dnnl_status_t(const_dnnl_graph_compiled_partition_t,
+        dnnl_stream_t, size_t, const_dnnl_graph_tensor_t *, size_t,
+        const_dnnl_graph_tensor_t *, const void *deps, int count, void *event);
+
+template <typename F>
+F *exported(const char *name) {
+    return reinterpret_cast<F *>(dlsym(RTLD_DEFAULT, name));
+}
+
+const char *const with_sycl
+        = "dnnl_graph_sycl_interop_compiled_partition_execute";
+
+bool onednn_is_late() {
+    return std::getenv("DNNL_DEQUANT_TEST_LATE") != nullptr;
+}
+
+bool onednn_has_sycl() {
+    return dlsym(RTLD_DEFAULT, "dnnl_sycl_interop_primitive_execute")
+           != nullptr;
+}
 
 constexpr dim_t count = 64;
 
@@ -46,6 +72,15 @@ struct product_t {
     }
     tensor output() { return {dst, cpu_engine(), dst_values.data()}; }
 
+    dnnl_status_t execute(const char *name, const void *deps, void *event) {
+        const auto in = inputs();
+        const auto out = output();
+        const_dnnl_graph_tensor_t from[] = {in[0].get(), in[1].get()},
+                                  to[] = {out.get()};
+        return exported<execute_t>(name)(compiled.get(), cpu_stream().get(), 2,
+                from, 1, to, deps, event);
+    }
+
     std::vector<float> scaled_by(float scale) const {
         std::vector<float> scaled(src_values.begin(), src_values.end());
         for (float &value : scaled)
@@ -70,6 +105,97 @@ TEST(interop, waits_for_what_onednn_does_on_the_stream) {
     // Ours is done without a wait.
     EXPECT_EQ(product.dst_values, product.scaled_by(.5f));
     cpu_stream().wait();
+}
+
+std::vector<float> *awaited = nullptr;
+void write_scales() {
+    std::fill(awaited->begin(), awaited->end(), .25f);
+}
+
+TEST(interop, waits_for_events_of_sycl) {
+    if (!onednn_is_late()) GTEST_SKIP() << "no events but SYCL's own";
+    product_t product;
+    awaited = &product.scale_values;
+    void (*const deps)() = write_scales;
+    bool event = false;
+    EXPECT_EQ(product.execute(with_sycl, &deps, &event), dnnl_success);
+    EXPECT_EQ(product.dst_values, product.scaled_by(.25f));
+    EXPECT_TRUE(event);
+}
+
+TEST(interop, needs_no_events_of_sycl) {
+    if (!onednn_has_sycl()) GTEST_SKIP() << "this oneDNN has no SYCL";
+    product_t product;
+    product.scale_values.assign(count, 2.f);
+    EXPECT_EQ(product.execute(with_sycl, nullptr, nullptr), dnnl_success);
+    EXPECT_EQ(product.dst_values, product.scaled_by(2.f));
+}
+
+TEST(interop, refuses_events_of_sycl_where_onednn_has_none) {
+    if (onednn_has_sycl()) GTEST_SKIP() << "this oneDNN has SYCL";
+    product_t product;
+    (void)last_refusal_of_plugin();
+    EXPECT_EQ(product.execute(with_sycl, nullptr, nullptr), dnnl_unimplemented);
+    const std::string sentence = last_refusal_of_plugin();
+    EXPECT_NE(sentence.find("called with events of SYCL, but this oneDNN has "
+                            "no SYCL; call "
+                            "dnnl_graph_compiled_partition_execute"),
+            std::string::npos)
+            << sentence;
+    EXPECT_EQ(product.dst_values, std::vector<float>(count, -1));
+}
+
+TEST(interop, refuses_events_of_opencl) {
+    product_t product;
+    const auto in = product.inputs();
+    const auto out = product.output();
+    const_dnnl_graph_tensor_t from[] = {in[0].get(), in[1].get()},
+                              to[] = {out.get()};
+    (void)last_refusal_of_plugin();
+    EXPECT_EQ(exported<execute_opencl_t>(
+                      "dnnl_graph_ocl_interop_compiled_partition_execute")(
+                      product.compiled.get(), cpu_stream().get(), 2, from, 1,
+                      to, nullptr, 0, nullptr),
+            dnnl_unimplemented);
+    const std::string sentence = last_refusal_of_plugin();
+    EXPECT_NE(sentence.find("called with events of OpenCL"), std::string::npos)
+            << sentence;
+    EXPECT_EQ(product.dst_values, std::vector<float>(count, -1));
+}
+
+TEST(interop, refuses_null_streams_and_handles_that_are_not_filled) {
+    product_t product;
+    const auto execute = exported<execute_t>(with_sycl);
+    EXPECT_EQ(execute(product.compiled.get(), nullptr, 0, nullptr, 0, nullptr,
+                      nullptr, nullptr),
+            dnnl_invalid_arguments);
+    const auto p = partition_of(
+            op_of(dense_case({4}, data_type_t::s8, data_type_t::f32)));
+    dnnl_graph_compiled_partition_t empty = nullptr;
+    ASSERT_EQ(dnnl_graph_compiled_partition_create(&empty, p.get()),
+            dnnl_success);
+    EXPECT_EQ(execute(empty, cpu_stream().get(), 0, nullptr, 0, nullptr,
+                      nullptr, nullptr),
+            dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_compiled_partition_destroy(empty), dnnl_success);
+}
+
+// oneDNN's own partitions are not touched.
+TEST(interop, passes_on_partitions_of_onednn) {
+    const auto from = dense(0, logical_tensor::data_type::f32, count);
+    const auto to = dense(1, logical_tensor::data_type::f32, count);
+    const op relu(0, op::kind::ReLU, {from}, {to}, "relu");
+    const auto compiled = compile_or_throw(partition_of(relu), {from}, {to});
+    ASSERT_EQ(kernel_of(compiled), "");
+    std::vector<float> src(count, 3), dst(count, -1);
+    const tensor in(from, cpu_engine(), src.data());
+    const tensor out(to, cpu_engine(), dst.data());
+    const_dnnl_graph_tensor_t inputs[] = {in.get()}, outputs[] = {out.get()};
+    const auto status = exported<execute_t>(with_sycl)(compiled.get(),
+            cpu_stream().get(), 1, inputs, 1, outputs, nullptr, nullptr);
+    cpu_stream().wait();
+    EXPECT_EQ(status, onednn_has_sycl() ? dnnl_success : dnnl_unimplemented);
+    EXPECT_EQ(dst, onednn_has_sycl() ? src : std::vector<float>(count, -1));
 }
 
 } // namespace

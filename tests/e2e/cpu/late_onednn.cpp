@@ -1,5 +1,7 @@
 // A oneDNN of asynchronous streams, as with SYCL: what is executed is done when
-// the thread waits for a stream, not before.
+// the thread waits for a stream, not before. It knows SYCL's entry points too,
+// with events of its own: `deps` is a function that completes them, a
+// `void (*)()`, and `event` is a bool that becomes true.
 
 #include <dlfcn.h>
 
@@ -9,6 +11,8 @@
 
 #include "oneapi/dnnl/dnnl.h"
 #include "oneapi/dnnl/dnnl_graph.h"
+#include "oneapi/dnnl/dnnl_graph_sycl.h"
+#include "oneapi/dnnl/dnnl_sycl.h"
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
 
@@ -34,6 +38,11 @@ void run_pending() {
     for (const auto &work : works)
         work();
     is_running = false;
+}
+
+void complete(const void *deps, void *event) {
+    if (deps) (*static_cast<void (*const *)()>(deps))();
+    if (event) *static_cast<bool *>(event) = true;
 }
 
 } // namespace
@@ -67,4 +76,26 @@ EXPORTED dnnl_status_t dnnl_graph_compiled_partition_execute(
         return own(compiled_partition, stream, num_inputs, in.data(),
                 num_outputs, out.data());
     });
+}
+
+EXPORTED dnnl_status_t dnnl_sycl_interop_primitive_execute(
+        const_dnnl_primitive_t primitive, dnnl_stream_t stream, int nargs,
+        const dnnl_exec_arg_t *args, const void *deps, void *event) {
+    const dnnl_status_t status
+            = later([=] { return complete(deps, event), dnnl_success; });
+    if (status != dnnl_success) return status;
+    return dnnl_primitive_execute(primitive, stream, nargs, args);
+}
+
+// NOLINTNEXTLINE(readability-function-size): oneDNN's own signature
+EXPORTED dnnl_status_t dnnl_graph_sycl_interop_compiled_partition_execute(
+        const_dnnl_graph_compiled_partition_t compiled_partition,
+        dnnl_stream_t stream, size_t num_inputs,
+        const_dnnl_graph_tensor_t *inputs, size_t num_outputs,
+        const_dnnl_graph_tensor_t *outputs, const void *deps, void *event) {
+    const dnnl_status_t status
+            = later([=] { return complete(deps, event), dnnl_success; });
+    if (status != dnnl_success) return status;
+    return dnnl_graph_compiled_partition_execute(compiled_partition, stream,
+            num_inputs, inputs, num_outputs, outputs);
 }
