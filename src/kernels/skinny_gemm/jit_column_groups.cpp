@@ -1,12 +1,11 @@
-// A skinny GEMM by weights of which columns share scales. A unit of columns has
-// one scale in each row, or several side by side.
+// A skinny GEMM by [K,N] weights of which columns share scales. A unit of
+// columns has one scale in each row, or several side by side.
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/prefetch.hpp"
 #include "base/text.hpp"
-#include "kernels/skinny_gemm/jit_transpose_nibbles.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
 
@@ -44,10 +43,7 @@ public:
     dim_t partial_floats() const override { return 1; }
 
     result_t make(const weighted_values_t &values, dim_t rows) {
-        result_t made = make_jit_weighted_sum(values, rows, isa_, sum_);
-        if (made.ok() && weights_.by_column)
-            made = make_jit_transpose_nibbles(transpose_);
-        return made;
+        return make_jit_weighted_sum(values, rows, isa_, sum_);
     }
 
     void run(void *const *buffers,
@@ -55,20 +51,13 @@ public:
         for (dim_t r = 0; r < block.rows; ++r)
             std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
         const auto *weights = static_cast<const char *>(buffers[0]);
-        if (weights_.by_column) add_transposed(weights, block);
-        else add_side_by_side(weights, block);
+        add_side_by_side(weights, block);
         for (dim_t col = 0; col < block.cols; col += unit_)
             sum_->put_in_order(block.rows, chunk(block, nullptr, 0, 0, col));
     }
 
-    // A quarter of a tile's rows is added at once. The rows are in one group,
-    // or each is a group of its own.
-    static constexpr dim_t rows_together = transposed_tile / 4;
-
 private:
     void add_side_by_side(
-            const char *weights, const block_t &block) const noexcept;
-    void add_transposed(
             const char *weights, const block_t &block) const noexcept;
 
     // Describes `depth` rows of weights, beginning at row k, of one unit of
@@ -96,7 +85,6 @@ private:
     const bool in_place_;
     const isa_t isa_;
     std::shared_ptr<const weighted_sum_t> sum_;
-    jit_transpose_nibbles_t transpose_; // for [N,K]
 };
 
 // Adds [K,N] weights as they are stored: within each chunk of rows, the units
@@ -123,29 +111,6 @@ void column_groups_t::add_side_by_side(
     }
 }
 
-// Transposes tiles of [N,K] nibbles in cache. The transposed rows lie in parts.
-void column_groups_t::add_transposed(
-        const char *weights, const block_t &block) const noexcept {
-    alignas(64) char tile[transposed_bytes];
-    const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
-    for (dim_t col = 0; col < block.cols; col += transposed_tile)
-        for (dim_t k = 0; k < weights_.depth; k += transposed_tile) {
-            const char *const from = weights + (block.first_col + col) * pitch
-                                     + bytes_of(weights_.type, k);
-            transpose_({from, pitch, tile});
-            // The prefetched weights are the next tile of the same columns.
-            const char *next = from + bytes_of(weights_.type, transposed_tile);
-            for (dim_t part = 0; part < transposed_tile;
-                    part += rows_together) {
-                for (dim_t i = 0; i < rows_together; ++i, next += pitch)
-                    prefetch_into<2>(next);
-                sum_->run(block.rows,
-                        chunk(block, tile + bytes_of(weights_.type, part),
-                                k + part, rows_together, col));
-            }
-        }
-}
-
 // Makes the kernel for sums of `values`.
 result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
         const weighted_values_t &values,
@@ -156,7 +121,7 @@ result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
     return result;
 }
 
-// The description of the sums that both orders share.
+// Describes the sums of a unit.
 weighted_values_t values_of(const skinny_weights_t &weights, dim_t unit) {
     weighted_values_t values;
     values.type = weights.type;
@@ -243,20 +208,6 @@ result_t make_column_groups_avx512(const skinny_weights_t &weights, dim_t rows,
 result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     return make_side_by_side(weights, rows, isa_avx2, skinny_gemm);
-}
-
-result_t make_column_groups_transposed_avx512(const skinny_weights_t &weights,
-        dim_t rows, std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
-    if (weights.group != 1
-            && weights.group % column_groups_t::rows_together != 0)
-        return refuse(
-                text("group ", weights.group, "; expected 1 or a multiple of ",
-                        column_groups_t::rows_together));
-    weighted_values_t values = values_of(weights, transposed_tile);
-    values.pitch = 64;
-    values.ahead = 0;
-    values.part_pitch = transposed_part_bytes;
-    return make(weights, rows, isa_avx512_core, values, skinny_gemm);
 }
 
 } // namespace dnnl_dequant

@@ -98,8 +98,6 @@ result_t make_jit_weighted_sum(const weighted_values_t &values, dim_t rows,
     if (has(isa, isa_avx512_core))
         return make<isa_avx512_core>(values, rows, sum);
     if (!has(isa, isa_avx2)) return refuse("no AVX2");
-    if (values.part_pitch != 0)
-        return refuse("on AVX2 a token's numbers lie side by side");
     if (takes_sum_by_tables(values))
         return make_jit_sum_by_tables(values, rows, sum);
     return make<isa_avx2>(values, rows, sum);

@@ -89,7 +89,7 @@ private:
     static constexpr bool is_avx512 = plan_t::is_avx512;
     static constexpr int lanes = plan_t::lanes,
                          most_vectors = plan_t::most_vectors;
-    static constexpr dim_t vector_bytes = lanes * 4, line = 64, part_bytes = 16;
+    static constexpr dim_t vector_bytes = lanes * 4, line = 64;
 
     const weighted_values_t values_;
     const int rows_;
@@ -144,12 +144,6 @@ private:
     dim_t panel_bytes() const {
         return bytes_of(values_.type, dim_t(vectors_) * lanes);
     }
-    // Returns the bytes from one panel of values to the next.
-    dim_t panel_pitch() const {
-        return values_.part_pitch == 0
-                       ? panel_bytes()
-                       : panel_bytes() / part_bytes * values_.part_pitch;
-    }
     vmm_t sum(int row, int v) const { return sums_[row * vectors_ + v]; }
     RegExp weights_of(int row) const {
         return row_of(weights_at_, weights_pitch_, row);
@@ -176,7 +170,7 @@ private:
         }
         const auto next_panel = [this] {
             panel();
-            add(first_, disp(panel_pitch()));
+            add(first_, disp(panel_bytes()));
             add(sums_at_, disp(vectors_ * vector_bytes));
         };
         if (values_.group_cols == 0) repeat(panels_, next_panel);
@@ -463,7 +457,6 @@ private:
 
     // Loads nibbles, one of each vector to a lane.
     void load_nibbles(const vmm_t &raw, dim_t offset) {
-        if (values_.part_pitch != 0 && vectors_ > 2) return load_parts(raw);
         const dim_t group
                 = bytes_of(values_.type, dim_t(vector_) * lanes) + offset;
         const Address from = ptr[at_ + disp(group)];
@@ -475,22 +468,6 @@ private:
         spread_nibbles(raw,
                 is_short ? static_cast<const Operand &>(quarter) : from, 32,
                 most_vectors / group_vectors_, numbers_[0]);
-    }
-
-    void load_parts(const vmm_t &raw) {
-        const auto part = [this](int p) {
-            return ptr[at_ + disp(p * values_.part_pitch)];
-        };
-        const Zmm whole(raw.getIdx());
-        const Ymm half(raw.getIdx());
-        vmovups(Xmm(raw.getIdx()), part(0));
-        if (vectors_ == 4) {
-            vinserti32x4(half, half, part(1), 1);
-            vpmovzxwd(whole, half);
-            return;
-        }
-        for (int p = 1; p < 4; ++p)
-            vinserti32x4(whole, whole, part(p), static_cast<uint8_t>(p));
     }
 
     void make_number(const vmm_t &number, int v) {

@@ -34,11 +34,8 @@ struct weighted_values_t {
     /// not rounded, one or two rows have their weights scaled instead, and sums
     /// may be up to 2^24 times as large until put_in_order().
     bool in_place = false;
-    bool adds = false; // to the sums that are there
-    /// The pitch in bytes of parts of 32 numbers, for 4 bits on AVX-512. If 0,
-    /// a token's numbers are contiguous.
-    dim_t part_pitch = 0;
-    dim_t group_cols = 0;
+    bool adds = false;    // to the sums that are there
+    dim_t group_cols = 0; // see by_token
     /// If bf16, which takes AVX512_BF16 and `by_token`, weights are of this
     /// type, values are rounded to it, and the products of two tokens are added
     /// at once. The number of tokens is even.
