@@ -10,16 +10,16 @@
 // of dwords has those of sixteen columns, and all nibbles that are as high in
 // their dwords are of one row, which has one table.
 //
-// Pairs of bf16 are rows i and i + 4 of the eight. The lower word of a dword has
-// the nibbles of the first four rows, the upper word those of the others.
+// Pairs of bf16 are rows i and i + 4 of the eight. The lower word of a dword
+// has the nibbles of the first four rows, the upper word those of the others.
 
 #include <algorithm>
 #include <cstddef>
 
 #include "base/text.hpp"
-#include "kernels/jit/transpose_dwords.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/arrange.hpp"
+#include "kernels/skinny_gemm/jit_transpose_nibbles.hpp"
 #include "kernels/skinny_gemm/jit_weights.hpp"
 
 namespace dnnl_dequant {
@@ -31,69 +31,10 @@ namespace {
 constexpr int lanes = 16, dword_nibbles = 8;
 constexpr dim_t line_bytes = 64, vector_bytes = 64;
 // A tile has a line of each of its columns.
-constexpr dim_t tile_cols = 128, tile_depth = lanes * dword_nibbles;
+constexpr dim_t tile_cols = transposed_tile, tile_depth = lanes * dword_nibbles;
 // From eight rows of the transposed weights to the next.
-constexpr dim_t octet_bytes = tile_cols * 4;
+constexpr dim_t octet_bytes = transposed_dwords_bytes;
 constexpr int most_code_rows = 8;
-
-struct transpose_args_t {
-    const void *from; // a line of each column
-    dim_t pitch;      // bytes from column to column
-    void *to;
-    dim_t vectors; // of columns
-    dim_t mask;    // of the line's dwords that exist
-};
-
-// Transposes the dwords of a tile.
-class transposer_t : public jit_simd_t {
-public:
-    transposer_t()
-        : jit_simd_t("jit_transpose_nibbles_by_dwords") {}
-
-private:
-    static constexpr int half = lanes / 2;
-    const Reg64 from_[2] = {general_.take("columns 0 to 7", rax),
-            general_.take("columns 8 to 15", rcx)};
-    const Reg64 pitch_ = general_.take("pitch", rsi),
-                pitch_3_ = general_.take("3 pitches", r8),
-                pitch_5_ = general_.take("5 pitches", r9),
-                pitch_7_ = general_.take("7 pitches", r10),
-                to_ = general_.take("transposed tile", r11),
-                vectors_ = general_.take("vectors to go", r12);
-    const Opmask k_exist_ {1};
-
-    Address column(int c) const {
-        const RegExp base(from_[c / half]);
-        const RegExp columns[] = {base, base + pitch_, base + pitch_ * 2,
-                base + pitch_3_, base + pitch_ * 4, base + pitch_5_,
-                base + pitch_3_ * 2, base + pitch_7_};
-        return ptr[columns[c % half]];
-    }
-
-    void generate() override {
-        preamble();
-        mov(pitch_, arg(offsetof(transpose_args_t, pitch)));
-        mov(from_[0], arg(offsetof(transpose_args_t, from)));
-        mov(to_, arg(offsetof(transpose_args_t, to)));
-        mov(vectors_, arg(offsetof(transpose_args_t, mask)));
-        kmovw(k_exist_, vectors_.cvt32());
-        mov(vectors_, arg(offsetof(transpose_args_t, vectors)));
-        lea(pitch_3_, ptr[pitch_ + pitch_ * 2]);
-        lea(pitch_5_, ptr[pitch_ + pitch_ * 4]);
-        lea(pitch_7_, ptr[pitch_3_ + pitch_ * 4]);
-        repeat(vectors_, [this] {
-            lea(from_[1], ptr[from_[0] + pitch_ * half]);
-            for (int c = 0; c < lanes; ++c)
-                vmovdqu32(Zmm(c) | k_exist_ | T_z, column(c));
-            transpose_dwords(*this);
-            for (int i = 0; i < lanes; ++i)
-                vmovups(ptr[to_ + disp(i * octet_bytes)], Zmm(i));
-            lea(from_[0], ptr[from_[1] + pitch_ * half]);
-            add(to_, disp(vector_bytes));
-        });
-        postamble();
-    }
-};
 
 struct args_t {
     const void *weights;       // transposed, of the first eight rows
@@ -279,7 +220,7 @@ public:
     }
 
     result_t make(dim_t rows) {
-        result_t made = make_jit_as<transposer_t>(transpose_);
+        result_t made = make_jit_transpose_dwords(transpose_);
         if (made.ok())
             made = code_.make<generator_t>(
                     std::min<dim_t>(rows, most_code_rows), weights_);
@@ -288,7 +229,7 @@ public:
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
-        alignas(64) char tile[tile_depth * tile_cols / 2];
+        alignas(64) char tile[transposed_bytes];
         for (dim_t r = 0; r < block.rows; ++r)
             std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
         const dim_t pitch = bytes_of(weights_.type, weights_.pitch);
@@ -326,7 +267,7 @@ private:
     void multiply(const block_t &block, const part_t &part, const char *tile,
             const char *next) const noexcept;
 
-    jit_function_t<const transpose_args_t> transpose_;
+    jit_transpose_dwords_t transpose_;
     jit_code_by_rows_t<const args_t> code_;
 };
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 
 #include "kernels/jit/simd.hpp"
+#include "kernels/jit/transpose_dwords.hpp"
 
 namespace dnnl_dequant {
 
@@ -148,6 +149,38 @@ private:
     }
 };
 
+class dwords_transposer_t : public transposer_t<isa_avx512_core> {
+public:
+    dwords_transposer_t()
+        : transposer_t("jit_transpose_dwords") {}
+
+private:
+    static constexpr int columns = jit_isa_t<isa_avx512_core>::simd_w;
+    static constexpr dim_t vector_bytes = 64;
+
+    void generate() override {
+        using args_t = jit_transpose_dwords_args_t;
+        const Opmask k_exist = k1;
+        preamble();
+        load_arguments<args_t>();
+        multiply_pitch();
+        mov(steps_, arg(offsetof(args_t, mask)));
+        kmovw(k_exist, steps_.cvt32());
+        mov(steps_, arg(offsetof(args_t, vectors)));
+        repeat(steps_, [&] {
+            lea(rows_[1], ptr[rows_[0] + pitch_ * 8]);
+            for (int c = 0; c < columns; ++c)
+                vmovdqu32(Zmm(c) | k_exist | T_z, row(c));
+            transpose_dwords(*this);
+            for (int i = 0; i < columns; ++i)
+                vmovups(ptr[to_ + disp(i * transposed_dwords_bytes)], Zmm(i));
+            lea(rows_[0], ptr[rows_[1] + pitch_ * 8]);
+            add(to_, disp(vector_bytes));
+        });
+        postamble();
+    }
+};
+
 class avx2_transposer_t : public transposer_t<isa_avx2> {
 public:
     using args_t = jit_transpose_nibbles_avx2_args_t;
@@ -256,6 +289,10 @@ private:
 
 result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose) {
     return make_jit_as<avx512_transposer_t>(transpose);
+}
+
+result_t make_jit_transpose_dwords(jit_transpose_dwords_t &transpose) {
+    return make_jit_as<dwords_transposer_t>(transpose);
 }
 
 result_t make_jit_transpose_nibbles_avx2(

@@ -26,6 +26,23 @@ using jit_transpose_nibbles_t
 
 result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose);
 
+/// Bytes from the first dwords of a tile's columns to their second ones.
+constexpr dim_t transposed_dwords_bytes = transposed_tile * 4;
+
+struct jit_transpose_dwords_args_t {
+    const void *from; // a line of each column
+    dim_t pitch;      // bytes from column to column of `from`
+    void *to;
+    dim_t vectors; // of sixteen columns each
+    dim_t mask;    // of the line's dwords that exist; others become 0
+};
+
+/// Transposes the dwords of [N,K] nibbles.
+using jit_transpose_dwords_t
+        = jit_function_t<const jit_transpose_dwords_args_t>;
+
+result_t make_jit_transpose_dwords(jit_transpose_dwords_t &transpose);
+
 /// A tile on AVX2: its columns, the rows of a step, the most rows, and the
 /// bytes from column to column once it is transposed.
 constexpr dim_t transpose_avx2_cols = 64, transpose_avx2_step = 32,
