@@ -41,6 +41,9 @@ public:
     bool parameters_by_column() const override { return false; }
     bool scales_sums() const override { return in_place_; }
     dim_t partial_floats() const override { return 1; }
+    bool has_ordinary_rounding() const override {
+        return sum_->has_ordinary_rounding();
+    }
 
     result_t make(const weighted_values_t &values, dim_t rows) {
         return make_jit_weighted_sum(values, rows, isa_, sum_);

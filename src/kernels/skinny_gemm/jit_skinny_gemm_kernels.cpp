@@ -167,7 +167,7 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
     if (result.ok() && weights.calls_multiply) {
         std::shared_ptr<const skinny_gemm_t> of_ordinary_weights;
         if (weights.may_be_ordinary() && !weights.are_ordinary
-                && made->src_type() == f32) {
+                && made->src_type() == f32 && made->has_ordinary_rounding()) {
             skinny_weights_t ordinary = weights;
             ordinary.are_ordinary = true;
             result = make_skinny_kernel(

@@ -283,6 +283,11 @@ public:
             order(row_of(block, r), values_.cols);
     }
 
+    // The CPU converts to f16.
+    bool has_ordinary_rounding() const override {
+        return values_.rounded == data_type_t::bf16;
+    }
+
 private:
     static float *row_of(const block_t &block, dim_t row) {
         return block.sums + row * block.sums_pitch / 4;

@@ -192,6 +192,10 @@ public:
     /// (float_rounding_t::ordinary). Zero points are within `farthest_zp`.
     bool has_ordinary_weights(const block_t &block) const noexcept;
 
+    /// False if weights are rounded in the same way whether they are ordinary
+    /// or not. The kernel then needs no second one.
+    virtual bool has_ordinary_rounding() const { return true; }
+
     /// If true, sums or scales may overflow where the product does not. A group
     /// is then summed before it is scaled (activations of 1e37 by scales of
     /// 1e-4), scales are multiplied by a unit of weights, or nibbles in place.

@@ -65,6 +65,9 @@ public:
     virtual void run(dim_t rows, const block_t &block) const noexcept = 0;
     virtual void put_in_order(dim_t rows, const block_t &block) const noexcept
             = 0;
+    /// False if values are rounded in the same way whether they are ordinary
+    /// or not.
+    virtual bool has_ordinary_rounding() const { return true; }
 };
 
 /// Makes a kernel for up to `rows` rows. Returns unimplemented without AVX2, or
