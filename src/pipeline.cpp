@@ -41,7 +41,7 @@ dnnl_status_t refuse_interop(const compiled_partition_t &compiled,
     return refuse("execute",
             {result.status,
                     text(describe(compiled.partition->ops.back()),
-                            ": called with events of ", runtime, ", but ",
+                            ": called for the runtime ", runtime, ", but ",
                             result.reason,
                             "; call dnnl_graph_compiled_partition_execute")});
 }
@@ -250,7 +250,9 @@ dnnl_status_t execute(const compiled_partition_t &compiled,
     if (stream != nullptr) {
         const dnnl_status_t waited
                 = upstream::call(&api_t::dnnl_stream_wait, stream);
-        if (waited != dnnl_success) return waited;
+        if (waited != dnnl_success)
+            return refuse("execute",
+                    {from_c(waited), "oneDNN does not wait for the stream"});
     }
     const result_t result
             = compiled.compound

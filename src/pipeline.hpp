@@ -45,7 +45,7 @@ dnnl_status_t compile(compiled_partition_t &compiled,
 /// Runs a filled compiled partition that is not oneDNN's as a whole. It is done
 /// when the call returns.
 /// @param stream The call waits for it first. oneDNN's parts of a compound run
-///     on it. Null if there is neither.
+///     on it. Null if nothing has to be waited for, and no part is oneDNN's.
 dnnl_status_t execute(const compiled_partition_t &compiled,
         dnnl_stream_t stream, const buffer_list_t &buffers);
 

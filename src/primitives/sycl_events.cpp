@@ -10,16 +10,18 @@ namespace {
 using upstream::api;
 using upstream::api_t;
 
+// Null if oneDNN makes none, whose status is in `status` then.
 std::shared_ptr<dnnl_primitive> make_copy(
-        dnnl_engine_t engine, const desc_t &number) {
+        dnnl_engine_t engine, const desc_t &number, dnnl_status_t &status) {
     scoped_primitive_desc_t desc;
-    if (upstream::call(&api_t::dnnl_reorder_primitive_desc_create, &desc.handle,
-                const_dnnl_memory_desc_t(number.get()), engine,
-                const_dnnl_memory_desc_t(number.get()), engine,
-                const_dnnl_primitive_attr_t(nullptr))
-            != dnnl_success)
-        return nullptr;
-    return create(desc.handle);
+    status = upstream::call(&api_t::dnnl_reorder_primitive_desc_create,
+            &desc.handle, const_dnnl_memory_desc_t(number.get()), engine,
+            const_dnnl_memory_desc_t(number.get()), engine,
+            const_dnnl_primitive_attr_t(nullptr));
+    if (status != dnnl_success) return nullptr;
+    auto made = create(desc.handle);
+    if (!made) status = dnnl_out_of_memory;
+    return made;
 }
 
 } // namespace
@@ -33,8 +35,8 @@ result_t wait_for_sycl_events(
     dnnl_status_t status = upstream::call(&api_t::dnnl_stream_get_engine,
             const_dnnl_stream_t(stream), &engine);
     const desc_t number = make_desc(data_type_t::f32, {1}, {1});
-    const auto copy = make_copy(engine, number);
-    if (status == dnnl_success && !copy) status = dnnl_runtime_error;
+    std::shared_ptr<dnnl_primitive> copy;
+    if (status == dnnl_success) copy = make_copy(engine, number, status);
     scoped_memory_t memories[2];
     for (const int i : {0, 1})
         if (status == dnnl_success)

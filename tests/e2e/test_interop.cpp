@@ -137,7 +137,7 @@ TEST(interop, refuses_events_of_sycl_where_onednn_has_none) {
     (void)last_refusal_of_plugin();
     EXPECT_EQ(product.execute(with_sycl, nullptr, nullptr), dnnl_unimplemented);
     const std::string sentence = last_refusal_of_plugin();
-    EXPECT_NE(sentence.find("called with events of SYCL, but this oneDNN has "
+    EXPECT_NE(sentence.find("called for the runtime SYCL, but this oneDNN has "
                             "no SYCL; call "
                             "dnnl_graph_compiled_partition_execute"),
             std::string::npos)
@@ -158,7 +158,7 @@ TEST(interop, refuses_events_of_opencl) {
                       to, nullptr, 0, nullptr),
             dnnl_unimplemented);
     const std::string sentence = last_refusal_of_plugin();
-    EXPECT_NE(sentence.find("called with events of OpenCL"), std::string::npos)
+    EXPECT_NE(sentence.find("called for the runtime OpenCL"), std::string::npos)
             << sentence;
     EXPECT_EQ(product.dst_values, std::vector<float>(count, -1));
 }
