@@ -481,8 +481,7 @@ result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
     result = make_numbers(factor, head, cut, false, stream,
             [&](size_t shape, skinny_weights_t weights) -> result_t {
         weights.multiplied = cut.compute_type;
-        // Keys that meet digits are not rounded either. So the kernel is one
-        // that has K in lanes.
+        // Keys that meet digits are not rounded either.
         if (weights.col_group > 1) weights.rounded = data_type_t::f32;
         auto &made = stream.skinny_gemm[shape];
         const result_t taken = make_stream_kernel(weights, cut, made);

@@ -15,7 +15,7 @@ namespace {
 // Numbers of a token that a group has.
 constexpr dim_t group_size = 16, ragged_size = 24;
 // Tokens that share what each number has.
-constexpr dim_t token_group_size = 32;
+constexpr dim_t token_group_size = 32, token_block_size = 128;
 // Tokens that a cache has room for, beyond those that there are.
 constexpr dim_t spare_tokens = 5;
 
@@ -36,7 +36,8 @@ void set_granularity(const cache_t &cache, size_t numbers, size_t tokens,
     if (!has_groups
             && (granularity == granularity_t::group
                     || granularity == granularity_t::ragged
-                    || granularity == granularity_t::head_group))
+                    || granularity == granularity_t::head_group
+                    || granularity == granularity_t::head_block))
         granularity = granularity_t::head_channel;
     const dim_t depth = std::max<dim_t>(how.src.dims[numbers], 1);
     how.group_shape.assign(how.src.dims.size(), 1);
@@ -51,8 +52,11 @@ void set_granularity(const cache_t &cache, size_t numbers, size_t tokens,
         how.group_shape[numbers] = std::min(depth, ragged_size);
         break;
     case granularity_t::head_group:
+    case granularity_t::head_block:
         how.group_shape[tokens] = std::min(
-                std::max<dim_t>(how.src.dims[tokens], 1), token_group_size);
+                std::max<dim_t>(how.src.dims[tokens], 1),
+                granularity == granularity_t::head_group ? token_group_size
+                                                         : token_block_size);
         break;
     case granularity_t::head_channel:
     case granularity_t::token_channel:

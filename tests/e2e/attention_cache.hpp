@@ -14,6 +14,7 @@ enum class granularity_t {
     ragged,        // 24 of them, the last group shorter
     head_channel,  // one of a token's numbers, of all tokens
     head_group,    // the same, of 32 tokens
+    head_block,    // the same, of 128 tokens
     token_channel, // a token, in all batches
 };
 

@@ -256,11 +256,11 @@ TEST(attention, reads_keys_whose_tokens_share_scales_as_they_lie) {
 TEST(attention, is_right_where_tokens_share_scales) {
     const onednn_t onednn;
     dim_t number = 0;
-    for (const granularity_t granularity :
-            {granularity_t::head_group, granularity_t::head_channel})
+    for (const granularity_t granularity : {granularity_t::head_group,
+                 granularity_t::head_block, granularity_t::head_channel})
         for (const cache_t &cache : caches)
-            for (const dim_t tokens : {31, 64, 300, 1101})
-                for (const dim_t rows : {1, 4}) {
+            for (const dim_t tokens : {31, 64, 160, 192, 300, 1101})
+                for (const dim_t rows : {1, 2, 4}) {
                     if (cache.type == t::undef
                             || number++ % support::every() != 0)
                         continue;

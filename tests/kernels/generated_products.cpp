@@ -53,7 +53,9 @@ void generate_column_groups(skinny_weights_t weights, isa_t isa) {
     weights.scales.type = t::f32;
     const bool are_few = has(isa, isa_avx512_core_bf16) && weights.by_column
                          && weights.are_nibbles();
-    const dim_t most = are_few ? 8 : has(isa, isa_avx512_core) ? 12 : 4;
+    const dim_t most = are_few && bits_of(weights.type) != 4 ? 8
+                       : has(isa, isa_avx512_core)           ? 12
+                                                             : 4;
     for (const dim_t group : {1, 64})
         for (const dim_t col_group : {8, 16, 32, 64, 128}) {
             weights.group = group;

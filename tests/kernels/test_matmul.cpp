@@ -59,14 +59,17 @@ protected:
     }
     // The table in kernels.def says so; AVX2's kernels take fewer. Pairs of
     // [K,N] rows are not cut.
-    static dim_t most_rows(
-            bool by_column, dim_t depth, dim_t group, dim_t col_group) {
+    static dim_t most_rows(bool by_column, dim_t depth, dim_t group,
+            dim_t col_group, dim_t cols) {
         if (multiplied() == t::f32) return 12;
         const bool has_pairs = depth % 2 == 0 && (group == 1 || group % 2 == 0);
         if (!by_column && (col_group == 1 || !has_pairs))
             return skinny_gemm_t::most_f32_rows_of_bf16;
         if (col_group == 1) return 24;
-        return by_column && bits_of(type()) <= 4 ? 8 : 12;
+        const bool transposes_dwords = bits_of(type()) == 4
+                                       && col_group % 32 == 0 && cols % 32 == 0
+                                       && (group == 1 || group % 8 == 0);
+        return by_column && bits_of(type()) <= 4 && !transposes_dwords ? 8 : 12;
     }
     // Returns one row by square weights of one group.
     static skinny_gemm_case_t square(bool by_column, t scales, t rounded) {
@@ -119,7 +122,7 @@ protected:
     void check(bool by_column, dim_t depth, dim_t cols, dim_t group,
             dim_t col_group = 1, dim_t pitch = 0) {
         const dim_t most = most_rows(
-                by_column, depth, std::min(group, depth), col_group);
+                by_column, depth, std::min(group, depth), col_group, cols);
         for (dim_t rows = 1; rows <= most; ++rows) {
             skinny_gemm_case_t c;
             c.rows = rows;
@@ -267,6 +270,26 @@ TEST_P(skinny_gemm, multiplies_columns_one_after_the_other_that_share_scales) {
     for (const dim_t group : {1, 32})
         for (const dim_t depth : {1120, is_avx2() ? 1200 : 1216})
             check(true, depth, 8, group, 8);
+}
+
+// Dwords of tiles of nibbles are transposed. The last tile and the last group
+// of columns may be short.
+TEST_P(skinny_gemm, multiplies_columns_that_share_scales_by_dwords) {
+    if (!has(isa(), isa_avx512_core) || bits_of(type()) != 4)
+        GTEST_SKIP() << "for nibbles on AVX-512";
+    for (const dim_t col_group : {32, 64, 96, 128, 256})
+        for (const dim_t depth : {8, 40, 136, 264})
+            for (const dim_t group : {1, 8, 24, 1000})
+                for (const dim_t cols : {2 * col_group, dim_t(160)})
+                    check(true, depth, cols, group, col_group);
+    skinny_gemm_case_t c = square(true, t::f32, t::f32);
+    c.weights.col_group = 128;
+    place_parameters(c.weights);
+    const auto made = make(c);
+    ASSERT_NE(made, nullptr);
+    EXPECT_NE(std::string(made->name()).find("column_groups_transposed"),
+            std::string::npos)
+            << made->name();
 }
 
 // Groups end within a step: all of them, or the last one too.

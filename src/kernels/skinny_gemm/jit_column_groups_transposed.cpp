@@ -1,7 +1,7 @@
 // A skinny GEMM by [N,K] nibbles of which columns share scales, on AVX-512.
 //
-//   for each tile of 128 columns: transpose its dwords in cache
-//     for some columns that share scales, for some rows of a:
+//   for each 128 columns, for each 128 of the depth: transpose dwords in cache
+//     for some rows of a, for some columns that share scales:
 //       for each eight rows of weights:
 //         make a table of the numbers of each row, or of pairs of rows
 //         look up the nibbles of vectors of columns, times a
@@ -48,12 +48,13 @@ struct args_t {
 };
 
 // Returns the vectors of columns that are multiplied together: as many as
-// share scales, and as registers have sums for.
+// share scales, as registers have sums for, and as leave no columns over.
 int vectors_of(const skinny_weights_t &weights, int rows) {
     constexpr int others = 6; // tables, constants, scratch
     const auto fits = [&](int v) {
         return rows * v + v + others <= jit_isa_t<isa_avx512_core>::vmm_count
-               && weights.col_group % (dim_t(v) * lanes) == 0;
+               && weights.col_group % (dim_t(v) * lanes) == 0
+               && weights.cols % (dim_t(v) * lanes) == 0;
     };
     int vectors = 8;
     while (vectors > 1 && !fits(vectors))
@@ -272,8 +273,9 @@ private:
 };
 
 // Multiplies some rows by a tile. Rows of weights that share scales are
-// multiplied by one call. Each eight of them prefetch as many lines of the next
-// tile as there are vectors, so that all lines are between the multiply-adds.
+// multiplied by one call. Each eight of them prefetch as many lines of a tile
+// to come as there are vectors, so that all lines are between the
+// multiply-adds.
 void column_groups_transposed_t::multiply(const block_t &block,
         const part_t &part, const char *tile, const char *next) const noexcept {
     const dim_t group = weights_.group;
