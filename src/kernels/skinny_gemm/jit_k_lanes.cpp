@@ -3,6 +3,9 @@
 //   for each group: load scales and zero points, or make tables of numbers
 //     for each step: for each vector: make weights of columns, times rows of a
 //
+// A few rows multiply bytes that nobody rounds, in one group, unscaled. Their
+// sums are scaled.
+//
 // src is arranged in the order in which lookups leave the weights. The sums,
 // of sixteen partial ones each, stay in registers down the whole depth.
 
@@ -49,6 +52,15 @@ nibble_step_t step_of(const skinny_weights_t &w) {
     const bool is_bf16 = w.multiplied == data_type_t::bf16;
     const int lanes = is_bf16 && step > shortest ? 32 : 16;
     return {step / lanes, lanes};
+}
+
+// True if sums are scaled: a few rows by bytes that nobody rounds, in one
+// group. More rows gain nothing (MEASURED.md).
+bool is_scaled_last(const skinny_weights_t &w, int rows) {
+    constexpr int most_rows = 4;
+    return rows <= most_rows && !w.are_nibbles()
+           && w.rounded == data_type_t::f32 && w.multiplied == data_type_t::f32
+           && w.groups() == 1;
 }
 
 class generator_t : public jit_lookup_t {
@@ -266,9 +278,9 @@ private:
         if (!is_second)
             load_f8_pair(w, second,
                     ptr[columns_[c] + offset_ + bytes_of_vectors(j)], w);
-        vmulps(w, is_second ? second : w, byte_scales_[c]);
+        scale(w, is_second ? second : w, c);
         if (!is_bf16()) return round(w);
-        vmulps(second, second, byte_scales_[c]);
+        scale(second, second, c);
         vcvtne2ps2bf16(w, second, w);
     }
 
@@ -276,7 +288,11 @@ private:
     void scale_bytes(
             const Zmm &w, int c, const RegExp &at, const Opmask *mask) {
         load_bytes(w, ptr[at], byte_zps_[c], byte_zps_[c], mask);
-        vmulps(w, w, byte_scales_[c]);
+        scale(w, w, c);
+    }
+    void scale(const Zmm &to, const Zmm &w, int c) {
+        if (!is_scaled_last(w_, rows_)) vmulps(to, w, byte_scales_[c]);
+        else if (to.getIdx() != w.getIdx()) vmovaps(to, w);
     }
 
     void store_sums() {
@@ -295,6 +311,8 @@ private:
                 vpermilps(x, quarter, swapped);
                 vaddps(quarter, quarter, x);
             }
+            if (is_scaled_last(w_, rows_))
+                vmulss(quarter, quarter, Xmm(byte_scales_[i % cols_].getIdx()));
             vmovss(ptr[to + disp(4 * i)], quarter);
         }
     }
@@ -308,7 +326,8 @@ public:
     dim_t nr() const override { return 1; }
     // Scales of e4m3 are multiplied by a unit first, which may overflow.
     bool scales_sums() const override {
-        return weights_.type == data_type_t::f8_e4m3;
+        return is_scaled_last(weights_, 1)
+               || weights_.type == data_type_t::f8_e4m3;
     }
 
     result_t make(dim_t /*rows*/) {
