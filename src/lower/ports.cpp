@@ -36,7 +36,8 @@ result_t check_extent(
                 || __builtin_add_overflow(reach, step, &reach)
                 || count > offset_limit || reach > offset_limit)
             return refuse_strides(who, dims, strides,
-                    text("; expected ", offset_limit, " elements at most"));
+                    text(": too large to address; expected ", offset_limit,
+                            " elements at most"));
     }
     return {};
 }
