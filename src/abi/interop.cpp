@@ -28,10 +28,19 @@ dnnl_status_t route(F api_t::*real, const Execute &execute,
     }, compiled_partition, args...);
 }
 
-} // namespace
-
 // oneDNN's own signatures.
 // NOLINTBEGIN(readability-function-size)
+template <typename... Args>
+dnnl_status_t execute_behind(void *event, const void *deps,
+        const compiled_partition_t &compiled, dnnl_stream_t stream,
+        Args... args) {
+    const dnnl_status_t status = wait_for_sycl(compiled, stream, deps, event);
+    return status == dnnl_success ? execute_ours(compiled, stream, args...)
+                                  : status;
+}
+
+} // namespace
+
 extern "C" {
 
 dnnl_status_t dnnl_graph_sycl_interop_compiled_partition_execute(
@@ -42,11 +51,8 @@ dnnl_status_t dnnl_graph_sycl_interop_compiled_partition_execute(
         void *sycl_event) {
     return route(&api_t::dnnl_graph_sycl_interop_compiled_partition_execute,
             [=](const compiled_partition_t &compiled) {
-        const dnnl_status_t status
-                = wait_for_sycl(compiled, stream, deps, sycl_event);
-        if (status != dnnl_success) return status;
-        return execute_ours(
-                compiled, stream, num_inputs, inputs, num_outputs, outputs);
+        return execute_behind(sycl_event, deps, compiled, stream, num_inputs,
+                inputs, num_outputs, outputs);
     }, compiled_partition, stream, num_inputs, inputs, num_outputs, outputs,
             deps, sycl_event);
 }
@@ -60,11 +66,8 @@ dnnl_status_t dnnl_graph_sycl_interop_compiled_partition_execute_v2(
         void *sycl_event) {
     return route(&api_t::dnnl_graph_sycl_interop_compiled_partition_execute_v2,
             [=](const compiled_partition_t &compiled) {
-        const dnnl_status_t status
-                = wait_for_sycl(compiled, stream, deps, sycl_event);
-        if (status != dnnl_success) return status;
-        return execute_ours(
-                compiled, stream, num_inputs, inputs, num_outputs, outputs);
+        return execute_behind(sycl_event, deps, compiled, stream, num_inputs,
+                inputs, num_outputs, outputs);
     }, compiled_partition, stream, num_inputs, inputs, num_outputs, outputs,
             scratchpad, deps, sycl_event);
 }

@@ -54,14 +54,13 @@ public:
         for (dim_t r = 0; r < block.rows; ++r)
             std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
         const auto *weights = static_cast<const char *>(buffers[0]);
-        add_side_by_side(weights, block);
+        add_chunks(weights, block);
         for (dim_t col = 0; col < block.cols; col += unit_)
             sum_->put_in_order(block.rows, chunk(block, nullptr, 0, 0, col));
     }
 
 private:
-    void add_side_by_side(
-            const char *weights, const block_t &block) const noexcept;
+    void add_chunks(const char *weights, const block_t &block) const noexcept;
 
     // Describes `depth` rows of weights, beginning at row k, of one unit of
     // columns. The rows are in one group, or each is a group of its own.
@@ -92,7 +91,7 @@ private:
 
 // Adds [K,N] weights as they are stored: within each chunk of rows, the units
 // of columns one after the other.
-void column_groups_t::add_side_by_side(
+void column_groups_t::add_chunks(
         const char *weights, const block_t &block) const noexcept {
     const skinny_weights_t &w = weights_;
     const dim_t most = chunk_of(w, isa_);
@@ -112,16 +111,6 @@ void column_groups_t::add_side_by_side(
             sum_->run(block.rows, part);
         }
     }
-}
-
-// Makes the kernel for sums of `values`.
-result_t make(const skinny_weights_t &weights, dim_t rows, isa_t isa,
-        const weighted_values_t &values,
-        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
-    auto made = std::make_shared<column_groups_t>(weights, values, isa);
-    const result_t result = made->make(values, rows);
-    if (result.ok()) skinny_gemm = std::move(made);
-    return result;
 }
 
 // Describes the sums of a unit.
@@ -176,8 +165,8 @@ dim_t unit_of_groups(const skinny_weights_t &weights, isa_t isa) {
     return 0;
 }
 
-result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
-        isa_t isa, std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
+result_t make_units(const skinny_weights_t &weights, dim_t rows, isa_t isa,
+        std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     if (const std::string why = misfit_of_small_groups(weights, rows, isa);
             !why.empty())
         return refuse(why);
@@ -193,7 +182,10 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
     values.in_place = isa == isa_avx2 && weights.are_nibbles()
                       && is_integer(weights.type)
                       && weights.rounded == data_type_t::f32;
-    return make(weights, rows, isa, values, skinny_gemm);
+    auto made = std::make_shared<column_groups_t>(weights, values, isa);
+    const result_t result = made->make(values, rows);
+    if (result.ok()) skinny_gemm = std::move(made);
+    return result;
 }
 
 } // namespace
@@ -201,16 +193,16 @@ result_t make_side_by_side(const skinny_weights_t &weights, dim_t rows,
 result_t make_column_groups_avx512(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
     if (weights.multiplied != data_type_t::bf16)
-        return make_side_by_side(weights, rows, isa_avx512_core, skinny_gemm);
+        return make_units(weights, rows, isa_avx512_core, skinny_gemm);
     // Chunks of the depth do not cut pairs.
     if (weights.group != 1 && weights.group % 2 != 0)
         return refuse(text("group ", weights.group, "; expected 1 or even"));
-    return make_side_by_side(weights, rows, isa_avx512_core_bf16, skinny_gemm);
+    return make_units(weights, rows, isa_avx512_core_bf16, skinny_gemm);
 }
 
 result_t make_column_groups_avx2(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
-    return make_side_by_side(weights, rows, isa_avx2, skinny_gemm);
+    return make_units(weights, rows, isa_avx2, skinny_gemm);
 }
 
 } // namespace dnnl_dequant
