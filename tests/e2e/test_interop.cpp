@@ -11,6 +11,10 @@
 #include "e2e/dequantize_graph.hpp"
 #include "e2e/plugin.hpp"
 
+// OpenCL's cl_event points to one. Sanitizers hold a call's type to its
+// function's.
+struct _cl_event;
+
 namespace dnnl_dequant {
 namespace e2e {
 namespace {
@@ -20,7 +24,8 @@ using execute_t = dnnl_status_t(const_dnnl_graph_compiled_partition_t,
         const_dnnl_graph_tensor_t *, const void *deps, void *event);
 using execute_opencl_t = dnnl_status_t(const_dnnl_graph_compiled_partition_t,
         dnnl_stream_t, size_t, const_dnnl_graph_tensor_t *, size_t,
-        const_dnnl_graph_tensor_t *, const void *deps, int count, void *event);
+        const_dnnl_graph_tensor_t *, _cl_event *const *deps, int count,
+        _cl_event **event);
 
 template <typename F>
 F *exported(const char *name) {
