@@ -163,7 +163,7 @@ void record_again(chunk_t &chunk, const std::string &plugin, tally_t &tally) {
     chunk.skipped = again.skipped;
 }
 
-// What is seen with the plugin switched on goes into `tally`.
+// The plugin, switched on, adds to `tally`.
 std::set<uint64_t> compared(
         const chunk_t &chunk, const std::string &plugin, tally_t &tally) {
     for (const auto &file : {chunk.tally, chunk.wrong})
