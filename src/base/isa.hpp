@@ -9,10 +9,13 @@ namespace dnnl_dequant {
 /// without: AVX-512 comes with AVX2. Client CPUs have AVX-VNNI and no AVX-512.
 enum isa_t : unsigned {
     isa_none = 0,
-    isa_avx2 = 1u << 0,                               // AVX2 with FMA and F16C
-    isa_avx_vnni = isa_avx2 | 1u << 1,                // vpdpbusd of 256 bits
-    isa_avx512_core = isa_avx2 | 1u << 2,             // AVX-512 F, BW, VL, DQ
-    isa_avx512_core_vnni = isa_avx512_core | 1u << 3, // vpdpbusd of 512 bits
+    isa_avx2 = 1u << 0, // AVX2 with FMA and F16C
+    // vpdpbusd, in whichever encoding. No CPU has it by itself.
+    isa_vnni = isa_avx2 | 1u << 9,
+    isa_avx_vnni = isa_vnni | 1u << 1,    // vpdpbusd of 256 bits
+    isa_avx512_core = isa_avx2 | 1u << 2, // AVX-512 F, BW, VL, DQ
+    // vpdpbusd of 512 bits.
+    isa_avx512_core_vnni = isa_avx512_core | isa_vnni | 1u << 3,
     // Products of pairs of bf16.
     isa_avx512_core_bf16 = isa_avx512_core_vnni | 1u << 4,
     // Tiles of bytes and of pairs of bf16, or also of f16, as oneDNN says.

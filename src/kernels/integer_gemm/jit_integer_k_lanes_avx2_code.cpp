@@ -2,7 +2,7 @@
 // column at a time into nibbles without a sign. Two of their products with src
 // fit 16 bits, and so does the sum of four such pairs; adjacent pairs of those
 // then make sums of 32 bits. Bytes are split too: the sums of their upper
-// halves are multiplied by sixteen. AVX-VNNI sums four products of bytes in 32
+// halves are multiplied by sixteen. VNNI sums four products of bytes in 32
 // bits, and splits nibbles only.
 //
 // Each group has 2, 4 or 8 lanes of a vector. A tree of additions reduces as

@@ -37,7 +37,7 @@ using jit_integer_k_lanes_t = jit_function_t<const jit_integer_k_lanes_args_t>;
 
 result_t make_jit_integer_k_lanes(const integer_stream_weights_t &weights,
         int rows, jit_integer_k_lanes_t &code);
-/// @param isa AVX2, or AVX-VNNI.
+/// @param isa AVX2. With VNNI it multiplies whole bytes.
 result_t make_jit_integer_k_lanes_avx2(const integer_stream_weights_t &weights,
         isa_t isa, int rows, jit_integer_k_lanes_t &code);
 

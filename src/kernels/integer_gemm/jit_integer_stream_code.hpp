@@ -22,7 +22,7 @@ public:
         : jit_simd_t(name)
         , w_(weights)
         , rows_(rows)
-        , has_vnni_(has(isa, isa_avx_vnni) || has(isa, isa_avx512_core_vnni))
+        , has_vnni_(has(isa, isa_vnni))
         , bias_(integer_bias(weights.format)
                   - (has_vnni_ && !is_nibble() && !weights.is_src_signed ? 128
                                                                          : 0))
@@ -60,7 +60,7 @@ protected:
         vpaddd(zps, zps, constant(static_cast<uint32_t>(bias_)));
     }
 
-    /// Multiplies bytes by VNNI, or by AVX-VNNI. One of the factors is signed.
+    /// Multiplies bytes by VNNI. One of the factors is signed.
     void dot(const Vmm &sums, const Vmm &weights, const Vmm &src) {
         if (w_.is_src_signed) dot4(sums, weights, src);
         else dot4(sums, src, weights);
@@ -88,8 +88,8 @@ protected:
 
     const integer_stream_weights_t w_;
     const int rows_;
-    const bool has_vnni_; // AVX-VNNI's or AVX-512's
-    const int bias_;      // is added to the weights' integers and zero points
+    const bool has_vnni_;
+    const int bias_; // is added to the weights' integers and zero points
     const uint32_t vmm_bytes_;
 
 private:
