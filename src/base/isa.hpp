@@ -33,6 +33,39 @@ inline bool has(isa_t available, isa_t wanted) {
     return (available & wanted) == wanted;
 }
 
+/// Returns the features that both have.
+inline isa_t common(isa_t a, isa_t b) {
+    return static_cast<isa_t>(a & b);
+}
+
+struct named_isa_t {
+    isa_t isa;
+    const char *name;
+};
+
+/// The sets from the least to the best, with the names that kernels' names end
+/// in. Sets of 256 bits stand before AVX-512.
+constexpr named_isa_t named_isas[] = {
+        {isa_none, "none"},
+        {isa_avx2, "avx2"},
+        {isa_avx_vnni, "avx_vnni"},
+        {isa_avx512_core, "avx512_core"},
+        {isa_avx512_core_vnni, "avx512_core_vnni"},
+        {isa_avx512_core_vbmi, "avx512_core_vbmi"},
+        {isa_avx512_core_bf16, "avx512_core_bf16"},
+        {isa_amx_int8, "amx_int8"},
+        {isa_amx_fp16, "amx_fp16"},
+        {isa_amx_bf16, "amx_bf16"},
+};
+
+/// Returns the name of the least set that has all features that code uses, such
+/// as "avx_vnni" for isa_vnni.
+inline const char *name_of(isa_t used) {
+    for (const named_isa_t &named : named_isas)
+        if (has(named.isa, used)) return named.name;
+    return "several";
+}
+
 } // namespace dnnl_dequant
 
 #endif

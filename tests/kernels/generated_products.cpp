@@ -21,16 +21,6 @@ constexpr t skinny_types[] = {t::u4, t::s4, t::u8, t::s8, t::u2, t::s2,
         t::f4_e2m1, t::f8_e4m3, t::f8_e5m2};
 constexpr t scale_types[] = {t::f32, t::bf16, t::f16};
 
-const char *name_of(isa_t isa) {
-    switch (isa) {
-    case isa_avx2: return "avx2";
-    case isa_avx_vnni: return "avx_vnni";
-    case isa_avx512_core: return "avx512_core";
-    case isa_avx512_core_vnni: return "avx512_core_vnni";
-    default: return "avx512_core_bf16";
-    }
-}
-
 const char *order_of(bool by_column) {
     return by_column ? "[N,K]" : "[K,N]";
 }

@@ -460,6 +460,40 @@ TEST(integer_kernel, loads_parameters) {
     }
 }
 
+#if defined(__x86_64__)
+// The name says for which set the code is, not what the machine has. Code is
+// made for any set, but not run.
+TEST(integer_kernel, is_named_after_its_code) {
+    const struct {
+        isa_t isa;
+        bool is_packed, has_tiles;
+        const char *name;
+    } expected[] = {
+            {isa_avx2, false, false, "avx2"},
+            {isa_avx_vnni, false, false, "avx_vnni"},
+            {isa_avx512_core, false, false, "avx2"},
+            {isa_avx512_core_vnni, false, false, "avx512_core_vnni"},
+            {isa_avx512_core_vnni, true, false, "packed_avx512_core_vnni"},
+            {isa_avx512_core_bf16, false, false, "avx512_core_vnni"},
+            {isa_amx_bf16, false, false, "avx512_core_vnni"},
+            {isa_amx_bf16, true, false, "packed_avx512_core_vnni"},
+            {isa_amx_bf16, false, true, "amx_int8"},
+    };
+    for (const auto &e : expected) {
+        integer_format_t format;
+        format.weights = t::u4;
+        format.scales = t::f32;
+        format.depth_stride = integer_panel;
+        format.col_stride = 1;
+        format.is_packed = e.is_packed;
+        format.k4_chunk = e.has_tiles ? 16 : 1;
+        std::shared_ptr<const integer_kernel_t> kernel;
+        ASSERT_TRUE(make_jit_integer_kernel(format, e.isa, kernel).ok());
+        EXPECT_EQ(kernel->name(), std::string("jit_integer_matmul_") + e.name);
+    }
+}
+#endif
+
 TEST(integer_kernel, says_what_it_does_not_take) {
     integer_format_t format;
     format.weights = t::u4;

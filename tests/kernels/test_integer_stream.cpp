@@ -283,6 +283,39 @@ TEST(integer_stream, is_exact_on_avx_vnni) {
     check_cases(isa_avx_vnni);
 }
 
+#if defined(__x86_64__)
+// The name says for which set the code is, not what the machine has. Code is
+// made for any set, but not run.
+TEST(integer_stream, is_named_after_its_code) {
+    const struct {
+        isa_t isa;
+        const char *n_lanes, *k_lanes;
+    } expected[] = {
+            {isa_avx2, "avx2", "avx2"},
+            {isa_avx_vnni, "avx2", "avx_vnni"},
+            {isa_avx512_core, "avx2", "avx2"},
+            {isa_avx512_core_vnni, "avx512_core_vnni", "avx512_core_vnni"},
+            {isa_avx512_core_bf16, "avx512_core_vnni", "avx512_core_vnni"},
+            {isa_amx_bf16, "avx512_core_vnni", "avx512_core_vnni"},
+    };
+    integer_stream_weights_t weights;
+    weights.format.weights = t::u4;
+    weights.format.scales = t::f32;
+    weights.depth = weights.group = 128;
+    for (const auto &e : expected)
+        for (const bool by_column : {false, true}) {
+            weights.format.depth_stride = by_column ? 1 : 128;
+            weights.format.col_stride = by_column ? 128 : 1;
+            std::shared_ptr<const integer_stream_t> stream;
+            ASSERT_TRUE(make_integer_stream(weights, e.isa, stream).ok());
+            EXPECT_EQ(stream->name(),
+                    std::string("jit_integer_matmul_")
+                            + (by_column ? "k_lanes_" : "n_lanes_")
+                            + (by_column ? e.k_lanes : e.n_lanes));
+        }
+}
+#endif
+
 TEST(integer_stream, says_what_it_does_not_take) {
     integer_stream_weights_t weights;
     weights.format.weights = t::u4;

@@ -1,5 +1,4 @@
-// Products of integers by generated code, for AVX-512 with VNNI, for AVX2 with
-// AVX-VNNI or for AVX2.
+// Products of integers by generated code, for AVX-512 with VNNI and for AVX2.
 //
 // Scales and zero points of a panel may be stored column by column. Then eight
 // columns at a time are converted in that order and transposed. For 4096 x 4096
@@ -10,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text.hpp"
 #include "kernels/dequantize/jit_loaders.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/integer_gemm/jit_integer_code.hpp"
@@ -109,19 +109,14 @@ public:
         const result_t result
                 = make_jit_integer_multiply(format_, isa_, multiply_);
         if (!result.ok()) return result;
+        name_ = text("jit_integer_matmul_", format_.is_packed ? "packed_" : "",
+                name_of(multiply_.isa));
         return format_.is_by_column()
                        ? make_jit_integer_unpack(format_, isa_, columns_)
                        : make_jit_integer_unpack(format_, isa_, rows_);
     }
 
-    const char *name() const override {
-        if (format_.k4_chunk > 1) return "jit_integer_matmul_amx_int8";
-        if (!has(isa_, isa_avx512_core_vnni))
-            return has(isa_, isa_avx_vnni) ? "jit_integer_matmul_avx_vnni"
-                                           : "jit_integer_matmul_avx2";
-        return format_.is_packed ? "jit_integer_matmul_packed_avx512_core_vnni"
-                                 : "jit_integer_matmul_avx512_core_vnni";
-    }
+    const char *name() const override { return name_.c_str(); }
 
     void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept override {
@@ -264,6 +259,7 @@ private:
 
     const integer_format_t format_;
     const isa_t isa_;
+    std::string name_;
     jit_integer_multiply_t multiply_;
     jit_integer_rows_t rows_;
     jit_integer_columns_t columns_;

@@ -383,6 +383,7 @@ private:
 
 result_t make_jit_integer_amx(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.isa = isa_amx_int8;
     multiply.most_rows = generator_t::most_rows;
     return make_jit_as<generator_t>(multiply.code, format);
 }

@@ -11,14 +11,15 @@ namespace dnnl_dequant {
 /// A tile of up to `most_rows` rows by one panel: integer_kernel_t::multiply().
 struct jit_integer_multiply_t {
     jit_function_t<integer_tile_t> code; // advances tile.prefetch, too
+    isa_t isa = isa_none;                // that the code is for
     dim_t most_rows = 0;
     /// For every so many k4 blocks of depth it prefetches so many steps of
     /// weights, or none.
     dim_t k4_blocks = 1, steps = 0;
 };
 
-/// @param isa AVX-512 VNNI, AVX-VNNI or AVX2. Weights stay packed on the first
-///     only.
+/// @param isa AVX2 at least; the best code that it allows is made. Weights stay
+///     packed on AVX-512 VNNI only.
 result_t make_jit_integer_multiply(const integer_format_t &format, isa_t isa,
         jit_integer_multiply_t &multiply);
 result_t make_jit_integer_multiply_avx2(

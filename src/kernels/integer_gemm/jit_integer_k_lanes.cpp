@@ -23,14 +23,8 @@ public:
     // weights where needed, stay in registers.
     jit_integer_k_lanes_stream_t(
             const integer_stream_weights_t &weights, isa_t isa)
-        : jit_integer_stream_t(weights, isa, is_avx512(isa) ? 3 : 4) {}
-
-    const char *name() const override {
-        if (is_avx512(isa_))
-            return "jit_integer_matmul_k_lanes_avx512_core_vnni";
-        return has(isa_, isa_avx_vnni) ? "jit_integer_matmul_k_lanes_avx_vnni"
-                                       : "jit_integer_matmul_k_lanes_avx2";
-    }
+        : jit_integer_stream_t(
+                  "k_lanes", weights, isa, isa_vnni, is_avx512(isa) ? 3 : 4) {}
 
     // Puts the even nibbles of a line of weights before the odd ones.
     void arrange(uint8_t *row) const noexcept override {

@@ -190,6 +190,7 @@ private:
 template <isa_t isa>
 result_t make(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.isa = isa;
     multiply.most_rows = generator_t<isa>::rows_at_once;
     multiply.k4_blocks = generator_t<isa>::unroll;
     multiply.steps = generator_t<isa>::nr_blocks;

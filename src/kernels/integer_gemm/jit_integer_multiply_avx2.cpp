@@ -190,6 +190,7 @@ private:
 
 result_t make_jit_integer_multiply_avx2(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.isa = isa_avx2;
     multiply.most_rows = generator_t::rows_at_once;
     multiply.k4_blocks = chunks[0];
     multiply.steps = integer_panel * 4 / nr_bytes;

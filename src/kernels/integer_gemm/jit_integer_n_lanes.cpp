@@ -47,13 +47,9 @@ class jit_integer_n_lanes_stream_t : public jit_integer_stream_t<args_t> {
 public:
     jit_integer_n_lanes_stream_t(
             const integer_stream_weights_t &weights, isa_t isa)
-        : jit_integer_stream_t(weights, isa,
+        : jit_integer_stream_t("n_lanes", weights, isa, isa_avx2,
                   most_sets - (weights.format.has_src_zps ? 1 : 0)) {}
 
-    const char *name() const override {
-        return is_avx512(isa_) ? "jit_integer_matmul_n_lanes_avx512_core_vnni"
-                               : "jit_integer_matmul_n_lanes_avx2";
-    }
     void arrange(uint8_t *) const noexcept override {}
 
     dim_t own_bytes(dim_t rows, dim_t cols) const override {

@@ -231,6 +231,7 @@ private:
 
 result_t make_jit_integer_packed(
         const integer_format_t &format, jit_integer_multiply_t &multiply) {
+    multiply.isa = isa_avx512_core_vnni;
     multiply.most_rows = rows_at_once;
     multiply.k4_blocks = 2;
     multiply.steps = 1;

@@ -1,8 +1,10 @@
 #ifndef KERNELS_INTEGER_GEMM_JIT_INTEGER_STREAM_HPP
 #define KERNELS_INTEGER_GEMM_JIT_INTEGER_STREAM_HPP
 
+#include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/jit/generator.hpp"
@@ -20,6 +22,8 @@ result_t make_integer_k_lanes(const integer_stream_weights_t &weights,
 template <typename args_t>
 class jit_integer_stream_t : public integer_stream_t {
 public:
+    const char *name() const final { return name_.c_str(); }
+
     result_t make() {
         result_t result;
         for (int rows = 1; rows <= most_rows_ && result.ok(); ++rows)
@@ -37,11 +41,14 @@ protected:
         dim_t group_stride, col_stride; // in elements
     };
 
+    /// @param lanes     What the name says: "n_lanes" or "k_lanes".
+    /// @param of_avx2   The features that the code uses without AVX-512.
     /// @param most_rows The most rows of a part.
-    jit_integer_stream_t(
-            const integer_stream_weights_t &weights, isa_t isa, int most_rows)
+    jit_integer_stream_t(const char *lanes,
+            const integer_stream_weights_t &weights, isa_t isa, isa_t of_avx2,
+            int most_rows)
         : w_(weights)
-        , isa_(isa)
+        , isa_(is_avx512(isa) ? isa_avx512_core_vnni : common(isa, of_avx2))
         , most_rows_(most_rows)
         , scales_ {stage_floats_of(weights.format.scales),
                   weights.format.scales, weights.scales_group_stride,
@@ -51,6 +58,7 @@ protected:
                           : stages_of_zps(weights.format.zps).whole,
                   weights.format.zps, weights.zps_group_stride,
                   weights.format.zps_stride}
+        , name_(text("jit_integer_matmul_", lanes, "_", name_of(isa_)))
         , code_(static_cast<size_t>(most_rows) + 1) {}
 
     virtual result_t make_code(int rows, code_t &code) const = 0;
@@ -83,11 +91,12 @@ protected:
     }
 
     const integer_stream_weights_t w_;
-    const isa_t isa_;
+    const isa_t isa_; // the features that the code uses
     const int most_rows_;
     const params_t scales_, zps_;
 
 private:
+    const std::string name_;
     std::vector<code_t> code_; // for each number of rows, from 1 on
 };
 

@@ -74,8 +74,8 @@ protected:
         vpbroadcastd(to, ptr[one]);
         vpmulld(to, to, x);
     }
-    /// Adds four products of bytes a lane to sums, modulo 2^32: VNNI, for 256
-    /// bits AVX-VNNI.
+    /// Adds four products of bytes a lane to sums, modulo 2^32, by VNNI. 256
+    /// bits have the encoding of AVX-VNNI.
     void dot4(const Vmm &sums, const Vmm &u8, const Operand &s8) {
         vpdpbusd(sums, u8, s8,
                 sums.isZMM() ? Xbyak::EvexEncoding : Xbyak::VexEncoding);

@@ -35,6 +35,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/text.hpp"
 #include "kernels/jit/generator.hpp"
 #include "kernels/jit/registers.hpp"
 #include "kernels/matmul/jit_pair_rows.hpp"
@@ -324,10 +325,7 @@ public:
                        : made;
     }
 
-    const char *name() const override {
-        if (code_t::is_bf16) return "jit_matmul_avx512_core_bf16";
-        return code_t::is_avx512 ? "jit_matmul_avx512_core" : "jit_matmul_avx2";
-    }
+    const char *name() const override { return name_.c_str(); }
     data_type_t type() const override {
         return code_t::is_bf16 ? data_type_t::bf16 : data_type_t::f32;
     }
@@ -399,6 +397,7 @@ private:
         }
     }
 
+    const std::string name_ = text("jit_matmul_", name_of(isa));
     jit_function_t<const arguments_t> code_;
     jit_pair_rows_t pair_rows_; // bf16 only
 };
