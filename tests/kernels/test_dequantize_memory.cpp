@@ -195,12 +195,17 @@ TEST(dequantize_in_memory, takes_short_groups_of_dense_rows) {
     expect_as_ref({t::u4, t::u4, t::bf16, {40, 16401}, {1, 16}, is_dense});
 }
 
-// Panels of half as many rows.
+// Panels of half as many rows. The policy says into which cache lines of dst are
+// prefetched.
 TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
-    expect_as_ref({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});
-    expect_as_ref({t::s8, t::s8, t::f16, {1001, 640}, {7, 1}});
-    expect_as_ref({t::u8, t::u8, t::f32, {300, 1030}, {1, 8}});
-    expect_as_ref({t::s4, t::u8, t::f32, {130, 2304}, {1, 32}});
+    for (const auto &policy : machine_policies()) {
+        SCOPED_TRACE(policy.name);
+        const on_machine_t on({policy, 32 << 20, 1 << 20});
+        expect_as_ref({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});
+        expect_as_ref({t::s8, t::s8, t::f16, {1001, 640}, {7, 1}});
+        expect_as_ref({t::u8, t::u8, t::f32, {300, 1030}, {1, 8}});
+        expect_as_ref({t::s4, t::u8, t::f32, {130, 2304}, {1, 32}});
+    }
 }
 
 // A page of a row of dst, and what is left of it.
