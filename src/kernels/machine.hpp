@@ -40,7 +40,8 @@ struct machine_policy_t {
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.
     bool has_far_panels;
-    /// Lines of dst that panels will write are prefetched into L2, not into L1.
+    /// Lines of dst that panels of a dequantize will write are prefetched into
+    /// L2, not into L1.
     bool prefetches_panels_into_l2;
     /// Tiles of transposed sources that are stored past the caches have a line
     /// of each of 128 columns. If true and there are enough of them, they have
