@@ -28,7 +28,7 @@ def is_for_users(path):
 
 
 # Lists of what happened or was measured.
-NO_PROSE = re.compile(r"CHANGELOG|.*/MEASURED|benchmarks/RE")
+NO_PROSE = re.compile(r"CHANGELOG|.*/MEASURED|benchmarks/RESULTS")
 
 
 def is_prose(path):
