@@ -195,8 +195,8 @@ TEST(dequantize_in_memory, takes_short_groups_of_dense_rows) {
     expect_as_ref({t::u4, t::u4, t::bf16, {40, 16401}, {1, 16}, is_dense});
 }
 
-// Panels of half as many rows. The policy says into which cache lines of dst are
-// prefetched.
+// Panels of half as many rows. The policy says into which cache lines of dst
+// are prefetched.
 TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
     for (const auto &policy : machine_policies()) {
         SCOPED_TRACE(policy.name);
