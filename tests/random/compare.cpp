@@ -23,8 +23,9 @@ std::set<int> skipped(const trace_t &stock) {
 
 class comparison_t : described_comparison_t {
 public:
-    comparison_t(const spec_t &spec, const trace_t &stock, const trace_t &again,
-            const std::string &note, bool disabled, tally_t &tally)
+    comparison_t(const spec_t &spec, const trace_t &stock,
+            const std::vector<trace_t> &again, const std::string &note,
+            bool disabled, tally_t &tally)
         : described_comparison_t(spec, stock, disabled, tally)
         , again_(again)
         , steps_(note, stock.seed, skipped(stock))
@@ -95,19 +96,22 @@ private:
         else tally_.count("partitions of oneDNN refused with the same status");
     }
 
-    // Returns the same partition of the other process without the plugin.
+    // Returns the same partition of another trace without the plugin.
     const traced_partition_t &counterpart(
-            const traced_partition_t &theirs) const {
-        return again_.partitions.at(
+            const traced_partition_t &theirs, const trace_t &again) const {
+        return again.partitions.at(
                 static_cast<size_t>(&theirs - stock_.partitions.data()));
     }
 
     bool varies_in_onednn(const traced_partition_t &theirs) const {
-        return counterpart(theirs).results != theirs.results;
+        return std::any_of(
+                again_.begin(), again_.end(), [&](const trace_t &again) {
+            return counterpart(theirs, again).results != theirs.results;
+        });
     }
 
     bool ends_process(const traced_partition_t &theirs) const {
-        for (const auto *one : {&theirs, &counterpart(theirs)})
+        for (const auto *one : {&theirs, &counterpart(theirs, again_.front())})
             if (one->compiled == crashed || one->executed == crashed)
                 return true;
         return false;
@@ -212,7 +216,7 @@ private:
                                : "partitions of the plugin within the bound");
     }
 
-    const trace_t &again_;
+    const std::vector<trace_t> &again_;
     steps_t steps_;
     values_t expected_;
     ports_t ports_;
@@ -221,8 +225,8 @@ private:
 } // namespace
 
 std::vector<std::string> compare(const spec_t &spec, const trace_t &stock,
-        const trace_t &again, const std::string &note, bool disabled,
-        tally_t &tally) {
+        const std::vector<trace_t> &again, const std::string &note,
+        bool disabled, tally_t &tally) {
     return comparison_t(spec, stock, again, note, disabled, tally).make();
 }
 

@@ -21,11 +21,11 @@ constexpr const char *executed_kind = "ops executed, of kind ",
 /// Makes the graph in this process, which has the plugin, and holds it against
 /// what stock oneDNN made of it. Returns what is wrong, one line each.
 ///
-/// again     what another process without the plugin made of it
+/// again     what other processes without the plugin made of it, one at least
 /// disabled  the plugin is switched off: nothing may differ
 std::vector<std::string> compare(const spec_t &spec, const trace_t &stock,
-        const trace_t &again, const std::string &note, bool disabled,
-        tally_t &tally);
+        const std::vector<trace_t> &again, const std::string &note,
+        bool disabled, tally_t &tally);
 
 } // namespace random_graphs
 } // namespace dnnl_dequant

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -115,16 +114,11 @@ void record_all(chunk_t &chunk, role_t role, const std::string &plugin,
     chunk.dropped = rest.dropped;
 }
 
-struct found_t {
-    std::set<uint64_t> wrong;  // seeds
-    bool ends_process = false; // with the plugin alone
-};
-
-// A graph that ends the process in oneDNN has one of its own here: it may have
-// damaged memory before.
-void find_wrong(const chunk_t &chunk, role_t role, const std::string &plugin,
-        found_t &found) {
-    std::set<uint64_t> &wrong = found.wrong, alone;
+// The seeds of which something is wrong. A graph that ends the process in
+// oneDNN has one of its own here: it may have damaged memory before.
+std::set<uint64_t> wrong_of(
+        const chunk_t &chunk, role_t role, const std::string &plugin) {
+    std::set<uint64_t> wrong, alone;
     chunk_t rest = chunk;
     for (const auto &call : chunk.skipped)
         if (chunk.count > 1) alone.insert(call.first);
@@ -143,13 +137,22 @@ void find_wrong(const chunk_t &chunk, role_t role, const std::string &plugin,
                       << "), and not without it\n"
                       << std::flush;
         wrong.insert(note.seed);
-        found.ends_process = true;
         rest.first = note.seed + 1;
     }
     std::ifstream in(chunk.wrong);
     uint64_t seed = 0;
     while (in >> seed)
         wrong.insert(seed);
+    return wrong;
+}
+
+// oneDNN's results may vary by threads, seldom enough that two processes agree.
+// One in which a graph ends leaves no trace of it.
+void record_many(chunk_t chunk, const std::string &plugin) {
+    constexpr int processes = 64;
+    chunk.records = chunk.again;
+    for (int i = 0; i < processes; ++i)
+        spawn(chunk, role_t::again, plugin);
 }
 
 void add_file(const std::string &file, tally_t &tally) {
@@ -160,94 +163,29 @@ void add_file(const std::string &file, tally_t &tally) {
         tally.count(what, count);
 }
 
-void record_again(chunk_t &chunk, const std::string &plugin, tally_t &tally) {
-    chunk_t again = chunk;
-    again.records = chunk.again;
-    record_all(again, role_t::again, plugin, tally);
-    chunk.dropped = again.dropped;
-    chunk.skipped = again.skipped;
-}
-
-// The plugin, switched on, adds to `tally`.
-found_t compared(
-        const chunk_t &chunk, const std::string &plugin, tally_t &tally) {
-    for (const auto &file : {chunk.tally, chunk.wrong})
-        unlink(file.c_str());
-    found_t found;
-    find_wrong(chunk, role_t::compare, plugin, found);
-    add_file(chunk.tally, tally);
-    find_wrong(chunk, role_t::disabled, plugin, found);
-    return found;
-}
-
-bool have_same_statuses(const trace_t &one, const trace_t &other) {
-    const auto same
-            = [](const traced_partition_t &a, const traced_partition_t &b) {
-        return a.compiled == b.compiled && a.executed == b.executed;
-    };
-    return one.added == other.added && one.finalized == other.finalized
-           && one.partitioned == other.partitioned
-           && std::equal(one.partitions.begin(), one.partitions.end(),
-                   other.partitions.begin(), other.partitions.end(), same);
-}
-
-bool have_same_results(const trace_t &one, const trace_t &other) {
-    const auto same
-            = [](const traced_partition_t &a, const traced_partition_t &b) {
-        return a.results == b.results;
-    };
-    return std::equal(one.partitions.begin(), one.partitions.end(),
-            other.partitions.begin(), other.partitions.end(), same);
-}
-
-// Records a graph anew without the plugin until its results are others, which
-// stay for the comparison, and its statuses the same. A race in oneDNN 3.7.2
-// (linear Interpolate by several threads on AVX-512) does not show in every
-// pair of processes.
-bool varies_once_more(
-        chunk_t &chunk, const std::string &plugin, tally_t &tally) {
-    constexpr int most_times = 64;
-    for (int i = 0; i < most_times; ++i) {
-        chunk_t again = chunk;
-        unlink(chunk.again.c_str());
-        record_again(again, plugin, tally);
-        std::ifstream first(chunk.records, std::ios::binary),
-                second(chunk.again, std::ios::binary);
-        trace_t one, other;
-        if (!read(first, one) || !read(second, other)
-                || !have_same_statuses(one, other)
-                || have_same_results(one, other))
-            continue;
-        chunk = again;
-        return true;
-    }
-    return false;
-}
-
 } // namespace
 
 std::set<uint64_t> run_chunk(
         chunk_t chunk, const std::string &plugin, tally_t &tally) {
-    tally_t recorded, seen;
-    record_all(chunk, role_t::record, plugin, recorded);
-    record_again(chunk, plugin, recorded);
-    found_t found = compared(chunk, plugin, seen);
-    if (chunk.count == 1 && !found.wrong.empty() && !found.ends_process
-            && varies_once_more(chunk, plugin, recorded)) {
-        std::cout << "graph of seed " << chunk.first
-                  << ": oneDNN's results vary without the plugin; those that "
-                     "do not are compared\n"
-                  << std::flush;
-        seen.counts.clear();
-        found = compared(chunk, plugin, seen);
-    }
+    tally_t here;
+    record_all(chunk, role_t::record, plugin, here);
+    chunk_t again = chunk;
+    again.records = chunk.again;
+    record_all(again, role_t::again, plugin, here);
+    chunk.dropped = again.dropped;
+    chunk.skipped = again.skipped;
+    if (chunk.count == 1) record_many(chunk, plugin);
+    auto wrong = wrong_of(chunk, role_t::compare, plugin);
+    add_file(chunk.tally, here);
+    unlink(chunk.tally.c_str());
+    const auto disabled = wrong_of(chunk, role_t::disabled, plugin);
+    wrong.insert(disabled.begin(), disabled.end());
     for (const auto &file :
             {chunk.records, chunk.again, chunk.note, chunk.tally, chunk.wrong})
         unlink(file.c_str());
-    for (const auto *one : {&recorded, &seen})
-        for (const auto &entry : one->counts)
-            tally.count(entry.first, entry.second);
-    return found.wrong;
+    for (const auto &entry : here.counts)
+        tally.count(entry.first, entry.second);
+    return wrong;
 }
 
 } // namespace random_graphs

@@ -12,9 +12,7 @@ const char *to_string(role_t role);
 
 /// Runs every worker on the chunk, each in a process of its own, again if a
 /// call ends it. Returns the seeds with complaints, and those that need
-/// processes of their own. One graph alone is recorded again, many times,
-/// before it counts as wrong: oneDNN's results may vary. The plugin, switched
-/// on, adds to `tally`.
+/// processes of their own. The plugin, switched on, adds to `tally`.
 std::set<uint64_t> run_chunk(
         chunk_t chunk, const std::string &plugin, tally_t &tally);
 

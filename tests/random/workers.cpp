@@ -2,6 +2,7 @@
 
 #include <sys/time.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -60,12 +61,44 @@ void record(const chunk_t &chunk) {
     }
 }
 
+namespace {
+
+bool have_same_statuses(const trace_t &one, const trace_t &other) {
+    return one.added == other.added && one.finalized == other.finalized
+           && one.partitioned == other.partitioned;
+}
+
+bool have_same_steps(const trace_t &one, const trace_t &other) {
+    const auto same
+            = [](const traced_partition_t &a, const traced_partition_t &b) {
+        return a.compiled == b.compiled && a.executed == b.executed;
+    };
+    return have_same_statuses(one, other)
+           && std::equal(one.partitions.begin(), one.partitions.end(),
+                   other.partitions.begin(), other.partitions.end(), same);
+}
+
+// Returns the first trace of a seed, and all others whose statuses are the
+// same. `next` is the one that was read last.
+std::vector<trace_t> traces_of(uint64_t seed, std::istream &in, trace_t &next) {
+    std::vector<trace_t> traces;
+    while (in && next.seed != seed)
+        read(in, next);
+    for (; in && next.seed == seed; read(in, next))
+        if (traces.empty() || have_same_steps(next, traces.front()))
+            traces.push_back(next);
+    return traces;
+}
+
+} // namespace
+
 bool compare(const chunk_t &chunk, bool disabled) {
     std::ifstream in(chunk.records, std::ios::binary),
             in_again(chunk.again, std::ios::binary);
     std::ofstream seen(chunk.tally, std::ios::app),
             wrong(chunk.wrong, std::ios::app);
-    trace_t stock, again;
+    trace_t stock, next;
+    read(in_again, next);
     if (!e2e::plugin_present() || e2e::plugin_enabled() == disabled) {
         std::cout << "the plugin is not as it should be\n";
         return false;
@@ -73,12 +106,10 @@ bool compare(const chunk_t &chunk, bool disabled) {
     while (read(in, stock)) {
         if (stock.seed < chunk.first || chunk.dropped.count(stock.seed))
             continue;
-        while (again.seed != stock.seed && read(in_again, again)) {
-        }
+        const auto again = traces_of(stock.seed, in_again, next);
         begin_patience();
         tally_t tally;
-        if (again.added != stock.added || again.finalized != stock.finalized
-                || again.partitioned != stock.partitioned) {
+        if (again.empty() || !have_same_statuses(again.front(), stock)) {
             seen << "1 graphs whose statuses vary without the plugin\n";
             continue;
         }

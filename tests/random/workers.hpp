@@ -9,8 +9,8 @@ namespace random_graphs {
 /// A process works on this: graphs of some seeds.
 struct chunk_t {
     uint64_t first = 0, count = 0;
-    // Stock oneDNN made these of them, and again once more: what differs
-    // between the two depends on memory that oneDNN did not write.
+    // Stock oneDNN made these of them, and again once more, or many times. They
+    // differ by memory that oneDNN did not write, or by threads.
     std::string records, again;
     std::string note;  // the file that says which call is at work
     std::string tally; // the file with what was seen
