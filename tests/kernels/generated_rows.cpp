@@ -62,6 +62,21 @@ void hash_dequantize(const kernel_row_t &row, code_hashes_t &hashes) {
         }
 }
 
+// A transposed source whose result leaves L2 is taken by panels.
+void hash_panels(const kernel_row_t &row, code_hashes_t &hashes) {
+    const dims_t dims {1024, 2048};
+    for (const auto dst : plain_types) {
+        support::chain_case_t c;
+        c.dims = c.groups = dims;
+        c.tensors = {{data_type_t::u8, {1, dims[0]}, false, 0},
+                {data_type_t::f32, {1, 1}, true, 0},
+                {dst, {dims[1], 1}, false, 0}};
+        c.steps = {{step_kind_t::multiply, 1}};
+        record_generated(hashes, text(row.name, " panels to ", to_string(dst)),
+                [&] { generate(row, problem_of(c)); });
+    }
+}
+
 void hash_quantize(const kernel_row_t &row, code_hashes_t &hashes) {
     for (const auto dst : quantized_types)
         for (const auto src : plain_types) {
@@ -112,7 +127,10 @@ bool is_generated(const kernel_row_t &row) {
 
 void hash_rows(code_hashes_t &hashes) {
     for (const auto &row : dequantize_rows())
-        if (is_generated(row)) hash_dequantize(row, hashes);
+        if (is_generated(row)) {
+            hash_dequantize(row, hashes);
+            hash_panels(row, hashes);
+        }
     for (const auto &row : quantize_rows())
         if (is_generated(row)) hash_quantize(row, hashes);
     const kernel_row_t elementwise[] = {

@@ -201,6 +201,14 @@ TEST(dequantize_in_memory, transposes_what_the_third_cache_holds) {
     for (const auto &policy : machine_policies()) {
         SCOPED_TRACE(policy.name);
         const on_machine_t on({policy, 32 << 20, 1 << 20});
+        jit_plan_t plan;
+        ASSERT_TRUE(make_jit_plan(problem_of(case_of({t::u8, t::u8, t::f32,
+                                          {300, 1030}, {1, 8}})),
+                {}, plan)
+                        .ok());
+        EXPECT_TRUE(plan.panels);
+        EXPECT_EQ(
+                plan.prefetches_dst_into_l2, policy.prefetches_panels_into_l2);
         expect_as_ref({t::u4, t::u4, t::bf16, {512, 1100}, {1, 50}});
         expect_as_ref({t::s8, t::s8, t::f16, {1001, 640}, {7, 1}});
         expect_as_ref({t::u8, t::u8, t::f32, {300, 1030}, {1, 8}});

@@ -6,7 +6,6 @@
 #include "base/convert.hpp"
 #include "kernels/dequantize/jit_dequantize.hpp"
 #include "kernels/jit/byte_table.hpp"
-#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -138,8 +137,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.streaming = streams;
     desc.stream_ahead = plan_.stream_ahead;
     desc.prefetching = plan_.prefetching && (src == row_of_src || plan_.panels);
-    desc.prefetches_into_l2
-            = plan_.panels && this_machine().policy.prefetches_panels_into_l2;
+    desc.prefetches_dst_into_l2 = plan_.prefetches_dst_into_l2;
     desc.cols = plan_.fixed_cols;
     desc.dot_products = has(isa_, isa_avx512_core_vnni);
     desc.in_halves = in_halves_;

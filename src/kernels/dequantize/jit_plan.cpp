@@ -317,6 +317,8 @@ private:
         plan_.prefetches_params = !in_cache;
         choose_halves();
         plan_.tall_tile_rows = tall_tile_rows();
+        plan_.prefetches_dst_into_l2
+                = plan_.panels && policy.prefetches_panels_into_l2;
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache
                   && !(plan_.params.divides && plan_.cols.extent() < short_row);

@@ -118,8 +118,9 @@ struct jit_plan_t {
     bool streams_rows = false;
     uint32_t stream_ahead = 0; // see jit_row_desc_t
     bool prefetching = false;  // both ends of a direct path are in memory
-    dim_t fixed_cols = 0;      // of every rectangle; 0: of different ones
-    uint32_t block_rows = 1;   // see jit_row_desc_t
+    bool prefetches_dst_into_l2 = false; // by one row a call; else into L1
+    dim_t fixed_cols = 0;    // of every rectangle; 0: of different ones
+    uint32_t block_rows = 1; // see jit_row_desc_t
     // A call takes the rows of several iterations of the outer row loop, which
     // are groups of them with parameters of their own.
     bool joins_groups = false;

@@ -233,8 +233,8 @@ private:
         if (desc_.block_rows > 1) return prefetch_rows(rows, elements);
         step_.io().prefetch(dst_row(0, is_unrolled()) + reg_dst_ahead,
                 src_row(0, is_unrolled()) + reg_src_ahead, elements,
-                desc_.prefetches_into_l2 ? io_t::cache_t::l2
-                                         : io_t::cache_t::l1);
+                desc_.prefetches_dst_into_l2 ? io_t::cache_t::l2
+                                             : io_t::cache_t::l1);
     }
 
     // Prefetch the next block into L2. Four rows of dst often have the pitch of

@@ -46,7 +46,7 @@ struct jit_row_desc_t {
     // Prefetches src and dst, at the distances of the arguments. If two rows
     // share loads, it prefetches the next two.
     bool prefetching;
-    bool prefetches_into_l2 = false; // dst, see machine_policy_t
+    bool prefetches_dst_into_l2 = false; // where rows share no loads
     // Columns of every call; 0: each call says how many.
     dim_t cols;
     bool dot_products; // the machine has VNNI
