@@ -10,29 +10,11 @@
 #include <cstring>
 
 #include "base/bits.hpp"
-#include "base/convert.hpp"
-#include "kernels/skinny_gemm/skinny_gemm.hpp"
+#include "kernels/skinny_gemm/scaled_sums.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// Returns the bits of the largest magnitude. The compiler vectorizes this loop,
-// as it would not one of floats.
-int32_t greatest_magnitude(const float *values, dim_t count) {
-    constexpr uint32_t no_sign = 0x7fffffff;
-    int32_t greatest = 0;
-    for (dim_t i = 0; i < count; ++i) {
-        const uint32_t size = bits_of_f32(values[i]) & no_sign;
-        greatest = std::max(greatest, static_cast<int32_t>(size));
-    }
-    return greatest;
-}
-
-bool are_finite(const float *values, dim_t count) {
-    constexpr int32_t infinity = 0x7f800000;
-    return greatest_magnitude(values, count) < infinity;
-}
 
 bool are_near(const float *zps, dim_t count) {
     return greatest_magnitude(zps, count)
@@ -66,12 +48,6 @@ bool are_ordinary(
         others |= outside & static_cast<uint32_t>(size != 0);
     }
     return others == 0;
-}
-
-float rounded_to(data_type_t type, float value) {
-    float rounded = 0;
-    store_f32(type, &rounded, 0, value);
-    return load_f32(type, &rounded, 0);
 }
 
 // After run(), multiplies each row's sums by its scale.
@@ -206,68 +182,35 @@ bool skinny_gemm_t::has_ordinary_weights(const block_t &block) const noexcept {
     });
 }
 
-bool skinny_gemm_t::has_nan_scale(
-        void *const *buffers, dim_t column) const noexcept {
-    const skinny_parameters_t &scales = weights_.scales;
-    const dim_t first = column / weights_.col_group * scales.column_stride;
-    for (dim_t g = 0; g < weights_.groups(); ++g)
-        if (std::isnan(load_f32(scales.type, buffers[scales.operand],
-                    first + g * scales.group_stride)))
-            return true;
-    return false;
-}
-
-float skinny_gemm_t::sum_of_scaled(void *const *buffers, const block_t &block,
-        dim_t row, dim_t column) const noexcept {
-    const skinny_weights_t &w = weights_;
-    const auto place_of = [&](const skinny_parameters_t &p, dim_t group) {
-        return group * p.group_stride + column / w.col_group * p.column_stride;
+// Returns a function of elements, in the order of the depth, times the row's
+// scale.
+auto skinny_gemm_t::scaled_src(const block_t &block, dim_t row) const noexcept {
+    const float scale = block.row_scales ? block.row_scales[row] : 1;
+    return [this, &block, row, scale](dim_t k) {
+        const dim_t place = places_of_src_.empty()
+                                    ? k
+                                    : places_of_src_[static_cast<size_t>(k)];
+        return src_element(block, row, place) * scale;
     };
-    const auto place_of_src = [this](dim_t k) {
-        return places_of_src_.empty() ? k
-                                      : places_of_src_[static_cast<size_t>(k)];
-    };
-    const bool has_zps = w.zps.type != data_type_t::undef;
-    float sum = 0, scale = 0;
-    int64_t zp = 0;
-    const float row_scale = block.row_scales ? block.row_scales[row] : 1;
-    for (dim_t k = 0; k < w.depth; ++k) {
-        if (k % w.group == 0) {
-            scale = load_f32(w.scales.type, buffers[w.scales.operand],
-                    place_of(w.scales, k / w.group));
-            if (has_zps)
-                zp = load_int(w.zps.type, buffers[w.zps.operand],
-                        place_of(w.zps, k / w.group));
-        }
-        const dim_t element
-                = w.by_column ? column * w.pitch + k : k * w.pitch + column;
-        // Only integers have zero points.
-        const float number
-                = has_zps ? static_cast<float>(
-                                    load_int(w.type, buffers[0], element) - zp)
-                          : load_f32(w.type, buffers[0], element);
-        const float weight = rounded_to(w.rounded, number * scale);
-        sum = std::fma(weight,
-                src_element(block, row, place_of_src(k)) * row_scale, sum);
-    }
-    return sum;
 }
 
 // Does what run() does, for all zero points, and scales rows. This is slow, but
 // zero points beyond all weights are rare.
 void skinny_gemm_t::run_plainly(
         void *const *buffers, const block_t &block) const noexcept {
-    for (dim_t r = 0; r < block.rows; ++r)
+    const scaled_sums_t sums(weights_, buffers);
+    for (dim_t r = 0; r < block.rows; ++r) {
+        const auto src = scaled_src(block, r);
         for (dim_t n = 0; n < block.cols; ++n)
-            block.c[r * block.c_pitch + n]
-                    = sum_of_scaled(buffers, block, r, block.first_col + n);
+            block.c[r * block.c_pitch + n] = sums.sum(block.first_col + n, src);
+    }
 }
 
 // Recomputes sums that are not finite by src and weights that are scaled first.
-// This is slow, but rare.
 void skinny_gemm_t::redo_overflow(
         void *const *buffers, const block_t &block) const noexcept {
     if (!scales_sums()) return;
+    const scaled_sums_t sums(weights_, buffers);
     for (dim_t r = 0; r < block.rows; ++r) {
         float *const c = block.c + r * block.c_pitch;
         if (are_finite(c, block.cols)) continue;
@@ -277,10 +220,8 @@ void skinny_gemm_t::redo_overflow(
                 = !block.row_scales || std::isfinite(block.row_scales[r]);
         for (dim_t k = 0; k < weights_.depth && is_finite; ++k)
             is_finite = std::isfinite(src_element(block, r, k));
-        for (dim_t n = 0; n < block.cols && is_finite; ++n)
-            if (!std::isfinite(c[n])
-                    && !has_nan_scale(buffers, block.first_col + n))
-                c[n] = sum_of_scaled(buffers, block, r, block.first_col + n);
+        if (is_finite)
+            sums.redo(c, block.first_col, block.cols, scaled_src(block, r));
     }
 }
 

@@ -181,7 +181,14 @@ public:
                        ? weights_.depth * bytes_of(weights_.type, nr())
                        : 0;
     }
-    /// Gets ready for multiply(). make_skinny_kernel() calls it.
+    /// Computes sums of a block that are not finite again, by weights that are
+    /// scaled first, if src is finite. multiply() does so, and callers of run()
+    /// may, if scales_sums() is true.
+    /// @param buffers The buffers of the weights' problem.
+    void redo_overflow(
+            void *const *buffers, const block_t &block) const noexcept;
+    /// Gets ready for multiply() and redo_overflow(). make_skinny_kernel()
+    /// calls it.
     /// @param of_ordinary_weights The kernel for blocks of ordinary weights;
     ///     null if it would be no other.
     void init_multiply(
@@ -236,12 +243,8 @@ private:
     template <typename check_t>
     bool all_parameters(const block_t &block, const float *parameters,
             const check_t &check) const noexcept;
-    bool has_nan_scale(void *const *buffers, dim_t column) const noexcept;
-    float sum_of_scaled(void *const *buffers, const block_t &block, dim_t row,
-            dim_t column) const noexcept;
+    auto scaled_src(const block_t &block, dim_t row) const noexcept;
     void run_plainly(void *const *buffers, const block_t &block) const noexcept;
-    void redo_overflow(
-            void *const *buffers, const block_t &block) const noexcept;
     template <typename bits_t>
     std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
 
