@@ -266,6 +266,8 @@ result_t make_digits(const factor_t &numbers, dim_t head,
         plan.format.digits = cut.may_be_narrow ? 2 : 3;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;
         plan.format.ahead = bytes_ahead(plan.format.pitch);
+        plan.weights = weights;
+        plan.weights.rounded = data_type_t::f32; // as digits' keys
         return make_jit_digits(plan.format, cut.rows, cut.isa, plan.kernel);
     });
 }

@@ -234,9 +234,11 @@ void check_digits(const digits_format_t &format, dim_t rows, dim_t groups) {
     guarded_buffer_t sums(
             static_cast<size_t>(4 * digits_kernel_t::sum_count(rows)));
     std::vector<float> scores(static_cast<size_t>(rows * tokens));
+    vector_t zeros {};
     kernel->run(rows, {keys.data(), digits.data(), parts.data(), scales.data(),
                               zps.data(), scores.data(), tokens * 4, groups,
-                              static_cast<float *>(sums.data())});
+                              static_cast<float *>(sums.data()), zeros.data()});
+    ASSERT_EQ(zeros, vector_t {});
     for (dim_t r = 0; r < rows; ++r)
         for (dim_t token = 0; token < tokens; ++token) {
             const dim_t at = token * format.groups();
@@ -275,6 +277,52 @@ TEST(attention_digits, give_what_plain_loops_do) {
                 }
                 if (HasFatalFailure()) return;
             }
+}
+
+// A score that is not finite, of any token and row, is told.
+TEST(attention_digits, tell_of_what_is_not_finite) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "no AVX-512 VNNI";
+    constexpr dim_t rows = 2, tokens = 48;
+    const digits_format_t format {t::s8, 16, 16, 3};
+    std::shared_ptr<const digits_kernel_t> kernel;
+    ASSERT_TRUE(make_jit_digits(format, rows, isa_of_machine(), kernel).ok());
+    std::vector<int8_t> keys(tokens * 16, 1), digits;
+    for (const float size : {1.f, 1e38f})
+        for (const float scale : {-1.f, 1e10f})
+            for (dim_t token = 0; token < tokens; ++token)
+                for (dim_t row = 0; row < rows; ++row) {
+                    std::vector<digits_part_t> parts;
+                    digits.clear();
+                    for (dim_t r = 0; r < rows; ++r) {
+                        const std::vector<float> query(
+                                16, r == row ? size : 1.f);
+                        const auto made
+                                = make_digits(*kernel, format, query.data());
+                        digits.insert(digits.end(), made.digits.begin(),
+                                made.digits.end());
+                        parts.push_back(made.parts[0]);
+                    }
+                    guarded_buffer_t sums(static_cast<size_t>(
+                            4 * digits_kernel_t::sum_count(rows)));
+                    std::vector<float> scores(rows * tokens),
+                            scales(tokens, 1e-10f);
+                    scales[static_cast<size_t>(token)] = scale;
+                    vector_t zeros {};
+                    kernel->run(
+                            rows, {keys.data(), digits.data(), parts.data(),
+                                          scales.data(), nullptr, scores.data(),
+                                          tokens * 4, tokens / 16,
+                                          static_cast<float *>(sums.data()),
+                                          zeros.data()});
+                    const auto is_finite
+                            = [](float x) { return std::isfinite(x); };
+                    ASSERT_EQ(zeros == vector_t {},
+                            std::all_of(
+                                    scores.begin(), scores.end(), is_finite))
+                            << size << " by " << scale << ", token " << token
+                            << ", row " << row;
+                }
 }
 
 // Digits alone need a kernel too.

@@ -79,6 +79,9 @@ void compare(const softmax_rows_t &generated, dim_t rows, dim_t tokens,
     const auto reference = make_ref_softmax_rows();
     const auto count = static_cast<size_t>(rows);
     std::vector<float> found(count), expected(count), shifts(count);
+    generated.find_magnitudes(ours.block(), found.data());
+    reference->find_magnitudes(plain.block(), expected.data());
+    expect_same(found, expected, "magnitude");
     generated.find_largest(ours.block(), found.data());
     reference->find_largest(plain.block(), expected.data());
     expect_same(found, expected, "largest");
@@ -197,6 +200,21 @@ TEST(softmax_rows, that_are_packed_give_what_f64_does) {
         }
         EXPECT_NEAR(sums[static_cast<size_t>(r)], sum, 1e-5 * sum);
     }
+}
+
+TEST(softmax_rows, have_magnitudes_of_what_counts) {
+    const auto softmax = make_ref_softmax_rows();
+    const rows_t rows(4, 3, 0);
+    constexpr float last[] = {-7, -INFINITY, NAN, 1};
+    for (dim_t r = 0; r < rows.rows; ++r)
+        for (dim_t t = 0; t <= rows.tokens; ++t)
+            rows.row(r)[t] = t == 2 ? last[r] : t == 3 ? INFINITY : 5;
+    float magnitudes[4];
+    softmax->find_magnitudes(rows.block(), magnitudes);
+    EXPECT_EQ(magnitudes[0], 7);
+    EXPECT_EQ(magnitudes[1], INFINITY);
+    EXPECT_TRUE(std::isnan(magnitudes[2]));
+    EXPECT_EQ(magnitudes[3], 5);
 }
 
 // There is no largest value among NaN and -infinity alone.

@@ -264,13 +264,26 @@ void attention_kernel_t::load_query(
     plan_.keys->arrange(query, rows_of(state).rows, state.query, own.keys);
 }
 
+// Computes query * keys of a tile, and again what is finite only by keys that
+// are scaled first.
+void attention_kernel_t::multiply_keys(const memory_t &own,
+        const state_t &state, const attention_tokens_t &keys,
+        const attention_tile_t &tile) const noexcept {
+    if (plan_.keys->run(keys, tile, state.query, own.keys)) return;
+    plan_.softmax->find_magnitudes(
+            {tile.scores, tile.pitch, tile.rows, tile.tokens}, own.of_block);
+    const bool are_finite = std::all_of(own.of_block, own.of_block + tile.rows,
+            [](float magnitude) { return std::isfinite(magnitude); });
+    if (!are_finite) plan_.keys->redo_overflow(keys, tile, state.query);
+}
+
 // Computes the scores of a tile, and the largest one of each row.
 void attention_kernel_t::compute_scores(const memory_t &own,
         const state_t &state, const attention_tokens_t &keys,
         const attention_tile_t &tile) const noexcept {
     if (plan_.head == 0)
         std::fill_n(tile.scores, tile.rows * plan_.tile_pitch, 0.f);
-    else plan_.keys->run(keys, tile, state.query, own.keys);
+    else multiply_keys(own, state, keys, tile);
     // The steps take all tokens of the block.
     for (dim_t r = 0; r < tile.rows && tile.tokens < keys.count; ++r)
         std::fill(tile.scores + r * tile.pitch + tile.tokens,

@@ -130,6 +130,9 @@ private:
     void compute_scores(const memory_t &own, const state_t &state,
             const attention_tokens_t &keys,
             const attention_tile_t &tile) const noexcept;
+    void multiply_keys(const memory_t &own, const state_t &state,
+            const attention_tokens_t &keys,
+            const attention_tile_t &tile) const noexcept;
     void apply_mask(const stage_memory_t &memory, const attention_mask_t &mask,
             const state_t &state, size_t token_block,
             const attention_tile_t &tile) const noexcept;

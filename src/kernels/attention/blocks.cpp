@@ -113,7 +113,7 @@ public:
             float *scratch) const noexcept override {
         blocks_t::load(keys, keys.count, plan_.depth, scratch);
     }
-    void run(const attention_tokens_t & /*keys*/, const attention_tile_t &tile,
+    bool run(const attention_tokens_t & /*keys*/, const attention_tile_t &tile,
             const float *arranged, float *scratch) const noexcept override {
         gemm_block_t block = block_of(plan_.depth, scratch);
         block.cols = tile.tokens;
@@ -121,6 +121,7 @@ public:
         block.ldc = tile.pitch;
         block.rows = tile.rows;
         multiply(arranged, block);
+        return true;
     }
 };
 

@@ -7,6 +7,7 @@
 
 #include "kernels/attention/products.hpp"
 #include "kernels/row_blocks.hpp"
+#include "kernels/skinny_gemm/scaled_sums.hpp"
 
 namespace dnnl_dequant {
 
@@ -40,6 +41,7 @@ protected:
         const float *scales, *zps;
         float *scores; // of the first row
         dim_t pitch;   // floats
+        float *zeros;  // see digits_kernel_t::block_t
     };
 
     explicit digit_keys_t(attention_digits_t plan)
@@ -99,6 +101,17 @@ protected:
                     scratch);
     }
 
+    // Computes scores that are not finite again, if their query is.
+    void redo_scores(const attention_tokens_t &keys,
+            const attention_tile_t &tile, const float *query) const noexcept {
+        const auto operands = plan_.operands_of(keys);
+        const scaled_sums_t sums(plan_.weights, operands.data());
+        for (dim_t r = 0; r < tile.rows; ++r, query += plan_.head)
+            if (are_finite(query, plan_.head))
+                sums.redo(tile.scores + r * tile.pitch, 0, tile.tokens,
+                        [query](dim_t k) { return query[k]; });
+    }
+
     const attention_digits_t plan_;
 
 private:
@@ -126,6 +139,7 @@ private:
         block.scores_pitch = stretch.pitch * 4;
         block.groups = groups;
         block.sums = kernel_scratch(scratch);
+        block.zeros = stretch.zeros;
         plan_.kernel->run(rows, block);
     }
 
@@ -156,8 +170,9 @@ public:
     explicit scaled_by_token_t(attention_digits_t plan)
         : digit_keys_t(std::move(plan)) {}
 
+    // Digits, and the query as it is.
     dim_t arranged_floats(dim_t rows) const override {
-        return digits_floats(rows);
+        return digits_floats(rows) + rows * plan_.head;
     }
     dim_t scratch_floats(dim_t rows) const override {
         return 2 * parameter_floats() + kernel_floats(rows);
@@ -167,21 +182,30 @@ public:
         digits_kernel_t::row_t row {};
         row.scaled = kernel_scratch(scratch);
         make_digits(query, rows, arranged, row);
+        std::copy_n(query, rows * plan_.head, arranged + digits_floats(rows));
     }
-    void run(const attention_tokens_t &keys, const attention_tile_t &tile,
+    bool run(const attention_tokens_t &keys, const attention_tile_t &tile,
             const float *arranged, float *scratch) const noexcept override {
+        alignas(64) float zeros[at_once] = {};
         stretch_t stretch {};
         stretch.keys = static_cast<const char *>(plan_.numbers_of(keys));
         stretch.tokens = keys.count;
         stretch.scales = scratch;
         stretch.zps = stretch.scales + parameter_floats();
         stretch.pitch = tile.pitch;
+        stretch.zeros = zeros;
         const digits_t digits = digits_in(arranged, tile.rows);
         for_row_blocks(tile.rows, digits_kernel_t::most_rows,
                 [&](dim_t row, dim_t rows) {
             stretch.scores = tile.scores + row * tile.pitch;
             multiply(stretch, from_row(digits, row), rows, scratch);
         });
+        return are_finite(zeros, at_once);
+    }
+    void redo_overflow(const attention_tokens_t &keys,
+            const attention_tile_t &tile,
+            const float *arranged) const noexcept override {
+        redo_scores(keys, tile, arranged + digits_floats(tile.rows));
     }
 };
 
@@ -204,8 +228,9 @@ public:
             float * /*scratch*/) const noexcept override {
         std::copy_n(query, rows * plan_.head, arranged);
     }
-    void run(const attention_tokens_t &keys, const attention_tile_t &tile,
+    bool run(const attention_tokens_t &keys, const attention_tile_t &tile,
             const float *arranged, float *scratch) const noexcept override {
+        alignas(64) float zeros[at_once] = {};
         const auto *const numbers
                 = static_cast<const char *>(plan_.numbers_of(keys));
         float *const made = kernel_scratch(scratch) + kernel_floats(tile.rows);
@@ -215,6 +240,7 @@ public:
         row.zps = scratch + parameter_floats();
         stretch_t stretch {};
         stretch.pitch = tile.pitch;
+        stretch.zeros = zeros;
         for (dim_t first = 0; first < keys.count; first += plan_.token_group) {
             stretch.keys = numbers + first * plan_.format.pitch;
             stretch.tokens = std::min(plan_.token_group, keys.count - first);
@@ -228,6 +254,12 @@ public:
             row.scales += plan_.head;
             row.zps += plan_.head;
         }
+        return are_finite(zeros, at_once);
+    }
+    void redo_overflow(const attention_tokens_t &keys,
+            const attention_tile_t &tile,
+            const float *arranged) const noexcept override {
+        redo_scores(keys, tile, arranged);
     }
 };
 

@@ -89,6 +89,9 @@ public:
         dim_t scores_pitch; // bytes
         dim_t groups;       // of sixteen tokens
         float *sums;        // scratch, sum_count() of them, 64 bytes aligned
+        // Sixteen sums, to which 0 * score is added: they become NaN where a
+        // score is not finite.
+        float *zeros;
     };
 
     virtual ~digits_kernel_t() = default;

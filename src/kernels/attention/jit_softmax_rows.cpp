@@ -20,7 +20,7 @@ constexpr int chunk_bytes = softmax_rows_t::chunk * 2; // of bf16
 constexpr uint32_t minus_infinity = 0xff800000u;
 
 // weigh_packed writes weights as bf16, a chunk of two groups at a time.
-enum class pass_t { find_largest, weigh, weigh_packed };
+enum class pass_t { find_magnitudes, find_largest, weigh, weigh_packed };
 
 struct args_t {
     float *scores;
@@ -103,7 +103,7 @@ private:
     void run_row() {
         Label l_group, l_last, l_join;
         for (int v = 0; v < vectors; ++v)
-            if (weighs()) clear(sums_[v]);
+            if (pass_ != pass_t::find_largest) clear(sums_[v]);
             else
                 constants_.with(minus_infinity,
                         [&](const Operand &x) { vmovups(sums_[v], x); });
@@ -136,7 +136,10 @@ private:
         vmovss(ptr[results_], joined());
     }
 
-    bool weighs() const { return pass_ != pass_t::find_largest; }
+    bool weighs() const {
+        return pass_ == pass_t::weigh || pass_ == pass_t::weigh_packed;
+    }
+    bool finds_magnitudes() const { return pass_ == pass_t::find_magnitudes; }
 
     // Two groups become 32 weights of bf16.
     void pack_chunk() {
@@ -170,7 +173,11 @@ private:
         const Address at = ptr[at_ + place_of(v)];
         const Address counts = ptr[last_ + place_of(v)];
         vmovups(x, at);
-        if (weighs()) {
+        if (finds_magnitudes()) {
+            if (is_last) vandps(x, x, counts);
+            constants_.with(
+                    0x7fffffffu, [&](const Operand &c) { vandps(x, x, c); });
+        } else if (weighs()) {
             weigh(x);
             vmovups(at, x);
             if (is_last) vandps(x, x, counts);
@@ -185,9 +192,11 @@ private:
         join(sums_[v], x);
     }
 
-    // vmaxps gives its second operand if one is NaN, or if both are zeros.
+    // Magnitudes are compared as integers, of which NaN is the largest. vmaxps
+    // gives its second operand if one is NaN, or if both are zeros.
     void join(const Xmm &sum, const Xmm &x) {
         if (weighs()) vaddps(sum, sum, x);
+        else if (finds_magnitudes()) vpmaxsd(sum, sum, x);
         else vmaxps(sum, x, sum);
     }
 
@@ -223,13 +232,20 @@ public:
     const char *name() const override { return "jit_softmax_rows"; }
 
     result_t make(isa_t isa) {
-        result_t result = make(isa, pass_t::find_largest, find_largest_);
+        result_t result = make(isa, pass_t::find_magnitudes, find_magnitudes_);
+        if (result.ok())
+            result = make(isa, pass_t::find_largest, find_largest_);
         if (result.ok()) result = make(isa, pass_t::weigh, weigh_);
         if (result.ok() && has(isa, isa_avx512_core_bf16))
             result = make(isa, pass_t::weigh_packed, weigh_packed_);
         return result;
     }
 
+    void find_magnitudes(
+            const block_t &block, float *magnitudes) const noexcept override {
+        args_t args = arguments_of(block, nullptr, magnitudes);
+        find_magnitudes_(args);
+    }
     void find_largest(
             const block_t &block, float *largest) const noexcept override {
         args_t args = arguments_of(block, nullptr, largest);
@@ -268,7 +284,7 @@ private:
                 rest == 0 ? nullptr : first_lanes(rest)};
     }
 
-    code_t find_largest_, weigh_;
+    code_t find_magnitudes_, find_largest_, weigh_;
     code_t weigh_packed_; // none without AVX512_BF16
 };
 

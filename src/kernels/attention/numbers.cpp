@@ -34,6 +34,15 @@ void *attention_places_t::numbers_of(
     return places.address_of({block.outer, block.block, 0}, 0, block.buffers);
 }
 
+std::array<void *, max_operands> attention_places_t::operands_of(
+        const attention_tokens_t &block) const noexcept {
+    std::array<void *, max_operands> at {};
+    for (size_t o = 0; o + 1 < places.operand_count(); ++o)
+        at[o] = places.address_of(
+                {block.outer, block.block, 0}, o, block.buffers);
+    return at;
+}
+
 void attention_places_t::load(const attention_parameters_t &parameters,
         const attention_tokens_t &block, dim_t count,
         float *to) const noexcept {

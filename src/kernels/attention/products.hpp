@@ -49,10 +49,18 @@ public:
             = 0;
     /// Computes tile.scores = query * keys. These were loaded last. Writes
     /// whole panels of columns, and may write all tokens of the block.
-    virtual void run(const attention_tokens_t &keys,
+    ///
+    /// Some ways scale sums, or numbers of the query, instead of keys. Returns
+    /// false if scores may not be finite for that reason.
+    virtual bool run(const attention_tokens_t &keys,
             const attention_tile_t &tile, const float *arranged,
             float *scratch) const noexcept
             = 0;
+    /// Computes scores that are not finite again, by keys that are scaled
+    /// first, if the query is finite. This is slow, but rare.
+    virtual void redo_overflow(const attention_tokens_t & /*keys*/,
+            const attention_tile_t & /*tile*/,
+            const float * /*arranged*/) const noexcept {}
 };
 
 /// One way to multiply weights by values.
@@ -130,6 +138,9 @@ struct attention_places_t {
         return block.count == tokens ? 0 : 1;
     }
     void *numbers_of(const attention_tokens_t &block) const noexcept;
+    /// Returns where all of a block's operands begin.
+    std::array<void *, max_operands> operands_of(
+            const attention_tokens_t &block) const noexcept;
     /// Makes f32 of the scales, and `floats` behind them of the zero points.
     /// @param count How many of each a block has at most.
     void load(const attention_tokens_t &block, dim_t count, dim_t floats,
@@ -181,6 +192,7 @@ std::shared_ptr<const keys_product_t> make_keys_product(
 
 /// Or bytes of keys meet digits of a few rows.
 struct attention_digits_t : attention_numbers_t {
+    skinny_weights_t weights; // of a block, by which scores are recomputed
     digits_format_t format;
     std::shared_ptr<const digits_kernel_t> kernel;
 };

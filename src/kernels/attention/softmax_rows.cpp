@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/bits.hpp"
 #include "base/convert.hpp"
 #include "kernels/elementwise/function.hpp"
 
@@ -33,6 +34,18 @@ public:
         , coarse_exp_(make_coarse_exp()) {}
 
     const char *name() const override { return "ref_softmax_rows"; }
+
+    void find_magnitudes(
+            const block_t &block, float *magnitudes) const noexcept override {
+        constexpr uint32_t no_sign = 0x7fffffff;
+        for (dim_t r = 0; r < block.rows; ++r) {
+            const float *const scores = block.scores + r * block.pitch;
+            uint32_t most = 0; // NaN has more bits than any number
+            for (dim_t t = 0; t < block.tokens; ++t)
+                most = std::max(most, bits_of_f32(scores[t]) & no_sign);
+            magnitudes[r] = f32_of_bits(most);
+        }
+    }
 
     void find_largest(
             const block_t &block, float *largest) const noexcept override {

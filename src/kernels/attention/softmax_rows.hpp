@@ -9,8 +9,8 @@
 
 namespace dnnl_dequant {
 
-/// The two passes of an online softmax over rows of scores. All
-/// implementations give the same bits.
+/// The passes of an online softmax over rows of scores. All implementations
+/// give the same bits.
 class softmax_rows_t {
 public:
     /// Numbers that are added up side by side: number i of a row belongs to
@@ -30,6 +30,10 @@ public:
     virtual ~softmax_rows_t() = default;
     virtual const char *name() const = 0;
 
+    /// magnitudes[r] = the largest |score| of the row, NaN if a score is.
+    virtual void find_magnitudes(
+            const block_t &block, float *magnitudes) const noexcept
+            = 0;
     /// largest[r] = the largest score of the row that is a number, -infinity if
     /// there is none.
     virtual void find_largest(

@@ -46,25 +46,41 @@ public:
         plan_.load(keys, scratch);
     }
 
-    void run(const attention_tokens_t &keys, const attention_tile_t &tile,
+    bool run(const attention_tokens_t &keys, const attention_tile_t &tile,
             const float *arranged, float *scratch) const noexcept override {
-        skinny_gemm_t::block_t block {};
+        skinny_gemm_t::block_t block = block_of(tile, arranged);
         block.scales = scratch;
         block.zps = scratch + plan_.parameter_floats();
         block.parameters_pitch = plan_.groups();
         block.partial = scratch + 2 * plan_.parameter_floats();
+        block.cols = keys.count;
+        void *const at[] = {plan_.numbers_of(keys)};
+        const auto &skinny_gemm = *plan_.skinny_gemm[plan_.shape_of(keys)];
+        skinny_gemm.run(at, block);
+        return !skinny_gemm.scales_sums();
+    }
+
+    void redo_overflow(const attention_tokens_t &keys,
+            const attention_tile_t &tile,
+            const float *arranged) const noexcept override {
+        plan_.skinny_gemm[plan_.shape_of(keys)]->redo_overflow(
+                plan_.operands_of(keys).data(), block_of(tile, arranged));
+    }
+
+private:
+    // The factors and sums of a tile.
+    skinny_gemm_t::block_t block_of(
+            const attention_tile_t &tile, const float *arranged) const {
+        skinny_gemm_t::block_t block {};
         block.a = arranged;
         block.a_pitch = bytes_of(data_type_t::f32, row_floats()) * 8
                         / bits_of(plan_.skinny_gemm[0]->src_type());
         block.c = tile.scores;
         block.c_pitch = tile.pitch;
         block.rows = tile.rows;
-        block.cols = keys.count;
-        void *const at[] = {plan_.numbers_of(keys)};
-        plan_.skinny_gemm[plan_.shape_of(keys)]->run(at, block);
+        block.cols = tile.tokens;
+        return block;
     }
-
-private:
     dim_t row_floats() const {
         return round_up(plan_.head, plan_.skinny_gemm[0]->src_unit());
     }

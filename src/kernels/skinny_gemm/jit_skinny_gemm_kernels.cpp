@@ -164,10 +164,11 @@ result_t make_skinny_kernel(const skinny_weights_t &weights, dim_t rows,
         const skinny_refusal_t &refused) {
     std::shared_ptr<skinny_gemm_t> made;
     result_t result = make_first(weights, rows, isa, made, refused);
-    if (result.ok() && weights.calls_multiply) {
+    if (result.ok()) {
         std::shared_ptr<const skinny_gemm_t> of_ordinary_weights;
-        if (weights.may_be_ordinary() && !weights.are_ordinary
-                && made->src_type() == f32 && made->has_ordinary_rounding()) {
+        if (weights.calls_multiply && weights.may_be_ordinary()
+                && !weights.are_ordinary && made->src_type() == f32
+                && made->has_ordinary_rounding()) {
             skinny_weights_t ordinary = weights;
             ordinary.are_ordinary = true;
             result = make_skinny_kernel(
