@@ -50,6 +50,12 @@ public:
         return shapes_.complete(named);
     }
 
+    /// Returns the op that gives a tensor, taken or not; null if none does.
+    const op_record_t *maker(size_t tensor) const {
+        const auto found = producers_.find(tensor);
+        return found == producers_.end() ? nullptr : found->second;
+    }
+
     bool is_taken(const op_record_t &op) const {
         return claimed_.count(op.id) != 0;
     }

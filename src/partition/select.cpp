@@ -179,6 +179,8 @@ private:
                 = std::make_shared<partition_t>(make_partition(graph_, match));
         selected->id = candidates_[at].id;
         scope_.take(match.ops);
+        for (const op_record_t *op : match.ops)
+            selected_with_[op->id] = match.ops;
         for (const size_t home : homes) {
             candidates_[home].covered = true;
             selected->upstream.push_back(std::move(candidates_[home].handle));
@@ -285,6 +287,13 @@ private:
                               "oneDNN's");
             return false;
         }
+        if (waits_for_itself(match)) {
+            log_refusal(log_dispatch, "select",
+                    describe(*match.ops.back())
+                            + ": its chain needs what is made of a value that "
+                              "leaves the chain before");
+            return false;
+        }
         if (!match.dequantizes) return !supported;
         // Plain C++ would serve, to which oneDNN's kernels do not lose.
         if (supported && match.is_onednns && !has(effective_isa(), isa_avx2))
@@ -300,6 +309,68 @@ private:
         // oneDNN's own keeps all scores in memory, and runs reference code.
         return homes.size() > 1 || ops == 1
                || match.kind == partition_kind_t::attention;
+    }
+
+    // True if an op inside needs what is made, by others too, of a value that
+    // is not the last op's: of SoftMax's Stats, or a dynamic quantization's
+    // scale.
+    bool waits_for_itself(const match_t &match) const {
+        const auto is_inside = [&match](const op_record_t *op) {
+            return std::find(match.ops.begin(), match.ops.end(), op)
+                   != match.ops.end();
+        };
+        std::vector<size_t> needed;
+        bool leaves_early = false;
+        for (const op_record_t *op : match.ops) {
+            for (const logical_tensor_t &input : op->inputs) {
+                const op_record_t *const maker = scope_.maker(input.id);
+                if (maker == nullptr) continue;
+                if (!is_inside(maker)) needed.push_back(input.id);
+                else if (input.id != maker->outputs.front().id) return true;
+            }
+            leaves_early
+                    |= op != match.ops.back() && is_used_outside(*op, match);
+        }
+        return leaves_early && leads_to(needed, is_inside);
+    }
+
+    bool is_used_outside(const op_record_t &op, const match_t &match) const {
+        return std::any_of(op.outputs.begin(), op.outputs.end(),
+                [&](const logical_tensor_t &output) {
+            size_t inside = 0;
+            for (const op_record_t *other : match.ops)
+                for (const logical_tensor_t &input : other->inputs)
+                    inside += input.id == output.id;
+            return scope_.uses(output.id) > inside;
+        });
+    }
+
+    // True if tensors are made of what such an op gives. The ops of a partition
+    // wait for all that one of them needs.
+    template <typename is_wanted_t>
+    bool leads_to(
+            std::vector<size_t> tensors, const is_wanted_t &is_wanted) const {
+        std::set<size_t> seen; // ops
+        while (!tensors.empty()) {
+            const op_record_t *const maker = scope_.maker(tensors.back());
+            tensors.pop_back();
+            if (maker == nullptr || !seen.insert(maker->id).second) continue;
+            if (is_wanted(maker)) return true;
+            const auto add = [&](const op_record_t *op) {
+                for (const logical_tensor_t &input : op->inputs)
+                    tensors.push_back(input.id);
+            };
+            add(maker);
+            const auto selected = selected_with_.find(maker->id);
+            if (selected != selected_with_.end())
+                std::for_each(
+                        selected->second.begin(), selected->second.end(), add);
+            const auto home = home_.find(maker->id);
+            if (home == home_.end()) continue;
+            for (const size_t id : candidates_[home->second].ops)
+                if (const op_record_t *op = find_op(graph_, id)) add(op);
+        }
+        return false;
     }
 
     bool is_product_of_integers(const match_t &match, size_t home) const {
@@ -324,6 +395,8 @@ private:
     const assumed_scope_t assumed_, again_;
     std::vector<candidate_t> candidates_;
     std::map<size_t, size_t> home_; // of each op: index of the candidate
+    // The ops that are in one of our partitions with each op.
+    std::map<size_t, std::vector<const op_record_t *>> selected_with_;
 };
 
 } // namespace

@@ -131,9 +131,9 @@ private:
     numbers_t combine(const chain_node_t &node, const tensor_t &output) {
         numbers_t result = input(node, 0);
         if (node.inputs.size() == 1) {
-            if (node.kind == kind::Tanh)
-                for (double &number : result)
-                    number = std::tanh(number);
+            for (double &number : result)
+                if (node.kind == kind::Tanh) number = std::tanh(number);
+                else if (node.kind == kind::Exp) number = std::exp(number);
             return result;
         }
         result.resize(static_cast<size_t>(output.count()));
@@ -188,11 +188,13 @@ private:
                 scores[i] = std::exp(scores[i] - most);
                 sum += scores[i];
             }
+            answer_.stats.push_back(most + std::log(sum));
             for (size_t i = 0; i < tokens; ++i)
                 scores[i] = most == -infinity && node.mode == "inf_as_zero"
                                     ? 0
                                     : scores[i] / sum;
         }
+        if (node.outputs.size() > 1) of_[node.outputs[1]] = answer_.stats;
         return result;
     }
 

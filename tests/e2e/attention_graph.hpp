@@ -108,8 +108,9 @@ chain_values_t values_of(const attention_case_t &c, const attention_graph_t &g);
 /// The result of all ops together, in double. Dequantized numbers and scores
 /// are rounded as the graph says; values behind them are not.
 struct attention_answer_t {
-    std::vector<double> dst; // row-major, before a Quantize
-    double largest = 0;      // of dst
+    std::vector<double> dst;   // row-major, before a Quantize
+    std::vector<double> stats; // of SoftMax, one a row
+    double largest = 0;        // of dst
     double largest_score = 0, largest_value = 0;
 };
 attention_answer_t answer_of(

@@ -11,7 +11,7 @@ namespace e2e {
 struct chain_node_t {
     op::kind kind;
     std::vector<size_t> inputs;  // indices of tensors
-    std::vector<size_t> outputs; // one, or none (End)
+    std::vector<size_t> outputs; // one, none (End), or two (SoftMax)
 
     std::vector<int64_t> order = {};               // StaticTranspose
     dims_t shape = {};                             // StaticReshape
