@@ -132,4 +132,17 @@ dims_t group_sizes(const granularity_t &granularity, const dims_t &src_dims) {
     return sizes;
 }
 
+dims_t found_scales_dims(
+        const granularity_t &granularity, const dims_t &src_dims) {
+    if (granularity.qtype == qtype_t::per_tensor) return {};
+    const dims_t sizes = group_sizes(granularity, src_dims);
+    dims_t grid(src_dims.size());
+    for (size_t d = 0; d < grid.size(); ++d)
+        grid[d] = div_up(src_dims[d], sizes[d]);
+    if (granularity.qtype == qtype_t::per_group) return grid;
+    const dim_t rank = static_cast<dim_t>(src_dims.size());
+    const dim_t axis = granularity.axis;
+    return {grid[static_cast<size_t>(axis < 0 ? axis + rank : axis)]};
+}
+
 } // namespace dnnl_dequant

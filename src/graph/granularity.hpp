@@ -57,6 +57,11 @@ bool demands_zero(const op_record_t &op);
 /// The group size along each dimension of src (problem/make_problem.hpp).
 dims_t group_sizes(const granularity_t &granularity, const dims_t &src_dims);
 
+/// The shape that the scales of an op that finds them have, if nobody names
+/// another: a scalar, a list of channels, or a grid of groups.
+dims_t found_scales_dims(
+        const granularity_t &granularity, const dims_t &src_dims);
+
 } // namespace dnnl_dequant
 
 #endif

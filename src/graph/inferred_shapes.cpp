@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "dnnl_dequant/dnnl_dequant.h"
+#include "graph/granularity.hpp"
 #include "graph/layout_op.hpp"
 #include "graph/logical_tensor.hpp"
+#include "graph/op_schema.hpp"
 
 namespace dnnl_dequant {
 
@@ -44,6 +46,7 @@ bool keeps_shape(int kind) {
     case dnnl_graph_op_tanh:
     case dnnl_graph_op_type_cast:
     case dnnl_dequant_op_DequantizeLinear:
+    case dnnl_dequant_op_DynamicQuantizeLinear:
     case dnnl_dequant_op_ExtendedDequantizeLinear:
     case dnnl_dequant_op_QuantizeLinear:
     case dnnl_dequant_op_ExtendedQuantizeLinear: return true;
@@ -108,13 +111,16 @@ inferred_shapes_t::inferred_shapes_t(const std::vector<op_record_t> &ops) {
     // Ops may stand in any order; where producers come first one round is all.
     for (bool learned = true; learned;) {
         learned = false;
-        for (const op_record_t &op : ops) {
-            dims_t shape;
-            if (op.outputs.empty() || find(op.outputs[0]) || !infer(op, shape))
-                continue;
-            shapes_.emplace(op.outputs[0].id, shape);
-            learned = true;
-        }
+        for (const op_record_t &op : ops)
+            for (size_t o = 0; o < op.outputs.size(); ++o) {
+                dims_t shape;
+                if (find(op.outputs[o])
+                        || !(o == 0 ? infer(op, shape)
+                                    : infer_found_scales(op, shape)))
+                    continue;
+                shapes_.emplace(op.outputs[o].id, shape);
+                learned = true;
+            }
     }
 }
 
@@ -149,6 +155,19 @@ bool inferred_shapes_t::infer(const op_record_t &op, dims_t &shape) const {
         return false;
     }
     return shape.size() <= DNNL_MAX_NDIMS;
+}
+
+bool inferred_shapes_t::infer_found_scales(
+        const op_record_t &op, dims_t &shape) const {
+    const dims_t *const src
+            = is_range_quantize(op) ? find(op.inputs[0]) : nullptr;
+    if (src == nullptr) return false;
+    // Compilation refuses what nobody could check without a shape.
+    op_record_t known = op;
+    set_layout(known.inputs[0], *src, dense_strides(*src));
+    if (!verify(known).ok()) return false;
+    shape = found_scales_dims(granularity_of(known), *src);
+    return true;
 }
 
 bool inferred_shapes_t::infer_broadcast(

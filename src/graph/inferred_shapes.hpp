@@ -26,6 +26,7 @@ private:
     /// Null where it is not known.
     const dims_t *find(const logical_tensor_t &tensor) const;
     bool infer(const op_record_t &op, dims_t &shape) const;
+    bool infer_found_scales(const op_record_t &op, dims_t &shape) const;
     bool infer_broadcast(const op_record_t &op, dims_t &shape) const;
     bool infer_matmul(const op_record_t &op, dims_t &shape) const;
 };

@@ -69,15 +69,6 @@ public:
 private:
     bool has_zps() const { return op_.outputs.size() > 2; }
 
-    // The shape of y_scale: a scalar, a list of channels, or a grid.
-    dims_t parameter_dims() const {
-        if (granularity_.qtype == qtype_t::per_tensor) return {};
-        dims_t grid(dims_.size());
-        for (size_t d = 0; d < grid.size(); ++d)
-            grid[d] = div_up(dims_[d], groups_[d]);
-        if (granularity_.qtype == qtype_t::per_group) return grid;
-        return {grid[channel_dimension()]};
-    }
     size_t channel_dimension() const {
         const auto rank = static_cast<dim_t>(dims_.size());
         const dim_t axis = granularity_.axis;
@@ -89,7 +80,8 @@ private:
                 = dense_strides_like(dims_, strides_of(op_.inputs[0]));
         for (size_t o = 0; o < op_.outputs.size(); ++o) {
             logical_tensor_t &output = lowered_.outputs[o];
-            dims_t dims = o == 0 ? dims_ : parameter_dims();
+            dims_t dims
+                    = o == 0 ? dims_ : found_scales_dims(granularity_, dims_);
             // One element is as good in any number of dimensions.
             if (o > 0 && dims.empty() && has_shape(output)
                     && element_count(output) == 1)

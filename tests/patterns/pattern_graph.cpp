@@ -146,6 +146,21 @@ size_t pattern_graph_t::op(int kind, const ids_t &inputs, data_type_t type,
     return output;
 }
 
+size_t pattern_graph_t::dynamic_quantized(
+        size_t x, const attributes_t &attributes) {
+    op_record_t record;
+    record.kind = dnnl_dequant_op_DynamicQuantizeLinear;
+    record.attributes = attributes;
+    record.inputs = {tensors_[x]};
+    const size_t y = tensor(data_type_t::u8, dims_of(tensors_[x]));
+    const size_t scale = tensor(data_type_t::f32, {1});
+    const size_t zp = tensor(data_type_t::u8, {1});
+    for (const size_t output : {y, scale, zp})
+        record.outputs.push_back(tensors_[output]);
+    add(std::move(record));
+    return y;
+}
+
 void pattern_graph_t::end(size_t tensor) {
     op_record_t record;
     record.kind = dnnl_graph_op_end;

@@ -42,6 +42,10 @@ public:
     /// Adds an op and gives its output, a new tensor.
     size_t op(int kind, const ids_t &inputs, data_type_t type,
             const dims_t &dims, const attributes_t &attributes = {});
+    /// Adds DynamicQuantizeLinear to u8, whose outputs are three tensors from
+    /// the first one on: y, its scale and zero point. Their shape is that of a
+    /// range per tensor.
+    size_t dynamic_quantized(size_t x, const attributes_t &attributes);
     /// Adds an op without output.
     void end(size_t tensor);
     /// The status of the last add_op.

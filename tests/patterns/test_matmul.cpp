@@ -59,6 +59,26 @@ TEST(matmul, takes_a_src_whose_shape_follows_from_others) {
     EXPECT_EQ(lowered.outputs[0].dims[1], 8);
 }
 
+// Its scale and zero point have shapes that follow, too.
+TEST(matmul, takes_a_src_that_an_op_quantizes_by_what_it_finds) {
+    const dims_t rows {1, 6}, blocks {2, 3};
+    const std::vector<attributes_t> granularities {{},
+            {{dnnl_graph_op_attr_qtype, std::string("per_channel")},
+                    {dnnl_graph_op_attr_axis, dims_t {-2}}},
+            {{dnnl_graph_op_attr_qtype, std::string("per_group")},
+                    {dnnl_graph_op_attr_group_shape, rows}},
+            {{dnnl_graph_op_attr_qtype, std::string("per_group")},
+                    {dnnl_graph_op_attr_group_shape, blocks}}};
+    for (const attributes_t &how : granularities) {
+        pattern_graph_t g(shapes_t::of_inputs);
+        const size_t y = g.dynamic_quantized(g.tensor(t::f32, {4, 6}), how);
+        const size_t src = g.op(dnnl_graph_op_dynamic_dequantize,
+                {y, y + 1, y + 2}, t::f32, {4, 6}, how);
+        matmul(g, {src, g.dequantized({6, 8})}, {4, 8});
+        EXPECT_EQ(g.partitions(), (parts_t {"ours: 0", "ours: 1 2 3"}));
+    }
+}
+
 TEST(matmul, leaves_a_src_whose_shape_follows_from_nothing) {
     pattern_graph_t g(shapes_t::none);
     const size_t src = g.relu(g.tensor(t::f32, {3, 6}));
