@@ -27,6 +27,14 @@ bool moves(const node_t &node) {
     return node.is("Transpose") || node.is("Reshape") || node.is("Cast");
 }
 
+// The node that dequantizes the weights of a product that was matched.
+const node_t &dequantize_of(const node_t &product) {
+    const node_t *node = product.inputs[1]->producer;
+    while (!dequantizes(*node))
+        node = node->inputs[0]->producer;
+    return *node;
+}
+
 // Adds the ops that make the weights.
 std::string add_weights(const value_t &weights, claim_t &claim) {
     const value_t *value = &weights;
@@ -95,25 +103,25 @@ void build(
 }
 
 // ONNX Runtime quantizes activations of its own accord where weights have 4 or
-// 8 bits. Exact products are not as fast; those of level 4 are faster.
-// Wider weights it dequantizes whole at every run.
+// 8 bits. Exact products are not as fast; those of level 4 are faster. Wider
+// weights, and those of Quark's ops, are dequantized whole at every run.
 std::string slower(const claim_t &claim, const settings_t &settings) {
-    const auto dequantize = std::find_if(claim.nodes.begin(), claim.nodes.end(),
-            [](const node_t *node) { return dequantizes(*node); });
-    const value_t &weights = *(*dequantize)->inputs[0];
+    const node_t &product
+            = **std::find_if(claim.nodes.begin(), claim.nodes.end(),
+                    [](const node_t *node) { return may_anchor(*node); });
+    const node_t &dequantize = dequantize_of(product);
+    const value_t &weights = *dequantize.inputs[0];
     const size_t bits = bits_of(weights.type());
     if (!weights.is_constant) return "its weights are no constants";
-    if (std::any_of(
-                claim.nodes.begin(), claim.nodes.end(), [](const node_t *node) {
-        return may_anchor(*node) && is_quantized_chain(*node);
-    }))
+    const bool has_quarks = std::any_of(claim.nodes.begin(), claim.nodes.end(),
+            [](const node_t *node) { return is_quarks(*node); });
+    if (is_quantized_chain(product) && !has_quarks)
         return "ONNX Runtime fuses this chain to integers";
     if (bits > 8) return std::string();
-    const auto product = std::find_if(claim.nodes.begin(), claim.nodes.end(),
-            [](const node_t *node) { return may_anchor(*node); });
-    if (product_level(**dequantize, settings) == 4)
-        return small_product((*product)->inputs[0]->dims,
-                count_of(weights.dims), least_integer_weights);
+    if (product_level(dequantize, settings) == 4)
+        return small_product(product.inputs[0]->dims, count_of(weights.dims),
+                least_integer_weights);
+    if (is_quarks(dequantize)) return std::string();
     return "ONNX Runtime multiplies weights of " + std::to_string(bits)
            + " bits with activations of 8 bits";
 }

@@ -26,7 +26,7 @@ bool is_ours_alone(const node_t &node) {
         if (value->type() == data_type::f4_e2m1
                 || value->type() == data_type::e8m0)
             return true;
-    return !node.domain.empty() && node.domain != "com.microsoft";
+    return is_quarks(node);
 }
 
 // ONNX Runtime quantizes to 16 bits element by element. For 8 bits it is as

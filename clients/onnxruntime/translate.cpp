@@ -80,6 +80,10 @@ bool is_product(const node_t &node) {
 
 } // namespace
 
+bool is_quarks(const node_t &node) {
+    return node.domain == quark || node.domain == vitis;
+}
+
 std::string translation_refusal(const node_t &node) {
     if (node.input(0) == nullptr || node.outputs.empty()
             || node.outputs[0] == nullptr)

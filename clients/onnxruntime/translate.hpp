@@ -13,6 +13,9 @@ namespace dnnl_dequant::ort {
 // its attributes and types, not at shapes.
 std::string translation_refusal(const node_t &node);
 
+// Whether the op is one of Quark's, for which ONNX Runtime has no kernel.
+bool is_quarks(const node_t &node);
+
 // Throws a failure_t about the node: shapes or attributes that do not fit.
 [[noreturn]] void fail(const node_t &node, const std::string &what);
 

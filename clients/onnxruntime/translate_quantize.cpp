@@ -6,16 +6,12 @@ namespace dnnl_dequant::ort {
 
 namespace {
 
-bool is_extended(const node_t &node) {
-    return node.domain == "com.amd.quark" || node.domain == "com.vai.quantize";
-}
-
 bool dequantizes(const node_t &node) {
     return node.op_type.find("Dequantize") != std::string::npos;
 }
 
 op_t::kind kind_of(const node_t &node) {
-    if (is_extended(node))
+    if (is_quarks(node))
         return dequantizes(node) ? op_kind::ExtendedDequantizeLinear
                                  : op_kind::ExtendedQuantizeLinear;
     return dequantizes(node) ? op_kind::DequantizeLinear
@@ -105,7 +101,7 @@ void translate_quantization(builder_t &builder, const node_t &node) {
             kind_of(node), inputs, {builder.result(y, dims, seen)});
     op.set_attr<int64_t>(
             op_t::attr::axis, is_single_scale ? 0 : node.int_or("axis", 1));
-    if (is_extended(node)) return;
+    if (is_quarks(node)) return;
     const int64_t block = node.int_or("block_size", 0);
     if (block != 0 && !is_single_scale)
         op.set_attr<int64_t>(attr::block_size, block);

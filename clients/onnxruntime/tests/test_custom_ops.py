@@ -162,6 +162,32 @@ class Fused(CustomOps, support.ProviderTest):
         floats = (q.astype(np.float64) - zero) * scale
         self.check_close(ours, a.astype(np.float64) @ floats)
 
+    def test_faster_takes_products(self):
+        """ONNX Runtime neither multiplies such weights as integers nor fuses
+        such chains: it would dequantize the weights at every run."""
+        q = RNG.integers(-128, 128, (64, 32)).astype(np.int8)
+        x = RNG.integers(0, 256, (5, 64)).astype(np.uint8)
+        for domain, (dequantize, _) in NAMES.items():
+            for is_chain in (False, True):
+                model = Model(19, 9)
+                scale = model.constant("s", np.float32(0.5))
+                dims, a = ["m", 64], RNG.standard_normal((5, 64))
+                if is_chain:
+                    model.input("x", TensorProto.UINT8, dims)
+                    model.node(dequantize, ["x", scale], "a", domain=domain)
+                    feeds, a = {"x": x}, x * 0.5
+                else:
+                    model.input("a", TensorProto.FLOAT, dims)
+                    feeds = {"a": a.astype(np.float32)}
+                model.node(dequantize, [model.constant("q", q), scale], "w",
+                           domain=domain)
+                model.node("MatMul", ["a", "w"], "y")
+                model.output("y", TensorProto.FLOAT, ["m", 32])
+                with self.subTest(domain=domain, is_chain=is_chain):
+                    ours, = self.run_provider(
+                        model.build(), feeds, custom_ops=True, claim="faster")
+                    self.check_close(ours, a.astype(np.float64) @ (q * 0.5))
+
     def test_schema_by_the_provider(self):
         """Nothing was registered but the provider."""
         if not support.brings_schema():
