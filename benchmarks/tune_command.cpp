@@ -168,7 +168,7 @@ void add_tune_command(CLI::App &app, int &exit_status) {
             ->check(CLI::Range(1, 1024))
             ->capture_default_str();
     command->add_option("--rounds", options->rounds,
-                   "How often each is measured, in turns: some two minutes a "
+                   "How often each is measured, in turns: about a minute a "
                    "round")
             ->check(CLI::Range(1, 100))
             ->capture_default_str();
