@@ -3,7 +3,6 @@
 #include "lower/product_ways.hpp"
 
 #include "base/text.hpp"
-#include "graph/logical_tensor.hpp"
 
 namespace dnnl_dequant {
 
@@ -13,13 +12,8 @@ result_t find_batches(product_cut_t &cut) {
     const chain_t &chain = cut.weights();
     const size_t operands = chain.operand_count();
     auto outer = whole_axis(operands);
-    for (size_t d = 0; d + 2 < chain.shape().size(); ++d) {
-        if (!chain.cuts_evenly(d, 1))
-            return refuse(text("batches along dimension ", d, " of weights ",
-                    dims_string(chain.shape()),
-                    " differ; expected alike ones"));
+    for (size_t d = 0; d + 2 < chain.shape().size(); ++d)
         outer = combined_axis(outer, block_axis(chain, d, 1));
-    }
     std::vector<dim_t> found;
     for (size_t i = 0; i < outer.offsets.size(); ++i) {
         const data_type_t type = chain.operand_type(i % operands);

@@ -74,7 +74,7 @@ using product_way_t = result_t (*)(
 #undef X
 
 /// Finds where each batch of weights begins: cut.blocks.batch_places. Refuses
-/// batches that are not alike, or begin within a byte.
+/// batches that begin within a byte.
 result_t find_batches(product_cut_t &cut);
 
 /// Integers by weights that are repacked once; only where the target asks for
