@@ -54,6 +54,17 @@ result_t find_stride(
     return {};
 }
 
+// The same of scales or zero points along the columns, as `name` says.
+result_t find_column_stride(
+        const char *name, const std::vector<dim_t> &places, dim_t &stride) {
+    const bool are_shared
+            = std::adjacent_find(places.begin(), places.end()) != places.end();
+    const std::string what
+            = are_shared ? text("columns share ", name, ": that of column")
+                         : text(name, " have a gap: that of column");
+    return find_stride(what.c_str(), places, stride);
+}
+
 // The values that zero points may have: those of their type, or of an
 // attribute. False if they do not fit 8 bits.
 bool find_range(const composition_t &factor, const integer_parameter_t &zps,
@@ -243,11 +254,17 @@ private:
                 format.depth_stride);
         find("weights are cut along their columns: column", 0, k_ + 1,
                 format.col_stride);
-        find("columns share scales: that of column",
-                plan_.weights_scales.operand, k_ + 1, format.scales_stride);
+        const auto find_parameters
+                = [&](const char *name, size_t operand, dim_t &stride) {
+            if (result.ok())
+                result = find_column_stride(name,
+                        places_along(of_weights(), operand, k_ + 1), stride);
+        };
+        find_parameters(
+                "scales", plan_.weights_scales.operand, format.scales_stride);
         if (format.zps != t::undef)
-            find("columns share zero points: that of column",
-                    plan_.weights_zps.operand, k_ + 1, format.zps_stride);
+            find_parameters("zero points", plan_.weights_zps.operand,
+                    format.zps_stride);
         if (!result.ok()) return result;
         // A single column has no next one, so its stride does not matter.
         if (plan_.cols == 1 && format.depth_stride != 1) format.col_stride = 1;

@@ -199,6 +199,15 @@ chain_t weights_with_gaps() {
     return chain;
 }
 
+// Scales of two parts of four columns, with a gap of two between them.
+chain_t scales_with_gaps() {
+    chain_t chain = scaled(
+            t::s8, {64, 2, 4}, {8, 4, 1}, {t::f32, {{}, {6, 1}, {1, 1}}});
+    const result_t result = chain.reshape({64, 8});
+    EXPECT_TRUE(result.ok()) << result.reason;
+    return chain;
+}
+
 std::vector<product_case_t> product_cases() {
     constexpr auto zps = step_kind_t::subtract, scales = step_kind_t::multiply;
     const chain_t src = rows_of(64, 64), weights = weights_of(64, 64);
@@ -229,6 +238,9 @@ std::vector<product_case_t> product_cases() {
             {"integer_matmul: columns share scales: that of column 4 has "
              "offset 1; expected 0",
                     src, scaled(t::s8, {64, 8}, {8, 1}, by_four)},
+            {"integer_matmul: scales have a gap: that of column 4 has offset "
+             "6; expected 4",
+                    src, scales_with_gaps()},
             {"integer_matmul: a depth of 64 has 8 groups; expected 5 at most",
                     src, weights_of(64, 8)},
             {"integer_matmul: a group has 20000 products; expected 14336 at "
