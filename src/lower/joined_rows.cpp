@@ -61,11 +61,10 @@ public:
                 break;
             }
         const dim_t whole = rows / joined.rows, left = rows % joined.rows;
-        if (left > 0 && !parts_begin_bytes(whole * joined.rows * row))
-            return refuse(text("units of dst of type ",
-                    to_string(problem_.dst().type), " have ", joined.rows * row,
-                    " elements; expected all to begin with a byte"));
-        result_t result = choose_kernel(
+        result_t result;
+        if (left > 0) result = check_begins(whole * joined.rows * row);
+        if (!result.ok()) return result;
+        result = choose_kernel(
                 part(0, whole, joined.rows), isa, joined.long_rows);
         if (result.ok() && left > 0)
             result = choose_kernel(
@@ -100,17 +99,21 @@ private:
                && bytes_to_move(problem_) > this_machine().kept_bytes();
     }
 
-    // True if what is left begins with a byte of dst, and so does all behind
-    // it.
-    bool parts_begin_bytes(dim_t elements_before) const {
+    // Refuses rows that are left behind so many elements of dst, unless they
+    // begin with a byte, and so does all behind them.
+    result_t check_begins(dim_t elements_before) const {
         const operand_t &dst = problem_.dst();
-        const auto begins_byte = [bits = bits_of(dst.type)](dim_t element) {
-            return element * bits % 8 == 0;
+        const auto check = [&dst](const char *what, dim_t elements) {
+            if (elements * bits_of(dst.type) % 8 == 0) return result_t();
+            return refuse(text("dst has ", what, " of ", elements,
+                    " elements of type ", to_string(dst.type),
+                    "; expected whole bytes"));
         };
-        return begins_byte(dst.offset) && begins_byte(elements_before)
-               && std::all_of(dst.strides.begin(),
-                       dst.strides.begin() + static_cast<std::ptrdiff_t>(row_),
-                       begins_byte);
+        result_t result = check("an offset", dst.offset);
+        if (result.ok()) result = check("long rows", elements_before);
+        for (size_t l = 0; l < row_ && result.ok(); ++l)
+            result = check("an outer stride", dst.strides[l]);
+        return result;
     }
 
     // `count` long rows of so many short ones each, from a short row on.

@@ -101,10 +101,32 @@ TEST(joined_rows, are_refused_where_rows_differ) {
             quantize_problem_of(
                     {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12001, 3, 1})};
     expect_refused(problems, make_joined_rows);
-    std::shared_ptr<const kernel_t> kernel;
-    EXPECT_EQ(make_joined_rows(problems.back(), isa_none, kernel).reason,
-            "units of dst of type u4 have 960 elements; expected all to begin "
-            "with a byte");
+}
+
+// Short rows that are left behind long ones would begin within a byte.
+TEST(joined_rows, are_refused_where_the_rest_shares_a_byte) {
+    problem_t moved
+            = quantize_problem_of({4000, 3}, t::f32, t::u4, {0, 1}, {3, 1});
+    moved.operands.back().offset = 1;
+    // Two parameters leave room for fewer rows, of an odd number of elements.
+    problem_t odd
+            = quantize_problem_of({1006, 127}, t::f32, t::u4, {0, 1}, {127, 1});
+    odd.operands.insert(odd.operands.begin() + 2, odd.operands[1]);
+    odd.steps.insert(odd.steps.begin() + 1, odd.steps[0]);
+    odd.steps[1].operand = 2;
+    const std::vector<std::pair<problem_t, std::string>> cases {
+            {quantize_problem_of(
+                     {3, 4000, 3}, t::f32, t::u4, {0, 0, 1}, {12001, 3, 1}),
+                    "dst has an outer stride of 12001 elements of type u4; "
+                    "expected whole bytes"},
+            {moved, "dst has an offset of 1 elements of type u4; expected "
+                    "whole bytes"},
+            {odd, "dst has long rows of 127635 elements of type u4; "
+                  "expected whole bytes"}};
+    for (const auto &[problem, sentence] : cases) {
+        std::shared_ptr<const kernel_t> kernel;
+        EXPECT_EQ(make_joined_rows(problem, isa_none, kernel).reason, sentence);
+    }
 }
 
 // One block of points, whole blocks, and a last one that is shorter.
