@@ -3,6 +3,7 @@
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
+#include "kernels/attention/value_digits.hpp"
 #include "kernels/dequantize/dequantize.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
@@ -47,6 +48,11 @@ result_t make_jit_interleave(
 
 result_t make_jit_digits(const digits_format_t &, dim_t, isa_t,
         std::shared_ptr<const digits_kernel_t> &) {
+    return refuse_machine();
+}
+
+result_t make_jit_value_digits(const value_digits_t &, isa_t,
+        std::shared_ptr<const value_digits_kernel_t> &) {
     return refuse_machine();
 }
 

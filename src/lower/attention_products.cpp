@@ -375,6 +375,34 @@ result_t make_sum_of_groups(const factor_t &numbers, dim_t cols,
     });
 }
 
+// @param otherwise Takes the same values.
+result_t make_value_digits(const factor_t &numbers, dim_t cols,
+        const attention_cut_t &cut,
+        std::shared_ptr<const values_product_t> otherwise,
+        attention_value_digits_t &plan) {
+    return make_numbers(numbers, cols, cut, true, plan,
+            [&](size_t shape, const skinny_weights_t &weights) -> result_t {
+        if (shape > 0) return {};
+        // The values of several rows are converted once (MEASURED.md).
+        if (cut.rows > 1)
+            return refuse(text("blocks have ", cut.rows, " rows; expected 1"));
+        if (!is_integer(weights.type))
+            return refuse(text("values are of type ", to_string(weights.type),
+                    "; expected integers"));
+        const data_type_t zps = weights.zps.type;
+        if (zps != data_type_t::undef && bits_of(zps) > 8)
+            return refuse(text("zero points are of type ", to_string(zps),
+                    "; expected 8 bits at most"));
+        plan.format.type = weights.type;
+        plan.format.zps = zps;
+        plan.format.cols = cols;
+        plan.format.pitch = bytes_of(weights.type, weights.pitch);
+        plan.format.ahead = bytes_ahead(plan.format.pitch);
+        plan.otherwise = std::move(otherwise);
+        return make_jit_value_digits(plan.format, cut.isa, plan.kernel);
+    });
+}
+
 // The numbers of a group of columns alone; one group of tokens, whose zero
 // point is that of the first token.
 skinny_weights_t without_parameters(const skinny_weights_t &weights) {
@@ -443,14 +471,24 @@ result_t make_token_groups(const factor_t &values, dim_t cols,
 result_t make_values_of_tokens(const factor_t &values, dim_t cols,
         const attention_cut_t &cut,
         std::shared_ptr<const values_product_t> &product) {
-    result_t result;
-    for (const auto &make : {make_sum, make_sum_of_groups}) {
-        attention_sum_t sum;
-        result = make(values, cols, cut, sum);
-        if (result.ok()) product = make_values_product(sum);
+    attention_sum_t sum;
+    result_t result = make_sum(values, cols, cut, sum);
+    if (result.ok()) {
+        product = make_values_product(sum);
+        attention_value_digits_t digits;
+        result = make_value_digits(values, cols, cut, product, digits);
+        if (result.ok()) product = make_values_product(std::move(digits));
         if (result.is_final()) return result;
-        log_not_taken("attention_weighted_sum", result.reason);
+        log_not_taken("attention_value_digits", result.reason);
+        return {};
     }
+    if (result.is_final()) return result;
+    log_not_taken("attention_weighted_sum", result.reason);
+    attention_sum_t groups;
+    result = make_sum_of_groups(values, cols, cut, groups);
+    if (result.ok()) product = make_values_product(groups);
+    if (result.is_final()) return result;
+    log_not_taken("attention_weighted_sum", result.reason);
     attention_stream_t stream;
     result = make_numbers(values, cols, cut, true, stream,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
+#include "kernels/attention/value_digits.hpp"
 #include "kernels/generated_code.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/matmul/gemm.hpp"
@@ -302,6 +303,12 @@ void hash_attention(code_hashes_t &hashes) {
                                 digits_kernel_t::most_rows,
                                 isa_avx512_core_vnni, kernel);
                 });
+            record_generated(hashes, text("value digits ", of), [&] {
+                std::shared_ptr<const value_digits_kernel_t> kernel;
+                for (const t zps : {t::undef, t::s8, t::u8})
+                    (void)make_jit_value_digits({type, zps, head, bytes},
+                            isa_avx512_core_vnni, kernel);
+            });
             record_generated(hashes, text("digits ", of, ", scaled"), [&] {
                 std::shared_ptr<const digits_kernel_t> kernel;
                 digits_format_t format {type, head, bytes, 3, true};

@@ -8,10 +8,12 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "base/convert.hpp"
 #include "kernels/attention/digits.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "kernels/row_blocks.hpp"
 #include "kernels/skinny_gemm/weighted_sum.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/random.hpp"
@@ -161,9 +163,30 @@ void expect_equal(const row_of_digits_t &x, const row_of_digits_t &y) {
     }
 }
 
+// True if all of a token's integers are added up before they become f32. So it
+// is for three or four rows at once, and where a token has 64 bytes at most.
+bool adds_up_integers(const digits_format_t &format, dim_t rows, dim_t row) {
+    bool adds = format.chunks() == 1;
+    for_row_blocks(rows, 4, [&](dim_t first, dim_t count) {
+        if (row >= first && row < first + count) adds |= count >= 3;
+    });
+    return adds && !format.has_groups();
+}
+
+// The sums of a row's digits with a token become one f32.
+float sum_of_integers(
+        const digits_format_t &format, const std::vector<int> &sums) {
+    auto x = static_cast<float>(sums[0]);
+    for (int d = 1; d < format.digits; ++d)
+        x = std::fma(static_cast<float>(sums[static_cast<size_t>(d)]),
+                std::ldexp(1.f, 8 * d), x);
+    return x;
+}
+
 // A row's score with a token, whose scales and zero points are its own.
 float score_of(const digits_format_t &format, const row_of_digits_t &row,
-        const char *key, const float *scales, const float *zps) {
+        const char *key, const float *scales, const float *zps,
+        bool adds_integers = false) {
     std::vector<std::array<std::array<int32_t, 16>, 3>> sums(row.parts.size());
     for (dim_t k = 0; k < format.head; ++k)
         for (int d = 0; d < format.digits; ++d)
@@ -194,6 +217,13 @@ float score_of(const digits_format_t &format, const row_of_digits_t &row,
             lanes[i] = lane;
         }
     float x = add_up(lanes);
+    if (adds_integers) {
+        std::vector<int> integers;
+        for (const auto &of_digit : sums[0])
+            integers.push_back(
+                    std::accumulate(of_digit.begin(), of_digit.end(), 0));
+        x = sum_of_integers(format, integers);
+    }
     const digits_part_t &part = row.parts[0];
     const bool by_token = !format.has_groups() && !format.by_number;
     if (format.has_zps && format.by_number) x -= part.totals[0];
@@ -246,7 +276,8 @@ void check_digits(const digits_format_t &format, dim_t rows, dim_t groups) {
                     score_of(format, made[static_cast<size_t>(r)],
                             static_cast<const char *>(keys.data())
                                     + token * format.pitch,
-                            scales.data() + at, zps.data() + at))
+                            scales.data() + at, zps.data() + at,
+                            adds_up_integers(format, rows, r)))
                     << to_string(format.type) << " head " << format.head
                     << " group " << format.group << " by number "
                     << format.by_number << " row " << r << " of " << rows

@@ -1,13 +1,13 @@
-// Bytes of keys by digits of the query, by vpdpbusd: keys have no sign, digits
-// have one. Each token's sums by a row, one a lane of 32 bits, go to scratch
-// memory; those of sixteen tokens are added up together by transposing. If a
-// token has several groups, the lanes of each chunk are scaled before.
+// Each token's sums by a row, one a lane of 32 bits, go to scratch memory;
+// those of sixteen tokens are added up together by transposing. If a token has
+// several groups, the lanes of each chunk are scaled before.
 
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "kernels/attention/jit_digits_code.hpp"
 #include "kernels/attention/jit_make_digits.hpp"
-#include "kernels/jit/simd.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -15,83 +15,34 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr size_t line = 64, all_tokens = digits_kernel_t::tokens_at_once;
 constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024, lane_bytes = 4;
 // One vector has the scales of a token.
 constexpr dim_t most_groups = 16;
-
-using block_t = digits_kernel_t::block_t;
 
 // Tokens whose sums fit into the registers next to their keys.
 int tokens_of(int rows) {
     return rows == 1 ? 4 : rows <= 4 ? 2 : 1;
 }
 
-class generator_t : public jit_simd_t {
+class generator_t : public jit_digits_code_t {
 public:
     generator_t(const digits_format_t &format, int rows)
-        : jit_simd_t("jit_digits")
-        , format_(format)
-        , rows_(rows)
+        : jit_digits_code_t("jit_digits", format, rows)
         , tokens_(tokens_of(rows)) {}
 
 private:
-    using vectors_t = vector_registers_t<isa_avx512_core_vnni>;
     using zmms_t = vectors_t::range_t;
 
-    const digits_format_t format_;
-    const int rows_, tokens_;
-    const Reg64 keys_ = general_.take("keys", rax),
-                digits_ = general_.take("digits", rcx),
-                constants_ = general_.take("constants of rows", rdx),
-                scales_ = general_.take("scales", rbx),
-                zps_ = general_.take("zero points", rsi),
-                scores_ = general_.take("scores", r8),
-                pitch_ = general_.take("pitch of scores", r9),
-                groups_ = general_.take("groups to go", r10),
-                sums_at_ = general_.take("sums of a group", r11),
-                at_ = general_.take("sums of its tokens, or a row", r12),
-                steps_ = general_.take("steps to go", r13),
-                zeros_ = general_.take("sums of 0 * score", r14);
-    const Opmask k_tail_ {1};
-
-    bool is_nibble() const { return bits_of(format_.type) == 4; }
-    bool is_signed() const { return format_.bias() != 0; }
-    int halves() const { return is_nibble() ? 2 : 1; }
-    bool has_groups() const { return format_.has_groups(); }
-
-    // One scale and one zero point a token.
-    bool has_token_scales() const {
-        return !has_groups() && !format_.by_number;
-    }
-
-    Address arg(size_t offset) { return qword[rdi + offset]; }
+    const int tokens_;
 
     void generate() override {
         preamble();
-        mov(keys_, arg(offsetof(block_t, keys)));
-        mov(digits_, arg(offsetof(block_t, digits)));
-        mov(constants_, arg(offsetof(block_t, parts)));
-        mov(scales_, arg(offsetof(block_t, scales)));
-        mov(zps_, arg(offsetof(block_t, zps)));
-        mov(scores_, arg(offsetof(block_t, scores)));
-        mov(pitch_, arg(offsetof(block_t, scores_pitch)));
-        mov(groups_, arg(offsetof(block_t, groups)));
-        mov(sums_at_, arg(offsetof(block_t, sums)));
-        if (const auto tail = format_.key_bytes() % format_.chunk; tail != 0) {
-            mov(steps_, (uint64_t(1) << tail) - 1);
-            kmovq(k_tail_, steps_);
-        }
-        mov(zeros_, arg(offsetof(block_t, zeros)));
+        load_arguments();
         Label l_group;
         L(l_group);
         multiply_tokens();
         make_scores();
-        add(scores_, line);
-        if (has_token_scales()) {
-            add(scales_, line);
-            add(zps_, line);
-        }
+        next_scores();
         dec(groups_);
         jnz(l_group, T_NEAR);
         postamble();
@@ -118,8 +69,7 @@ private:
                 vectors.take("keys", tokens_ * halves()),
                 vectors.take("digits", format_.digits),
                 vectors.take("signs, or low nibbles", 1)};
-        if (is_nibble()) vmovups(v.bits[0], constant(0x0f0f0f0f));
-        else if (is_signed()) vmovups(v.bits[0], constant(0x80808080));
+        load_bits(v.bits[0]);
         mov(at_, sums_at_);
         mov(steps_, static_cast<uint64_t>(all_tokens)
                             / static_cast<uint64_t>(tokens_));
@@ -161,7 +111,8 @@ private:
         for (int half = 0; half < halves(); ++half)
             for (int r = 0; r < rows_; ++r)
                 for (int d = 0; d < format_.digits; ++d) {
-                    load(v.digits[d], digit_at(r, chunk * halves() + half, d));
+                    load(v.digits[d],
+                            ptr[digit_at(r, chunk * halves() + half, d)]);
                     for (int t = 0; t < tokens_; ++t)
                         dot4(sum(v, t, r, d), v.keys[t * halves() + half],
                                 v.digits[d]);
@@ -232,75 +183,20 @@ private:
         else vfmadd213ps(x, v.digits[0], before);
     }
 
-    static uint32_t power_of_2(int exponent) {
-        return static_cast<uint32_t>(127 + exponent) << 23;
-    }
-    static size_t begin_of(int digit) {
-        return offsetof(digits_part_t, begins)
-               + static_cast<size_t>(digit) * line;
-    }
-    RegExp of_part(int row, int part) const {
-        return constants_
-               + static_cast<size_t>(row * format_.parts() + part)
-                         * sizeof(digits_part_t);
-    }
-    Address float_of_row(int row, size_t offset) {
-        return ptr_b[of_part(row, 0) + offset];
-    }
-    Address digit_at(int row, int vector, int digit) {
-        return ptr[digits_ + static_cast<size_t>(row * format_.row_bytes())
-                   + static_cast<size_t>(vector * format_.digits + digit)
-                             * line];
-    }
-
-    // A chunk of a token's keys, without a sign.
     void load_keys(const zmms_t &keys, const Zmm &bits, int token, int chunk) {
-        const size_t place = static_cast<size_t>(token * format_.pitch)
-                             + static_cast<size_t>(chunk) * line;
-        const bool is_short = (chunk + 1) * format_.chunk > format_.key_bytes();
-        prefetch_early(ptr[keys_ + place + static_cast<size_t>(format_.ahead)]);
         const Zmm key = keys[token * halves()];
-        const Address at = ptr[keys_ + place];
-        if (is_short) vmovdqu8(key | k_tail_ | T_z, at);
-        if (!is_nibble()) {
-            if (is_signed()) {
-                if (is_short) vpxord(key, key, bits);
-                else vpxord(key, bits, at);
-            } else if (!is_short) load(key, at);
-            return;
-        }
-        if (!is_short) load(key, at);
-        const Zmm high = keys[token * halves() + 1];
-        if (is_signed()) vpxord(key, key, constant(0x88888888));
-        vpsrlw(high, key, 4);
-        bit_and(key, key, bits);
-        bit_and(high, high, bits);
+        load_bytes(key, bits, token, chunk);
+        if (is_nibble()) split_nibbles(key, keys[token * halves() + 1], bits);
     }
 
     void make_scores() {
         vectors_t vectors;
         const zmms_t tokens = vectors.take("sums of tokens", all_tokens),
                      scratch = vectors.take("interleaved", 2);
-        const Zmm x = tokens[0], zps = scratch[0], zero = scratch[1];
         mov(at_, scores_);
         for (int r = 0; r < rows_; ++r) {
             add_up(place_of(r), tokens, scratch);
-            const Address total
-                    = float_of_row(r, offsetof(digits_part_t, totals));
-            if (format_.has_zps && format_.by_number) vsubps(x, x, total);
-            if (format_.has_zps && has_token_scales()) {
-                vmovups(zps, ptr[zps_]);
-                vfnmadd231ps(x, zps, total);
-            }
-            vmulps(x, x, constant(power_of_2(1 - 8 * format_.digits)));
-            vmulps(x, x, float_of_row(r, offsetof(digits_part_t, norm)));
-            if (has_token_scales()) vmulps(x, x, ptr[scales_]);
-            vmovups(ptr[at_], x);
-            add(at_, pitch_);
-            // To set bits of a mask takes longer (MEASURED.md).
-            clear(zero);
-            vfmadd213ps(x, zero, ptr[zeros_]);
-            vmovups(ptr[zeros_], x);
+            store_scores(tokens[0], scratch[0], r);
         }
     }
 
@@ -338,20 +234,43 @@ public:
 
     result_t make(const digits_format_t &format, dim_t rows) {
         result_t made = make_jit_make_digits(format, make_digits_);
-        for (dim_t r = 1; r <= std::min(rows, most_rows) && made.ok(); ++r)
-            made = make_jit_as<generator_t>(
-                    code_[static_cast<size_t>(r)], format, static_cast<int>(r));
+        if (!format.has_groups()) at_once_ = most_token_lanes;
+        for (dim_t r = 1; r <= std::min(rows, at_once_) && made.ok(); ++r) {
+            const auto count = static_cast<int>(r);
+            digits_code_t &code = code_[static_cast<size_t>(r)];
+            made = takes_token_lanes(format, r)
+                           ? make_jit_token_lanes(format, count, code)
+                           : make_jit_as<generator_t>(code, format, count);
+        }
+        format_ = format;
         return made;
     }
 
     void make_digits(row_t row) const noexcept override { make_digits_(row); }
     void run(dim_t rows, const block_t &block) const noexcept override {
-        code_[static_cast<size_t>(rows)](block);
+        for_row_blocks(rows, at_once_, [&](dim_t row, dim_t count) {
+            block_t part = block;
+            part.digits += row * format_.row_bytes();
+            part.parts += row * format_.parts();
+            part.scores += row * block.scores_pitch / 4;
+            code_[static_cast<size_t>(count)](part);
+        });
     }
 
 private:
+    static constexpr dim_t most_token_lanes = 4;
+
+    // They are faster there (MEASURED.md).
+    static bool takes_token_lanes(const digits_format_t &format, dim_t rows) {
+        constexpr dim_t many_rows = 3;
+        return !format.has_groups()
+               && (rows >= many_rows || format.chunks() == 1);
+    }
+
+    digits_format_t format_;
+    dim_t at_once_ = most_rows;
     make_digits_code_t make_digits_;
-    std::array<jit_function_t<const block_t>, most_rows + 1> code_;
+    std::array<digits_code_t, most_rows + 1> code_;
 };
 
 } // namespace

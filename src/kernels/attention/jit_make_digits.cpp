@@ -1,16 +1,10 @@
-// Digits of a row of the query. The row's numbers become integers by way of
-// f64, so that three digits round once.
-//
-// Digits have signs, so a digit of 128 or more takes 256 from the next one. To
-// add 128 to every digit of an integer at once does that, and bytes with their
-// highest bit turned are the digits then.
+// Digits of a row of the query.
 
 #include "kernels/attention/jit_make_digits.hpp"
 
 #include <array>
-#include <cstring>
 
-#include "kernels/jit/simd.hpp"
+#include "kernels/attention/jit_row_integers.hpp"
 
 namespace dnnl_dequant {
 
@@ -21,13 +15,11 @@ namespace {
 using row_t = digits_kernel_t::row_t;
 
 constexpr size_t line = 64;
-constexpr dim_t lanes = 16;
-constexpr uint32_t infinity = 0x7f800000;
 
-class generator_t : public jit_simd_t {
+class generator_t : public jit_row_integers_t {
 public:
     explicit generator_t(const digits_format_t &format)
-        : jit_simd_t("jit_make_digits")
+        : jit_row_integers_t("jit_make_digits", format.digits)
         , format_(format) {}
 
 private:
@@ -37,14 +29,9 @@ private:
                 zps_ = general_.take("zero points", rdx),
                 digits_ = general_.take("digits", rbx),
                 parts_ = general_.take("parts", rsi),
-                scaled_ = general_.take("scaled numbers", r8),
-                bits_ = general_.take("bits", r9);
+                scaled_ = general_.take("scaled numbers", r8);
     const Opmask k_tail_ {1};
-    vector_registers_t<isa_avx512_core_vnni> vectors_;
-    const Zmm largest_ = vectors_.take("largest"),
-              unit_ = vectors_.take("unit"), x_ = vectors_.take("numbers"),
-              y_ = vectors_.take("more numbers"),
-              even_ = vectors_.take("order of even numbers"),
+    const Zmm even_ = vectors_.take("order of even numbers"),
               odd_ = vectors_.take("order of odd numbers"),
               norm_ = vectors_.take("norm"),
               of_zps_ = vectors_.take("sums of zero points");
@@ -80,7 +67,7 @@ private:
             load(odd_, constant(odd));
         }
         scale_numbers();
-        find_unit();
+        find_unit(norm_);
         clear(of_zps_);
         for (dim_t v = 0; v < vectors(); v += format_.numbers_a_byte())
             for (dim_t i = 0; i < format_.chunk; i += lanes)
@@ -119,13 +106,12 @@ private:
         vectors_.give_back(all);
     }
 
-    Address scaled(dim_t vector, dim_t first) {
-        return ptr[scaled_
-                   + static_cast<size_t>(vector * format_.chunk + first) * 4];
+    RegExp scaled(dim_t vector, dim_t first) const {
+        return scaled_
+               + static_cast<size_t>(vector * format_.chunk + first) * 4;
     }
 
     // Brings numbers into the order of digits, scaled, and finds the largest.
-    // Bits are compared as integers, so infinity and NaN are the largest.
     void scale_numbers() {
         const auto of = vectors_.take("scales, magnitudes", 1);
         clear(largest_);
@@ -140,58 +126,15 @@ private:
                         load_numbers(of[0], scales_, at + half * lanes);
                         vmulps(x, x, of[0]);
                     }
-                    bit_and(of[0], x, constant(0x7fffffffu));
-                    vpmaxud(largest_, largest_, of[0]);
+                    join_largest(x, of[0]);
                 }
                 if (is_nibble()) {
                     separate_halves();
-                    vmovups(scaled(v + 1, i), y_);
+                    vmovups(ptr[scaled(v + 1, i)], y_);
                 }
-                vmovups(scaled(v, i), x_);
+                vmovups(ptr[scaled(v, i)], x_);
             }
         vectors_.give_back(of);
-    }
-
-    // unit_ = 127 * 256^(digits - 1) / largest in each f64, and the norm.
-    void find_unit() {
-        const Ymm half(x_.getIdx());
-        const Xmm x(x_.getIdx()), y(y_.getIdx());
-        vextracti64x4(half, largest_, 1);
-        vpmaxud(Ymm(largest_.getIdx()), Ymm(largest_.getIdx()), half);
-        const Xmm largest(largest_.getIdx()), norm(norm_.getIdx());
-        vextracti128(x, Ymm(largest_.getIdx()), 1);
-        vpmaxud(largest, largest, x);
-        constexpr uint8_t upper_half = 0x4e, next_lane = 0xb1;
-        for (const uint8_t order : {upper_half, next_lane}) {
-            vpshufd(x, largest, order);
-            vpmaxud(largest, largest, x);
-        }
-        vmovd(bits_.cvt32(), largest);
-        constexpr float of_largest = 128.f / 127;
-        vmulss(norm, largest, constant(bits_of_float(of_largest)));
-        Label l_no_digits, l_done;
-        test(bits_.cvt32(), bits_.cvt32());
-        jz(l_no_digits, T_NEAR);
-        cmp(bits_.cvt32(), infinity);
-        jae(l_no_digits, T_NEAR);
-        vcvtss2sd(x, largest, largest);
-        vmovsd(y, constant(doubles(
-                          format_.digits == 3 ? 127. * 65536 : 127. * 256)));
-        vdivsd(x, y, x);
-        vbroadcastsd(unit_, x);
-        jmp(l_done, T_NEAR);
-        L(l_no_digits);
-        clear(unit_);
-        // 0 * infinity is NaN.
-        vmulss(x, largest, Xmm(unit_.getIdx()));
-        vaddss(norm, norm, x);
-        L(l_done);
-    }
-
-    static uint32_t bits_of_float(float number) {
-        uint32_t bits = 0;
-        std::memcpy(&bits, &number, sizeof(bits));
-        return bits;
     }
 
     // Sixteen numbers of each vector of a chunk.
@@ -201,20 +144,13 @@ private:
         const auto numbers = vectors_.take("integers", 2);
         for (dim_t half = 0; half < format_.numbers_a_byte(); ++half) {
             const dim_t v = vector + half;
-            for (int upper = 0; upper < 2; ++upper) {
-                vcvtps2pd(numbers[upper], scaled(v, first + upper * lanes / 2));
-                vmulpd(numbers[upper], numbers[upper], unit_);
-                vcvtpd2dq(Ymm(numbers[upper].getIdx()), numbers[upper]);
-            }
             const Zmm n = numbers[0];
-            vinserti64x4(n, n, Ymm(numbers[1].getIdx()), 1);
+            make_integers(n, numbers[1], scaled(v, first));
             if (has_number_zps()) {
                 vcvtdq2ps(of_zps[0], n);
                 vfmadd231ps(of_zps_, of_zps[0], half == 0 ? x_ : y_);
             }
-            vpaddd(n, n,
-                    constant(format_.digits == 3 ? 0x00808080u : 0x00008080u));
-            bit_xor(n, n, constant(0x80808080u));
+            turn_into_digits(n);
             for (int d = 0; d < format_.digits; ++d) {
                 if (d > 0) vpsrld(n, n, 8);
                 vpmovdb(ptr[digits_

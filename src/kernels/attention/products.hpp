@@ -6,6 +6,7 @@
 
 #include "kernels/attention/digits.hpp"
 #include "kernels/attention/softmax_rows.hpp"
+#include "kernels/attention/value_digits.hpp"
 #include "kernels/matmul/block_kernels.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/skinny_gemm/skinny_gemm.hpp"
@@ -229,6 +230,17 @@ struct attention_sum_t : attention_numbers_t {
 };
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_sum_t &plan);
+
+/// Or bytes of values meet digits of a row of weights.
+struct attention_value_digits_t : attention_numbers_t {
+    value_digits_t format;
+    std::shared_ptr<const value_digits_kernel_t> kernel;
+    /// Multiplies a row that is not finite. Its scales and zero points are
+    /// loaded as these are.
+    std::shared_ptr<const values_product_t> otherwise;
+};
+std::shared_ptr<const values_product_t> make_values_product(
+        attention_value_digits_t plan);
 
 } // namespace dnnl_dequant
 
