@@ -31,7 +31,7 @@ namespace {
 constexpr int lanes = 16, dword_nibbles = 8;
 constexpr dim_t line_bytes = 64, vector_bytes = 64;
 // A tile has a line of each of its columns.
-constexpr dim_t tile_cols = transposed_tile, tile_depth = lanes * dword_nibbles;
+constexpr dim_t tile_cols = transposed_rows, tile_depth = lanes * dword_nibbles;
 // From eight rows of the transposed weights to the next.
 constexpr dim_t octet_bytes = transposed_dwords_bytes;
 constexpr int most_code_rows = 8;

@@ -169,9 +169,12 @@ protected:
     /// Makes a table; the column's scale and zero point are at `offset`, in
     /// bytes.
     void make_table(int col, size_t offset) {
+        make_table_of(col, zps_ + offset, scales_ + offset);
+    }
+    void make_table_of(int col, const RegExp &zp, const RegExp &scale) {
         const Zmm table = tables_[col];
-        if (has_zps()) vsubps(table, numbers_, ptr_b[zps_ + offset]);
-        vmulps(table, has_zps() ? table : numbers_, ptr_b[scales_ + offset]);
+        if (has_zps()) vsubps(table, numbers_, ptr_b[zp]);
+        vmulps(table, has_zps() ? table : numbers_, ptr_b[scale]);
         if (!is_bf16()) return round(table);
         // An index has a fifth bit, the next nibble's lowest. So the table is
         // stored twice.
@@ -186,15 +189,20 @@ protected:
 
     /// The j-th number of each lane, or 0 where `mask` (of bf16) leaves it out.
     void look_up(int col, int j, const Opmask *mask = nullptr) {
-        const Xmm weight = sized(weights_[col]), raw = sized(raws_[col]);
-        const auto bits = static_cast<uint8_t>(4 * j);
-        const Xmm &index = j > 0 ? weight : raw;
+        look_up_bits(col, raws_[col], 4 * j, mask);
+    }
+    /// The number whose lowest bit is `bit` in each lane.
+    void look_up_bits(
+            int col, const Zmm &from, int bit, const Opmask *mask = nullptr) {
+        const Xmm weight = sized(weights_[col]), raw = sized(from);
+        const auto bits = static_cast<uint8_t>(bit);
+        const Xmm &index = bit > 0 ? weight : raw;
         if (is_bf16()) {
-            if (j > 0) vpsrlw(weight, raw, bits);
+            if (bit > 0) vpsrlw(weight, raw, bits);
             vpermw(mask ? weight | *mask | T_z : weight, index,
                     sized(tables_[col]));
         } else {
-            if (j > 0) vpsrld(weight, raw, bits);
+            if (bit > 0) vpsrld(weight, raw, bits);
             vpermps(weights_[col], Zmm(index.getIdx()), tables_[col]);
         }
     }

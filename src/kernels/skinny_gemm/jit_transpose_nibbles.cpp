@@ -1,11 +1,13 @@
-// Transposes [K,N] nibbles to [N,K]. A step is 32 rows, first their even
-// columns, then the odd ones. Two rows' nibbles of a column become a byte,
-// which makes 16 vectors of bytes. Four rounds of unpacking transpose
-// 16 x 16 bytes in each 128-bit lane. A lane then is 32 rows of one column.
+// Transposes tiles of weights.
 //
-// AVX-512 has registers for a round's 16 vectors and for those that it makes.
-// AVX2 takes every other vector through three rounds. These wait in memory for
-// the others, and the last round combines them.
+// AVX-512 transposes words or dwords, whatever nibbles they have.
+//
+// AVX2 transposes [K,N] nibbles to [N,K]. A step is 32 rows, first their even
+// columns, then the odd ones. Two rows' nibbles of a column become a byte,
+// which makes 16 vectors of bytes. Four rounds of unpacking transpose 16 x 16
+// bytes in each 128-bit lane. A lane then is 32 rows of one column. Every other
+// vector goes through three rounds. These wait in memory for the others, and
+// the last round combines them.
 
 #include "kernels/skinny_gemm/jit_transpose_nibbles.hpp"
 
@@ -92,60 +94,54 @@ protected:
     }
 };
 
-class avx512_transposer_t : public transposer_t<isa_avx512_core> {
+// The words of two rows are interleaved, the lower four and the upper four of
+// each 128-bit lane apart, and transposed as dwords. The upper ones wait in the
+// tile. So each row is read once: rows that are half a page apart share two
+// sets of L1.
+class words_transposer_t : public transposer_t<isa_avx512_core> {
 public:
-    avx512_transposer_t()
-        : transposer_t("jit_transpose_nibbles") {}
+    words_transposer_t()
+        : transposer_t("jit_transpose_words") {}
 
 private:
-    static constexpr int rounds = 4;
+    static constexpr int pairs = rows_at_once / 2, vector_bytes = 64;
+    static constexpr dim_t word_bytes = transposed_rows * 2;
 
     void generate() override {
         const Reg32 steps = steps_.cvt32();
         preamble();
-        load_arguments<jit_transpose_nibbles_args_t>();
+        load_arguments<jit_transpose_words_args_t>();
         multiply_pitch();
-        mov(steps, static_cast<uint32_t>(transposed_tile / rows_at_once));
+        mov(steps, static_cast<uint32_t>(transposed_rows / rows_at_once));
         repeat(steps, [this] {
             point_to_rows();
-            pair_rows();
-            unpack_columns(false);
-            for (int v = 0; v < vectors; ++v)
-                vmovups(round_[0][v], column(v, true));
-            unpack_columns(true);
-            next_rows(transposed_part_bytes);
+            for (int i = 0; i < pairs; ++i) {
+                const Zmm first(2 * pairs - 1), upper(2 * pairs - 2);
+                vmovdqu32(first, row(2 * i));
+                const Zmm second(2 * pairs - 3);
+                vmovdqu32(second, row(2 * i + 1));
+                vpunpckhwd(upper, first, second);
+                vpunpcklwd(Zmm(i), first, second);
+                vmovups(word(i, true), upper);
+            }
+            transpose_pairs(false);
+            for (int i = 0; i < pairs; ++i)
+                vmovups(Zmm(i), word(i, true));
+            transpose_pairs(true);
+            next_rows(vector_bytes);
         });
         postamble();
     }
 
-    Address column(int v, bool odd) const {
-        return ptr[to_ + disp((2 * v + odd) * 64)];
+    // The word of a line that becomes dword i, of those interleaved together.
+    Address word(int i, bool upper) const {
+        return ptr[to_ + disp((8 * (i / 4) + 4 * upper + i % 4) * word_bytes)];
     }
 
-    void unpack_columns(bool odd) {
-        unpack(rounds);
-        for (int v = 0; v < vectors; ++v)
-            vmovups(column(v, odd), round_[0][v]);
-    }
-
-    // Puts the nibbles of a column of two rows into bytes, the first row's in
-    // the lower half. The bytes of odd columns wait in the tile. So each row
-    // is read once: rows that are half a page apart share two sets of L1.
-    void pair_rows() {
-        constexpr uint8_t third_where_mask = 0xb8, third_elsewhere = 0xe2;
-        const Zmm low = round_[1][0], first = round_[1][1],
-                  second = round_[1][2];
-        vmovups(low, constant(0x0f0f0f0fu));
-        for (int v = 0; v < vectors; ++v) {
-            const Zmm even = round_[0][v];
-            vmovdqu32(first, row(2 * v));
-            vmovdqu32(second, row(2 * v + 1));
-            vpsllw(even, second, 4);
-            vpternlogd(even, low, first, third_where_mask);
-            vpsrlw(first, first, 4);
-            vpternlogd(first, low, second, third_elsewhere);
-            vmovups(column(v, true), first);
-        }
+    void transpose_pairs(bool upper) {
+        transpose_dwords(*this);
+        for (int i = 0; i < pairs; ++i)
+            vmovups(word(i, upper), Zmm(i));
     }
 };
 
@@ -287,8 +283,8 @@ private:
 
 } // namespace
 
-result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose) {
-    return make_jit_as<avx512_transposer_t>(transpose);
+result_t make_jit_transpose_words(jit_transpose_words_t &transpose) {
+    return make_jit_as<words_transposer_t>(transpose);
 }
 
 result_t make_jit_transpose_dwords(jit_transpose_dwords_t &transpose) {

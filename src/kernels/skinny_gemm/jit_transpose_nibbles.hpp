@@ -7,37 +7,34 @@
 
 namespace dnnl_dequant {
 
-/// Rows, and columns, of a tile of 4-bit weights on AVX-512.
-constexpr dim_t transposed_tile = 128;
-constexpr dim_t transposed_bytes = transposed_tile * transposed_tile / 2;
-/// A part is 32 rows. Its vector i has those of four columns, a quarter each:
-/// i, i + 32, i + 64 and i + 96.
-constexpr dim_t transposed_part_bytes = transposed_bytes / 4;
+/// A tile on AVX-512: rows, and bytes of each.
+constexpr dim_t transposed_rows = 128, transposed_line = 64;
+constexpr dim_t transposed_bytes = transposed_rows * transposed_line;
 
-struct jit_transpose_nibbles_args_t {
+struct jit_transpose_words_args_t {
     const void *from;
     dim_t pitch; // bytes from row to row of `from`
     void *to;
 };
 
-/// Transposes a tile of [K,N] nibbles by parts.
-using jit_transpose_nibbles_t
-        = jit_function_t<const jit_transpose_nibbles_args_t>;
+/// Transposes the words of a tile of [K,N] weights. Each of a line's words
+/// becomes one of all rows, a vector of each 32 rows.
+using jit_transpose_words_t = jit_function_t<const jit_transpose_words_args_t>;
 
-result_t make_jit_transpose_nibbles(jit_transpose_nibbles_t &transpose);
+result_t make_jit_transpose_words(jit_transpose_words_t &transpose);
 
-/// Bytes from the first dwords of a tile's columns to their second ones.
-constexpr dim_t transposed_dwords_bytes = transposed_tile * 4;
+/// Bytes from the first dwords of a tile's rows to their second ones.
+constexpr dim_t transposed_dwords_bytes = transposed_rows * 4;
 
 struct jit_transpose_dwords_args_t {
-    const void *from; // a line of each column
-    dim_t pitch;      // bytes from column to column of `from`
+    const void *from; // a line of each row
+    dim_t pitch;      // bytes from row to row of `from`
     void *to;
-    dim_t vectors; // of sixteen columns each
+    dim_t vectors; // of sixteen rows each
     dim_t mask;    // of the line's dwords that exist; others become 0
 };
 
-/// Transposes the dwords of [N,K] nibbles.
+/// Transposes the dwords of weights, whose rows may be those of [K,N] or [N,K].
 using jit_transpose_dwords_t
         = jit_function_t<const jit_transpose_dwords_args_t>;
 
