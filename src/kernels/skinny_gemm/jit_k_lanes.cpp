@@ -45,6 +45,10 @@ struct args_t {
 // The step is the longest one that divides a group, or the shortest one if none
 // does. Vectors of 8-bit weights are in order, not interleaved.
 nibble_step_t step_of(const skinny_weights_t &w) {
+    const dim_t unit = w.groups() == 1 ? w.depth : w.group;
+    if (w.have_two_bits() && w.multiplied == data_type_t::bf16
+            && w.depth % w.group == 0 && unit % 64 == 0)
+        return {unit % 256 == 0 ? 8 : unit % 128 == 0 ? 4 : 2, 32, true};
     const int shortest = w.are_nibbles() ? 32 : 16;
     int step = 4 * shortest;
     while (w.group < w.depth && step > shortest && w.group % step != 0)
@@ -252,8 +256,15 @@ private:
     int widening() const { return (is_bf16() ? 4 : 8) / step_.vectors; }
 
     void spread_nibbles(int c, const Operand &from) {
+        if (step_.has_pairs) return spread_pairs(raws_[c], from);
         jit_lookup_t::spread_nibbles(sized(raws_[c]), from, is_bf16() ? 16 : 32,
                 widening(), weights_[c]);
+    }
+
+    void spread_pairs(const Zmm &to, const Operand &from) {
+        if (step_.vectors == 8) vmovups(to, from);
+        else if (step_.vectors == 4) vpmovzxwd(to, from);
+        else vpmovzxbd(to, from);
     }
 
     void make_weights(int c, int j, bool masked) {

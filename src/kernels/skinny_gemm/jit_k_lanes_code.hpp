@@ -32,9 +32,11 @@ void add_partial_sums(const skinny_gemm_t::block_t &block) noexcept {
 
 /// The elements of a column that become vectors of numbers in one step. Each of
 /// `lanes` lanes of loaded nibbles holds `vectors` of them, and vector j gets
-/// every lane's j-th.
+/// every lane's j-th. If `has_pairs`, weights have 2 bits, a nibble is a pair
+/// of them, and a lane of 32 bits counts twice.
 struct nibble_step_t {
     int vectors, lanes;
+    bool has_pairs = false;
     dim_t elements() const { return vectors * dim_t(lanes); }
 };
 
@@ -50,6 +52,9 @@ public:
     }
     void arrange(void *row) const noexcept override {
         if (!is_bf16()) arrange_as<16>(static_cast<float *>(row));
+        else if (step_.has_pairs)
+            arrange_lanes_of<16, uint32_t>(step_.vectors)(
+                    static_cast<uint32_t *>(row), weights_.depth / 2);
         else if (step_.lanes == 16)
             arrange_as<16>(static_cast<uint16_t *>(row));
         else arrange_as<32>(static_cast<uint16_t *>(row));
@@ -129,7 +134,8 @@ protected:
 /// stand for, (weight - zp) * scale, rounded if the graph rounds them. A lane
 /// of 32 bits has up to eight nibbles that become f32. A lane of 16 bits has up
 /// to four that become bf16, and one instruction adds pairs of products to a
-/// sum. So a vector of weights costs a shift and a permutation.
+/// sum. So a vector of weights costs a shift and a permutation. A table of
+/// pairs of 2-bit weights has sixteen pairs of bf16.
 class jit_lookup_t : public jit_k_lanes_t<isa_avx512_core> {
 protected:
     /// @param a_count Vectors of a that are in registers.
@@ -146,6 +152,7 @@ protected:
         , a_(vectors_.take("a", a_count))
         , shared_(keeps_constants ? vectors_.take("numbers, scratch", 2)
                                   : vectors_.take_last("numbers, scratch", 2))
+        , pairs_(step.has_pairs ? vectors_.take("order of pairs") : Zmm())
         , lanes_(*this, shared_.first() + shared_.count(), data_type_t::undef) {
     }
 
@@ -162,6 +169,7 @@ protected:
 
     void load_numbers() {
         vmovups(numbers_, constant(nibble_numbers(w_.type)));
+        if (step_.has_pairs) vmovups(pairs_, constant(order_of_pairs()));
     }
     void round(const Zmm &v) {
         lanes_.round(v, w_.rounded, weights_rounding(w_), scratch_);
@@ -180,6 +188,7 @@ protected:
         // stored twice.
         const Ymm half(table.getIdx());
         vcvtneps2bf16(half, table);
+        if (step_.has_pairs) return vpermw(table, pairs_, table);
         vinserti64x4(table, table, half, 1);
     }
     void next_parameters() {
@@ -197,7 +206,7 @@ protected:
         const Xmm weight = sized(weights_[col]), raw = sized(from);
         const auto bits = static_cast<uint8_t>(bit);
         const Xmm &index = bit > 0 ? weight : raw;
-        if (is_bf16()) {
+        if (is_bf16() && !step_.has_pairs) {
             if (bit > 0) vpsrlw(weight, raw, bits);
             vpermw(mask ? weight | *mask | T_z : weight, index,
                     sized(tables_[col]));
@@ -216,6 +225,16 @@ protected:
     const Zmm numbers_ = shared_[0], scratch_ = shared_[1];
 
 private:
+    // Words of a table of four numbers: the pair that each nibble stands for.
+    static lanes_t order_of_pairs() {
+        lanes_t lanes;
+        for (uint32_t nibble = 0; nibble < 16; ++nibble)
+            lanes[nibble] = nibble % 4 | nibble / 4 << 16;
+        return lanes;
+    }
+
+    const Zmm pairs_;
+
     void generate() final {
         generate_behind_constants(lanes_, [this] {
             load_arguments();
