@@ -53,6 +53,9 @@ struct machine_policy_t {
     /// Lines that are needed long after, with the next block of weights, are
     /// prefetched into L1, not only into L2.
     bool prefetches_early_into_l1;
+    /// [K,N] nibbles that are unpacked to multiply integers: two panels at
+    /// once, where the CPU has VBMI, while later ones are prefetched.
+    bool unpacks_two_panels;
     /// Integer weights that are [N,K] and read once are prefetched so many
     /// bytes ahead, as lines that are needed long after; 0: 2 KiB ahead, into
     /// L1.

@@ -276,11 +276,11 @@ private:
     void choose_format(isa_t isa, dim_t rows) {
         integer_format_t &format = plan_.format;
         const bool by_column = format.is_by_column();
+        dim_t deepest = 0;
+        for (const auto &group : plan_.groups)
+            deepest = std::max(deepest, whole_units(format, group.size));
         if (!repacks_ && multiplies_integer_tiles(isa, rows, format)) {
             constexpr dim_t most_k4_blocks = 16;
-            dim_t deepest = 0;
-            for (const auto &group : plan_.groups)
-                deepest = std::max(deepest, whole_units(format, group.size));
             format.k4_chunk = std::min(deepest / k4_depth, most_k4_blocks);
         }
         format.is_packed
@@ -288,6 +288,11 @@ private:
                   || (!has_tiles(format) && has(isa, isa_avx512_core_vnni)
                           && rows <= (by_column ? most_packed_rows_by_column
                                                 : most_packed_rows));
+        if (!repacks_ && !has_tiles(format)
+                && unpacks_two_panels(isa, rows, deepest, format)) {
+            format.is_packed = false;
+            format.unpacks_two = true;
+        }
         plan_.k_chunk = integer_k_chunk(format);
         plan_.block_depth = integer_block_depth(rows, format);
         plan_.most_part_bytes = most_part_bytes(isa, format);

@@ -350,6 +350,27 @@ static void hash_integer_tiles(code_hashes_t &hashes) {
     });
 }
 
+static void hash_two_panels(code_hashes_t &hashes) {
+    for (const t type : {t::u4, t::s4})
+        record_generated(
+                hashes, text("integer two panels ", to_string(type)), [&] {
+            for (const bool has_src_zps : {false, true})
+                for (const bool has_short_sums : {false, true}) {
+                    integer_format_t format;
+                    format.weights = type;
+                    format.scales = t::f32;
+                    format.depth_stride = 256;
+                    format.col_stride = 1;
+                    format.unpacks_two = true;
+                    format.has_src_zps = has_src_zps;
+                    format.has_short_sums = has_short_sums;
+                    std::shared_ptr<const integer_kernel_t> kernel;
+                    (void)make_jit_integer_kernel(
+                            format, isa_avx512_core_vbmi, kernel);
+                }
+        });
+}
+
 // [N,K] weights on a CPU that prefetches them as lines that are needed long
 // after.
 static void hash_early_integers(code_hashes_t &hashes) {
@@ -365,6 +386,7 @@ static void hash_early_integers(code_hashes_t &hashes) {
 
 void hash_integer_products(code_hashes_t &hashes) {
     hash_integer_tiles(hashes);
+    hash_two_panels(hashes);
     hash_early_integers(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx_vnni, isa_avx512_core_vnni})
         for (const t weights : weight_types)

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "base/convert.hpp"
+#include "base/text.hpp"
 #include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "support/cross_product.hpp"
@@ -298,6 +300,69 @@ TEST(integer_kernel, is_exact) {
                         }
 }
 
+// Unpacks two panels at once, and one by one by the plain kernel. No byte
+// behind the weights is read.
+void check_two_panels(const integer_format_t &format, dim_t depth) {
+    const size_t size = static_cast<size_t>(depth) * panel;
+    const auto bytes = size_of(format.weights,
+            (depth - 1) * format.depth_stride + 2 * integer_panel);
+    support::random_t random(5);
+    const support::guarded_buffer_t weights(bytes);
+    for (size_t i = 0; i < bytes; ++i)
+        static_cast<uint8_t *>(weights.data())[i]
+                = static_cast<uint8_t>(random.between(0, 255));
+    struct unpacked_t {
+        std::vector<uint8_t> k4_blocks[2];
+        integer_columns_t columns[2] = {};
+        integer_group_t group(int p) {
+            return {k4_blocks[p].data(), &columns[p], 0, 0};
+        }
+    } expected, two;
+    for (unpacked_t *to : {&expected, &two})
+        for (auto &k4_blocks : to->k4_blocks)
+            k4_blocks.assign(size, 77);
+    const auto plain = make_ref_integer_kernel(format);
+    for (int p = 0; p < 2; ++p)
+        plain->unpack(
+                {weights.data(), p * integer_panel, 0, depth, integer_panel, 0},
+                expected.group(p));
+    std::shared_ptr<const integer_kernel_t> kernel;
+    ASSERT_TRUE(
+            make_jit_integer_kernel(format, isa_avx512_core_vbmi, kernel).ok());
+    constexpr dim_t first = 8; // parts of a group come in order
+    for (const auto &[begin, end] :
+            {std::pair<dim_t, dim_t> {0, first}, {first, depth}})
+        kernel->unpack_two({weights.data(), begin * format.depth_stride, begin,
+                                   end - begin, integer_panel, 0},
+                two.group(0), two.group(1));
+    EXPECT_TRUE(weights.intact());
+    for (int p = 0; p < 2; ++p) {
+        EXPECT_EQ(two.k4_blocks[p], expected.k4_blocks[p]);
+        for (size_t n = 0; format.has_src_zps && n < panel; ++n)
+            ASSERT_EQ(two.columns[p].sums[n], expected.columns[p].sums[n]);
+    }
+}
+
+TEST(integer_kernel, unpacks_two_panels_at_once) {
+    if (!has(isa_of_machine(), isa_avx512_core_vbmi))
+        GTEST_SKIP() << "this machine lacks AVX-512 VBMI";
+    for (const t weights : {t::u4, t::s4})
+        for (const bool has_src_zps : {false, true})
+            for (const dim_t depth : {12, 72, 76, 128, 140})
+                for (const dim_t pitch : {128, 130, 4096}) {
+                    integer_format_t format;
+                    format.unpacks_two = true;
+                    format.has_src_zps = has_src_zps;
+                    format.weights = weights;
+                    format.scales = t::f32;
+                    format.depth_stride = pitch;
+                    format.col_stride = 1;
+                    SCOPED_TRACE(text(to_string(weights), ", ", depth,
+                            " deep, pitch ", pitch));
+                    check_two_panels(format, depth);
+                }
+}
+
 void check_parts(const case_t &c, isa_t isa) {
     if (!has(isa_of_machine(), isa)) return;
     SCOPED_TRACE(c.text());
@@ -515,6 +580,9 @@ TEST(integer_kernel, says_what_it_does_not_take) {
     format.k4_chunk = 1;
     format.is_packed = true;
     EXPECT_NE(reason(isa_avx2).find("packed"), std::string::npos);
+    format.is_packed = false;
+    format.unpacks_two = true;
+    EXPECT_NE(reason(isa_avx512_core_vnni).find("VBMI"), std::string::npos);
 #endif
     EXPECT_EQ(reason(isa_none), "");
 }

@@ -206,6 +206,9 @@ void check_cuts(integer_plan_t plan, random_t &random) {
     constexpr dim_t most_packed_rows = 12;
     format.is_packed = !has_tiles && has(isa, isa_avx512_core_vnni)
                        && plan.rows <= most_packed_rows && random.one_in(2);
+    format.unpacks_two = !has_tiles && !format.is_packed
+                         && has(isa, isa_avx512_core_vbmi)
+                         && format.has_two_columns() && random.one_in(2);
     plan.block_depth = random.pick(std::vector<dim_t> {64, 128, 1024});
     plan.k_chunk = random.pick(std::vector<dim_t> {16, 64});
     plan.most_part_bytes = random.pick(std::vector<dim_t> {0, 32768, 1 << 20});
@@ -214,7 +217,8 @@ void check_cuts(integer_plan_t plan, random_t &random) {
     EXPECT_EQ(
             run(integer_product_t(plan), src, weights, block) == expected, true)
             << plan.kernel->name() << ", blocks " << plan.block_depth << " x "
-            << block << ", parts of " << plan.most_part_bytes << " bytes";
+            << block << ", parts of " << plan.most_part_bytes << " bytes"
+            << (format.unpacks_two ? ", two panels at once" : "");
 }
 
 // The last group may be shorter.

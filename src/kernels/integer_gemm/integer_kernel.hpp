@@ -22,6 +22,9 @@ struct integer_format_t {
     /// Set for few rows: nibbles stay two to a byte, and rows of src are
     /// interleaved.
     bool is_packed = false;
+    /// [K,N] nibbles that become bytes: two panels are unpacked at once, by
+    /// AVX-512 VBMI, and later ones are prefetched while they are multiplied.
+    bool unpacks_two = false;
     bool has_src_zps = false; // or src has a bias
     /// True if the sums of src and of the weights fit 16 bits in every group.
     bool has_short_sums = false;
@@ -154,6 +157,11 @@ public:
     virtual void unpack(const integer_weights_t &weights,
             const integer_group_t &group) const noexcept
             = 0;
+    /// The same for two whole panels side by side, if the format asks for it
+    /// and the depth has whole k4 blocks. `weights` are those of the first.
+    virtual void unpack_two(const integer_weights_t & /*weights*/,
+            const integer_group_t & /*first*/,
+            const integer_group_t & /*second*/) const noexcept {}
     /// Loads the scales and zero points of `cols` columns, each group's into
     /// one of `columns`. Missing columns are unspecified.
     virtual void load_parameters(const integer_parameters_t &from, dim_t cols,

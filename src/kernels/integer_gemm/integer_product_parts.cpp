@@ -98,20 +98,36 @@ private:
                         = i + 1 == pieces_.count && k + depth == size;
                 const dim_t ahead = is_last ? next_weight() - first
                                             : product_.weight(depth, 0);
-                for (dim_t p = 0; p < panel_count(); ++p) {
-                    const integer_group_t to = group(p, i);
-                    if (k == 0 && !continues())
-                        std::fill_n(to.columns->sums, integer_panel, 0);
-                    plan_.kernel->unpack(
+                if (k == 0 && !continues()) clear_sums(i);
+                for (dim_t p = 0; p < panel_count();)
+                    p += unpack_panels(p, i,
                             {buffers_[0],
                                     first
                                             + product_.weight(
                                                     0, p * integer_panel),
-                                    k, depth, panel_cols(p), ahead},
-                            to);
-                }
+                                    k, depth, panel_cols(p), ahead});
             }
         }
+    }
+
+    void clear_sums(size_t i) const {
+        for (dim_t p = 0; p < panel_count(); ++p)
+            std::fill_n(group(p, i).columns->sums, integer_panel, 0);
+    }
+
+    // Returns the number of panels that it unpacks: one, or two that share
+    // lines of weights.
+    dim_t unpack_panels(
+            dim_t first, size_t i, const integer_weights_t &weights) const {
+        if (format_.unpacks_two && first + 1 < panel_count()
+                && panel_cols(first + 1) == integer_panel
+                && weights.depth % k4_depth == 0) {
+            plan_.kernel->unpack_two(
+                    weights, group(first, i), group(first + 1, i));
+            return 2;
+        }
+        plan_.kernel->unpack(weights, group(first, i));
+        return 1;
     }
 
     void multiply() {
@@ -146,15 +162,20 @@ private:
                                           format_.col_stride, 0, plan_.depth},
                     begin, begin + 1, blocks * panel_count());
         }
-        if (!format_.is_packed || index_ + 1 == product_.blocks_.size())
-            return {};
-        const piece_block_t &next = product_.blocks_[index_ + 1];
+        const bool is_last = index_ + 1 == product_.blocks_.size();
+        if (!format_.is_packed && !format_.unpacks_two) return {};
+        if (is_last && (format_.is_packed || index_ == 0)) return {};
+        // The last groups prefetch the first ones of the next columns.
+        const dim_t first_col = block_.first_col + (is_last ? block_.cols : 0),
+                    cols = std::min(block_.cols, plan_.cols - first_col);
+        if (cols <= 0) return {};
+        const piece_block_t &next = product_.blocks_[is_last ? 0 : index_ + 1];
         const piece_t &first = product_.pieces_[next.first],
                       &last = product_.pieces_[next.first + next.count - 1];
         const dim_t begin = col_ + panel * integer_panel;
         return prefetch_share(
                 {first.begin, last.begin + last.size - first.begin,
-                        format_.depth_stride, block_.first_col, block_.cols},
+                        format_.depth_stride, first_col, cols},
                 begin, std::min(begin + integer_panel, block_.cols),
                 block_.cols);
     }

@@ -111,9 +111,14 @@ public:
         if (!result.ok()) return result;
         name_ = text("jit_integer_matmul_", format_.is_packed ? "packed_" : "",
                 name_of(multiply_.isa));
-        return format_.is_by_column()
-                       ? make_jit_integer_unpack(format_, isa_, columns_)
-                       : make_jit_integer_unpack(format_, isa_, rows_);
+        if (format_.is_by_column())
+            return make_jit_integer_unpack(format_, isa_, columns_);
+        const result_t of_two
+                = format_.unpacks_two
+                          ? make_jit_integer_unpack(format_, two_panels_)
+                          : result_t {};
+        return of_two.ok() ? make_jit_integer_unpack(format_, isa_, rows_)
+                           : of_two;
     }
 
     const char *name() const override { return name_.c_str(); }
@@ -124,6 +129,17 @@ public:
         part.k4_blocks += bytes_in_k4_blocks(weights.begin * integer_panel);
         if (columns_) unpack_columns(weights, part);
         else unpack_rows(weights, part);
+    }
+
+    void unpack_two(const integer_weights_t &weights,
+            const integer_group_t &first,
+            const integer_group_t &second) const noexcept override {
+        const dim_t begin = weights.begin * integer_panel;
+        two_panels_({at(weights, 0),
+                {first.k4_blocks + begin, second.k4_blocks + begin},
+                {first.columns->sums, second.columns->sums},
+                bytes_of(format_.weights, format_.depth_stride),
+                weights.depth / k4_depth});
     }
 
     void load_parameters(const integer_parameters_t &from, dim_t cols,
@@ -262,6 +278,7 @@ private:
     std::string name_;
     jit_integer_multiply_t multiply_;
     jit_integer_rows_t rows_;
+    jit_integer_two_panels_t two_panels_; // if unpacks_two
     jit_integer_columns_t columns_;
 };
 
@@ -288,6 +305,8 @@ result_t make_jit_integer_kernel(const integer_format_t &format, isa_t isa,
         return refuse("chunks are multiplied by AMX only");
     if (format.is_packed && !has(isa, isa_avx512_core_vnni))
         return refuse("packed weights are parted by AVX-512 VNNI only");
+    if (format.unpacks_two && !has(isa, isa_avx512_core_vbmi))
+        return refuse("two panels are unpacked by AVX-512 VBMI only");
     result_t result = check_layout(format, isa);
     if (!result.ok()) return result;
     auto made = std::make_shared<jit_integer_t>(format, isa);

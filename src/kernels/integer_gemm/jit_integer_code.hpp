@@ -52,14 +52,29 @@ struct jit_integer_columns_args_t {
     dim_t nr_blocks;
 };
 
+/// [K,N] nibbles of two whole panels side by side.
+struct jit_integer_two_panels_args_t {
+    const void *weights;
+    uint8_t *k4_blocks[2];
+    int32_t *sums[2]; // are added to
+    dim_t pitch;      // bytes
+    dim_t k4_count;
+};
+
 using jit_integer_rows_t = jit_function_t<const jit_integer_rows_args_t>;
 using jit_integer_columns_t = jit_function_t<const jit_integer_columns_args_t>;
+
+using jit_integer_two_panels_t
+        = jit_function_t<const jit_integer_two_panels_args_t>;
 
 /// For AVX-512 VNNI, or for AVX2 where nothing stays packed.
 result_t make_jit_integer_unpack(
         const integer_format_t &format, isa_t isa, jit_integer_rows_t &code);
 result_t make_jit_integer_unpack(
         const integer_format_t &format, isa_t isa, jit_integer_columns_t &code);
+/// For AVX-512 VBMI.
+result_t make_jit_integer_unpack(
+        const integer_format_t &format, jit_integer_two_panels_t &code);
 
 /// Returns the bits of stored weights that are flipped, which adds the bias: of
 /// a byte, or of both its nibbles.

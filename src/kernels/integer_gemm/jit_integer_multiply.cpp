@@ -143,7 +143,8 @@ private:
     void k4_blocks(int rows, uint32_t count) {
         // The prefetch distance of b, which is in L2 if groups are long.
         constexpr size_t prefetch_distance = 8 * k4_bytes;
-        if (count == unroll && is_by_column()) prefetch_step();
+        if (count == unroll && (is_by_column() || format_.unpacks_two))
+            prefetch_step();
         for (uint32_t i = 0; i < count; ++i) {
             const auto k4_block = b_ + i * k4_bytes;
             for (int v = 0; v < vectors; ++v) {
