@@ -47,6 +47,9 @@ struct machine_policy_t {
     /// of each of 128 columns. If true and there are enough of them, they have
     /// up to 512 bytes of each of 256 columns.
     bool makes_tall_tiles;
+    /// Integers of transposed sources are packed as dwords of four rows, where
+    /// the CPU has AVX512_BF16 and rows of bytes take more time.
+    bool packs_dwords;
     /// Weights, which are read once, and lines of transposed sources, of which
     /// tiles are made, are prefetched into L2 and no further.
     bool prefetches_weights_into_l2, prefetches_tiles_into_l2;

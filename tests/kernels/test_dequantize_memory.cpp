@@ -27,6 +27,7 @@ struct variant_t {
     dims_t dims, group;
     bool is_dense = false;          // src is, else along the rows
     bool has_turned_params = false; // dense along the rows
+    support::values_t values = support::values_t::ordinary;
 };
 
 // Begins of dst. At 0 whole lines are stored past the caches where they are
@@ -42,7 +43,7 @@ chain_case_t case_of(const variant_t &v) {
     chain_case_t c;
     c.dims = v.dims;
     c.groups = v.group;
-    c.values = support::values_t::ordinary;
+    c.values = v.values;
     const dims_t dense {v.dims[1], 1};
     c.tensors.push_back(
             {v.src, v.is_dense ? dense : dims_t {1, v.dims[0]}, false, 0});
@@ -247,6 +248,30 @@ TEST(dequantize_in_memory, transposes_tall_tiles) {
     // Too few, and elements that are bytes of a tile.
     check({t::u8, t::u8, t::f32, {512, 1024}, {1, 1024}}, 0);
     check({t::u2, t::u2, t::f32, {4100, 2052}, {1, 128}}, 0);
+}
+
+// Whole blocks of tiles of dwords, as a Zen 4 takes them: in L2, as panels and
+// past the caches, with what varies along rows, columns, both and neither.
+TEST(dequantize_in_memory, transposes_tiles_of_dwords) {
+    const dims_t dims {256, 640};
+    const dim_t caches[][2] = {{32 << 20, 1 << 20}, {32 << 20, no_cache_bytes},
+            {no_cache_bytes, no_cache_bytes}};
+    const auto any = support::values_t::any;
+    for (const auto &cache : caches) {
+        const on_machine_t on({policy_named("Zen 4"), cache[0], cache[1]});
+        for (const t dst : {t::f32, t::bf16, t::f16}) {
+            for (const dims_t &group : {dims, dims_t {1, 640}, dims_t {256, 1},
+                         dims_t {1, 128}, dims_t {1, 32}, dims_t {64, 128}}) {
+                expect_as_ref({t::u8, t::u8, dst, dims, group});
+                expect_as_ref(
+                        {t::s8, t::undef, dst, dims, group, false, false, any});
+                expect_as_ref({t::u4, t::u4, dst, dims, group});
+            }
+            expect_as_ref({t::s8, t::s8, dst, {192, 96}, {1, 32}});
+            expect_as_ref({t::u8, t::s8, dst, {192, 96}, {1, 96}});
+            expect_as_ref({t::s4, t::s8, dst, {384, 96}, {384, 1}});
+        }
+    }
 }
 
 TEST(dequantize_in_memory, transposes_groups_of_rows) {

@@ -15,6 +15,9 @@ private:
     using jit_rows_t::jit_rows_t;
 
     void choose_order();
+    void choose_dwords();
+    bool can_be_dwords(int bits) const;
+    bool is_row_better(int bits) const;
     result_t make_row_kernel(row_src_t src, bool streams) override;
     bool has_one_scale() const;
     bool looks_up_bytes() const;

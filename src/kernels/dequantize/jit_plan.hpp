@@ -124,6 +124,7 @@ struct jit_plan_t {
     // A call takes the rows of several iterations of the outer row loop, which
     // are groups of them with parameters of their own.
     bool joins_groups = false;
+    bool dword_tiles = false; // see jit_pack_dwords.hpp; the kernel's choice
     // A call takes two rows of nibbles from each byte; the last row of all may
     // be the only one of its bytes.
     bool both_halves = false, has_odd_row = false;

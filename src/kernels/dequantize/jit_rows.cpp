@@ -23,7 +23,7 @@ result_t jit_rows_t::make_row_kernels() {
         if (!both.ok() || !plan_.has_odd_row) return both;
     }
     result_t result = make_kernels_of(row_of_tile);
-    if (!result.ok() || plan_.both_halves) return result;
+    if (!result.ok() || plan_.both_halves || plan_.dword_tiles) return result;
     if (plan_.path == jit_src_path_t::unaligned)
         return make_row_kernel(row_of_src, false);
     if (plan_.path == jit_src_path_t::transposed && is_nibbles)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/dequantize/jit_pack_dst.hpp"
+#include "kernels/dequantize/jit_pack_dwords.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -192,8 +193,14 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     if (plan_.path == jit_src_path_t::unaligned)
         most = std::min(most, jit_tile_bytes / rect.cols);
     if (plan_.both_halves && most < rect.rows) most -= most % 2;
+    most = in_dwords(most);
     for (dim_t r = 0; r < rect.rows; r += most)
         run_chunk(rect, r, std::min(most, rect.rows - r));
+}
+
+// Cuts rows, of a call, that are no whole dword of a tile of these.
+dim_t jit_walk_t::in_dwords(dim_t rows) const {
+    return plan_.dword_tiles ? rows - rows % dword_rows(src_bits_) : rows;
 }
 
 // True if every row of dst begins at a cache line.
@@ -328,6 +335,11 @@ void jit_walk_t::call(const rect_t &rect, const rect_t &chunk, void *dst,
     args.scales_pitch = joined ? scales_pitch : scales_pitch << src.other;
     args.zps_pitch = joined ? zps_pitch : zps_pitch << src.other;
     look_ahead(args);
+    if (plan_.dword_tiles) {
+        args.group_rows = 1;
+        args.scales_jump = args.zps_jump = 0;
+        args.dst_ahead = dst_pitch * dword_rows(src_bits_);
+    }
     (*(*src.kernels)[two_part_])(args);
 }
 

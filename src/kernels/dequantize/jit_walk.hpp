@@ -131,12 +131,20 @@ private:
 
     void pack_transposed_rows(dim_t begin, dim_t end, const rect_t &cols);
     void pack_gathered_rows(const rect_t &rect);
+    // From dword to dword of a tile.
+    dim_t dword_pitch() const { return 4 * tile_pitch_; }
+    const uint8_t *dwords_of(dim_t tile_row) const {
+        return tile_ + tile_row * src_bits_ / 32 * dword_pitch();
+    }
+    dim_t in_dwords(dim_t rows) const;
     bool stage_panel_operand(const staging_t &staging, const rect_t &rect);
     void run_panel(const rect_t &rect);
     void run_panel_chunk(const rect_t &rect, dim_t first, dim_t count,
             char *dst, dim_t dst_pitch);
     void run_panel_rows(const rect_t &rect, const panel_rows_t &rows, char *dst,
             dim_t dst_pitch);
+    void run_panel_dwords(const rect_t &rect, const panel_rows_t &rows,
+            char *dst, dim_t dst_pitch);
     void run_chunk(const rect_t &rect, dim_t row, dim_t rows);
     void run_rows_of(const rect_t &rect, const rect_t &chunk, void *dst,
             dim_t dst_pitch);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/dequantize/jit_pack_dwords.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 
 namespace dnnl_dequant {
@@ -51,7 +52,8 @@ void jit_walk_t::run_panel(const rect_t &rect) {
     streams_at_once_ = can_stream_at_once(whole) && group_bytes % line == 0;
     if (!plan_.streaming || streams_at_once_)
         return run_panel_chunk(rect, 0, rect.rows, dst, dst_pitch);
-    const dim_t most = std::max<dim_t>(jit_bounce_bytes / row_bytes, 1);
+    const dim_t most
+            = in_dwords(std::max<dim_t>(jit_bounce_bytes / row_bytes, 1));
     for (dim_t r = 0, count = 0; r < rect.rows; r += count) {
         count = std::min(most, rect.rows - r);
         run_panel_chunk(rect, r, count, scratch_.bounce, row_bytes);
@@ -64,6 +66,8 @@ void jit_walk_t::run_panel(const rect_t &rect) {
 // From memory row after row, which is called for ahead.
 void jit_walk_t::run_panel_chunk(const rect_t &rect, dim_t first, dim_t count,
         char *dst, dim_t dst_pitch) {
+    if (plan_.dword_tiles)
+        return run_panel_dwords(rect, {first, count, 0}, dst, dst_pitch);
     if (plan_.panels) {
         for (dim_t r = 0; r < count; ++r)
             run_panel_rows(
@@ -114,6 +118,38 @@ void jit_walk_t::run_panel_rows(const rect_t &rect, const panel_rows_t &rows,
     const auto streaming = streams_at_once_ ? k::streaming : 0;
     (*kernel_.row_kernels_[static_cast<size_t>(half + streaming)][two_part_])(
             args);
+}
+
+// All groups of a row before the next one.
+void jit_walk_t::run_panel_dwords(const rect_t &rect, const panel_rows_t &rows,
+        char *dst, dim_t dst_pitch) {
+    using k = jit_rows_t;
+    const dim_t tile_row = rect.outer_row * plan_.rows.inner_extent + rect.row
+                           - tile_row_ + rows.first;
+    const auto begin_of = [&](const float *params, bool by_row) {
+        return params + (by_row ? rows.first * panel_count_ : 0);
+    };
+    const auto pitch_of = [&](bool by_row) {
+        return by_row ? panel_count_ * f32_bytes : 0;
+    };
+    jit_row_args_t args;
+    args.src = dwords_of(tile_row);
+    args.dst = dst;
+    args.scales = begin_of(scratch_.scales, plan_.scales_rows);
+    args.zps = begin_of(scratch_.zps, plan_.zps_rows);
+    args.rows = rows.count;
+    args.cols = rect.cols;
+    args.group_rows = panel_count_;
+    args.src_pitch = dword_pitch();
+    args.dst_pitch = dst_pitch;
+    args.scales_pitch = pitch_of(plan_.scales_rows);
+    args.zps_pitch = pitch_of(plan_.zps_rows);
+    args.scales_jump = f32_bytes;
+    args.zps_jump = plan_.params.zps < 0 ? 0 : f32_bytes;
+    args.dst_ahead = dst_pitch * dword_rows(src_bits_);
+    const auto streaming = streams_at_once_ ? k::streaming : 0;
+    (*kernel_.row_kernels_[static_cast<size_t>(k::row_of_tile + streaming)]
+                          [two_part_])(args);
 }
 
 } // namespace dnnl_dequant

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/dequantize/jit_pack.hpp"
+#include "kernels/dequantize/jit_pack_dwords.hpp"
 #include "kernels/dequantize/jit_pack_wide.hpp"
 
 namespace dnnl_dequant {
@@ -47,6 +48,8 @@ void jit_walk_t::pack_transposed_rows(
     const transposed_src_t bytes = src.as_bytes(src_bits_);
     const dim_t bytes_ahead
             = plan_.is_wide_tile() && !plan_.panels ? in_cache : ahead;
+    if (plan_.dword_tiles)
+        return pack_dwords(tile_, dword_pitch(), bytes, ahead);
     if (src_bits_ == 2)
         return pack_transposed_quarters(
                 tile_, tile_pitch_, bytes, rows, kernel_.isa_, bytes_ahead);
@@ -107,6 +110,10 @@ void jit_walk_t::run_rows_of_tile(
     const dim_t tile_row
             = chunk.outer_row * plan_.rows.inner_extent + chunk.row - tile_row_;
     const dim_t pitch = tile_pitch_ * tile_bytes_;
+    if (plan_.dword_tiles)
+        return call(rect, chunk, dst, dst_pitch,
+                {&kernels[k::row_of_tile], dwords_of(tile_row), dword_pitch(),
+                        0, chunk.rows, 0});
     if (plan_.path == jit_src_path_t::gathered || src_bits_ != 4)
         return call(rect, chunk, dst, dst_pitch,
                 {&kernels[k::row_of_tile], tile_ + tile_row * pitch, pitch, 0,
