@@ -47,6 +47,9 @@ struct machine_policy_t {
     /// of each of 128 columns. If true and there are enough of them, they have
     /// up to 512 bytes of each of 256 columns.
     bool makes_tall_tiles;
+    /// Such tiles, if they are not tall, follow each other down so many lines
+    /// of the columns before those of the next columns. 0: all lines.
+    uint32_t far_tile_lines;
     /// Integers of transposed sources are packed as dwords of four rows, where
     /// the CPU has AVX512_BF16 and rows of bytes take more time.
     bool packs_dwords;

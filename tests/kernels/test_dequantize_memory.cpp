@@ -274,6 +274,28 @@ TEST(dequantize_in_memory, transposes_tiles_of_dwords) {
     }
 }
 
+// Blocks of eight tiles below each other, and what is left of both.
+TEST(dequantize_in_memory, transposes_blocks_of_tiles) {
+    const on_machine_t on(
+            {policy_named("Zen 4"), no_cache_bytes, no_cache_bytes});
+    const auto check = [](const variant_t &v, dim_t rows) {
+        jit_plan_t plan;
+        ASSERT_TRUE(make_jit_plan(problem_of(case_of(v)), {}, plan).ok());
+        EXPECT_EQ(plan.tile_rows, rows) << bits_of(v.src);
+        expect_as_ref(v);
+    };
+    const dims_t even {1216, 4128}, rest {1201, 4129};
+    check({t::u8, t::u8, t::f32, even, even}, 64);
+    check({t::s8, t::s8, t::bf16, even, {1, 32}}, 64);
+    check({t::s8, t::s8, t::f16, even, {1216, 1}}, 64);
+    check({t::u8, t::s32, t::bf16, rest, {1, 4129}}, 64);
+    check({t::s16, t::s8, t::f32, rest, {1, 128}}, 32);
+    check({t::u4, t::s8, t::f16, {2000, 4736}, {1, 4736}}, 128);
+    check({t::s4, t::s4, t::bf16, {2000, 4736}, {2000, 1}}, 128);
+    // Too few.
+    check({t::u8, t::u8, t::f32, {512, 1024}, {1, 1024}}, 0);
+}
+
 TEST(dequantize_in_memory, transposes_groups_of_rows) {
     for (const dims_t &group : {dims_t {128, 1}, dims_t {128, 128},
                  dims_t {40, 64}, dims_t {odd[0], 1}})

@@ -5,6 +5,7 @@
 
 #include "kernels/dequantize/jit_nest.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
+#include "kernels/machine.hpp"
 
 namespace dnnl_dequant {
 
@@ -39,6 +40,7 @@ public:
         plan_.rows.block = std::max<dim_t>(plan_.rows.block, 1);
         plan_.cols.block = std::max<dim_t>(plan_.cols.block, 1);
         if (plan_.panel_loop >= 0) choose_panel_groups();
+        choose_far_tiles();
 
         if (plan_.cols.blocks() == 1 && !is_clipped(plan_.cols.inner)
                 && !is_clipped(plan_.cols.outer)
@@ -58,6 +60,21 @@ public:
     }
 
 private:
+    // Tiles that are stored past the caches: blocks of several, so that the
+    // pages of dst that they share with the next columns' are few.
+    void choose_far_tiles() {
+        constexpr dim_t enough = 64;
+        const dim_t lines = this_machine().policy.far_tile_lines;
+        const dim_t rows = plan_.rows.block;
+        if (!plan_.streaming || lines == 0 || plan_.tall_tile_rows > 0
+                || plan_.path != jit_src_path_t::transposed
+                || nominal_points() < enough * lines * rows * plan_.cols.block
+                || plan_.rows.extent() <= lines * rows)
+            return;
+        plan_.tile_rows = rows;
+        plan_.rows.block = lines * rows;
+    }
+
     // Each row has its own parameters of each group.
     void choose_panel_groups() {
         static_assert(jit_wide_panel_cols <= jit_max_staged, "a row fits");

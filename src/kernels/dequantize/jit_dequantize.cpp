@@ -154,7 +154,7 @@ bool jit_dequantize_t::can_be_dwords(int bits) const {
     const auto &rows = plan_.rows, &cols = plan_.cols;
     const dim_t block = dword_block_rows * 8 / bits;
     const dim_t step = in_halves_ ? 2 * dword_block_cols : dword_block_cols;
-    return rows.extent() % block == 0 && plan_.rows.block % block == 0
+    return rows.extent() % block == 0 && plan_.rows_at_once() % block == 0
            && rows.inner_extent % dword_rows(bits) == 0
            && cols.extent() % step == 0 && cols.block % step == 0;
 }
@@ -222,7 +222,7 @@ bool jit_dequantize_t::looks_up_bytes() const {
             || !is_integer(src) || bits_of(src) != 8 || bits_of(dst) != 16
             || !is_floating(dst) || plan_.block_rows != 1)
         return false;
-    const dim_t rows = has_one_scale() ? plan_.rows.block : 1;
+    const dim_t rows = has_one_scale() ? plan_.rows_at_once() : 1;
     return rows * plan_.cols.block >= jit_byte_table_t::least_elements;
 }
 

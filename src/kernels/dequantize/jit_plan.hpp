@@ -107,6 +107,7 @@ struct jit_plan_t {
 
     bool panels = false;
     dim_t tall_tile_rows = 0; // bytes of src in each column; 0: none are tall
+    dim_t tile_rows = 0;      // of a block, packed at once; 0: all
     int panel_loop = -1;      // -1: none, the columns are enough
     dim_t panel_extent = 1, panel_groups = 1; // of it all, of a panel
     dim_t panel_strides[4] = {};
@@ -151,6 +152,10 @@ struct jit_plan_t {
     /// Too wide for the next lines of its source to be kept.
     bool is_wide_tile() const {
         return panels || cols.block * panel_groups > jit_narrow_cols;
+    }
+    /// Rows of a tile, or of another block.
+    dim_t rows_at_once() const {
+        return tile_rows > 0 ? tile_rows : rows.block;
     }
     /// Rows of src go by way of a tile.
     bool is_packed() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/dequantize/jit_pack.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 #include "kernels/dequantize/jit_rows.hpp"
 
@@ -130,6 +131,7 @@ private:
             const rect_t &rect);
 
     void pack_transposed_rows(dim_t begin, dim_t end, const rect_t &cols);
+    dim_t bytes_ahead_of(const transposed_src_t &src, dim_t end) const;
     void pack_gathered_rows(const rect_t &rect);
     // From dword to dword of a tile.
     dim_t dword_pitch() const { return 4 * tile_pitch_; }

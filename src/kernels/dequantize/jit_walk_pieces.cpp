@@ -26,7 +26,8 @@ const std::array<int, 3> &jit_walk_t::fastest_first() const {
             by_pages {of_cols, of_panels, of_rows},
             by_columns {of_rows, of_panels, of_cols};
     if (plan_.path != jit_src_path_t::transposed) return dense_rows;
-    return plan_.panels && shares_pages() ? by_pages : by_columns;
+    const bool by_rows = plan_.tile_rows > 0;
+    return by_rows || (plan_.panels && shares_pages()) ? by_pages : by_columns;
 }
 
 // True if each page of src holds columns of two neighbouring panels, or each
@@ -101,8 +102,11 @@ void jit_walk_t::run_piece() {
     panel_group_ = counters_[of_panels].at * plan_.panel_groups;
     panel_count_
             = std::min(plan_.panel_groups, plan_.panel_extent - panel_group_);
-    run_rows(row, std::min(row + rows.block, rows.extent()), col,
-            std::min(cols.block, cols.extent() - col));
+    const dim_t end = std::min(row + rows.block, rows.extent());
+    const dim_t step = plan_.rows_at_once();
+    for (dim_t r = row; r < end; r += step)
+        run_rows(r, std::min(r + step, end), col,
+                std::min(cols.block, cols.extent() - col));
 }
 
 } // namespace dnnl_dequant

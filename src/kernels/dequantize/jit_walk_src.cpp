@@ -37,9 +37,7 @@ void jit_walk_t::pack_transposed_rows(
     }
     src.data
             = static_cast<const uint8_t *>(buffers_[0]) + first * src_bits_ / 8;
-    const dim_t ahead = plan_.is_wide_tile()
-                                ? src.columns_ahead(cols_ahead) * src_bits_ / 8
-                                : next_line;
+    const dim_t ahead = bytes_ahead_of(src, begin + rows);
     if (src_bits_ > 8) {
         pack_transposed_wide(tile_, tile_pitch_, src, src_bits_, ahead);
         return;
@@ -54,6 +52,17 @@ void jit_walk_t::pack_transposed_rows(
         return pack_transposed_quarters(
                 tile_, tile_pitch_, bytes, rows, kernel_.isa_, bytes_ahead);
     pack_transposed(tile_, tile_pitch_, bytes, kernel_.isa_, bytes_ahead);
+}
+
+// Returns the prefetch distance of a tile whose rows end there. After the last
+// tile of a block comes the first one of the next columns.
+dim_t jit_walk_t::bytes_ahead_of(const transposed_src_t &src, dim_t end) const {
+    const auto bytes
+            = [this](dim_t elements) { return elements * src_bits_ / 8; };
+    if (plan_.is_wide_tile()) return bytes(src.columns_ahead(cols_ahead));
+    if (plan_.tile_rows == 0 || end % plan_.rows.block != 0) return next_line;
+    return bytes(
+            src.columns_ahead(src.cols) + plan_.tile_rows - plan_.rows.block);
 }
 
 void jit_walk_t::pack_gathered_rows(const rect_t &rect) {
