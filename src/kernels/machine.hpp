@@ -85,6 +85,9 @@ struct machine_policy_t {
     dim_t most_pair_rows, most_pair_rows_of_nk_nibbles;
     /// The bytes of the last cache that a process may count on.
     dim_t most_last_cache_bytes;
+    /// Vectors of 512 bits are two operations, so that those of 256 bits lose
+    /// nothing.
+    bool halves_vectors;
 };
 
 /// There is no limit of rows, or of bytes.

@@ -77,6 +77,31 @@ void hash_panels(const kernel_row_t &row, code_hashes_t &hashes) {
     }
 }
 
+// Rows in groups of eight columns, in caches.
+void hash_eights(const kernel_row_t &row, code_hashes_t &hashes) {
+    if (!has(row.isa, isa_avx512_core_bf16)
+            || !has(row.isa, isa_avx512_core_vbmi))
+        return;
+    for (const auto src : {data_type_t::u4, data_type_t::s4, data_type_t::u8,
+                 data_type_t::s8})
+        for (const auto dst : plain_types) {
+            support::dequantize_case_t c;
+            c.src.dims = c.dst.dims = {4, 256};
+            c.qtype = support::qtype_t::per_group;
+            c.group_shape = {1, 8};
+            c.scales.dims = c.zps.dims = support::scales_dims_of(c);
+            c.scales.strides = c.zps.strides
+                    = support::dense_strides(c.scales.dims);
+            c.src.strides = c.dst.strides = support::dense_strides(c.dst.dims);
+            const auto typed = support::with_types(
+                    c, {src, data_type_t::f32, src, dst}, 1);
+            record_generated(hashes,
+                    text(row.name, " eights ", to_string(src), " to ",
+                            to_string(dst)),
+                    [&] { generate(row, problem_of(typed)); });
+        }
+}
+
 void hash_quantize(const kernel_row_t &row, code_hashes_t &hashes) {
     for (const auto dst : quantized_types)
         for (const auto src : plain_types) {
@@ -130,6 +155,7 @@ void hash_rows(code_hashes_t &hashes) {
         if (is_generated(row)) {
             hash_dequantize(row, hashes);
             hash_panels(row, hashes);
+            hash_eights(row, hashes);
         }
     for (const auto &row : quantize_rows())
         if (is_generated(row)) hash_quantize(row, hashes);

@@ -92,6 +92,30 @@ TEST_P(dequantize_kernels, equal_reference_where_groups_overlap_in_src) {
     run(types_of(GetParam()), {c}, 1);
 }
 
+// One CPU takes them by a vector of half the size each, eight in turns.
+TEST_P(dequantize_kernels, equal_reference_in_groups_of_eight_columns) {
+    const on_machine_t machine({policy_named("Zen 4"), 32 << 20, 1 << 20});
+    std::vector<dequantize_case_t> shapes;
+    for (const dim_t cols : {8, 24, 64, 88, 136, 1032}) {
+        dequantize_case_t c;
+        c.src.dims = c.dst.dims = {19, cols};
+        c.qtype = support::qtype_t::per_group;
+        c.group_shape = {1, 8};
+        c.scales.dims = c.zps.dims = support::scales_dims_of(c);
+        c.scales.strides = c.zps.strides
+                = support::dense_strides(c.scales.dims);
+        c.src.strides = c.dst.strides = support::dense_strides(c.dst.dims);
+        shapes.push_back(c);
+        c.dst.strides = {cols + 8, 1};
+        c.src.strides = {cols + 16, 1};
+        shapes.push_back(c);
+        c.scales.strides = {c.scales.dims[1] + 1, 1};
+        c.zps.strides = {1, c.zps.dims[0]};
+        shapes.push_back(c);
+    }
+    run(types_of(GetParam()), shapes, 1);
+}
+
 class extended_kernels : public dequantize_kernels {};
 
 // Primes: from one combination of types to the next other shapes are left out.

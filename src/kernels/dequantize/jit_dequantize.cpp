@@ -7,6 +7,7 @@
 #include "kernels/dequantize/jit_dequantize.hpp"
 #include "kernels/dequantize/jit_dword_rows.hpp"
 #include "kernels/dequantize/jit_pack_dwords.hpp"
+#include "kernels/dequantize/jit_row_eights.hpp"
 #include "kernels/jit/byte_table.hpp"
 #include "kernels/machine.hpp"
 
@@ -111,8 +112,15 @@ void jit_dequantize_t::choose_order() {
     in_halves_ = has(isa_, isa_avx512_core_bf16) && plan_.group_cols == 1
                  && jit_io_t<isa_avx512_core>::takes_halves(
                          dense_format(src), dst);
+    in_eights_ = has_eights();
     auto &params = plan_.params;
-    params.checks_scales = in_halves_ && dst == data_type_t::bf16;
+    if (in_eights_ && params.zps >= 0) {
+        zps_bias_ = jit_row_eights_t::zps_bias(src);
+        params.blocks_of_biased_zps = stage_biased_blocks_of(
+                problem_.operands[static_cast<size_t>(params.zps)].type);
+    }
+    params.checks_scales
+            = (in_halves_ || in_eights_) && dst == data_type_t::bf16;
     if (!params.checks_scales) return;
     const data_type_t scales
             = problem_.operands[static_cast<size_t>(params.scales)].type;
@@ -159,7 +167,25 @@ bool jit_dequantize_t::can_be_dwords(int bits) const {
            && cols.extent() % step == 0 && cols.block % step == 0;
 }
 
-result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
+// Whole groups, whose zero points leave room for the bias.
+bool jit_dequantize_t::has_eights() const {
+    const auto &cols = plan_.cols;
+    const auto is_clipped = [this](int l) {
+        return l >= 0 && problem_.loops[static_cast<size_t>(l)].parent >= 0;
+    };
+    const int zps = plan_.params.zps;
+    const bool has_short_zps
+            = zps < 0
+              || bits_of(problem_.operands[static_cast<size_t>(zps)].type) <= 8;
+    const bool has_isa = has(isa_, isa_avx512_core_bf16)
+                         && has(isa_, isa_avx512_core_vbmi);
+    return this_machine().policy.halves_vectors && has_isa && has_short_zps
+           && plan_.path == jit_src_path_t::direct && !plan_.streaming
+           && !is_clipped(cols.inner) && !is_clipped(cols.outer)
+           && jit_row_eights_t::takes(desc_of(row_of_src, false));
+}
+
+jit_row_desc_t jit_dequantize_t::desc_of(row_src_t src, bool streams) const {
     jit_row_desc_t desc;
     desc.src = dense_format(problem_.src().type);
     if (src != row_of_src)
@@ -173,10 +199,7 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.block_rows = plan_.block_rows;
     desc.in_groups = plan_.joins_groups || plan_.panel_loop >= 0;
     desc.both_halves = src == row_of_tile_both;
-    always_two_part_ = desc.src.is_wide();
-    const bool may_be_two_part
-            = always_two_part_ || (plan_.params.zps >= 0 && zps_may_be_wide());
-    has_two_part_zps_ = may_be_two_part;
+    desc.two_part_zps = false;
     desc.streaming = streams;
     desc.stream_ahead = plan_.stream_ahead;
     desc.prefetching = plan_.prefetching && (src == row_of_src || plan_.panels);
@@ -184,8 +207,18 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
     desc.cols = plan_.fixed_cols;
     desc.dot_products = has(isa_, isa_avx512_core_vnni);
     desc.in_halves = in_halves_;
+    desc.bf16_conversion = false;
     desc.byte_table = looks_up_bytes();
     desc.one_table_a_call = desc.byte_table && has_one_scale();
+    return desc;
+}
+
+result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
+    jit_row_desc_t desc = desc_of(src, streams);
+    always_two_part_ = desc.src.is_wide();
+    const bool may_be_two_part
+            = always_two_part_ || (plan_.params.zps >= 0 && zps_may_be_wide());
+    has_two_part_zps_ = may_be_two_part;
     for (const bool two_part : {false, true}) {
         const bool has_another = may_be_two_part || zps_may_be_zero()
                                  || plan_.params.checks_scales;
@@ -199,8 +232,9 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
         auto &made = row_kernels_[static_cast<size_t>(
                 streams ? streaming + src : src)][two_part];
         const result_t result
-                = plan_.dword_tiles
-                          ? make_jit_dword_rows(desc, name_, made)
+                = plan_.dword_tiles ? make_jit_dword_rows(desc, name_, made)
+                  : in_eights_ && !two_part
+                          ? make_jit_row_eights(desc, name_, made)
                           : make_jit_row_kernel(desc, isa_, name_, made);
         if (!result.ok()) return result;
         step_width_ = made->width();

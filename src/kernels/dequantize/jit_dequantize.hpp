@@ -18,6 +18,8 @@ private:
     void choose_dwords();
     bool can_be_dwords(int bits) const;
     bool is_row_better(int bits) const;
+    bool has_eights() const;
+    jit_row_desc_t desc_of(row_src_t src, bool streams) const;
     result_t make_row_kernel(row_src_t src, bool streams) override;
     bool has_one_scale() const;
     bool looks_up_bytes() const;
@@ -25,6 +27,7 @@ private:
     bool zps_may_be_zero() const;
 
     bool in_halves_ = false; // see jit_row_desc_t
+    bool in_eights_ = false; // see jit_row_eights_t
 };
 
 } // namespace dnnl_dequant

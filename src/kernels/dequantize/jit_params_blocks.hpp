@@ -18,6 +18,7 @@ struct staged_rows_t {
     bool paired;
     // Bytes from parameters to those that are to be prefetched; 0: none.
     dim_t ahead;
+    float bias = 0.f; // by stage_biased_blocks_of() only
 };
 
 /// Does what stage_t of jit_params.hpp and pair_blocks() do together, row after
@@ -32,6 +33,10 @@ bool join_and_stage(stage_blocks_t stage, staged_rows_t rows, dim_t bits);
 /// Stages scales, or zero points as one f32 each. Null for rare types, which
 /// only stage_t serves.
 stage_blocks_t stage_blocks_of(data_type_t type);
+
+/// The same of zero points of 4 and 8 bits, with the bias, in their order: an
+/// integer of no more than 24 bits. The machine has AVX-512. Nothing is paired.
+stage_blocks_t stage_biased_blocks_of(data_type_t type);
 
 /// The same of scales; true where some are subnormal.
 stage_blocks_t stage_checked_blocks_of(data_type_t type);

@@ -55,7 +55,8 @@ bool join_and_stage(stage_blocks_t stage, staged_rows_t rows, dim_t bits) {
         const dim_t count = std::min(most, rows.rows);
         join(rows, count, joined.data());
         const dim_t all = count * rows.count;
-        found |= stage({rows.to, joined.data(), 1, all, all, 0, false, 0});
+        found |= stage(
+                {rows.to, joined.data(), 1, all, all, 0, false, 0, rows.bias});
         rows.rows -= count;
         rows.to += count * rows.to_pitch;
         rows.from = static_cast<const char *>(rows.from)

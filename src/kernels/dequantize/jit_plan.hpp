@@ -65,6 +65,7 @@ struct jit_parameters_t {
     zps_stages_t stages_of_zps {};
     // Stages many at once; null if they are staged one by one.
     stage_blocks_t blocks_of_scales = nullptr, blocks_of_zps = nullptr;
+    stage_blocks_t blocks_of_biased_zps = nullptr;
     /// A row kernel divides by the scales, whose reciprocals it has. Its second
     /// form is for scales that are not ordinary or zero points that are not
     /// near, as their stages say.

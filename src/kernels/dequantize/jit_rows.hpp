@@ -62,6 +62,8 @@ protected:
     bool paired_ = false;
     bool always_two_part_ = false;  // for what src is
     bool has_two_part_zps_ = false; // the second of the row kernels reads them
+    // The first of the row kernels wants this added to zero points.
+    float zps_bias_ = 0.f;
     // The plan's table, if it has one, for a block of columns.
     std::vector<uint32_t> group_table_;
 

@@ -50,6 +50,7 @@ private:
         stage_t stage;
         stage_blocks_t blocks;
         float *to;
+        float bias = 0.f; // that blocks are to add
     };
 
     // The rows of one call.
@@ -98,6 +99,7 @@ private:
     bool is_staged(const rect_t &rect) const;
     void stage(const rect_t &rect);
     void invert_scales(const rect_t &rect);
+    void bias_zps(const rect_t &rect);
     bool stage_operand(const staging_t &staging, const rect_t &rect);
     dim_t joined_groups(const rect_t &rect) const;
     bool stage_groups(const staging_t &staging, const rect_t &rect);
@@ -184,6 +186,7 @@ private:
     rect_t staged_ {}; // whose parameters are in the scratch; none of no rows
     dim_t joined_groups_ = 0; // of those that are joined
     bool two_part_ = false;
+    bool are_biased_ = false; // the zero points, when they were staged
     // The row kernel does, no bounce buffer.
     bool streams_at_once_ = false, packs_at_once_ = false;
     bool bounces_ = false; // else past the caches

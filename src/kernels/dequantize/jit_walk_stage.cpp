@@ -79,7 +79,14 @@ void jit_walk_t::stage(const rect_t &rect) {
         return;
     }
     if (params.zps < 0) return;
+    const bool wants_bias = kernel_.zps_bias_ != 0.f && !two_part_;
+    if (wants_bias) {
+        zps.blocks = params.blocks_of_biased_zps;
+        zps.bias = kernel_.zps_bias_;
+    }
+    are_biased_ = false;
     if (!kernel_.always_two_part_ && stage_operand(zps, rect)) two_part_ = true;
+    if (wants_bias && !are_biased_) bias_zps(rect);
     if (!two_part_ || !kernel_.has_two_part_zps_) return;
     zps.blocks = nullptr;
     zps.stage = params.stages_of_zps.low;
@@ -100,6 +107,14 @@ void jit_walk_t::invert_scales(const rect_t &rect) {
     const dim_t count = rows * (plan_.scales_vary ? padded(rect.cols) : 1);
     for (dim_t i = 0; i < count; ++i)
         scratch_.zps_high[i] = 1.f / scratch_.scales[i];
+}
+
+// Adds the bias where staging has not.
+void jit_walk_t::bias_zps(const rect_t &rect) {
+    const dim_t rows = plan_.zps_rows ? rect.rows : 1;
+    const dim_t count = rows * staged_cols(rect);
+    for (dim_t i = 0; i < count; ++i)
+        scratch_.zps[i] += kernel_.zps_bias_;
 }
 
 bool jit_walk_t::stage_operand(const staging_t &staging, const rect_t &rect) {
@@ -281,11 +296,13 @@ bool jit_walk_t::stage_runs(const staging_t &staging, dim_t first, dim_t stride,
     const dim_t ahead = bytes_ahead(staging, rows > 1 ? stride : 0, bytes);
     const auto *const from = static_cast<const char *>(buffers_[o]);
     if (staging.blocks != nullptr && in_blocks
-            && ((first | stride) * bits & 7) == 0)
+            && ((first | stride) * bits & 7) == 0) {
+        are_biased_ = staging.bias != 0.f;
         return join_and_stage(staging.blocks,
                 {staging.to, from + first * bits / 8, rows, count, count,
-                        stride * bits / 8, paired, ahead},
+                        stride * bits / 8, paired, ahead, staging.bias},
                 bits);
+    }
     bool wide = false;
     for (dim_t r = 0; r < rows; ++r) {
         const dim_t begin = first + r * stride;
