@@ -208,6 +208,7 @@ jit_row_desc_t jit_dequantize_t::desc_of(row_src_t src, bool streams) const {
     desc.dot_products = has(isa_, isa_avx512_core_vnni);
     desc.in_halves = in_halves_;
     desc.bf16_conversion = false;
+    desc.halves_vectors = this_machine().policy.halves_vectors;
     desc.byte_table = looks_up_bytes();
     desc.one_table_a_call = desc.byte_table && has_one_scale();
     return desc;

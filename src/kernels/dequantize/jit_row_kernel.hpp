@@ -58,6 +58,7 @@ struct jit_row_desc_t {
     // once a row or, if rows have one scale and zero point, once a call.
     bool byte_table = false;
     bool one_table_a_call = false;
+    bool halves_vectors = false; // see machine_policy_t
 
     bool has_group_table() const {
         return (group_cols & (group_cols - 1)) != 0;

@@ -198,6 +198,13 @@ private:
             uint32_t groups) {
         if (groups == 1) return h_.vbroadcastss(to, from);
         if (groups > io_t::simd_w / 2) return h_.vpermps(to, which, from);
+        if (isa == isa_avx512_core && desc_.halves_vectors) {
+            // A broadcast to 512 bits would be two loads.
+            if (groups <= 2) h_.vmovsd(Xbyak::Xmm(to.getIdx()), from);
+            else if (groups <= 4) h_.vmovups(Xbyak::Xmm(to.getIdx()), from);
+            else h_.vmovups(Xbyak::Ymm(to.getIdx()), from);
+            return h_.vpermps(to, which, to);
+        }
         if (groups <= 2) h_.vbroadcastsd(to, from);
         else if constexpr (isa != isa_avx512_core) h_.vbroadcastf128(to, from);
         else if (groups <= 4) h_.vbroadcastf32x4(to, from);
