@@ -32,6 +32,8 @@ public:
         , params_(host, desc, io_) {
         io_.set_streaming(desc.streaming);
         io_.set_dot_products(desc.dot_products);
+        io_.set_rounding_in_registers(
+                isa == isa_avx512_core && desc.halves_vectors);
         if constexpr (isa == isa_avx512_core) {
             if (desc.src.bits == 4 && !params_.vary())
                 table_ = std::make_unique<jit_nibble_table_t>(

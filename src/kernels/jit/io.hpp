@@ -91,6 +91,9 @@ public:
     /// Rounds to bf16 by VNNI, two instructions instead of three.
     void set_dot_products(bool has_them) { dot_products_ = has_them; }
 
+    /// Rounds a vector to f16 in a register, not on its way to memory.
+    void set_rounding_in_registers(bool rounds) { in_registers_ = rounds; }
+
     /// Rounds to bf16 by AVX512_BF16, which takes subnormal f32 for zeros: of
     /// halves, none of which is one.
     void set_bf16_conversion(bool has_it) { bf16_conversion_ = has_it; }
@@ -239,7 +242,7 @@ private:
     const bool in_halves_;
     const int fields_;
     bool streaming_ = false, dot_products_ = false, bf16_conversion_ = false,
-         in_place_ = false;
+         in_place_ = false, in_registers_ = false;
     // Wide integers: the parts' masks, the low part's bits of 2^23 or the high
     // part's weight.
     const vmm_t vmm_mask_[2], vmm_magic_[2];

@@ -104,7 +104,7 @@ void jit_io_t<isa>::store_f16(
     const std::conditional_t<is_avx512, Ymm, Xmm> half(v.getIdx());
     switch (extent) {
     case extent_t::full:
-        if (streaming_) {
+        if (streaming_ || in_registers_) {
             h_.vcvtps2ph(half, v, 0);
             store_full(dst, half);
         } else {
