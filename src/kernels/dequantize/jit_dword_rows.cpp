@@ -25,7 +25,7 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr uint32_t f32_bytes = 4, vmm_bytes = 64;
+constexpr uint32_t vmm_bytes = 64;
 constexpr int most_vectors = 4; // of a step
 
 class jit_dword_rows_t : public jit_generator_t, public jit_row_kernel_t {
