@@ -393,6 +393,10 @@ result_t make_value_digits(const factor_t &numbers, dim_t cols,
         if (zps != data_type_t::undef && bits_of(zps) > 8)
             return refuse(text("zero points are of type ", to_string(zps),
                     "; expected 8 bits at most"));
+        if (plan.tokens > value_digits_t::most_tokens)
+            return refuse(
+                    text("blocks have ", plan.tokens, " tokens; expected ",
+                            value_digits_t::most_tokens, " at most"));
         plan.format.type = weights.type;
         plan.format.zps = zps;
         plan.format.cols = cols;

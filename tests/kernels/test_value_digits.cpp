@@ -31,7 +31,8 @@ struct operands_t {
     operands_t(const value_digits_t &format, dim_t count)
         : tokens(count)
         , padded(round_up(count, at_once))
-        , values(bytes((padded - 1) * format.pitch + format.value_bytes()))
+        , values(bytes((count - 1) * format.pitch + format.value_bytes()))
+        , last(bytes((at_once - 1) * format.pitch + format.value_bytes()))
         , weights(bytes(count * 4))
         , scales(bytes(count * 4))
         , zps(bytes(padded * 4))
@@ -42,6 +43,11 @@ struct operands_t {
                 static_cast<uint64_t>(format.cols * 1000 + count));
         support::fill_integers(
                 format.type, values.data(), values.size(), random);
+        const dim_t whole = count / at_once * at_once * format.pitch;
+        if (count % at_once != 0)
+            std::memcpy(last.data(),
+                    static_cast<const char *>(values.data()) + whole,
+                    values.size() - bytes(whole));
         for (dim_t i = 0; i < count; ++i) {
             floats(weights)[i]
                     = static_cast<float>(random.between(0, 1 << 20)) / 77;
@@ -78,7 +84,7 @@ struct operands_t {
     }
 
     dim_t tokens, padded;
-    guarded_buffer_t values, weights, scales, zps, scaled, made, sums;
+    guarded_buffer_t values, last, weights, scales, zps, scaled, made, sums;
     value_digits_row_t row {};
 };
 
@@ -119,7 +125,7 @@ void check_sums(const value_digits_t &format, const operands_t &operands,
     for (dim_t c = 0; c < format.cols; ++c) {
         int32_t of_digits[digits];
         std::copy_n(operands.row.begins, digits, of_digits);
-        for (dim_t i = 0; i < operands.padded; ++i)
+        for (dim_t i = 0; i < operands.tokens; ++i)
             for (int d = 0; d < digits; ++d)
                 of_digits[d]
                         += operands.digit(i, d)
@@ -170,9 +176,11 @@ TEST(value_digits, give_what_plain_loops_do) {
                     operands.make_digits(*kernel);
                     check_digits(format, operands);
                     auto *const sums = operands_t::floats(operands.sums);
-                    kernel->run({operands.values.data(),
+                    const bool has_rest = tokens % at_once != 0;
+                    kernel->run({operands.values.data(), tokens / at_once,
+                            has_rest ? operands.last.data() : nullptr,
                             static_cast<const int8_t *>(operands.made.data()),
-                            &operands.row, sums, operands.padded / at_once});
+                            &operands.row, sums});
                     check_sums(format, operands, sums);
                     check_formula(format, operands, sums);
                     if (HasFatalFailure())

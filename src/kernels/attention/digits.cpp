@@ -120,8 +120,11 @@ private:
                                 std::min(rows, digits_kernel_t::most_rows)),
                 digits_kernel_t::scaled_count(plan_.format));
     }
+    // Tokens may overlap each other.
     dim_t short_floats() const {
-        return round_up(at_once * plan_.format.pitch, dim_t(64)) / 4;
+        const dim_t bytes
+                = (at_once - 1) * plan_.format.pitch + plan_.format.key_bytes();
+        return round_up(bytes, dim_t(64)) / 4;
     }
 
     void multiply_groups(const stretch_t &stretch, const digits_t &digits,

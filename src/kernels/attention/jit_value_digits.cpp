@@ -182,7 +182,8 @@ private:
                 row_ = general_.take("row", rbx),
                 sums_at_ = general_.take("sums", rsi),
                 groups_ = general_.take("groups to go", r8),
-                bits_ = general_.take("bits", r9);
+                bits_ = general_.take("bits", r9),
+                last_ = general_.take("the last group", r10);
     const Opmask k_tail_ {1};
     vector_registers_t<isa_avx512_core_vnni> vectors_;
     const vmm_range_t<Zmm> sums_
@@ -230,6 +231,7 @@ private:
         mov(values_, arg(offsetof(block_t, values)));
         mov(digits_at_, arg(offsetof(block_t, digits)));
         mov(groups_, arg(offsetof(block_t, groups)));
+        mov(last_, arg(offsetof(block_t, last)));
         for (int d = 0; d < digits; ++d)
             for (int v = 0; v < count * sums_a_chunk(); ++v)
                 if (v > 0) copy(sum(v, d), sum(0, d));
@@ -237,7 +239,11 @@ private:
                     vpbroadcastd(sum(v, d),
                             ptr[row_ + offsetof(value_digits_row_t, begins)
                                     + static_cast<size_t>(d) * 4]);
+        Label l_groups, l_last, l_done;
+        test(groups_, groups_);
+        jz(l_last, T_NEAR);
         align(32);
+        L(l_groups);
         repeat(groups_, [&] {
             for (int four = 0; four < tokens_at_once / interleaved; ++four)
                 for (dim_t c = 0; c < count; ++c)
@@ -246,6 +252,14 @@ private:
             add(values_, static_cast<uint32_t>(tokens_at_once * format_.pitch));
             add(digits_at_, digits * digit_bytes);
         });
+        L(l_last);
+        test(last_, last_);
+        jz(l_done, T_NEAR);
+        mov(values_, last_);
+        xor_(last_, last_);
+        mov(groups_, 1);
+        jmp(l_groups, T_NEAR);
+        L(l_done);
         for (dim_t c = 0; c < count; ++c)
             for (int half = 0; half < halves(); ++half)
                 join_digits(static_cast<int>(c) * sums_a_chunk()

@@ -60,9 +60,13 @@ private:
                          at_once);
         at.sums = at.row + at_once;
         at.values = at.sums + plan_.format.sum_floats();
-        at.end = at.values
-                 + round_up(at_once * plan_.format.pitch, dim_t(64)) / 4;
+        at.end = at.values + round_up(copied_bytes(), dim_t(64)) / 4;
         return at;
+    }
+
+    // Tokens may overlap each other.
+    dim_t copied_bytes() const {
+        return (at_once - 1) * plan_.format.pitch + plan_.format.value_bytes();
     }
 
     // Returns false, with nothing done, if weights times scales are not finite.
@@ -78,25 +82,20 @@ private:
         if (!std::isfinite(row->norm)) return false;
         const auto *const bytes
                 = static_cast<const char *>(plan_.numbers_of(values));
-        const dim_t groups = values.count / at_once,
-                    rest = values.count % at_once;
-        value_digits_kernel_t::block_t block {
-                bytes, digits, row, scratch + at.sums, groups};
-        const auto multiply = [&] {
-            plan_.kernel->run(block);
-            add_sums(block.sums, plan_.head, 0, accumulates, sums);
-            accumulates = true;
-            std::fill(std::begin(row->begins), std::end(row->begins), 0);
-        };
-        if (groups > 0) multiply();
-        if (rest == 0) return true;
+        value_digits_kernel_t::block_t block {};
+        block.values = bytes;
+        block.groups = values.count / at_once;
+        block.digits = digits;
+        block.row = row;
+        block.sums = scratch + at.sums;
         // Behind the last tokens there may be nothing.
-        block.values = scratch + at.values;
-        copy_tokens(bytes + groups * at_once * plan_.format.pitch, rest,
-                reinterpret_cast<char *>(scratch + at.values));
-        block.digits += value_digits_kernel_t::digit_bytes(groups * at_once);
-        block.groups = 1;
-        multiply();
+        if (const dim_t rest = values.count % at_once; rest != 0) {
+            block.last = scratch + at.values;
+            copy_tokens(bytes + block.groups * at_once * plan_.format.pitch,
+                    rest, reinterpret_cast<char *>(scratch + at.values));
+        }
+        plan_.kernel->run(block);
+        add_sums(block.sums, plan_.head, 0, accumulates, sums);
         return true;
     }
 

@@ -20,7 +20,7 @@ namespace dnnl_dequant {
 ///             256^place * sum over tokens of digit * (value - zp)
 ///
 /// A row's largest weight, times its scale, becomes 127 * 256^2: three digits
-/// are as close as f32. Sums over tokens are exact, up to 32 Ki of them.
+/// are as close as f32. Sums over up to `most_tokens` tokens are exact.
 struct value_digits_t {
     data_type_t type = data_type_t::undef; // s8 u8 s4 u4
     data_type_t zps = data_type_t::undef;  // of 8 bits at most; undef: none
@@ -29,6 +29,7 @@ struct value_digits_t {
     dim_t ahead = 16 * 1024;               // bytes, of what is prefetched
 
     static constexpr int digits = 3;
+    static constexpr dim_t most_tokens = 32 * 1024;
     /// Bytes of a token that are multiplied at once.
     static constexpr dim_t chunk = 64;
     dim_t value_bytes() const { return bytes_of(type, cols); }
@@ -65,11 +66,12 @@ public:
         dim_t tokens; // more than 0
     };
     struct block_t {
-        const void *values;
-        const int8_t *digits; // of the first token
+        const void *values; // of the first token
+        dim_t groups;       // of sixteen tokens
+        const void *last;   // a group that lies elsewhere; null: none
+        const int8_t *digits;
         const value_digits_row_t *row;
-        float *sums;  // sum_floats() of them
-        dim_t groups; // of sixteen tokens
+        float *sums; // sum_floats() of them
     };
 
     virtual ~value_digits_kernel_t() = default;
