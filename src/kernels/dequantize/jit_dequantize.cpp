@@ -160,6 +160,9 @@ bool jit_dequantize_t::can_be_dwords(int bits) const {
     for (const auto &each : problem_.loops)
         if (each.parent >= 0) return false;
     const auto &rows = plan_.rows, &cols = plan_.cols;
+    const dim_t row_bytes = bytes_of(problem_.dst().type, cols.block);
+    if (plan_.streaming && jit_bounce_bytes / row_bytes < dword_rows(bits))
+        return false;
     const dim_t block = dword_block_rows * 8 / bits;
     const dim_t step = in_halves_ ? 2 * dword_block_cols : dword_block_cols;
     return rows.extent() % block == 0 && plan_.rows_at_once() % block == 0

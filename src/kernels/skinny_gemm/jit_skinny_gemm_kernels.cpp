@@ -10,7 +10,7 @@ namespace dnnl_dequant {
 
 namespace {
 
-// The most columns that a kernel computes together.
+// The most columns that a kernel computes together, unless its unit is more.
 constexpr dim_t most_panel = 128;
 
 // The words of kernels.def.
@@ -147,8 +147,8 @@ result_t make_first(const skinny_weights_t &weights, dim_t rows, isa_t isa,
         skinny_weights_t taken = weights;
         taken.multiplied = kernel.multiplied;
         taken.kernel = kernel.name;
-        if (has_rest(kernel, weights))
-            taken.cols = weights.cols / most_panel * most_panel;
+        const dim_t panel = std::max(most_panel, kernel.cols);
+        if (has_rest(kernel, weights)) taken.cols -= taken.cols % panel;
         result_t made = refuse(misfit(kernel, weights, rows, isa));
         if (made.reason.empty()) made = kernel.make(taken, rows, skinny_gemm);
         if (made.is_final()) return made;
