@@ -173,16 +173,6 @@ bool adds_up_integers(const digits_format_t &format, dim_t rows, dim_t row) {
     return adds && !format.has_groups();
 }
 
-// The sums of a row's digits with a token become one f32.
-float sum_of_integers(
-        const digits_format_t &format, const std::vector<int> &sums) {
-    auto x = static_cast<float>(sums[0]);
-    for (int d = 1; d < format.digits; ++d)
-        x = std::fma(static_cast<float>(sums[static_cast<size_t>(d)]),
-                std::ldexp(1.f, 8 * d), x);
-    return x;
-}
-
 // A row's score with a token, whose scales and zero points are its own.
 float score_of(const digits_format_t &format, const row_of_digits_t &row,
         const char *key, const float *scales, const float *zps,
@@ -217,12 +207,11 @@ float score_of(const digits_format_t &format, const row_of_digits_t &row,
             lanes[i] = lane;
         }
     float x = add_up(lanes);
-    if (adds_integers) {
-        std::vector<int> integers;
-        for (const auto &of_digit : sums[0])
-            integers.push_back(
-                    std::accumulate(of_digit.begin(), of_digit.end(), 0));
-        x = sum_of_integers(format, integers);
+    for (int d = 0; d < format.digits && adds_integers; ++d) {
+        const auto &lanes_of_digit = sums[0][static_cast<size_t>(d)];
+        const auto sum = static_cast<float>(std::accumulate(
+                lanes_of_digit.begin(), lanes_of_digit.end(), 0));
+        x = d == 0 ? sum : std::fma(sum, std::ldexp(1.f, 8 * d), x);
     }
     const digits_part_t &part = row.parts[0];
     const bool by_token = !format.has_groups() && !format.by_number;

@@ -11,10 +11,6 @@
 
 namespace dnnl_dequant {
 
-int digits_format_t::bias() const {
-    return type == data_type_t::s8 ? 128 : type == data_type_t::s4 ? 8 : 0;
-}
-
 namespace {
 
 // The base of both ways to scale keys.

@@ -13,6 +13,12 @@
 
 namespace dnnl_dequant {
 
+/// The number that is added to integers of 4 or 8 bits so that they have no
+/// sign; 0 if they have none.
+inline int sign_bias(data_type_t type) {
+    return type == data_type_t::s8 ? 128 : type == data_type_t::s4 ? 8 : 0;
+}
+
 /// Integer keys by rows of a query whose numbers are integers of two or three
 /// signed digits of 8 bits, so that bytes of keys are multiplied as they lie:
 ///
@@ -50,7 +56,7 @@ struct digits_format_t {
     /// Parts of a row whose sums are scaled together.
     dim_t parts() const { return has_groups() ? chunks() : 1; }
     /// The number that is added to integer keys so that they have no sign.
-    int bias() const;
+    int bias() const { return sign_bias(type); }
 };
 
 /// The values that belong to a part of a row's digits.

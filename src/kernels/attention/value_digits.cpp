@@ -10,14 +10,6 @@
 
 namespace dnnl_dequant {
 
-int value_digits_t::bias() const {
-    return type == data_type_t::s8 ? 128 : type == data_type_t::s4 ? 8 : 0;
-}
-
-int value_digits_t::zps_bias() const {
-    return zps == data_type_t::s8 ? 128 : zps == data_type_t::s4 ? 8 : 0;
-}
-
 namespace {
 
 class digit_values_t final : public values_product_t {

@@ -8,6 +8,7 @@
 #include "base/isa.hpp"
 #include "base/status.hpp"
 #include "base/types.hpp"
+#include "kernels/attention/digits.hpp"
 
 namespace dnnl_dequant {
 
@@ -40,8 +41,8 @@ struct value_digits_t {
     bool has_zps() const { return zps != data_type_t::undef; }
     /// The numbers that are added to values, and to zero points, so that they
     /// have no sign.
-    int bias() const;
-    int zps_bias() const;
+    int bias() const { return sign_bias(type); }
+    int zps_bias() const { return sign_bias(zps); }
 };
 
 /// The values that belong to a row's digits.
