@@ -13,7 +13,12 @@ namespace dnnl_dequant {
 
 namespace {
 
-#define X(identifier, ...) constexpr machine_policy_t identifier {__VA_ARGS__};
+#define X(identifier, name, ...)                 \
+    constexpr machine_policy_t identifier = [] { \
+        machine_policy_t policy {name};          \
+        __VA_ARGS__                              \
+        return policy;                           \
+    }();
 #include "kernels/machine.def"
 #undef X
 

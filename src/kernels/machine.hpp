@@ -24,74 +24,76 @@ struct rows_by_turns_t {
     uint32_t rows, ahead;
 };
 
+/// There is no limit of rows, or of bytes.
+constexpr dim_t no_limit = std::numeric_limits<dim_t>::max();
+
 /// How kernels with equal results are chosen, and generated, on one kind of
-/// CPU; machine.def has them, and what was measured.
+/// CPU. The defaults serve a CPU that nobody measured; machine.def has what
+/// each known one differs in, and what was measured.
 struct machine_policy_t {
     const char *name; // of the CPU that it was measured on
     /// Dst beyond half the last cache, in rows that are written from end to
     /// end.
-    far_stores_t long_rows;
+    far_stores_t long_rows = far_stores_t::by_buffer;
     /// The prefetch distance in bytes, with far_stores_t::at_once and
     /// by_buffer; 0: none.
-    uint32_t src_ahead;
+    uint32_t src_ahead = 0;
     /// Rows of one call, 4 or 1, that share the loads of what varies along
     /// them, with far_stores_t::at_once.
-    uint32_t far_rows;
+    uint32_t far_rows = 4;
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.
-    bool has_far_panels;
+    bool has_far_panels = false;
     /// Lines of dst that panels of a dequantize will write are prefetched into
     /// L2, not into L1.
-    bool prefetches_panels_into_l2;
+    bool prefetches_panels_into_l2 = false;
     /// Tiles of transposed sources that are stored past the caches have a line
     /// of each of 128 columns. If true and there are enough of them, they have
     /// up to 512 bytes of each of 256 columns.
-    bool makes_tall_tiles;
+    bool makes_tall_tiles = false;
     /// Such tiles, if they are not tall, follow each other down so many lines
     /// of the columns before those of the next columns. 0: all lines.
-    uint32_t far_tile_lines;
+    uint32_t far_tile_lines = 0;
     /// Integers of transposed sources are packed as dwords of four rows, where
     /// the CPU has AVX512_BF16 and rows of bytes take more time.
-    bool packs_dwords;
+    bool packs_dwords = false;
     /// Weights, which are read once, and lines of transposed sources, of which
     /// tiles are made, are prefetched into L2 and no further.
-    bool prefetches_weights_into_l2, prefetches_tiles_into_l2;
+    bool prefetches_weights_into_l2 = false, prefetches_tiles_into_l2 = false;
     /// Lines that are needed long after, with the next block of weights, are
     /// prefetched into L1, not only into L2.
-    bool prefetches_early_into_l1;
+    bool prefetches_early_into_l1 = false;
     /// [K,N] nibbles that are unpacked to multiply integers: two panels at
     /// once, where the CPU has VBMI, while later ones are prefetched.
-    bool unpacks_two_panels;
+    bool unpacks_two_panels = false;
     /// Integer weights that are [N,K] and read once are prefetched so many
     /// bytes ahead, as lines that are needed long after; 0: 2 KiB ahead, into
     /// L1.
-    uint32_t nk_integers_ahead;
+    uint32_t nk_integers_ahead = 0;
     /// How [K,N] weights are read that integers multiply once, where the CPU
     /// has VNNI, and if their rows lie a multiple of half a page apart. From
     /// sixteen rows on, the rows that are read by turns are on so many pages.
-    rows_by_turns_t kn_integers, kn_integers_of_half_pages;
-    uint32_t kn_integers_pages;
+    rows_by_turns_t kn_integers {32, 1024};
+    rows_by_turns_t kn_integers_of_half_pages {32, 1024};
+    uint32_t kn_integers_pages = 16;
     /// The same of [K,N] weights that one row of floats multiplies, if they are
     /// not rounded and their rows lie a multiple of half a page apart.
-    rows_by_turns_t kn_floats_of_half_pages;
+    rows_by_turns_t kn_floats_of_half_pages {16, 512};
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
     /// weights.
-    dim_t transposed_cols;
+    dim_t transposed_cols = 4096;
     /// Up to so many rows are multiplied in pairs of bf16, where the CPU has
     /// them and src and weights may be rounded to it. More rows are multiplied
     /// as f32, or in tiles. Nibbles of [N,K] weights have a limit of their own
     /// if no columns share scales.
-    dim_t most_pair_rows, most_pair_rows_of_nk_nibbles;
+    dim_t most_pair_rows = no_limit, most_pair_rows_of_nk_nibbles = no_limit;
     /// The bytes of the last cache that a process may count on.
-    dim_t most_last_cache_bytes;
+    dim_t most_last_cache_bytes = no_limit;
     /// Vectors of 512 bits are two operations, so that those of 256 bits lose
     /// nothing.
-    bool halves_vectors;
+    bool halves_vectors = false;
 };
-
-/// There is no limit of rows, or of bytes.
-constexpr dim_t no_limit = std::numeric_limits<dim_t>::max();
 
 /// A description that tells CPUs of the same instruction sets apart.
 struct machine_t {
