@@ -300,12 +300,8 @@ private:
                 = is_direct && policy.long_rows == far_stores_t::at_once;
         if (plan_.streaming && is_direct) plan_.stream_ahead = policy.src_ahead;
         const bool in_cache = is_in_second_cache(dst_total());
-        const bool short_rows = plan_.cols.extent() < least_panel_cols;
-        // Vectors of AVX2 are halves of lines: rows that take turns to store
-        // them past the caches take two to seven times as long (MEASURED.md).
-        const uint32_t far_rows
-                = plan_.params.stores_lines ? policy.far_rows : 1;
-        const uint32_t most_rows = plan_.streams_at_once() ? far_rows : 4;
+        const bool short_rows = has_short_rows();
+        const uint32_t most_rows = plan_.streams_at_once() ? far_rows() : 4;
         plan_.joins_groups = most_rows > 1 && can_join_groups()
                              && (plan_.is_packed() || in_cache || short_rows);
         // The next two long rows are called for, of four none: MEASURED.md.
@@ -314,6 +310,8 @@ private:
         if (share && (plan_.streaming || in_cache || plan_.joins_groups))
             plan_.block_rows = most_rows;
         else if (share && is_direct && !short_rows) plan_.block_rows = 2;
+        if (plan_.stream_ahead > 0 && plan_.block_rows > 1)
+            plan_.stream_ahead = next_rows_ahead();
         plan_.prefetches_params = !in_cache;
         choose_halves();
         plan_.tall_tile_rows = tall_tile_rows();
@@ -322,6 +320,36 @@ private:
         plan_.prefetching
                 = !plan_.streaming && plan_.block_rows <= 2 && !in_cache
                   && !(plan_.params.divides && plan_.cols.extent() < short_row);
+    }
+
+    uint32_t far_rows() const {
+        // Vectors of AVX2 are halves of lines: rows that take turns to store
+        // them past the caches take two to seven times as long (MEASURED.md).
+        if (!plan_.params.stores_lines) return 1;
+        const auto &policy = this_machine().policy;
+        constexpr dim_t f32_bytes = 4;
+        const dim_t params_bytes
+                = plan_.cols.extent() / plan_.group_cols * f32_bytes
+                  * (int {plan_.scales_vary} + int {plan_.zps_vary});
+        const bool is_direct = plan_.path == jit_src_path_t::direct;
+        return is_direct && !has_short_rows()
+                               && params_bytes <= policy.kept_params_bytes
+                       ? 1
+                       : policy.far_rows;
+    }
+
+    bool has_short_rows() const {
+        return plan_.cols.extent() < least_panel_cols;
+    }
+
+    // The policy's distance may end in another row of the same call, so that of
+    // the next call's rows is taken if they are near.
+    uint32_t next_rows_ahead() const {
+        const dim_t rows_bytes
+                = plan_.strides[0].row * src_bits() / 8 * plan_.block_rows;
+        return rows_bytes > plan_.stream_ahead && rows_bytes <= far_row_bytes
+                       ? static_cast<uint32_t>(rows_bytes)
+                       : plan_.stream_ahead;
     }
 
     // Bytes of src in each column of a tall tile; 0: there are none. They are
