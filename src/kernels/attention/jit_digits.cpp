@@ -186,7 +186,9 @@ private:
     void load_keys(const zmms_t &keys, const Zmm &bits, int token, int chunk) {
         const Zmm key = keys[token * halves()];
         load_bytes(key, bits, token, chunk);
-        if (is_nibble()) split_nibbles(key, keys[token * halves() + 1], bits);
+        if (is_nibble())
+            split_nibbles(key, keys[token * halves() + 1], bits,
+                    constant(nibble_signs));
     }
 
     void make_scores() {

@@ -39,6 +39,8 @@ protected:
             steps_ = general_.take("steps to go", Xbyak::util::r13),
             zeros_ = general_.take("sums of 0 * score", Xbyak::util::r14);
     const Opmask k_tail_ {1};
+    static constexpr uint32_t nibble_signs = 0x08080808;
+    static constexpr uint8_t and_then_xor = 0x6a; // of vpternlogd
 
     bool is_nibble() const { return bits_of(format_.type) == 4; }
     bool is_signed() const { return format_.bias() != 0; }
@@ -111,12 +113,13 @@ protected:
     }
 
     // Low nibbles stay, high ones go to another register, without a sign.
-    // `bits` has low nibbles.
-    void split_nibbles(const Zmm &key, const Zmm &high, const Zmm &bits) {
-        if (is_signed()) vpxord(key, key, constant(0x88888888));
+    // `bits` has low nibbles, `signs` has nibble_signs.
+    void split_nibbles(const Zmm &key, const Zmm &high, const Zmm &bits,
+            const Operand &signs) {
         vpsrlw(high, key, 4);
-        bit_and(key, key, bits);
-        bit_and(high, high, bits);
+        for (const Zmm &x : {high, key})
+            if (is_signed()) vpternlogd(x, bits, signs, and_then_xor);
+            else bit_and(x, x, bits);
     }
 
     void load_bits(const Zmm &bits) {

@@ -26,6 +26,10 @@ private:
             all_keys_ = vectors_.take("keys, and a free register", lanes + 1);
     const Zmm bits_ = vectors_.take("signs, or low nibbles"),
               high_ = vectors_.take("high nibbles");
+    const vectors_t::range_t signs_ = vectors_.take(
+            "signs of low nibbles, of high ones", !takes_signs()         ? 0
+                                                  : keeps_halves_apart() ? 2
+                                                                         : 1);
     // Registers of all_keys_: those of the vectors, and the free one.
     std::array<int, lanes> order_ {};
     int free_ = lanes;
@@ -35,6 +39,8 @@ private:
         load_arguments();
         add_up_begins();
         load_bits(bits_);
+        for (int i = 0; i < signs_.count(); ++i)
+            load(signs_[i], constant(nibble_signs << (4 * i)));
         Label l_group;
         L(l_group);
         for (int i = 0; i < sums_.count(); ++i)
@@ -58,6 +64,12 @@ private:
         constexpr int many_sums = 6;
         return rows_ * format_.digits < many_sums ? 2 : 1;
     }
+    bool takes_signs() const { return is_nibble() && is_signed(); }
+
+    // High nibbles stay in the upper halves of their bytes where they have
+    // sums of their own, which are 16 times as large.
+    bool keeps_halves_apart() const { return is_nibble() && chains() == 2; }
+
     Zmm sum(int row, int digit, int chain = 0) const {
         return sums_[(chain * rows_ + row) * format_.digits + digit];
     }
@@ -158,22 +170,44 @@ private:
         const dim_t place = chunk * format_.chunk + vector * 4;
         if (place >= format_.key_bytes()) return;
         const Zmm key = keys(vector);
-        if (is_nibble()) split_nibbles(key, high_, bits_);
+        if (keeps_halves_apart()) part_nibbles(key);
+        else if (takes_signs()) split_nibbles(key, high_, bits_, signs_[0]);
+        else if (is_nibble()) split_nibbles(key, high_, bits_, bits_);
         for (int half = 0; half < halves(); ++half)
             for (int r = 0; r < rows_; ++r)
                 for (int d = 0; d < format_.digits; ++d)
-                    vpdpbusd(sum(r, d, (vector + half) % chains()),
+                    vpdpbusd(sum(r, d, chain_of(vector, half)),
                             half == 0 ? key : high_,
                             ptr_b[digit_at(r, chunk * halves() + half, d)
                                     + static_cast<size_t>(vector) * 4]);
+    }
+
+    int chain_of(int vector, int half) const {
+        return keeps_halves_apart() ? half : vector % chains();
+    }
+
+    // Low nibbles stay, high ones go to another register, times 16; both
+    // without a sign.
+    void part_nibbles(const Zmm &key) {
+        constexpr uint8_t without_then_xor = 0x9a;
+        if (!is_signed()) {
+            vpandnd(high_, bits_, key);
+            return bit_and(key, key, bits_);
+        }
+        copy(high_, key);
+        vpternlogd(high_, bits_, signs_[1], without_then_xor);
+        vpternlogd(key, bits_, signs_[0], and_then_xor);
     }
 
     // The sums of the digits become one f32 a token.
     Zmm join_digits(int row) {
         const Zmm x = sum(row, 0);
         for (int d = 0; d < format_.digits; ++d) {
-            for (int chain = 1; chain < chains(); ++chain)
-                vpaddd(sum(row, d), sum(row, d), sum(row, d, chain));
+            for (int chain = 1; chain < chains(); ++chain) {
+                const Zmm other = sum(row, d, chain);
+                if (keeps_halves_apart()) vpsrad(other, other, 4);
+                vpaddd(sum(row, d), sum(row, d), other);
+            }
             vcvtdq2ps(sum(row, d), sum(row, d));
             if (d > 0) vfmadd231ps(x, sum(row, d), constant(power_of_2(8 * d)));
         }
