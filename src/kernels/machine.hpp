@@ -66,7 +66,7 @@ struct machine_policy_t {
     /// Lines that are needed long after, with the next block of weights, are
     /// prefetched into L1, not only into L2.
     bool prefetches_early_into_l1 = false;
-    /// [K,N] nibbles that are unpacked to multiply integers: two panels at
+    /// [K,N] weights that are unpacked to multiply integers: two panels at
     /// once, where the CPU has VBMI, while later ones are prefetched.
     bool unpacks_two_panels = false;
     /// Integer weights that are [N,K] and read once are prefetched so many

@@ -289,7 +289,7 @@ private:
                           && rows <= (by_column ? most_packed_rows_by_column
                                                 : most_packed_rows));
         if (!repacks_ && !has_tiles(format)
-                && unpacks_two_panels(isa, rows, deepest, format)) {
+                && unpacks_two_panels(isa, rows, format)) {
             format.is_packed = false;
             format.unpacks_two = true;
         }

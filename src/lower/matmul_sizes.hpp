@@ -210,15 +210,13 @@ inline bool has_tiles(const integer_format_t &format) {
     return format.k4_chunk > 1;
 }
 
-// True if two panels of [K,N] nibbles are unpacked at once. Then few rows need
-// no packed ones: 8 rows of u8 by 4096 x 4096 u4 take 1.46 ms, packed 1.48, one
-// thread of a Zen 4. 512 rows lose 2 percent in groups of 32: a block of theirs
-// is one panel. Deeper groups were not measured.
-inline bool unpacks_two_panels(isa_t isa, dim_t rows, dim_t deepest_group,
-        const integer_format_t &format) {
-    constexpr dim_t most = 64, most_depth = 256;
+// True if two panels of [K,N] weights are unpacked at once. Then few rows need
+// no packed ones. More rows gain nothing: kernels/integer_gemm/MEASURED.md.
+inline bool unpacks_two_panels(
+        isa_t isa, dim_t rows, const integer_format_t &format) {
+    constexpr dim_t most = 128;
     return has(isa, isa_avx512_core_vbmi) && rows <= most
-           && deepest_group <= most_depth && format.has_two_columns()
+           && !format.is_by_column()
            && this_machine().policy.unpacks_two_panels;
 }
 

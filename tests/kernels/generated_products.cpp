@@ -351,7 +351,7 @@ static void hash_integer_tiles(code_hashes_t &hashes) {
 }
 
 static void hash_two_panels(code_hashes_t &hashes) {
-    for (const t type : {t::u4, t::s4})
+    for (const t type : {t::u4, t::s4, t::u8, t::s8})
         record_generated(
                 hashes, text("integer two panels ", to_string(type)), [&] {
             for (const bool has_src_zps : {false, true})

@@ -346,7 +346,7 @@ void check_two_panels(const integer_format_t &format, dim_t depth) {
 TEST(integer_kernel, unpacks_two_panels_at_once) {
     if (!has(isa_of_machine(), isa_avx512_core_vbmi))
         GTEST_SKIP() << "this machine lacks AVX-512 VBMI";
-    for (const t weights : {t::u4, t::s4})
+    for (const t weights : {t::u4, t::s4, t::u8, t::s8})
         for (const bool has_src_zps : {false, true})
             for (const dim_t depth : {12, 72, 76, 128, 140})
                 for (const dim_t pitch : {128, 130, 4096}) {
@@ -400,6 +400,9 @@ TEST(integer_kernel, continues_a_group) {
                     check_parts(tiles, isa_amx_bf16);
                     c.format.is_packed = true;
                     if (rows <= 12) check_parts(c, isa_avx512_core_vnni);
+                    c.format.is_packed = false;
+                    c.format.unpacks_two = true;
+                    check_parts(c, isa_avx512_core_vbmi);
                     if (HasFailure()) return;
                 }
 }

@@ -22,8 +22,9 @@ struct integer_format_t {
     /// Set for few rows: nibbles stay two to a byte, and rows of src are
     /// interleaved.
     bool is_packed = false;
-    /// [K,N] nibbles that become bytes: two panels are unpacked at once, by
-    /// AVX-512 VBMI, and later ones are prefetched while they are multiplied.
+    /// [K,N] weights that become k4 blocks of bytes: two panels are unpacked at
+    /// once, by AVX-512 VBMI, and later ones are prefetched while they are
+    /// multiplied.
     bool unpacks_two = false;
     bool has_src_zps = false; // or src has a bias
     /// True if the sums of src and of the weights fit 16 bits in every group.
@@ -57,7 +58,7 @@ dim_t place_in_group(const integer_format_t &format, dim_t k);
 /// reading [K,N] weights bounds the product: with tiles, and with few rows.
 inline bool can_cut_group(const integer_format_t &format) {
     return !format.is_by_column() && !format.has_short_sums
-           && (format.is_packed || format.k4_chunk > 1);
+           && (format.is_packed || format.unpacks_two || format.k4_chunk > 1);
 }
 
 /// One row of src in one group.

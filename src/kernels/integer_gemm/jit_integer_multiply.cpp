@@ -26,6 +26,11 @@ public:
     static constexpr int nr_blocks
             = static_cast<int>(k4_bytes / (vectors * vector_bytes));
 
+    /// Rows of [K,N] bytes are twice as long as those of nibbles.
+    static int prefetch_steps(const integer_format_t &format) {
+        return format.unpacks_two && !format.is_nibble() ? 2 : 1;
+    }
+
     explicit generator_t(const integer_format_t &format)
         : jit_integer_bytes_t("jit_integer_multiply", format) {}
 
@@ -90,8 +95,7 @@ private:
                 }
                 begin_sums(rows);
                 all_k4_blocks(rows);
-                correct(rows);
-                scale(rows);
+                end_sums(rows);
             }
             next_group();
             add(parameters_high_, sizeof(row_group_t));
@@ -110,7 +114,25 @@ private:
         }
     }
 
+    // Between the parts of a group c has its sums.
     void begin_sums(int rows) {
+        if (can_cut_group(format_))
+            choose_by(offsetof(integer_tile_t, continues),
+                    [&] { continue_sums(rows); }, [&] { clear_sums(rows); });
+        else clear_sums(rows);
+    }
+    void end_sums(int rows) {
+        const auto end = [&] {
+            correct(rows);
+            scale(rows);
+        };
+        if (can_cut_group(format_))
+            choose_by(offsetof(integer_tile_t, ends), end,
+                    [&] { keep_sums(rows); });
+        else end();
+    }
+
+    void clear_sums(int rows) {
         const bool corrects = format_.has_short_sums;
         if (corrects) load_columns(offsetof(integer_columns_t, shorts));
         for (int r = 0; corrects && r < rows; ++r) {
@@ -119,10 +141,28 @@ private:
             for (int v = 0; v < vectors; ++v)
                 vpmaddwd(sum(r, v), vmm_a(r), vmm_b_[v]);
         }
-        for (int set = corrects ? 1 : 0; set < sets(rows); ++set)
+        clear_sets(rows, corrects ? 1 : 0);
+    }
+    void clear_sets(int rows, int first) {
+        for (int set = first; set < sets(rows); ++set)
             for (int r = 0; r < rows; ++r)
                 for (int v = 0; v < vectors; ++v)
                     clear(sum(r, v, set));
+    }
+
+    void continue_sums(int rows) {
+        clear(vmm_a(0));
+        for (int r = 0; r < rows; ++r)
+            for (int v = 0; v < vectors; ++v) {
+                vmovups(sum(r, v), ptr[row_of_c(r) + place(v)]);
+                vmovups(ptr[row_of_c(r) + place(v)], vmm_a(0));
+            }
+        clear_sets(rows, 1);
+    }
+    void keep_sums(int rows) {
+        for (int r = 0; r < rows; ++r)
+            for (int v = 0; v < vectors; ++v)
+                vmovups(ptr[row_of_c(r) + place(v)], sum(r, v));
     }
 
     void all_k4_blocks(int rows) {
@@ -144,7 +184,8 @@ private:
         // The prefetch distance of b, which is in L2 if groups are long.
         constexpr size_t prefetch_distance = 8 * k4_bytes;
         if (count == unroll && (is_by_column() || format_.unpacks_two))
-            prefetch_step();
+            for (int i = 0; i < prefetch_steps(format_); ++i)
+                prefetch_step();
         for (uint32_t i = 0; i < count; ++i) {
             const auto k4_block = b_ + i * k4_bytes;
             for (int v = 0; v < vectors; ++v) {
@@ -194,7 +235,8 @@ result_t make(
     multiply.isa = isa;
     multiply.most_rows = generator_t<isa>::rows_at_once;
     multiply.k4_blocks = generator_t<isa>::unroll;
-    multiply.steps = generator_t<isa>::nr_blocks;
+    multiply.steps = generator_t<isa>::nr_blocks
+                     * generator_t<isa>::prefetch_steps(format);
     return make_jit_as<generator_t<isa>>(multiply.code, format);
 }
 

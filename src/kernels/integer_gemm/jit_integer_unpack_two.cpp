@@ -1,10 +1,12 @@
-// [K,N] nibbles of two panels to k4 blocks, by AVX-512 VBMI. The two panels
-// share the lines of 64 bytes of each row. If rows lie half a page apart, they
-// share two sets of L1. So each line is read once and is no longer needed.
+// [K,N] weights of two panels to k4 blocks, by AVX-512 VBMI. Two panels of
+// nibbles share the lines of 64 bytes of each row. If rows lie half a page
+// apart, they share two sets of L1. So each line is read once and is no longer
+// needed.
 //
-// Four rows of a panel fill two vectors. One permutation of both gives the four
-// bytes of eight times two columns. Each pair of columns has its bytes in two
-// lanes, and the second lane shifts them.
+// 32 bytes of each of four rows fill two vectors. One permutation of both gives
+// a vector of k4 blocks. The four bytes of sixteen columns are in a lane each.
+// Each pair of columns of nibbles has its bytes in two lanes, and the second
+// lane shifts them.
 
 #include "kernels/integer_gemm/jit_integer_code.hpp"
 
@@ -33,10 +35,13 @@ private:
                 to_[panels] = {general_.take("k4 blocks of panel 0", rcx),
                         general_.take("k4 blocks of panel 1", r10)},
                 sums_at_ = general_.take("sums of a panel", r11);
+    // 32 bytes of each row make so many vectors of k4 blocks.
+    const int of_half_ = is_nibble() ? vectors : vectors / 2,
+              halves_ = panels * vectors / of_half_;
     vector_registers_t<isa_avx512_core> vectors_;
     const vmm_range_t<Zmm> sums_
-            = vectors_.take("sums as bytes", panels *vectors),
-            rows_ = vectors_.take("two rows each", 2 * panels),
+            = vectors_.take("sums, of nibbles as bytes", panels *vectors),
+            rows_ = vectors_.take("two rows each", 2 * halves_),
             columns_ = vectors_.take("columns", vectors),
             orders_ = vectors_.take("orders of bytes", vectors);
     const Zmm ones_ = vectors_.take_last("ones"),
@@ -76,22 +81,25 @@ private:
         return offset + static_cast<size_t>(panel) * sizeof(void *);
     }
 
-    // Two lanes of a vector have the same byte of each row.
+    // Two lanes of a vector of nibbles have the same byte of each row.
     void load_constants() {
         lanes_t shifts;
-        for (int v = 0; v < vectors; ++v) {
+        const uint32_t columns = is_nibble() ? 2 : 1; // of a byte
+        for (int v = 0; v < of_half_; ++v) {
             lanes_t order;
             for (uint32_t i = 0; i < 16; ++i) {
-                const uint32_t first = static_cast<uint32_t>(v) * 8 + i / 2;
+                const uint32_t first
+                        = (static_cast<uint32_t>(v) * 16 + i) / columns;
                 order[i] = first * 0x01010101u + 0x60402000u;
                 shifts[i] = i % 2 * 4;
             }
             vmovups(orders_[v], constant(order));
         }
+        const uint32_t mask = is_nibble() ? 0x0f0f0f0f : ~0u;
         vmovups(shifts_, constant(shifts));
         vmovups(ones_, constant(0x01010101));
         vmovups(mask_, constant(0x0f0f0f0f));
-        vmovups(flipped_, constant(flipped_lane() & 0x0f0f0f0fu));
+        vmovups(flipped_, constant(flipped_lane() & mask));
     }
 
     RegExp row(int r) const {
@@ -100,12 +108,12 @@ private:
     }
 
     void k4_blocks() {
-        for (int p = 0; p < panels; ++p)
-            for (int half = 0; half < 2; ++half) {
-                const Zmm x = rows_[2 * p + half];
-                const size_t at = ymm_bytes(p);
-                vmovdqu(Ymm(x.getIdx()), ptr[row(2 * half) + at]);
-                vinserti64x4(x, x, ptr[row(2 * half + 1) + at], 1);
+        for (int half = 0; half < halves_; ++half)
+            for (int pair = 0; pair < 2; ++pair) {
+                const Zmm x = rows_[2 * half + pair];
+                const size_t at = ymm_bytes(half);
+                vmovdqu(Ymm(x.getIdx()), ptr[row(2 * pair) + at]);
+                vinserti64x4(x, x, ptr[row(2 * pair + 1) + at], 1);
             }
         for (int p = 0; p < panels; ++p) {
             for (int v = 0; v < vectors; ++v)
@@ -117,13 +125,19 @@ private:
 
     void columns(int panel, int v) {
         constexpr uint8_t masked_and_flipped = 0x6a; // (x & mask) ^ flipped
-        const Zmm x = columns_[v];
-        vmovdqa32(x, orders_[v]);
-        vpermi2b(x, rows_[2 * panel], rows_[2 * panel + 1]);
-        vpsrlvd(x, x, shifts_);
-        vpternlogd(x, mask_, flipped_, masked_and_flipped);
+        const Zmm x = columns_[v], of_columns = sum(panel, v);
+        const int i = panel * vectors + v, half = i / of_half_;
+        vmovdqa32(x, orders_[i % of_half_]);
+        vpermi2b(x, rows_[2 * half], rows_[2 * half + 1]);
+        if (is_nibble()) {
+            vpsrlvd(x, x, shifts_);
+            vpternlogd(x, mask_, flipped_, masked_and_flipped);
+        } else if (flipped_lane() != 0) {
+            vpxord(x, x, flipped_);
+        }
         vmovups(ptr[to_[panel] + zmm_bytes(v)], x);
-        if (sums()) vpaddb(sum(panel, v), sum(panel, v), x);
+        if (sums() && is_nibble()) vpaddb(of_columns, of_columns, x);
+        else if (sums()) vpdpbusd(of_columns, x, ones_);
     }
 
     void add_sums(int panel) {
@@ -132,7 +146,8 @@ private:
             const Address at = ptr[sums_at_ + zmm_bytes(v)];
             const Zmm x = columns_[v];
             vmovups(x, at);
-            vpdpbusd(x, sum(panel, v), ones_);
+            if (is_nibble()) vpdpbusd(x, sum(panel, v), ones_);
+            else vpaddd(x, x, sum(panel, v));
             vmovups(at, x);
         }
     }
