@@ -293,6 +293,7 @@ private:
             format.is_packed = false;
             format.unpacks_two = true;
         }
+        format.keeps_sums = !repacks_ && keeps_sums_of_weights(rows, format);
         plan_.k_chunk = integer_k_chunk(format);
         plan_.block_depth = integer_block_depth(rows, format);
         plan_.most_part_bytes = most_part_bytes(isa, format);

@@ -195,6 +195,13 @@ inline dim_t few_quantized_rows(isa_t isa, bool by_column) {
 //   [K,N]   8 rows: 2.8, 2.35    16 rows: 3.5, 3.35    32 rows: 5.0, 5.4
 constexpr dim_t most_packed_rows = 12, most_packed_rows_by_column = 48;
 
+// True if the code for packed weights runs several times, for up to
+// most_packed_rows each, and the first run keeps the sums of weights.
+inline bool keeps_sums_of_weights(dim_t rows, const integer_format_t &format) {
+    return format.is_packed && format.is_by_column() && format.has_src_zps
+           && rows > most_packed_rows;
+}
+
 // From so many rows on, tiles of AMX multiply integers. With fewer, packed
 // nibbles of [N,K] weights or a stream are faster:
 // kernels/integer_gemm/MEASURED.md.

@@ -371,6 +371,22 @@ static void hash_two_panels(code_hashes_t &hashes) {
         });
 }
 
+static void hash_kept_sums(code_hashes_t &hashes) {
+    record_generated(hashes, "integer packed, sums of weights are kept", [&] {
+        for (const t type : {t::u4, t::s8}) {
+            integer_format_t format;
+            format.weights = type;
+            format.scales = t::f32;
+            format.depth_stride = 1;
+            format.col_stride = 256;
+            format.is_packed = format.has_src_zps = format.keeps_sums = true;
+            format.has_short_sums = type == t::u4;
+            std::shared_ptr<const integer_kernel_t> kernel;
+            (void)make_jit_integer_kernel(format, isa_avx512_core_vnni, kernel);
+        }
+    });
+}
+
 // [N,K] weights on a CPU that prefetches them as lines that are needed long
 // after.
 static void hash_early_integers(code_hashes_t &hashes) {
@@ -387,6 +403,7 @@ static void hash_early_integers(code_hashes_t &hashes) {
 void hash_integer_products(code_hashes_t &hashes) {
     hash_integer_tiles(hashes);
     hash_two_panels(hashes);
+    hash_kept_sums(hashes);
     hash_early_integers(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx_vnni, isa_avx512_core_vnni})
         for (const t weights : weight_types)

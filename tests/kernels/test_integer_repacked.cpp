@@ -206,6 +206,8 @@ void check_cuts(integer_plan_t plan, random_t &random) {
     constexpr dim_t most_packed_rows = 12;
     format.is_packed = !has_tiles && has(isa, isa_avx512_core_vnni)
                        && plan.rows <= most_packed_rows && random.one_in(2);
+    format.keeps_sums = format.is_packed && format.is_by_column()
+                        && format.has_src_zps && random.one_in(2);
     format.unpacks_two = !has_tiles && !format.is_packed
                          && has(isa, isa_avx512_core_vbmi)
                          && !format.is_by_column() && random.one_in(2);

@@ -27,6 +27,9 @@ struct integer_format_t {
     /// multiplied.
     bool unpacks_two = false;
     bool has_src_zps = false; // or src has a bias
+    /// Packed [N,K] weights, if more rows than one call of the code takes need
+    /// their sums: the first rows keep the sums for the others.
+    bool keeps_sums = false;
     /// True if the sums of src and of the weights fit 16 bits in every group.
     bool has_short_sums = false;
     /// The k4 blocks that a tile of AMX multiplies at once; groups of src are
@@ -130,6 +133,7 @@ struct integer_tile_t {
     /// parts before, or those that the next part continues. The columns stay
     /// the same.
     bool continues = false, ends = true;
+    bool has_sums = false;       // the columns have kept sums
     integer_prefetch_t prefetch; // unless unpack() prefetched rows
 };
 

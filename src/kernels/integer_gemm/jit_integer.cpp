@@ -177,6 +177,7 @@ public:
             part.a = tile.a + row * tile.a_pitch;
             part.row_groups = tile.row_groups + row * tile.row_groups_pitch;
             part.c = tile.c + row * tile.c_pitch;
+            part.has_sums = format_.keeps_sums && p > 0;
             multiply_.code(part);
             row += part.rows;
         }

@@ -44,6 +44,7 @@ private:
     // When a group ends these registers hold its zero points and scales.
     const vmm_range_t<Zmm> &zps_ = low_, &scales_ = high_;
     const Zmm &x_ = mask_;
+    bool sums_weights_ = format_.has_src_zps; // in the code that is generated
 
     Zmm sum(int row, int v) const { return sums_[row * vectors + v]; }
 
@@ -56,7 +57,7 @@ private:
             xor_(nr_block_, nr_block_);
             L(l_nr_block);
             begin_nr_block(rows);
-            all_k4_blocks(rows);
+            multiply_nr_block(rows);
             if (can_cut_group(format_))
                 choose_by(offsetof(integer_tile_t, ends),
                         [&] { end_nr_block(rows); }, [&] { keep_sums(rows); });
@@ -66,6 +67,26 @@ private:
             jl(l_nr_block, T_NEAR);
             next_group();
         });
+    }
+
+    // The first rows make the sums of weights and keep them for the others.
+    void multiply_nr_block(int rows) {
+        if (!format_.keeps_sums) return all_k4_blocks(rows);
+        const auto known = [&] {
+            for_sums_of_weights([this](const Zmm &sum, const Address &at) {
+                vmovups(sum, at);
+            });
+            sums_weights_ = false;
+            all_k4_blocks(rows);
+            sums_weights_ = true;
+        };
+        const auto unknown = [&] {
+            all_k4_blocks(rows);
+            for_sums_of_weights([this](const Zmm &sum, const Address &at) {
+                vmovups(at, sum);
+            });
+        };
+        choose_by(offsetof(integer_tile_t, has_sums), known, unknown);
     }
 
     void begin_nr_block(int rows) {
@@ -112,7 +133,10 @@ private:
                 body(sum(r, v), ptr[c_row_ + zmm_bytes(v)]);
             add(c_row_, c_pitch_);
         }
-        if (!format_.has_src_zps) return;
+        if (format_.has_src_zps) for_sums_of_weights(body);
+    }
+    template <typename body_t>
+    void for_sums_of_weights(const body_t &body) {
         for (int v = 0; v < vectors; ++v)
             body(sums_of_weights_[v],
                     of_columns(offsetof(integer_columns_t, sums), v));
@@ -151,7 +175,7 @@ private:
             vpdpbusd(sum(r, 0), first, a);
             vpdpbusd(sum(r, 1), second, a);
         }
-        if (format_.has_src_zps) {
+        if (sums_weights_) {
             vpdpbusd(sums_of_weights_[0], first, constant(0x01010101));
             vpdpbusd(sums_of_weights_[1], second, constant(0x01010101));
         }
