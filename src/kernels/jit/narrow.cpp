@@ -87,9 +87,19 @@ void jit_narrow_t<isa>::to_narrow(const vmm_t *vectors) {
         to_words(vectors[2], vectors[2], vectors[3]);
         to_bytes(first, first, vectors[2]);
     }
-    if (bits_ == 32) return;
-    clamp_narrow(first);
-    h_.vpermd(first, vmm_order_, first);
+    if (bits_ < 32) restore_order(first);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::restore_order(const vmm_t &vector) {
+    clamp_narrow(vector);
+    h_.vpermd(vector, vmm_order_, vector);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::join_words(const vmm_t *vectors) {
+    to_words(vectors[0], vectors[0], vectors[1]);
+    to_words(vectors[2], vectors[2], vectors[3]);
 }
 
 template <isa_t isa>
@@ -98,6 +108,16 @@ void jit_narrow_t<isa>::store_group(
     to_narrow(vectors);
     if (streaming) h_.vmovntps(h_.ptr[dst], vectors[0]);
     else h_.vmovups(h_.ptr[dst], vectors[0]);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_joined(
+        const RegExp &dst, const vmm_t *vectors, bool streaming) {
+    const vmm_t &first = vectors[0];
+    to_bytes(first, first, vectors[2]);
+    restore_order(first);
+    if (streaming) h_.vmovntps(h_.ptr[dst], first);
+    else h_.vmovups(h_.ptr[dst], first);
 }
 
 // Joins each two bytes to a word of low + 16 * high.
@@ -113,14 +133,28 @@ void jit_narrow_t<isa>::pair_nibbles(const Reg &bytes) {
 template <isa_t isa>
 void jit_narrow_t<isa>::store_nibble_group(
         const RegExp &dst, const vmm_t *vectors) {
-    const vmm_t &first = vectors[0];
     to_narrow(vectors);
-    pair_nibbles(first);
+    store_bytes_as_nibbles(dst, vectors[0]);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_joined_nibbles(
+        const RegExp &dst, const vmm_t *vectors) {
+    const vmm_t &first = vectors[0];
+    to_bytes(first, first, vectors[2]);
+    restore_order(first);
+    store_bytes_as_nibbles(dst, first);
+}
+
+template <isa_t isa>
+void jit_narrow_t<isa>::store_bytes_as_nibbles(
+        const RegExp &dst, const vmm_t &bytes) {
+    pair_nibbles(bytes);
     if (is_avx512) {
-        h_.vpmovwb(h_.ptr[dst], Zmm(first.getIdx()));
+        h_.vpmovwb(h_.ptr[dst], Zmm(bytes.getIdx()));
         return;
     }
-    const Ymm y(first.getIdx());
+    const Ymm y(bytes.getIdx());
     h_.vpackuswb(y, y, y);
     h_.vpermq(y, y, 0x08);
     h_.vmovups(h_.ptr[dst], Xmm(y.getIdx()));

@@ -34,8 +34,17 @@ public:
     void store_group(const Xbyak::RegExp &dst, const vmm_t *vectors,
             bool streaming = false);
 
+    /// The first half of storing four vectors as bytes: joins each two of them
+    /// to saturated words, in the first and the third. Words are in the order
+    /// that this function joins other vectors in.
+    void join_words(const vmm_t *vectors);
+    /// The second half.
+    void store_joined(const Xbyak::RegExp &dst, const vmm_t *vectors,
+            bool streaming = false);
+
     /// Stores group() vectors, or one, that fit 4 bits, two a byte.
     void store_nibble_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
+    void store_joined_nibbles(const Xbyak::RegExp &dst, const vmm_t *vectors);
     void store_nibbles(const Xbyak::RegExp &dst, const vmm_t &vector);
 
     /// One vector, which dies; `tail` (AVX-512 only) of the lanes in `mask`.
@@ -49,10 +58,12 @@ private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
     void to_narrow(const vmm_t *vectors);
+    void restore_order(const vmm_t &vector);
     void clamp_lanes(const vmm_t &vector);
     void clamp_narrow(const vmm_t &vector);
     template <typename Reg>
     void pair_nibbles(const Reg &bytes);
+    void store_bytes_as_nibbles(const Xbyak::RegExp &dst, const vmm_t &bytes);
     void to_words(const vmm_t &to, const vmm_t &low, const vmm_t &high);
     void to_bytes(const vmm_t &to, const vmm_t &low, const vmm_t &high);
     void store_lanes(const Xbyak::Address &to, const vmm_t &vector);

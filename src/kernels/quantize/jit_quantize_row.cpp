@@ -13,16 +13,24 @@
 //       narrow and store            kernels/jit/narrow.hpp
 //     the rest by mask, or one by one
 //
+// Values that are NaN or far beyond dst need instructions that others do not.
+// With AVX-512, groups whose scales are ordinary are quantized without them,
+// and once more with them if the integers show such a value (see
+// quick_group()). Zen 4 has one port for these instructions and all products.
+//
 // Registers: jit_row_registers.hpp for the general ones; vector registers
 //   0 - 3    values
 //   4 - 7    scratch of what is done to them
 //   8 - 10   scales, reciprocals, zero points, of the row
 //   11       order of narrowing
+//   12       groups of two rows: the zero points of the second
+//   13       what shows far values
 // and from io's first on those of rounding to bf16.
 
 #include "kernels/quantize/jit_quantize_desc.hpp"
 
 #include <cstddef>
+#include <list>
 
 #include "kernels/dequantize/jit_row_registers.hpp"
 #include "kernels/jit/io.hpp"
@@ -76,7 +84,8 @@ private:
             = jit_isa_t<isa>::vmm_count - io_t::vmm_needed;
     static constexpr int vmm_scratch_at = 4, vmm_scale_at = 8,
                          vmm_reciprocal_at = 9, vmm_zp_at = 10,
-                         vmm_order_at = 11;
+                         vmm_order_at = 11, vmm_second_zp_at = 12,
+                         vmm_seen_at = 13;
     static constexpr uint32_t f32_bytes = 4;
     static constexpr uint32_t step_width = io_t::simd_w;
     static constexpr uint32_t most_vectors = 4;
@@ -105,6 +114,7 @@ private:
         if (takes_pairs()) pairs_loop();
         rows_loop();
         postamble();
+        careful_groups();
     }
 
     void load_constants() {
@@ -133,7 +143,6 @@ private:
     // Runs while two rows lie next to each other in dst.
     void pairs_loop() {
         const auto cols = static_cast<uint32_t>(desc_.cols);
-        const uint32_t in_row = cols / step_width;
         Label l_pairs, l_left, l_end;
         cmp(reg_dst_pitch, dst_bytes(cols));
         jne(l_end, T_NEAR);
@@ -141,19 +150,9 @@ private:
         align(16);
         L(l_pairs);
         jl(l_left, T_NEAR);
-        vmm_t values[most_vectors];
         mov(reg_dst, reg_dst_row);
-        for (uint32_t v = 0; v < 2 * in_row; ++v) {
-            const uint32_t at = v % in_row * step_width;
-            if (v == in_row) next_row();
-            if (at == 0) {
-                mov(reg_src, reg_src_row);
-                load_parameters();
-                prefetch_src(cols);
-            }
-            values[v] = loaded_and_quantized(v, at);
-        }
-        store_group(RegExp(reg_dst), values);
+        if (is_quick()) quick_group({true, 0});
+        else pair(false);
         prefetch_dst(2 * cols);
         next_row();
         sub(reg_rows, 2);
@@ -161,6 +160,30 @@ private:
         L(l_left);
         add(reg_rows, 2);
         L(l_end);
+    }
+
+    // Two rows, stored.
+    void pair(bool again) {
+        vmm_t values[most_vectors];
+        load_pair(values, false, !again);
+        store_group(RegExp(reg_dst), values);
+    }
+
+    void load_pair(vmm_t *values, bool quickly, bool prefetches) {
+        const auto cols = static_cast<uint32_t>(desc_.cols);
+        const uint32_t in_row = cols / step_width;
+        for (uint32_t v = 0; v < 2 * in_row; ++v) {
+            const uint32_t at = v % in_row * step_width;
+            if (v == in_row) next_row();
+            if (at == 0) {
+                mov(reg_src, reg_src_row);
+                load_parameters(
+                        quickly && v == in_row ? vmm_second_zp_at : vmm_zp_at);
+                if (prefetches) prefetch_src(cols);
+            }
+            values[v] = quickly ? loaded_and_rounded(v, at)
+                                : loaded_and_quantized(v, at);
+        }
     }
 
     void rows_loop() {
@@ -172,7 +195,7 @@ private:
         mov(reg_src, reg_src_row);
         mov(reg_dst, reg_dst_row);
         if (!is_unrolled()) mov(reg_count, arg(offsetof(jit_row_args_t, cols)));
-        load_parameters();
+        load_parameters(vmm_zp_at);
         columns();
         next_row();
         dec(reg_rows);
@@ -181,14 +204,14 @@ private:
     }
 
     // Loads the parameters that a row's columns share.
-    void load_parameters() {
+    void load_parameters(int zp_at) {
         if (!desc_.scales_vary) {
             vbroadcastss(vmm_t(vmm_scale_at), ptr[reg_scales]);
             if (!desc_.true_division)
                 vbroadcastss(vmm_t(vmm_reciprocal_at), ptr[reg_reciprocals]);
         }
         if (desc_.has_zps() && !desc_.zps_vary)
-            vbroadcastss(vmm_t(vmm_zp_at), ptr[reg_zps]);
+            vbroadcastss(vmm_t(zp_at), ptr[reg_zps]);
     }
 
     bool is_unrolled() const {
@@ -248,6 +271,12 @@ private:
     // So many vectors, `offset` elements from the cursors on; stored together
     // where they are a group.
     void vectors(uint32_t count, uint32_t offset) {
+        if (is_quick() && static_cast<int>(count) == narrow_.group())
+            return quick_group({false, offset});
+        careful_vectors(count, offset);
+    }
+
+    void careful_vectors(uint32_t count, uint32_t offset) {
         vmm_t values[most_vectors];
         for (uint32_t v = 0; v < count; ++v)
             values[v] = loaded_and_quantized(v, offset + v * step_width);
@@ -264,6 +293,95 @@ private:
         else narrow_.store_group(to, values, desc_.streaming);
     }
 
+    // Zero points of bytes are added to words.
+    bool is_quick() const {
+        const bool has_short_zps = !desc_.has_zps() || bits_of(desc_.zps) <= 8;
+        return is_avx512 && !desc_.true_division && desc_.to_integers()
+               && !desc_.is_wide() && (desc_.bits() == 16 || has_short_zps);
+    }
+
+    // A group that is quantized without care at first: two rows, or `offset`
+    // elements from the cursors on.
+    struct group_t {
+        bool is_pair;
+        uint32_t offset;
+        Label l_careful = {}, l_done = {};
+    };
+
+    // The integers of what needs care are the least of all, and saturated to
+    // words they are the least words. Others that are as far from zero are done
+    // again too, to no effect.
+    void quick_group(const group_t &which) {
+        groups_.push_back(which);
+        group_t &group = groups_.back();
+        vmm_t values[most_vectors];
+        if (group.is_pair) load_pair(values, true, true);
+        else
+            for (int v = 0; v < narrow_.group(); ++v)
+                values[v] = loaded_and_rounded(static_cast<uint32_t>(v),
+                        group.offset + static_cast<uint32_t>(v) * step_width);
+        const Zmm seen(vmm_seen_at);
+        const auto zmm = [](const vmm_t &value) { return Zmm(value.getIdx()); };
+        const bool words = narrow_.group() == 4;
+        if (words) {
+            narrow_.join_words(values);
+            vpminsw(seen, zmm(values[0]), zmm(values[2]));
+            vpcmpeqw(k_seen_, seen, constant(0x80008000u));
+        } else {
+            vpminsd(seen, zmm(values[0]), zmm(values[1]));
+            vpcmpeqd(k_seen_, seen, constant(0x80000000u));
+        }
+        kortestd(k_seen_, k_seen_);
+        jnz(group.l_careful, T_NEAR);
+        add_zps(values, group);
+        const RegExp to = reg_dst + dst_bytes(group.offset);
+        if (!words) narrow_.store_group(to, values, desc_.streaming);
+        else if (desc_.packs) narrow_.store_joined_nibbles(to, values);
+        else narrow_.store_joined(to, values, desc_.streaming);
+        L(group.l_done);
+    }
+
+    // Adds to words, or to two vectors of dwords.
+    void add_zps(const vmm_t *values, const group_t &group) {
+        if (!desc_.has_zps()) return;
+        const bool words = narrow_.group() == 4;
+        const int step = words ? 2 : 1;
+        for (int i = 0; i < 2; ++i) {
+            const Zmm value(values[i * step].getIdx()), tmp(vmm_seen_at);
+            const uint32_t at = group.offset
+                                + static_cast<uint32_t>(i * step) * step_width;
+            const auto place = reg_zps + at * f32_bytes;
+            const Zmm fixed(
+                    group.is_pair && i == 1 ? vmm_second_zp_at : vmm_zp_at);
+            if (!words) {
+                if (desc_.zps_vary) vpaddd(value, value, ptr[place]);
+                else vpaddd(value, value, fixed);
+                continue;
+            }
+            if (desc_.zps_vary) {
+                vmovups(tmp, ptr[place]);
+                vpackssdw(tmp, tmp, ptr[place + step_width * f32_bytes]);
+            } else {
+                vpackssdw(tmp, fixed, fixed);
+            }
+            vpaddsw(value, value, tmp);
+        }
+    }
+
+    void careful_groups() {
+        for (group_t &group : groups_) {
+            L(group.l_careful);
+            if (group.is_pair) {
+                to_row_before();
+                pair(true);
+            } else {
+                careful_vectors(
+                        static_cast<uint32_t>(narrow_.group()), group.offset);
+            }
+            jmp(group.l_done, T_NEAR);
+        }
+    }
+
     // Vector v, which begins `at` elements from the cursors on.
     vmm_t loaded_and_quantized(uint32_t v, uint32_t at) {
         const vmm_t value(static_cast<int>(v));
@@ -272,15 +390,36 @@ private:
         return value;
     }
 
+    // The same as divide_and_round() leaves it.
+    vmm_t loaded_and_rounded(uint32_t v, uint32_t at) {
+        const vmm_t value(static_cast<int>(v));
+        load_.load_raw(value, reg_src + src_bytes(at), false);
+        to_f32(value);
+        const vmm_t scale(vmm_scale_at), reciprocal(vmm_reciprocal_at),
+                varying(vmm_scratch_at + 1);
+        if (!desc_.scales_vary) {
+            quantizer_.divide_and_round(value, scale, reciprocal);
+            return value;
+        }
+        vmovups(varying, ptr[reg_reciprocals + at * f32_bytes]);
+        quantizer_.divide_and_round(
+                value, ptr[reg_scales + at * f32_bytes], varying);
+        return value;
+    }
+
+    void to_f32(const vmm_t &x) {
+        const vmm_t a(vmm_scratch_at), b(vmm_scratch_at + 1);
+        if (desc_.src == data_type_t::s32) vcvtdq2ps(x, x);
+        else load_.extract(x, x, 0, a, b);
+    }
+
     void store_float(const RegExp &to, const vmm_t &value, extent_t extent) {
         store_.store(to, value, value, vmm_t(vmm_scratch_at), extent);
     }
 
     // Quantizes what was loaded raw; x is element `at` from the cursors.
     void quantize(const vmm_t &x, uint32_t at) {
-        const vmm_t a(vmm_scratch_at), b(vmm_scratch_at + 1);
-        if (desc_.src == data_type_t::s32) vcvtdq2ps(x, x);
-        else load_.extract(x, x, 0, a, b);
+        to_f32(x);
         const auto place
                 = [&](const Reg64 &reg) { return ptr[reg + at * f32_bytes]; };
         const vmm_t scale(vmm_scale_at), reciprocal(vmm_reciprocal_at),
@@ -369,6 +508,16 @@ private:
         load_params_row();
     }
 
+    // Undoes next_row(), of parameters that do not vary.
+    void to_row_before() {
+        sub(reg_src_row, reg_src_pitch);
+        sub(reg_dst_row, reg_dst_pitch);
+        mov(rax, arg(offsetof(jit_row_args_t, scales_pitch)));
+        sub(reg_scales, rax);
+        sub(reg_reciprocals, rax);
+        sub(reg_zps, arg(offsetof(jit_row_args_t, zps_pitch)));
+    }
+
     Address arg(size_t offset) { return qword[abi_param + offset]; }
     const Reg64 &reg_src_ahead() const { return reg_src_pitch3; }
 
@@ -377,6 +526,8 @@ private:
     jit_quantizer_t<isa> quantizer_;
     jit_narrow_t<isa> narrow_;
     const Reg64 reg_dst_ahead_ = reg_dst_pitch3;
+    const Opmask k_seen_ {6};
+    std::list<group_t> groups_;
 };
 
 } // namespace

@@ -74,6 +74,18 @@ void jit_quantizer_t<isa>::multiply(
     clear_nan(x);
 }
 
+// An infinite quotient makes a remainder of NaN or of the other sign, whose sum
+// with it is NaN.
+template <isa_t isa>
+void jit_quantizer_t<isa>::divide_and_round(
+        const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
+    const vmm_t q = scratch(0);
+    h_.vmulps(q, x, reciprocal);
+    h_.vfnmadd231ps(x, q, scale);
+    h_.vfmadd132ps(x, q, reciprocal);
+    h_.vcvtps2dq(x, x);
+}
+
 // To at most the magnitude `most`; a NaN becomes some number.
 template <isa_t isa>
 void jit_quantizer_t<isa>::hold(const vmm_t &x, float most) {

@@ -36,6 +36,12 @@ public:
     void quantize(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal, const Xbyak::Operand &zp);
 
+    /// Replaces `x` by the nearest integer of 32 bits of its quotient by an
+    /// ordinary scale. The result is the least integer if x is NaN, or the
+    /// quotient NaN or beyond 32 bits.
+    void divide_and_round(const vmm_t &x, const Xbyak::Operand &scale,
+            const Xbyak::Operand &reciprocal);
+
 private:
     static constexpr bool is_avx512 = isa == isa_avx512_core;
 
