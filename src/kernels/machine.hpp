@@ -96,6 +96,9 @@ struct machine_policy_t {
     /// Vectors of 512 bits are two operations, so that those of 256 bits lose
     /// nothing.
     bool halves_vectors = false;
+    /// A quantize whose dst leaves the caches leaves its src to the hardware's
+    /// prefetching, and stores results of 4 bits past the caches too.
+    bool has_plain_far_quantize = false;
 };
 
 /// A description that tells CPUs of the same instruction sets apart.

@@ -299,6 +299,11 @@ private:
         plan_.streams_rows
                 = is_direct && policy.long_rows == far_stores_t::at_once;
         if (plan_.streaming && is_direct) plan_.stream_ahead = policy.src_ahead;
+        plan_.prefetches_far_src = !policy.has_plain_far_quantize;
+        plan_.streams_nibbles = policy.has_plain_far_quantize
+                                && plan_.params.divides
+                                && bits_of(problem_.dst().type) == 4
+                                && leaves_caches_as_rows();
         const bool in_cache = is_in_second_cache(dst_total());
         const bool short_rows = has_short_rows();
         const uint32_t most_rows = plan_.streams_at_once() ? far_rows() : 4;
@@ -376,11 +381,13 @@ private:
         const dim_t threshold = streaming_threshold(plan_.is_packed());
         const dim_t parts = problem_.parts;
         if (!plan_.params.divides) return dst_total() * parts > threshold;
-        const auto &policy = this_machine().policy;
-        return policy.long_rows == far_stores_t::at_once
+        return bits_of(problem_.dst().type) >= 8 && leaves_caches_as_rows();
+    }
+    bool leaves_caches_as_rows() const {
+        return this_machine().policy.long_rows == far_stores_t::at_once
                && plan_.path == jit_src_path_t::direct
-               && bits_of(problem_.dst().type) >= 8
-               && pushing_bytes() * parts > threshold;
+               && pushing_bytes() * problem_.parts
+                          > streaming_threshold(plan_.is_packed());
     }
 
     // Two nibbles of a byte are of one group, whose rows share what varies. (A

@@ -118,6 +118,10 @@ struct jit_plan_t {
     bool streaming = false;
     // Rows that are written from end to end too, where they are computed.
     bool streams_rows = false;
+    // The same of results of 4 bits, which `streaming` does not include.
+    bool streams_nibbles = false;
+    // The src of row kernels of a quantize that store past the caches.
+    bool prefetches_far_src = true;
     uint32_t stream_ahead = 0; // see jit_row_desc_t
     bool prefetching = false;  // both ends of a direct path are in memory
     bool prefetches_dst_into_l2 = false; // by one row a call; else into L1

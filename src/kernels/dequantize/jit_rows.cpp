@@ -63,7 +63,7 @@ void jit_rows_t::run(
     else if (plan_.tall_tile_rows > 0)
         run_tiles<jit_tall_tile_cols * jit_tall_tile_rows>(buffers, begin, end);
     else run_tiles<jit_tile_bytes>(buffers, begin, end);
-    if (plan_.streaming) stream_fence();
+    if (plan_.streaming || plan_.streams_nibbles) stream_fence();
 }
 
 [[gnu::noinline]] void jit_rows_t::run_panels(

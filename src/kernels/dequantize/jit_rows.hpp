@@ -55,8 +55,8 @@ protected:
             = std::array<std::unique_ptr<const jit_row_kernel_t>, 2>;
     std::array<row_kernels_t, 2 * row_src_count> row_kernels_;
     // Kernels of row_of_src that pack rows of whole steps beginning at a byte
-    // of dst; null if the walk packs.
-    row_kernels_t packing_kernels_;
+    // of dst; null if the walk packs. The second two store past the caches.
+    std::array<row_kernels_t, 2> packing_kernels_;
     // All row kernels share these, see jit_row_kernel_t.
     dim_t step_width_ = 1;
     bool paired_ = false;

@@ -184,6 +184,7 @@ void jit_walk_t::run_staged(const rect_t &rect) {
     dim_t most = rect.rows;
     streams_at_once_ = can_stream_at_once(rect);
     packs_at_once_ = can_pack_at_once(rect);
+    streams_nibbles_ = packs_at_once_ && can_stream_nibbles(rect);
     // The columns before a line are less than one.
     bounces_ = plan_.streaming && !streams_at_once_
                && rect.cols * dst_bytes_ >= line;
@@ -221,7 +222,7 @@ dim_t jit_walk_t::place_in_line(const rect_t &rect) const {
 
 // True if the row kernel can, and every row of dst begins at a byte.
 bool jit_walk_t::can_pack_at_once(const rect_t &rect) const {
-    if (kernel_.packing_kernels_[two_part_] == nullptr
+    if (kernel_.packing_kernels_[0][two_part_] == nullptr
             || plan_.path != jit_src_path_t::direct)
         return false;
     const int o = static_cast<int>(problem_.operands.size()) - 1;
@@ -229,6 +230,18 @@ bool jit_walk_t::can_pack_at_once(const rect_t &rect) const {
     const dim_t per_byte = 8 / bits_of(problem_.dst().type);
     return rect.cols % kernel_.step_width_ == 0 && first % per_byte == 0
            && plan_.strides[at(o)].row % per_byte == 0;
+}
+
+// True if every row of dst begins at half a cache line.
+bool jit_walk_t::can_stream_nibbles(const rect_t &rect) const {
+    constexpr dim_t half = line / 2, per_byte = 2;
+    if (!plan_.streams_nibbles) return false;
+    const int o = static_cast<int>(problem_.operands.size()) - 1;
+    const auto place
+            = static_cast<dim_t>(reinterpret_cast<uintptr_t>(buffers_[o]));
+    const dim_t first = (element(o, rect) + rect.col) / per_byte;
+    const dim_t pitch = plan_.strides[at(o)].row / per_byte;
+    return (place + first) % half == 0 && (rect.rows == 1 || pitch % half == 0);
 }
 
 // The element of the rectangle's first row and, unless it is of groups, column.

@@ -92,6 +92,7 @@ private:
     dim_t place_in_line(const rect_t &rect) const;
     bool can_stream_at_once(const rect_t &rect) const;
     bool can_pack_at_once(const rect_t &rect) const;
+    bool can_stream_nibbles(const rect_t &rect) const;
     dim_t padded(dim_t cols) const;
     dim_t first_group(dim_t col) const;
     dim_t staged_cols(const rect_t &rect) const;
@@ -188,7 +189,8 @@ private:
     bool two_part_ = false;
     bool are_biased_ = false; // the zero points, when they were staged
     // The row kernel does, no bounce buffer.
-    bool streams_at_once_ = false, packs_at_once_ = false;
+    bool streams_at_once_ = false, packs_at_once_ = false,
+         streams_nibbles_ = false;
     bool bounces_ = false; // else past the caches
     jit_scratch_t scratch_;
 };

@@ -99,7 +99,7 @@ void jit_walk_t::run_rows_of(
         [[fallthrough]];
     case jit_src_path_t::direct:
         call(rect, chunk, dst, dst_pitch,
-                {packs_at_once_ ? &kernel_.packing_kernels_
+                {packs_at_once_ ? &kernel_.packing_kernels_[streams_nibbles_]
                                 : &kernels[k::row_of_src],
                         static_cast<const char *>(buffers_[0])
                                 + first * src_bits_ / 8,

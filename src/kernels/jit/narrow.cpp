@@ -132,32 +132,39 @@ void jit_narrow_t<isa>::pair_nibbles(const Reg &bytes) {
 
 template <isa_t isa>
 void jit_narrow_t<isa>::store_nibble_group(
-        const RegExp &dst, const vmm_t *vectors) {
+        const RegExp &dst, const vmm_t *vectors, bool streaming) {
     to_narrow(vectors);
-    store_bytes_as_nibbles(dst, vectors[0]);
+    store_bytes_as_nibbles(dst, vectors[0], streaming);
 }
 
 template <isa_t isa>
 void jit_narrow_t<isa>::store_joined_nibbles(
-        const RegExp &dst, const vmm_t *vectors) {
+        const RegExp &dst, const vmm_t *vectors, bool streaming) {
     const vmm_t &first = vectors[0];
     to_bytes(first, first, vectors[2]);
     restore_order(first);
-    store_bytes_as_nibbles(dst, first);
+    store_bytes_as_nibbles(dst, first, streaming);
 }
 
 template <isa_t isa>
 void jit_narrow_t<isa>::store_bytes_as_nibbles(
-        const RegExp &dst, const vmm_t &bytes) {
+        const RegExp &dst, const vmm_t &bytes, bool streaming) {
     pair_nibbles(bytes);
+    const Ymm y(bytes.getIdx());
+    if (is_avx512 && streaming) {
+        h_.vpmovwb(y, Zmm(bytes.getIdx()));
+        h_.vmovntps(h_.ptr[dst], y);
+        return;
+    }
     if (is_avx512) {
         h_.vpmovwb(h_.ptr[dst], Zmm(bytes.getIdx()));
         return;
     }
-    const Ymm y(bytes.getIdx());
     h_.vpackuswb(y, y, y);
     h_.vpermq(y, y, 0x08);
-    h_.vmovups(h_.ptr[dst], Xmm(y.getIdx()));
+    const Xmm x(bytes.getIdx());
+    if (streaming) h_.vmovntps(h_.ptr[dst], x);
+    else h_.vmovups(h_.ptr[dst], x);
 }
 
 template <isa_t isa>

@@ -43,8 +43,11 @@ public:
             bool streaming = false);
 
     /// Stores group() vectors, or one, that fit 4 bits, two a byte.
-    void store_nibble_group(const Xbyak::RegExp &dst, const vmm_t *vectors);
-    void store_joined_nibbles(const Xbyak::RegExp &dst, const vmm_t *vectors);
+    /// `streaming` stores to a multiple of half a vector's size.
+    void store_nibble_group(const Xbyak::RegExp &dst, const vmm_t *vectors,
+            bool streaming = false);
+    void store_joined_nibbles(const Xbyak::RegExp &dst, const vmm_t *vectors,
+            bool streaming = false);
     void store_nibbles(const Xbyak::RegExp &dst, const vmm_t &vector);
 
     /// One vector, which dies; `tail` (AVX-512 only) of the lanes in `mask`.
@@ -63,7 +66,8 @@ private:
     void clamp_narrow(const vmm_t &vector);
     template <typename Reg>
     void pair_nibbles(const Reg &bytes);
-    void store_bytes_as_nibbles(const Xbyak::RegExp &dst, const vmm_t &bytes);
+    void store_bytes_as_nibbles(
+            const Xbyak::RegExp &dst, const vmm_t &bytes, bool streaming);
     void to_words(const vmm_t &to, const vmm_t &low, const vmm_t &high);
     void to_bytes(const vmm_t &to, const vmm_t &low, const vmm_t &high);
     void store_lanes(const Xbyak::Address &to, const vmm_t &vector);

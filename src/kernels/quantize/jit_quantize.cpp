@@ -121,7 +121,9 @@ private:
         desc_.streaming = streams;
         desc_.scales_vary = plan_.scales_vary;
         desc_.zps_vary = plan_.zps_vary;
-        desc_.prefetching = plan_.prefetching && src == row_of_src;
+        const bool prefetching = plan_.prefetching && src == row_of_src;
+        desc_.prefetches_dst = prefetching && !streams;
+        desc_.prefetches_src = streams ? plan_.prefetches_far_src : prefetching;
         desc_.cols = plan_.fixed_cols;
         always_two_part_ = !desc_.to_integers();
         for (const bool true_division : {false, true}) {
@@ -146,8 +148,15 @@ private:
             return {};
         jit_quantize_desc_t packing = desc_;
         packing.packs = true;
+        const bool by_division = desc_.true_division;
+        const result_t result = make_jit_quantize_row(
+                packing, isa_, name_, packing_kernels_[0][by_division]);
+        if (!result.ok() || !plan_.streams_nibbles) return result;
+        packing.streaming = true;
+        packing.prefetches_dst = false;
+        packing.prefetches_src = plan_.prefetches_far_src;
         return make_jit_quantize_row(
-                packing, isa_, name_, packing_kernels_[desc_.true_division]);
+                packing, isa_, name_, packing_kernels_[1][by_division]);
     }
 
     jit_quantize_desc_t desc_;

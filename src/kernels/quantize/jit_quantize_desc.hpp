@@ -16,8 +16,9 @@ struct jit_quantize_desc_t {
     bool has_near_zps = false;
     // Quotients by ordinary scales are NaN or some hundreds at most.
     bool has_small_quotients = false;
-    bool prefetching = false;
-    // Past the caches, src called for ahead: rows of dst begin at lines.
+    bool prefetches_src = false, prefetches_dst = false;
+    // Past the caches: rows of dst begin at lines, or, of two elements to a
+    // byte, at halves of lines.
     bool streaming = false;
     dim_t cols = 0; // of every call; 0: each says how many
     // Two elements of 4 bits to a byte of dst; cols are whole vectors.

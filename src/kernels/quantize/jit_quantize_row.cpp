@@ -289,7 +289,8 @@ private:
     }
 
     void store_group(const RegExp &to, const vmm_t *values) {
-        if (desc_.packs) narrow_.store_nibble_group(to, values);
+        if (desc_.packs)
+            narrow_.store_nibble_group(to, values, desc_.streaming);
         else narrow_.store_group(to, values, desc_.streaming);
     }
 
@@ -336,7 +337,8 @@ private:
         add_zps(values, group);
         const RegExp to = reg_dst + dst_bytes(group.offset);
         if (!words) narrow_.store_group(to, values, desc_.streaming);
-        else if (desc_.packs) narrow_.store_joined_nibbles(to, values);
+        else if (desc_.packs)
+            narrow_.store_joined_nibbles(to, values, desc_.streaming);
         else narrow_.store_joined(to, values, desc_.streaming);
         L(group.l_done);
     }
@@ -480,12 +482,12 @@ private:
         prefetch_src(elements);
     }
     void prefetch_dst(uint32_t elements) {
-        if (!desc_.prefetching || desc_.streaming) return;
+        if (!desc_.prefetches_dst) return;
         for (uint32_t at = 0; at < dst_bytes(elements); at += line_bytes)
             prefetchw(ptr[reg_dst + reg_dst_ahead_ + at]);
     }
     void prefetch_src(uint32_t elements) {
-        if (!desc_.prefetching && !desc_.streaming) return;
+        if (!desc_.prefetches_src) return;
         for (uint32_t at = 0; at < src_bytes(elements); at += line_bytes)
             prefetcht0(ptr[reg_src + reg_src_ahead() + at]);
     }

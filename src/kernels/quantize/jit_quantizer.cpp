@@ -43,7 +43,8 @@ void jit_quantizer_t<isa>::quantize(const vmm_t &x, const Operand &scale,
 template <isa_t isa>
 void jit_quantizer_t<isa>::divide(const vmm_t &x, const Operand &scale) {
     h_.vdivps(x, x, scale);
-    if (desc_.to_integers()) clear_nan(x);
+    if (desc_.to_integers() && !(desc_.is_wide() && has_biased_zps()))
+        clear_nan(x);
 }
 
 // NaN becomes 0.
@@ -53,8 +54,9 @@ void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
     const vmm_t mask = scratch(0);
     if (is_avx512) {
         h_.vcmpps(k_ordered_, x, x, ordered);
-        // For narrower integers the conversion clears by the mask.
-        if (desc_.is_wide()) h_.vmovaps(x | k_ordered_ | util::T_z, x);
+        // Most conversions clear by the mask.
+        if (desc_.is_wide() && !has_biased_zps())
+            h_.vmovaps(x | k_ordered_ | util::T_z, x);
     } else {
         h_.vcmpps(mask, x, x, ordered);
         h_.vandps(x, x, mask);
@@ -71,7 +73,7 @@ void jit_quantizer_t<isa>::multiply(
     if (!are_small()) hold(q, far);
     h_.vfnmadd231ps(x, q, scale);
     h_.vfmadd132ps(x, q, reciprocal);
-    clear_nan(x);
+    if (!(desc_.is_wide() && has_biased_zps())) clear_nan(x);
 }
 
 // An infinite quotient makes a remainder of NaN or of the other sign, whose sum
@@ -108,9 +110,59 @@ void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
 }
 
+// True if zero points are of dst's family, or dst has fewer bits. Then sums
+// have 32 bits without a sign once the lowest integer is subtracted.
+template <isa_t isa>
+bool jit_quantizer_t<isa>::has_biased_zps() const {
+    if (!is_avx512) return false;
+    const bool is_signed = family_of(desc_.dst) == type_family_t::signed_int;
+    if (!desc_.has_zps()) return desc_.bits() == 32;
+    const auto zps = family_of(desc_.zps);
+    // Storing saturates to 8 and 16 bits, not to fewer.
+    if (desc_.bits() < 32)
+        return desc_.bits() >= 8 && desc_.zps == data_type_t::s32;
+    return (zps == type_family_t::signed_int) == is_signed;
+}
+
+// Sums of a biased zero point z and a quotient rounded to the magnitude m are
+//      z + min(m, 2^32 - 1 - z)  or  z - min(m, z)
+// in 32 bits without a sign. Magnitudes saturate there.
+template <isa_t isa>
+void jit_quantizer_t<isa>::to_wide_by_magnitude(
+        const vmm_t &x, const Operand &zp) {
+    constexpr uint32_t highest_bit = 0x80000000u;
+    const vmm_t z = scratch(1), most = scratch(2), sum = scratch(3);
+    const bool to_u32 = desc_.dst == data_type_t::u32;
+    if (to_u32 && !desc_.has_zps()) {
+        // If x is NaN, the maximum is the second operand.
+        h_.vmaxps(x, x, h_.constant(0));
+        h_.vcvtps2udq(x, x);
+        return;
+    }
+    constexpr uint8_t ordered = 7;
+    h_.vcmpps(k_ordered_, x, x, ordered);
+    h_.vpmovd2m(k_negative_, Zmm(x.getIdx()));
+    h_.vandps(x, x, h_.constant(~highest_bit));
+    h_.vcvtps2udq(x | k_ordered_ | util::T_z, x);
+    if (!desc_.has_zps()) h_.vmovups(z, h_.constant(highest_bit));
+    else h_.vmovups(z, zp);
+    // Zero points are staged with this bit flipped if they are u32.
+    const bool is_flipped = desc_.zps == data_type_t::u32;
+    if (desc_.has_zps() && is_flipped == to_u32)
+        h_.vpxord(z, z, h_.constant(highest_bit));
+    h_.vpxord(most, z, h_.constant(~0u));
+    h_.vmovdqa32(most | k_negative_, z);
+    h_.vpminud(x, x, most);
+    h_.vpsubd(sum, z, x);
+    h_.vpaddd(x, z, x);
+    h_.vmovdqa32(x | k_negative_, sum);
+    if (!to_u32) h_.vpxord(x, x, h_.constant(highest_bit));
+}
+
 // Adds in f64, which holds all sums exactly.
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
+    if (has_biased_zps()) return to_wide_by_magnitude(x, zp);
     constexpr uint8_t nearest_even = 0;
     if (is_avx512) h_.vrndscaleps(x, x, nearest_even);
     else h_.vroundps(x, x, nearest_even);

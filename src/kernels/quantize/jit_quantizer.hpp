@@ -57,13 +57,15 @@ private:
     void hold(const vmm_t &x, float most);
     void to_integers(const vmm_t &x, const Xbyak::Operand &zp);
     void to_wide_integers(const vmm_t &x, const Xbyak::Operand &zp);
+    bool has_biased_zps() const;
+    void to_wide_by_magnitude(const vmm_t &x, const Xbyak::Operand &zp);
     void wide_half(const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half);
     void to_floats(const vmm_t &x, const Xbyak::Operand &zp);
 
     jit_generator_t &h_;
     const jit_quantize_desc_t desc_;
     const int vmm_scratch_;
-    const Xbyak::Opmask k_ordered_ {6};
+    const Xbyak::Opmask k_ordered_ {6}, k_negative_ {7};
     std::unique_ptr<jit_to_small_float_t<isa>> small_float_;
 };
 
