@@ -61,6 +61,22 @@ void jit_narrow_t<isa>::load_constants() {
                               : i / (2 * parts) * 2 + i % (2 * parts) / 2 * 4
                                         + i % 2;
     if (bits_ < 32) h_.vmovups(vmm_order_, h_.constant(lanes));
+    if (takes_turns_) load_constants_of_turns();
+}
+
+// Each 128 bits hold eight elements of the first half and eight of the second,
+// the even ones first.
+template <isa_t isa>
+void jit_narrow_t<isa>::load_constants_of_turns() {
+    jit_generator_t::lanes_t pairs {}, order {};
+    for (uint32_t i = 0; i < 16; ++i) {
+        const uint32_t first = i % 4 / 2 * 8 + i % 2 * 2;
+        pairs[i] = first | (first + 4) << 8 | (first + 1) << 16
+                   | (first + 5) << 24;
+        order[i] = i % 8 / 2 * 4 + i % 2 + i / 8 * 2;
+    }
+    h_.vmovups(vmm_pairs_, h_.constant(pairs));
+    h_.vmovups(vmm_order_of_pairs_, h_.constant(order));
 }
 
 template <isa_t isa>
@@ -97,6 +113,14 @@ void jit_narrow_t<isa>::restore_order(const vmm_t &vector) {
 }
 
 template <isa_t isa>
+void jit_narrow_t<isa>::restore_joined_order(const vmm_t &vector) {
+    if (!takes_turns_) return restore_order(vector);
+    clamp_narrow(vector);
+    h_.vpshufb(vector, vector, vmm_pairs_);
+    h_.vpermd(vector, vmm_order_of_pairs_, vector);
+}
+
+template <isa_t isa>
 void jit_narrow_t<isa>::join_words(const vmm_t *vectors) {
     to_words(vectors[0], vectors[0], vectors[1]);
     to_words(vectors[2], vectors[2], vectors[3]);
@@ -115,7 +139,7 @@ void jit_narrow_t<isa>::store_joined(
         const RegExp &dst, const vmm_t *vectors, bool streaming) {
     const vmm_t &first = vectors[0];
     to_bytes(first, first, vectors[2]);
-    restore_order(first);
+    restore_joined_order(first);
     if (streaming) h_.vmovntps(h_.ptr[dst], first);
     else h_.vmovups(h_.ptr[dst], first);
 }
@@ -142,7 +166,7 @@ void jit_narrow_t<isa>::store_joined_nibbles(
         const RegExp &dst, const vmm_t *vectors, bool streaming) {
     const vmm_t &first = vectors[0];
     to_bytes(first, first, vectors[2]);
-    restore_order(first);
+    restore_joined_order(first);
     store_bytes_as_nibbles(dst, first, streaming);
 }
 

@@ -38,6 +38,13 @@ public:
     /// to saturated words, in the first and the third. Words are in the order
     /// that this function joins other vectors in.
     void join_words(const vmm_t *vectors);
+    /// Joined vectors are even and odd elements in turns from now on; of their
+    /// own are two registers more. AVX-512 and bytes only.
+    void take_turns(const vmm_t &vmm_pairs, const vmm_t &vmm_order) {
+        vmm_pairs_ = vmm_pairs;
+        vmm_order_of_pairs_ = vmm_order;
+        takes_turns_ = true;
+    }
     /// The second half.
     void store_joined(const Xbyak::RegExp &dst, const vmm_t *vectors,
             bool streaming = false);
@@ -62,6 +69,8 @@ private:
 
     void to_narrow(const vmm_t *vectors);
     void restore_order(const vmm_t &vector);
+    void restore_joined_order(const vmm_t &vector);
+    void load_constants_of_turns();
     void clamp_lanes(const vmm_t &vector);
     void clamp_narrow(const vmm_t &vector);
     template <typename Reg>
@@ -76,6 +85,8 @@ private:
     const int bits_;
     const bool is_signed_;
     const vmm_t vmm_order_;
+    vmm_t vmm_pairs_, vmm_order_of_pairs_;
+    bool takes_turns_ = false;
     // Only bounds that saturation does not keep.
     std::optional<int> lower_, upper_;
 };
