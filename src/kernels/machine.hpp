@@ -99,6 +99,10 @@ struct machine_policy_t {
     /// A quantize whose dst leaves the caches leaves its src to the hardware's
     /// prefetching, and stores results of 4 bits past the caches too.
     bool has_plain_far_quantize = false;
+    /// A dynamic quantize of rows takes slabs of so many bytes of src. Each is
+    /// quantized from L1 while the next one is prefetched. 0: slabs of L2, and
+    /// nothing is prefetched.
+    dim_t dynamic_slab_bytes = 0;
 };
 
 /// A description that tells CPUs of the same instruction sets apart.

@@ -9,6 +9,7 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
 #include "kernels/quantize/dynamic_quantize.hpp"
+#include "kernels/quantize/jit_dynamic_rows.hpp"
 #include "lower/ports.hpp"
 #include "patterns/patterns.hpp"
 #include "problem/make_problem.hpp"
@@ -38,6 +39,7 @@ public:
         groups_ = group_sizes(granularity_, dims_);
         if (result_t result = infer_outputs(); !result.ok()) return result;
         init_grid();
+        if (lower_rows()) return {};
 
         dynamic_quantize_t::part_t whole, rest;
         if (result_t result = make_part(dims_, whole); !result.ok())
@@ -68,6 +70,50 @@ public:
 
 private:
     bool has_zps() const { return op_.outputs.size() > 2; }
+
+    // True if a kernel takes all of x as rows, each of them a group.
+    bool lower_rows() {
+        const dim_t elements = element_count(op_.inputs[0]);
+        if (!groups_are_rows() || elements == 0) return false;
+        if (!make_quantize(dims_).ok()) return false;
+        dim_t cols = 1;
+        for (const dim_t size : groups_)
+            cols *= size;
+        std::shared_ptr<const kernel_t> kernel;
+        const dynamic_rows_t rows {type_of(op_.inputs[0]),
+                type_of(op_.outputs[0]), has_zps(), elements / cols, cols};
+        if (!make_jit_dynamic_rows(rows, isa_, kernel).ok()) return false;
+        lowered_.problem = problem_;
+        lowered_.operands = sources_;
+        const dim_t bytes = bytes_to_move(lowered_.problem);
+        lowered_.implementation = {kernel->name(),
+                {{}, {make_stage(kernel, bytes)}}, true, nullptr};
+        return true;
+    }
+
+    // True if x is dense, each of its groups is a stretch of it, and y and the
+    // parameters are in its order, without gaps.
+    bool groups_are_rows() const {
+        dim_t elements = 1, grid = 1;
+        bool is_cut = false;
+        for (size_t d = dims_.size(); d-- > 0;) {
+            const dim_t size = groups_[d], groups = dims_[d] / size;
+            if (dims_[d] == 1) continue;
+            if (dims_[d] != groups * size || (is_cut && size > 1)) return false;
+            if (strides_of(op_.inputs[0])[d] != elements
+                    || strides_of(op_.outputs[0])[d] != elements)
+                return false;
+            if (groups > 1
+                    && (parameters_.scale_strides[d] != grid
+                            || (has_zps()
+                                    && parameters_.zps_strides[d] != grid)))
+                return false;
+            is_cut = is_cut || groups > 1;
+            elements *= dims_[d];
+            grid *= groups;
+        }
+        return true;
+    }
 
     size_t channel_dimension() const {
         const auto rank = static_cast<dim_t>(dims_.size());

@@ -88,6 +88,35 @@ TEST(dynamic_quantize, equals_the_formula_in_every_granularity_and_layout) {
                 }
 }
 
+// Rows of whole vectors, each of them a group, with and without NaN.
+TEST(dynamic_quantize, equals_the_formula_by_rows_of_whole_vectors) {
+    struct shape_t {
+        dims_t dims, groups;
+    };
+    const std::vector<shape_t> shapes {{{40, 64}, {1, 64}},
+            {{40, 320}, {1, 64}}, {{8, 192}, {1, 192}},
+            {{5, 7, 128}, {1, 1, 128}}, {{13, 1, 1024}, {1, 1, 128}},
+            {{6, 3, 32, 4}, {1, 1, 32, 4}}, {{300, 64}, {1, 64}},
+            {{9, 1216}, {1, 1216}}};
+    uint64_t seed = support::first_seed();
+    for (const auto &shape : shapes)
+        for (const auto x :
+                {data_type_t::f32, data_type_t::bf16, data_type_t::f16})
+            for (const auto y : {data_type_t::u8, data_type_t::s8})
+                for (const bool symmetric : {false, true}) {
+                    if (symmetric && y == data_type_t::u8) continue;
+                    for (const auto values : {support::values_t::ordinary,
+                                 support::values_t::extreme,
+                                 support::values_t::any}) {
+                        auto c = make_case(
+                                shape.dims, shape.groups, x, y, symmetric);
+                        c.seed = seed++;
+                        c.values = values;
+                        expect_right(c);
+                    }
+                }
+}
+
 // Too much for one core's cache, and for one thread.
 TEST(dynamic_quantize_large, is_the_same_whatever_the_size_and_the_threads) {
     for (const auto &groups : std::vector<dims_t> {{1000, 1031}, {1, 1031},
@@ -105,6 +134,10 @@ TEST(dynamic_quantize_large, is_right_where_it_leaves_the_caches) {
     for (const dim_t group : {1031, 128})
         expect_right(make_case({2600, 1031}, {1, group}, data_type_t::f32,
                 data_type_t::u8, false));
+    for (const dim_t group : {1024, 128})
+        for (const auto x : {data_type_t::f32, data_type_t::bf16})
+            expect_right(make_case(
+                    {6000, 1024}, {1, group}, x, data_type_t::s8, true));
 }
 
 // --- what the specification leaves open

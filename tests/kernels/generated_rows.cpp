@@ -5,6 +5,8 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/generated_code.hpp"
 #include "kernels/kernel_rows.hpp"
+#include "kernels/on_machine.hpp"
+#include "kernels/quantize/jit_dynamic_rows.hpp"
 #include "kernels/quantize/ranges.hpp"
 #include "kernels/short_rows/interleave.hpp"
 #include "support/linear_cases.hpp"
@@ -148,6 +150,25 @@ bool is_generated(const kernel_row_t &row) {
     return row.name.compare(0, 4, "jit_") == 0;
 }
 
+// Dynamic quantizes whose groups are rows, of a machine that takes them so.
+void hash_dynamic_rows(code_hashes_t &hashes) {
+    for (const auto src : plain_types)
+        record_generated(hashes, text("dynamic rows ", to_string(src)), [&] {
+            for (const dim_t last_cache_bytes : {no_cache_bytes, no_limit}) {
+                const on_machine_t on(
+                        {policy_named("Zen 4"), last_cache_bytes, 1 << 20});
+                for (const dim_t cols : {64, 128, 1024, 1216})
+                    for (const auto dst : {data_type_t::u8, data_type_t::s8})
+                        for (const bool has_zps : {false, true}) {
+                            std::shared_ptr<const kernel_t> kernel;
+                            (void)make_jit_dynamic_rows(
+                                    {src, dst, has_zps, 100, cols},
+                                    isa_avx512_core, kernel);
+                        }
+            }
+        });
+}
+
 } // namespace
 
 void hash_rows(code_hashes_t &hashes) {
@@ -167,6 +188,7 @@ void hash_rows(code_hashes_t &hashes) {
     for (const auto &row : elementwise)
         if (is_generated(row)) hash_elementwise(row, hashes);
     hash_interleave(hashes);
+    hash_dynamic_rows(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core})
         for (const auto src : plain_types) {
             const problem_t problem {{{100, -1, 0}, {1000, -1, 0}},

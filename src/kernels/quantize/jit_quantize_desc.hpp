@@ -16,6 +16,7 @@ struct jit_quantize_desc_t {
     bool has_near_zps = false;
     // Quotients by ordinary scales are NaN or some hundreds at most.
     bool has_small_quotients = false;
+    bool has_no_nan = false; // in src
     bool prefetches_src = false, prefetches_dst = false;
     // Past the caches: rows of dst begin at lines, or, of two elements to a
     // byte, at halves of lines.

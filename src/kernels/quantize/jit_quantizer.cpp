@@ -73,7 +73,8 @@ void jit_quantizer_t<isa>::multiply(
     if (!are_small()) hold(q, far);
     h_.vfnmadd231ps(x, q, scale);
     h_.vfmadd132ps(x, q, reciprocal);
-    if (!(desc_.is_wide() && has_biased_zps())) clear_nan(x);
+    if (!desc_.has_no_nan && !(desc_.is_wide() && has_biased_zps()))
+        clear_nan(x);
 }
 
 // An infinite quotient makes a remainder of NaN or of the other sign, whose sum
@@ -105,7 +106,8 @@ template <isa_t isa>
 void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     if (!are_small()) hold(x, near);
     // The conversion rounds to the nearest, even at ties.
-    if (is_avx512) h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
+    if (is_avx512 && !desc_.has_no_nan)
+        h_.vcvtps2dq(x | k_ordered_ | util::T_z, x);
     else h_.vcvtps2dq(x, x);
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
 }
