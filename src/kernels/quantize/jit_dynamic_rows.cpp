@@ -28,8 +28,8 @@ public:
         , slab_rows_(slab_rows_of(problem.rows, row_bytes_)) {}
 
     result_t prepare() {
-        result_t result
-                = make_jit_range_bits(problem_.src, problem_.cols, 0, ranges_);
+        result_t result = make_jit_range_bits(
+                {problem_.src, problem_.cols, 0, !problem_.has_zps}, ranges_);
         if (result.ok())
             result = make_jit_range_rows(problem_.src, range_mode_t::by_row,
                     isa_avx512_core, ranges_among_nan_);
@@ -116,12 +116,14 @@ private:
         alignas(64) float above[row_parameters_t::most_rows];
         alignas(64) float below[row_parameters_t::most_rows];
         row_ranges_t ranges {problem_.src, problem_.has_zps,
-                problem_.dst == data_type_t::u8, above, below, rows};
+                problem_.dst == data_type_t::u8, above,
+                problem_.has_zps ? below : nullptr, rows};
         find_ranges(*ranges_, src, rows, above, below);
         make_row_parameters(ranges, made, scales, zps);
         if (!made.has_nan) return;
         find_ranges(*ranges_among_nan_, src, rows, above, below);
         ranges.src = data_type_t::f32;
+        ranges.below = below;
         make_row_parameters(ranges, made, scales, zps);
         made.has_nan = true;
     }

@@ -5,7 +5,11 @@
 //
 // A float's bits without the sign are ordered as its magnitude is, with NaN
 // above infinity. So nothing is converted, and two instructions take a whole
-// vector of 16 bits.
+// vector of 16 bits. Magnitudes alone take
+//
+//      above = max_unsigned(above, bits of x << 1)
+//
+// which AMD's cores spread over more ports.
 //
 // Registers:
 //   rdi                      the arguments
@@ -30,12 +34,14 @@ namespace {
 
 class jit_range_bits_t : public jit_generator_t, public jit_range_rows_t {
 public:
-    jit_range_bits_t(data_type_t src, dim_t cols, uint32_t ahead)
+    explicit jit_range_bits_t(const range_bits_desc_t &desc)
         : jit_generator_t("jit_range_bits")
-        , in_words_(bits_of(src) == 16)
-        , vectors_(static_cast<uint32_t>(bytes_of(src, cols)) / vmm_bytes)
+        , in_words_(bits_of(desc.src) == 16)
+        , of_magnitudes_(desc.of_magnitudes)
+        , vectors_(static_cast<uint32_t>(bytes_of(desc.src, desc.cols))
+                   / vmm_bytes)
         , used_(std::min(vectors_, unroll))
-        , ahead_(ahead) {}
+        , ahead_(desc.ahead) {}
 
     void operator()(jit_range_args_t &args) const override {
         getCode<void (*)(jit_range_args_t *)>()(&args);
@@ -64,7 +70,8 @@ private:
         align(16);
         L(l_rows);
         columns();
-        write_range();
+        if (of_magnitudes_) write_magnitude();
+        else write_range();
         add(reg_row, reg_pitch);
         add(reg_above, 4);
         add(reg_below, 4);
@@ -75,8 +82,8 @@ private:
 
     void columns() {
         for (uint32_t u = 0; u < used_; ++u) {
-            vmovdqu64(above(u), ptr[reg_row + u * vmm_bytes]);
-            vmovdqa64(below(u), above(u));
+            load(above(u), reg_row + u * vmm_bytes);
+            if (!of_magnitudes_) vmovdqa64(below(u), above(u));
             prefetch(reg_row + u * vmm_bytes);
         }
         if (vectors_ <= most_unrolled) {
@@ -99,10 +106,19 @@ private:
     }
 
     void widen(const RegExp &from, uint32_t u) {
-        vmovdqu64(value(u), ptr[from]);
+        load(value(u), from);
         prefetch(from);
+        if (of_magnitudes_) {
+            max_unsigned(above(u), value(u));
+            return;
+        }
         max_signed(above(u), value(u));
         max_unsigned(below(u), value(u));
+    }
+    void load(const Zmm &to, const RegExp &from) {
+        if (!of_magnitudes_) vmovdqu64(to, ptr[from]);
+        else if (in_words_) vpsllw(to, ptr[from], 1);
+        else vpslld(to, ptr[from], 1);
     }
     void prefetch(const RegExp &from) {
         if (ahead_ > 0) prefetcht0(ptr[from + ahead_]);
@@ -138,18 +154,42 @@ private:
         vmovd(dword[reg_below], Xmm(high.getIdx()));
     }
 
+    void write_magnitude() {
+        constexpr uint8_t other_half = 0x4e, other_dword = 0xb1;
+        for (uint32_t u = used_; u-- > 1;)
+            max_unsigned(above(u / 2), above(u));
+        const Ymm half(above(0).getIdx()), upper(value(0).getIdx());
+        const Xmm quarter(half.getIdx()), other(upper.getIdx());
+        vextracti64x4(upper, above(0), 1);
+        max_unsigned(half, upper);
+        vextracti128(other, half, 1);
+        max_unsigned(quarter, other);
+        for (const uint8_t order : {other_half, other_dword}) {
+            vpshufd(other, quarter, order);
+            max_unsigned(quarter, other);
+        }
+        if (in_words_) {
+            vprold(other, quarter, 16);
+            max_unsigned(quarter, other);
+            vpsrlw(quarter, quarter, 1);
+        } else {
+            vpsrld(quarter, quarter, 1);
+        }
+        vmovd(dword[reg_above], quarter);
+    }
+
     void max_signed(const Zmm &to, const Zmm &by) {
         if (in_words_) vpmaxsw(to, to, by);
         else vpmaxsd(to, to, by);
     }
-    void max_unsigned(const Zmm &to, const Zmm &by) {
+    void max_unsigned(const Xmm &to, const Xmm &by) {
         if (in_words_) vpmaxuw(to, to, by);
         else vpmaxud(to, to, by);
     }
 
     Address arg(size_t offset) { return qword[abi_param + offset]; }
 
-    const bool in_words_;
+    const bool in_words_, of_magnitudes_;
     const uint32_t vectors_; // of a row
     const uint32_t used_;    // of the unrolled ones
     const uint32_t ahead_;
@@ -160,9 +200,9 @@ private:
 
 } // namespace
 
-result_t make_jit_range_bits(data_type_t src, dim_t cols, uint32_t ahead,
+result_t make_jit_range_bits(const range_bits_desc_t &desc,
         std::unique_ptr<const jit_range_rows_t> &kernel) {
-    return make_jit_as<jit_range_bits_t>(kernel, src, cols, ahead);
+    return make_jit_as<jit_range_bits_t>(kernel, desc);
 }
 
 } // namespace dnnl_dequant

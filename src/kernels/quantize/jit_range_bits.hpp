@@ -18,9 +18,18 @@ namespace dnnl_dequant {
 /// that is not negative if there is none. A row with a NaN has a NaN in one of
 /// them, and then neither is of use.
 ///
-/// @param cols  a row has whole vectors
-/// @param ahead the prefetch distance in bytes; 0: none
-result_t make_jit_range_bits(data_type_t src, dim_t cols, uint32_t ahead,
+/// With of_magnitudes `above` is the greatest one, and a NaN if there is one.
+/// The code writes nothing to `below` then.
+///
+/// cols   a row has whole vectors
+/// ahead  the prefetch distance in bytes; 0: none
+struct range_bits_desc_t {
+    data_type_t src;
+    dim_t cols;
+    uint32_t ahead = 0;
+    bool of_magnitudes = false;
+};
+result_t make_jit_range_bits(const range_bits_desc_t &desc,
         std::unique_ptr<const jit_range_rows_t> &kernel);
 
 } // namespace dnnl_dequant

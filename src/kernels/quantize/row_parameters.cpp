@@ -79,7 +79,10 @@ DNNL_DEQUANT_AVX512 void make_row_parameters(const row_ranges_t &ranges,
         const dim_t count = std::min(ranges.rows - r, simd_w);
         const auto rows = static_cast<__mmask16>((1u << count) - 1);
         const __m512 above = as_f32(ranges.src, ranges.above + r);
-        const __m512 below = if_negative(as_f32(ranges.src, ranges.below + r));
+        const __m512 below
+                = ranges.below == nullptr
+                          ? _mm512_setzero_ps()
+                          : if_negative(as_f32(ranges.src, ranges.below + r));
         has_nan |= _mm512_mask_cmp_ps_mask(rows, above, below, is_nan);
         const __m512 scale
                 = ranges.has_zps

@@ -21,7 +21,8 @@ struct row_parameters_t {
 /// Sixteen rows at once; the formulas are those of range_parameters_t. The
 /// machine has AVX-512. `above` and `below` have room for whole sixteens.
 ///
-/// src           the type whose bits jit_range_bits.hpp has found
+/// src           the type whose bits jit_range_bits.hpp has found; `below` is
+///               null if `above` has magnitudes
 /// has_zps       zero points of u8 or, unless is_u8, of s8
 /// scales, zps   what the caller gets; zps null where there are none
 struct row_ranges_t {
