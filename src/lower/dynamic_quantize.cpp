@@ -188,8 +188,9 @@ private:
             if (part.parameters.grid[d] > 1) ranges.strides[d] = stride;
             stride *= part.parameters.grid[d];
         }
-        const problem_t problem = make_problem(dims, sizes_within(dims),
+        problem_t problem = make_problem(dims, sizes_within(dims),
                 {{type_of(x), strides_of(x), false}, ranges}, {}, 0);
+        problem.parts = parts_;
         if (make_jit_ranges(problem, isa_, part.ranges).ok()) return {};
         return make_ref_ranges(problem, isa_, part.ranges);
     }

@@ -29,7 +29,7 @@ public:
 
     result_t prepare() {
         result_t result = make_jit_range_bits(
-                {problem_.src, problem_.cols, 0, !problem_.has_zps}, ranges_);
+                {problem_.src, problem_.cols, !problem_.has_zps}, ranges_);
         if (result.ok())
             result = make_jit_range_rows(problem_.src, range_mode_t::by_row,
                     isa_avx512_core, ranges_among_nan_);

@@ -40,8 +40,7 @@ public:
         , of_magnitudes_(desc.of_magnitudes)
         , vectors_(static_cast<uint32_t>(bytes_of(desc.src, desc.cols))
                    / vmm_bytes)
-        , used_(std::min(vectors_, unroll))
-        , ahead_(desc.ahead) {}
+        , used_(std::min(vectors_, unroll)) {}
 
     void operator()(jit_range_args_t &args) const override {
         getCode<void (*)(jit_range_args_t *)>()(&args);
@@ -84,7 +83,6 @@ private:
         for (uint32_t u = 0; u < used_; ++u) {
             load(above(u), reg_row + u * vmm_bytes);
             if (!of_magnitudes_) vmovdqa64(below(u), above(u));
-            prefetch(reg_row + u * vmm_bytes);
         }
         if (vectors_ <= most_unrolled) {
             for (uint32_t v = used_; v < vectors_; ++v)
@@ -107,7 +105,6 @@ private:
 
     void widen(const RegExp &from, uint32_t u) {
         load(value(u), from);
-        prefetch(from);
         if (of_magnitudes_) {
             max_unsigned(above(u), value(u));
             return;
@@ -119,9 +116,6 @@ private:
         if (!of_magnitudes_) vmovdqu64(to, ptr[from]);
         else if (in_words_) vpsllw(to, ptr[from], 1);
         else vpslld(to, ptr[from], 1);
-    }
-    void prefetch(const RegExp &from) {
-        if (ahead_ > 0) prefetcht0(ptr[from + ahead_]);
     }
 
     // Folds all vectors into one, of `above` in its low half and `below` in its
@@ -192,7 +186,6 @@ private:
     const bool in_words_, of_magnitudes_;
     const uint32_t vectors_; // of a row
     const uint32_t used_;    // of the unrolled ones
-    const uint32_t ahead_;
     const Zmm vmm_zero {12};
     const Reg64 reg_rows = rdx, reg_row = rsi, reg_pitch = rbx, reg_src = r8,
                 reg_count = r9, reg_above = r10, reg_below = r11;

@@ -21,12 +21,10 @@ namespace dnnl_dequant {
 /// With of_magnitudes `above` is the greatest one, and a NaN if there is one.
 /// The code writes nothing to `below` then.
 ///
-/// cols   a row has whole vectors
-/// ahead  the prefetch distance in bytes; 0: none
+/// cols  a row has whole vectors
 struct range_bits_desc_t {
     data_type_t src;
     dim_t cols;
-    uint32_t ahead = 0;
     bool of_magnitudes = false;
 };
 result_t make_jit_range_bits(const range_bits_desc_t &desc,
