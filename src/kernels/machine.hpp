@@ -41,8 +41,9 @@ struct machine_policy_t {
     /// Rows of one call, 4 or 1, that share the loads of what varies along
     /// them, with far_stores_t::at_once.
     uint32_t far_rows = 4;
-    /// Such a call has one row, if src is as it lies and what varies along it
-    /// takes no more bytes than this: L1 keeps it for the next row.
+    /// Such a call has one row, if src is as it lies, rows are not short and
+    /// what varies along them takes no more bytes than this: L1 keeps it for
+    /// the next row.
     uint32_t kept_params_bytes = 0;
     /// Transposed sources: by panels beyond half the last cache too, not by
     /// tiles that are stored past the caches.

@@ -174,6 +174,92 @@ void expect_true_division(data_type_t dst, dim_t most) {
     }
 }
 
+// --- sums of quotients that 32 bits or 16 can hardly hold
+
+std::vector<float> far_quotients() {
+    std::vector<float> values {HUGE_VALF, -HUGE_VALF, std::nanf("")};
+    for (const int bits : {7, 8, 15, 16, 22, 24, 30, 31})
+        for (const float sign : {1.f, -1.f}) {
+            const float power = std::ldexp(sign, bits);
+            for (const int less : {0, 1, 8, 15, 16, 22})
+                for (const float toward : {1.f, -1.f})
+                    values.push_back(power + toward * std::ldexp(1.f, less));
+            values.push_back(std::nextafter(power, 0.f));
+        }
+    return values;
+}
+
+struct sums_case_t {
+    data_type_t dst, zps;
+    dim_t cols;
+    int64_t zp;
+    bool zps_vary; // along the columns, all of them alike
+};
+
+std::ostream &operator<<(std::ostream &out, const sums_case_t &c) {
+    return out << c.zp << " of " << to_string(c.zps) << " to "
+               << to_string(c.dst) << ", " << c.cols << " columns";
+}
+
+problem_t problem_of(const sums_case_t &c) {
+    return make_problem({c.cols, c.cols}, {c.cols, c.cols},
+            {{data_type_t::f32, {c.cols, 1}, false},
+                    {data_type_t::f32, {0, 0}, true},
+                    {c.zps, {0, c.zps_vary ? 1 : 0}, true},
+                    {c.dst, {c.cols, 1}, false}},
+            {{step_kind_t::divide, 1}, {step_kind_t::offset, 2}});
+}
+
+// One far quotient in every place of a row by turns.
+void expect_sums_as_ref(const sums_case_t &c) {
+    const problem_t problem = problem_of(c);
+    std::vector<std::shared_ptr<const kernel_t>> kernels;
+    for (const auto &row : quantize_rows()) {
+        if (!runs_here(row)) continue;
+        kernels.emplace_back();
+        const result_t made = row.factory(problem, row.isa, kernels.back());
+        ASSERT_TRUE(made.ok()) << row.name << ": " << made.reason;
+    }
+    const auto cols = static_cast<size_t>(c.cols);
+    std::vector<int32_t> zps(cols);
+    for (dim_t col = 0; col < c.cols; ++col)
+        store_int(c.zps, zps.data(), col, c.zp);
+    float scale = 1.f;
+    for (const float far : far_quotients()) {
+        std::vector<float> x(cols * cols, 3.f);
+        for (size_t at = 0; at < cols; ++at)
+            x[at * cols + at] = far;
+        const auto run = [&](const kernel_t &kernel) {
+            std::vector<int16_t> got(x.size());
+            void *const buffers[] = {x.data(), &scale, zps.data(), got.data()};
+            kernel.run(buffers, 0, kernel.work_amount());
+            return got;
+        };
+        const auto expected = run(*kernels.back());
+        for (const auto &kernel : kernels)
+            ASSERT_EQ(run(*kernel), expected)
+                    << kernel->name() << ": " << far << " and " << c;
+    }
+}
+
+TEST(quantize_sums, are_those_of_the_reference_however_far) {
+    using t = data_type_t;
+    for (const auto dst : {t::u8, t::s8, t::u4, t::s4, t::u16, t::s16})
+        for (const auto zps : {dst, t::s32})
+            for (const dim_t cols : {16, 32, 64, 83})
+                for (const int most : {100, 4000000}) {
+                    const auto range = range_of(zps);
+                    for (const int64_t zp : {int64_t {most}, -int64_t {most}})
+                        for (const bool vary : {false, true})
+                            expect_sums_as_ref({dst, zps, cols,
+                                    std::clamp(zp, range.lowest, range.highest),
+                                    vary});
+                    if (HasFatalFailure()) return;
+                }
+}
+
+// --- the division, of so many bits
+
 TEST(quantize_division, is_true_to_8_bits) {
     expect_true_division(data_type_t::s8, 130);
 }

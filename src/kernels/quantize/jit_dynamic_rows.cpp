@@ -15,9 +15,9 @@ namespace {
 
 constexpr const char *kernel_name = "jit_dynamic_quantize_avx512_core";
 constexpr dim_t line = 64;
-// L2 holds a row of this many bytes next to the one that is prefetched.
 // Fewer slabs would leave threads without work.
 constexpr dim_t fewest_slabs = 8;
+// L2 holds a row of this many bytes next to the one that is prefetched.
 constexpr dim_t most_row_bytes = 128 * 1024;
 
 class jit_dynamic_rows_kernel_t : public kernel_t {
@@ -72,7 +72,8 @@ private:
         desc.true_division = odd;
         desc.has_no_nan = !odd;
         desc.has_small_quotients = true;
-        desc.prefetches_src = desc.prefetches_dst = true;
+        desc.prefetches_src = true;
+        desc.prefetches_dst = !streaming;
         desc.streaming = streaming;
         desc.cols = problem_.cols;
         desc.saturates = problem_.dst == data_type_t::s8;

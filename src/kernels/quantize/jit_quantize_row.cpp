@@ -308,6 +308,10 @@ private:
                && !desc_.is_wide() && (desc_.bits() == 16 || has_short_zps);
     }
 
+    bool may_need_care() const {
+        return !desc_.has_no_nan || !desc_.has_small_quotients;
+    }
+
     // Two vectors of bf16 are the even and the odd elements of one, which takes
     // fewer instructions than to spread each half of it.
     bool takes_turns() const {
@@ -323,9 +327,6 @@ private:
         Label l_careful = {}, l_done = {};
     };
 
-    // The integers of what needs care are the least of all, and saturated to
-    // words they are the least words. Others that are as far from zero are done
-    // again too, to no effect.
     void quick_group(const group_t &which) {
         groups_.push_back(which);
         group_t &group = groups_.back();
@@ -335,19 +336,12 @@ private:
             for (int v = 0; v < narrow_.group(); ++v)
                 values[v] = loaded_and_rounded(static_cast<uint32_t>(v),
                         group.offset + static_cast<uint32_t>(v) * step_width);
-        const Zmm seen(vmm_seen_at);
-        const auto zmm = [](const vmm_t &value) { return Zmm(value.getIdx()); };
         const bool words = narrow_.group() == 4;
-        if (words) {
-            narrow_.join_words(values);
-            vpminsw(seen, zmm(values[0]), zmm(values[2]));
-            vpcmpeqw(k_seen_, seen, constant(0x80008000u));
-        } else {
-            vpminsd(seen, zmm(values[0]), zmm(values[1]));
-            vpcmpeqd(k_seen_, seen, constant(0x80000000u));
+        if (words) narrow_.join_words(values);
+        if (may_need_care()) {
+            see_far(values);
+            jnz(group.l_careful, T_NEAR);
         }
-        kortestd(k_seen_, k_seen_);
-        jnz(group.l_careful, T_NEAR);
         add_zps(values, group);
         const RegExp to = reg_dst + dst_bytes(group.offset);
         if (!words) narrow_.store_group(to, values, desc_.streaming);
@@ -355,6 +349,29 @@ private:
             narrow_.store_joined_nibbles(to, values, desc_.streaming);
         else narrow_.store_joined(to, values, desc_.streaming);
         L(group.l_done);
+    }
+
+    // The integers of what needs care are the least of all, and saturated to
+    // words they are the least words. Zero points are added to words with
+    // saturation, but to dwords without, so those that the sum might not hold
+    // need care too. Others that are as far are done again to no effect.
+    void see_far(const vmm_t *values) {
+        constexpr uint8_t above = 6;
+        const Zmm seen(vmm_seen_at), other(vmm_scratch_at);
+        const Zmm first(values[0].getIdx());
+        if (narrow_.group() == 4) {
+            vpminsw(seen, first, Zmm(values[2].getIdx()));
+            vpcmpeqw(k_seen_, seen, constant(0x80008000u));
+        } else if (!desc_.has_zps()) {
+            vpminsd(seen, first, Zmm(values[1].getIdx()));
+            vpcmpeqd(k_seen_, seen, constant(0x80000000u));
+        } else {
+            vpabsd(seen, first);
+            vpabsd(other, Zmm(values[1].getIdx()));
+            vpmaxud(seen, seen, other);
+            vpcmpud(k_seen_, seen, constant(0x40000000u), above);
+        }
+        kortestd(k_seen_, k_seen_);
     }
 
     // Adds to words, or to two vectors of dwords.
@@ -386,6 +403,7 @@ private:
 
     void careful_groups() {
         for (group_t &group : groups_) {
+            if (!may_need_care()) break;
             L(group.l_careful);
             if (group.is_pair) {
                 to_row_before();
