@@ -9,6 +9,7 @@
 #include "kernels/integer_gemm/integer_kernel.hpp"
 #include "kernels/machine.hpp"
 #include "kernels/matmul/gemm.hpp"
+#include "kernels/quantize/jit_dynamic_rows.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/quantize/ranges.hpp"
 #include "kernels/short_rows/interleave.hpp"
@@ -40,6 +41,11 @@ REFUSE(make_jit_elementwise_avx2)
 REFUSE(make_copy_avx512_core)
 REFUSE(make_copy_avx2)
 #undef REFUSE
+
+result_t make_jit_dynamic_rows(
+        const dynamic_rows_t &, isa_t, std::shared_ptr<const kernel_t> &) {
+    return refuse_machine();
+}
 
 result_t make_jit_interleave(
         const planes_t &, isa_t, std::shared_ptr<const interleave_t> &) {

@@ -1,5 +1,5 @@
-"""What needs Xbyak is included by sources for x86-64 only: other machines have
-none. src/CMakeLists.txt tells them by their names.
+"""Xbyak, and the compiler's intrinsics, are included by sources for x86-64 only:
+other machines have none. src/CMakeLists.txt tells them by their names.
 
 usage: check_machines.py ROOT
 """
@@ -8,14 +8,14 @@ import sys
 
 import lint
 
-XBYAK = "xbyak/xbyak.h"
+ONLY_X64 = {"xbyak/xbyak.h", "immintrin.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.M)
 FOR_X64 = re.compile(r"/kernels/(jit/|[a-z_]+/(jit|avx)_)")
 
 
-def headers_with_xbyak(texts):
-    """Those that include it, or one that does."""
-    found = {XBYAK}
+def headers_for_x64(texts):
+    """Those that include one of these, or one that does."""
+    found = set(ONLY_X64)
     grown = True
     while grown:
         more = {path.removeprefix("src/") for path, text in texts.items()
@@ -27,8 +27,8 @@ def headers_with_xbyak(texts):
 
 
 def check_texts(texts):
-    found = headers_with_xbyak(texts)
-    return [f"{path}: includes {name}, which needs Xbyak, and is compiled on "
+    found = headers_for_x64(texts)
+    return [f"{path}: includes {name}, which needs x86-64, and is compiled on "
             "every machine: its name has to begin with jit_"
             for path, text in texts.items()
             if path.endswith(".cpp") and not FOR_X64.search(path)

@@ -110,7 +110,7 @@ class MachinesTest(unittest.TestCase):
             self.assertFalse(self.complaints(path, '#include "code.hpp"\n'))
 
     def test_elsewhere_it_is_refused(self):
-        for name in ('"code.hpp"', "<xbyak/xbyak.h>"):
+        for name in ('"code.hpp"', "<xbyak/xbyak.h>", "<immintrin.h>"):
             self.assertTrue(self.complaints(
                 "src/kernels/a/b.cpp", f"#include {name}\n"))
 

@@ -7,7 +7,7 @@
 #include "kernels/machine.hpp"
 #include "kernels/quantize/jit_quantize_desc.hpp"
 #include "kernels/quantize/jit_range_bits.hpp"
-#include "kernels/quantize/row_parameters.hpp"
+#include "kernels/quantize/jit_row_parameters.hpp"
 
 namespace dnnl_dequant {
 

@@ -1,4 +1,4 @@
-#include "kernels/quantize/row_parameters.hpp"
+#include "kernels/quantize/jit_row_parameters.hpp"
 
 #include <algorithm>
 
