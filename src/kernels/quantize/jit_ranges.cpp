@@ -204,7 +204,7 @@ private:
     }
 
     // So many ranges, that stand `stride` apart.
-    void find(jit_range_args_t &args, range_t *ranges, dim_t count,
+    void find(jit_range_args_t args, range_t *ranges, dim_t count,
             dim_t stride) const {
         alignas(64) float above[most_ranges + range_lanes];
         alignas(64) float below[most_ranges + range_lanes];
