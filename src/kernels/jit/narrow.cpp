@@ -120,6 +120,13 @@ void jit_narrow_t<isa>::restore_joined_order(const vmm_t &vector) {
     h_.vpermd(vector, vmm_order_of_pairs_, vector);
 }
 
+// Joins in the first what join_words() has joined.
+template <isa_t isa>
+void jit_narrow_t<isa>::join_bytes(const vmm_t *vectors) {
+    to_bytes(vectors[0], vectors[0], vectors[2]);
+    restore_joined_order(vectors[0]);
+}
+
 template <isa_t isa>
 void jit_narrow_t<isa>::join_words(const vmm_t *vectors) {
     to_words(vectors[0], vectors[0], vectors[1]);
@@ -127,21 +134,24 @@ void jit_narrow_t<isa>::join_words(const vmm_t *vectors) {
 }
 
 template <isa_t isa>
+void jit_narrow_t<isa>::store_whole(
+        const RegExp &dst, const Xmm &vector, bool streaming) {
+    if (streaming) h_.vmovntps(h_.ptr[dst], vector);
+    else h_.vmovups(h_.ptr[dst], vector);
+}
+
+template <isa_t isa>
 void jit_narrow_t<isa>::store_group(
         const RegExp &dst, const vmm_t *vectors, bool streaming) {
     to_narrow(vectors);
-    if (streaming) h_.vmovntps(h_.ptr[dst], vectors[0]);
-    else h_.vmovups(h_.ptr[dst], vectors[0]);
+    store_whole(dst, vectors[0], streaming);
 }
 
 template <isa_t isa>
 void jit_narrow_t<isa>::store_joined(
         const RegExp &dst, const vmm_t *vectors, bool streaming) {
-    const vmm_t &first = vectors[0];
-    to_bytes(first, first, vectors[2]);
-    restore_joined_order(first);
-    if (streaming) h_.vmovntps(h_.ptr[dst], first);
-    else h_.vmovups(h_.ptr[dst], first);
+    join_bytes(vectors);
+    store_whole(dst, vectors[0], streaming);
 }
 
 // Joins each two bytes to a word of low + 16 * high.
@@ -164,10 +174,8 @@ void jit_narrow_t<isa>::store_nibble_group(
 template <isa_t isa>
 void jit_narrow_t<isa>::store_joined_nibbles(
         const RegExp &dst, const vmm_t *vectors, bool streaming) {
-    const vmm_t &first = vectors[0];
-    to_bytes(first, first, vectors[2]);
-    restore_joined_order(first);
-    store_bytes_as_nibbles(dst, first, streaming);
+    join_bytes(vectors);
+    store_bytes_as_nibbles(dst, vectors[0], streaming);
 }
 
 template <isa_t isa>
@@ -186,9 +194,7 @@ void jit_narrow_t<isa>::store_bytes_as_nibbles(
     }
     h_.vpackuswb(y, y, y);
     h_.vpermq(y, y, 0x08);
-    const Xmm x(bytes.getIdx());
-    if (streaming) h_.vmovntps(h_.ptr[dst], x);
-    else h_.vmovups(h_.ptr[dst], x);
+    store_whole(dst, Xmm(bytes.getIdx()), streaming);
 }
 
 template <isa_t isa>

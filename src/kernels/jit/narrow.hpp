@@ -70,6 +70,9 @@ private:
     void to_narrow(const vmm_t *vectors);
     void restore_order(const vmm_t &vector);
     void restore_joined_order(const vmm_t &vector);
+    void join_bytes(const vmm_t *vectors);
+    void store_whole(
+            const Xbyak::RegExp &dst, const Xbyak::Xmm &vector, bool streaming);
     void load_constants_of_turns();
     void clamp_lanes(const vmm_t &vector);
     void clamp_narrow(const vmm_t &vector);

@@ -119,7 +119,7 @@ private:
         if (takes_pairs()) pairs_loop();
         rows_loop();
         postamble();
-        careful_groups();
+        if (may_need_care()) careful_groups();
     }
 
     void load_constants() {
@@ -312,11 +312,14 @@ private:
         return !desc_.has_no_nan || !desc_.has_small_quotients;
     }
 
+    // Groups of bytes are joined to words first.
+    bool has_words() const { return narrow_.group() == 4; }
+
     // Two vectors of bf16 are the even and the odd elements of one, which takes
     // fewer instructions than to spread each half of it.
     bool takes_turns() const {
         return is_quick() && !varies() && desc_.src == data_type_t::bf16
-               && narrow_.group() == 4;
+               && has_words();
     }
 
     // A group that is quantized without care at first: two rows, or `offset`
@@ -336,15 +339,14 @@ private:
             for (int v = 0; v < narrow_.group(); ++v)
                 values[v] = loaded_and_rounded(static_cast<uint32_t>(v),
                         group.offset + static_cast<uint32_t>(v) * step_width);
-        const bool words = narrow_.group() == 4;
-        if (words) narrow_.join_words(values);
+        if (has_words()) narrow_.join_words(values);
         if (may_need_care()) {
             see_far(values);
             jnz(group.l_careful, T_NEAR);
         }
         add_zps(values, group);
         const RegExp to = reg_dst + dst_bytes(group.offset);
-        if (!words) narrow_.store_group(to, values, desc_.streaming);
+        if (!has_words()) narrow_.store_group(to, values, desc_.streaming);
         else if (desc_.packs)
             narrow_.store_joined_nibbles(to, values, desc_.streaming);
         else narrow_.store_joined(to, values, desc_.streaming);
@@ -359,7 +361,7 @@ private:
         constexpr uint8_t above = 6;
         const Zmm seen(vmm_seen_at), other(vmm_scratch_at);
         const Zmm first(values[0].getIdx());
-        if (narrow_.group() == 4) {
+        if (has_words()) {
             vpminsw(seen, first, Zmm(values[2].getIdx()));
             vpcmpeqw(k_seen_, seen, constant(0x80008000u));
         } else if (!desc_.has_zps()) {
@@ -377,8 +379,7 @@ private:
     // Adds to words, or to two vectors of dwords.
     void add_zps(const vmm_t *values, const group_t &group) {
         if (!desc_.has_zps()) return;
-        const bool words = narrow_.group() == 4;
-        const int step = words ? 2 : 1;
+        const int step = has_words() ? 2 : 1;
         for (int i = 0; i < 2; ++i) {
             const Zmm value(values[i * step].getIdx()), tmp(vmm_seen_at);
             const uint32_t at = group.offset
@@ -386,7 +387,7 @@ private:
             const auto place = reg_zps + at * f32_bytes;
             const Zmm fixed(
                     group.is_pair && i == 1 ? vmm_second_zp_at : vmm_zp_at);
-            if (!words) {
+            if (!has_words()) {
                 if (desc_.zps_vary) vpaddd(value, value, ptr[place]);
                 else vpaddd(value, value, fixed);
                 continue;
@@ -403,7 +404,6 @@ private:
 
     void careful_groups() {
         for (group_t &group : groups_) {
-            if (!may_need_care()) break;
             L(group.l_careful);
             if (group.is_pair) {
                 to_row_before();

@@ -43,20 +43,19 @@ void jit_quantizer_t<isa>::quantize(const vmm_t &x, const Operand &scale,
 template <isa_t isa>
 void jit_quantizer_t<isa>::divide(const vmm_t &x, const Operand &scale) {
     h_.vdivps(x, x, scale);
-    if (desc_.to_integers() && !(desc_.is_wide() && has_biased_zps()))
-        clear_nan(x);
+    if (desc_.to_integers()) clear_nan(x);
 }
 
 // NaN becomes 0.
 template <isa_t isa>
 void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
+    if (sums_by_magnitude()) return; // which clears it itself
     constexpr uint8_t ordered = 7;
     const vmm_t mask = scratch(0);
     if (is_avx512) {
         h_.vcmpps(k_ordered_, x, x, ordered);
         // Most conversions clear by the mask.
-        if (desc_.is_wide() && !has_biased_zps())
-            h_.vmovaps(x | k_ordered_ | util::T_z, x);
+        if (desc_.is_wide()) h_.vmovaps(x | k_ordered_ | util::T_z, x);
     } else {
         h_.vcmpps(mask, x, x, ordered);
         h_.vandps(x, x, mask);
@@ -73,8 +72,7 @@ void jit_quantizer_t<isa>::multiply(
     if (!are_small()) hold(q, far);
     h_.vfnmadd231ps(x, q, scale);
     h_.vfmadd132ps(x, q, reciprocal);
-    if (!desc_.has_no_nan && !(desc_.is_wide() && has_biased_zps()))
-        clear_nan(x);
+    if (!desc_.has_no_nan) clear_nan(x);
 }
 
 // An infinite quotient makes a remainder of NaN or of the other sign, whose sum
@@ -112,11 +110,12 @@ void jit_quantizer_t<isa>::to_integers(const vmm_t &x, const Operand &zp) {
     if (desc_.has_zps()) h_.vpaddd(x, x, zp);
 }
 
-// True if zero points are of dst's family, or dst has fewer bits. Then sums
-// have 32 bits without a sign once the lowest integer is subtracted.
+// True if sums are beyond 32 bits, but zero points are of dst's family, or dst
+// has fewer bits. Then sums have 32 bits without a sign once the lowest integer
+// is subtracted.
 template <isa_t isa>
-bool jit_quantizer_t<isa>::has_biased_zps() const {
-    if (!is_avx512) return false;
+bool jit_quantizer_t<isa>::sums_by_magnitude() const {
+    if (!is_avx512 || !desc_.is_wide()) return false;
     const bool is_signed = family_of(desc_.dst) == type_family_t::signed_int;
     if (!desc_.has_zps()) return desc_.bits() == 32;
     const auto zps = family_of(desc_.zps);
@@ -164,7 +163,7 @@ void jit_quantizer_t<isa>::to_wide_by_magnitude(
 // Adds in f64, which holds all sums exactly.
 template <isa_t isa>
 void jit_quantizer_t<isa>::to_wide_integers(const vmm_t &x, const Operand &zp) {
-    if (has_biased_zps()) return to_wide_by_magnitude(x, zp);
+    if (sums_by_magnitude()) return to_wide_by_magnitude(x, zp);
     constexpr uint8_t nearest_even = 0;
     if (is_avx512) h_.vrndscaleps(x, x, nearest_even);
     else h_.vroundps(x, x, nearest_even);

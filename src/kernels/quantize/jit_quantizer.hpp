@@ -57,7 +57,7 @@ private:
     void hold(const vmm_t &x, float most);
     void to_integers(const vmm_t &x, const Xbyak::Operand &zp);
     void to_wide_integers(const vmm_t &x, const Xbyak::Operand &zp);
-    bool has_biased_zps() const;
+    bool sums_by_magnitude() const;
     void to_wide_by_magnitude(const vmm_t &x, const Xbyak::Operand &zp);
     void wide_half(const vmm_t &to, const vmm_t &x, const vmm_t &zp, int half);
     void to_floats(const vmm_t &x, const Xbyak::Operand &zp);
