@@ -108,6 +108,31 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
+// Weights that meet digits of one or two rows.
+void hash_skinny_gemm_digits(code_hashes_t &hashes) {
+    for (const t type : {t::u4, t::s4, t::u2, t::s2})
+        for (const bool has_zps : {false, true})
+            record_generated(hashes,
+                    text("skinny_gemm digits ", to_string(type),
+                            has_zps ? " with zero points" : ""),
+                    [&] {
+                skinny_weights_t weights;
+                weights.type = type;
+                weights.by_column = true;
+                weights.depth = weights.pitch = 512;
+                weights.cols = 64;
+                weights.scales.type = t::f32;
+                weights.zps.type = has_zps ? type : t::undef;
+                weights.calls_multiply = true;
+                for (const dim_t group : {32, 64, 128, 256, 512}) {
+                    weights.group = group;
+                    std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+                    (void)make_skinny_kernel(
+                            weights, 2, isa_avx512_core_vnni, skinny_gemm);
+                }
+            });
+}
+
 // Weights that tiles of AMX multiply, of 256 x 256 in one group.
 // @param src bf16, f32, or u8 for integers as bf16.
 skinny_weights_t weights_of_tiles(t type, bool by_column, t zps, t src) {
@@ -256,6 +281,7 @@ void hash_products(code_hashes_t &hashes) {
     });
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_skinny_gemm(isa, hashes);
+    hash_skinny_gemm_digits(hashes);
     hash_skinny_gemm_tiles(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx512_core, isa_avx512_core_bf16})
         hash_column_groups(isa, hashes);

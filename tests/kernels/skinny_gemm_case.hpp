@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/convert.hpp"
 #include "kernels/exact_floats.hpp"
@@ -120,6 +121,48 @@ public:
                         += std::pow(static_cast<double>(in_order) - sum, 2);
             }
         EXPECT_LE(errors, errors_in_order);
+    }
+
+    // Elements of src differ by powers of 2. An error is small next to the
+    // terms of its sum, although a weight of 0 may meet the largest element.
+    void check_wide_rows(const skinny_gemm_t &skinny_gemm) {
+        make_values();
+        for (float &value : src_)
+            value = std::ldexp(
+                    value + 0.7f, static_cast<int>(random_.between(-12, 12)));
+        const std::vector<float> c = run(skinny_gemm);
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n) {
+                double sum = 0, terms = 0;
+                for (dim_t k = 0; k < w_.depth; ++k) {
+                    const double term
+                            = weight_at(k, n)
+                              * static_cast<double>(src_[at(r * w_.depth + k)]);
+                    sum += term;
+                    terms += std::abs(term);
+                }
+                const double found
+                        = static_cast<double>(c[at(r * w_.cols + n)]);
+                ASSERT_LE(std::abs(found - sum), terms * 0x1p-21)
+                        << "at " << r << ", " << n;
+            }
+    }
+
+    // An element of each row is infinite.
+    void check_infinity(const skinny_gemm_t &skinny_gemm) {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        make_values();
+        const dim_t k = w_.depth / 3;
+        for (dim_t r = 0; r < rows_; ++r)
+            src_[at(r * w_.depth + k)] = infinity;
+        const std::vector<float> c = run(skinny_gemm);
+        for (dim_t r = 0; r < rows_; ++r)
+            for (dim_t n = 0; n < w_.cols; ++n) {
+                const float found = c[at(r * w_.cols + n)];
+                const double weight = weight_at(k, n);
+                if (weight == 0) ASSERT_TRUE(std::isnan(found)) << found;
+                else ASSERT_EQ(found, weight > 0 ? infinity : -infinity);
+            }
     }
 
     // One group of one column has this zero point, the others have 7. Src has a

@@ -500,18 +500,48 @@ TEST_P(skinny_gemm, multiplies_every_code_of_floats) {
         }
 }
 
+// Digits of rests keep small elements next to large ones. If an element is
+// infinite, so is every sum but those by weights of 0.
+TEST_P(skinny_gemm, takes_rows_whose_elements_differ_much) {
+    for (const bool by_column : {false, true})
+        for (const dim_t rows : {1, 2}) {
+            skinny_gemm_case_t c = square(by_column, t::f32, t::f32);
+            c.rows = rows;
+            c.weights.multiplied = t::f32;
+            c.weights.depth = c.weights.pitch = c.weights.group = 512;
+            if (!by_column) c.weights.cols = 512;
+            if (is_integer(type())) c.weights.zps.type = type();
+            place_parameters(c.weights);
+            const auto made = make(c);
+            if (!made) continue;
+            SCOPED_TRACE(testing::Message() << made->name() << ", " << rows);
+            skinny_gemm_case_run_t(c).check_wide_rows(*made);
+            if (!is_integer(type())) continue;
+            skinny_gemm_case_run_t(c).check_infinity(*made);
+        }
+}
+
+std::string name_of(
+        const testing::TestParamInfo<skinny_gemm::ParamType> &tested) {
+    const isa_t isa = std::get<0>(tested.param);
+    return std::string(isa == isa_avx2               ? "avx2_"
+                       : isa == isa_avx512_core      ? "avx512_core_"
+                       : isa == isa_avx512_core_vnni ? "avx512_core_vnni_"
+                                                     : "avx512_core_bf16_")
+           + to_string(std::get<1>(tested.param));
+}
+
 INSTANTIATE_TEST_SUITE_P(every, skinny_gemm,
         testing::Combine(testing::Values(isa_avx512_core_bf16, isa_avx512_core,
                                  isa_avx2),
                 testing::Values(t::u2, t::s2, t::u4, t::s4, t::u8, t::s8,
                         t::f4_e2m1, t::f8_e4m3, t::f8_e5m2)),
-        [](const testing::TestParamInfo<skinny_gemm::ParamType> &tested) {
-            const isa_t isa = std::get<0>(tested.param);
-            return std::string(isa == isa_avx2          ? "avx2_"
-                               : isa == isa_avx512_core ? "avx512_core_"
-                                                        : "avx512_core_bf16_")
-                   + to_string(std::get<1>(tested.param));
-        });
+        name_of);
+
+INSTANTIATE_TEST_SUITE_P(digits, skinny_gemm,
+        testing::Combine(testing::Values(isa_avx512_core_vnni),
+                testing::Values(t::u2, t::s2, t::u4, t::s4)),
+        name_of);
 
 } // namespace
 } // namespace dnnl_dequant

@@ -81,6 +81,23 @@ protected:
                 sums.isZMM() ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
     }
 
+    /// Adds up sixteen f32 into lane 0, the upper half to the lower one until
+    /// one is left. AVX-512 only.
+    void add_lanes(const Zmm &sums, const Zmm &scratch) {
+        const int n = sums.getIdx();
+        const Ymm half(n), other(scratch.getIdx());
+        const Xmm quarter(n), x(scratch.getIdx());
+        vextractf64x4(other, sums, 1);
+        vaddps(half, half, other);
+        vextractf32x4(x, half, 1);
+        vaddps(quarter, quarter, x);
+        constexpr uint8_t by_pairs = 0x4e, by_one = 0xb1;
+        for (const uint8_t swapped : {by_pairs, by_one}) {
+            vpermilps(x, quarter, swapped);
+            vaddps(quarter, quarter, x);
+        }
+    }
+
     /// The uses of the general registers.
     general_registers_t general_;
 };

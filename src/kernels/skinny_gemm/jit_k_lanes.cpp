@@ -310,21 +310,11 @@ private:
         const Reg64 &to = columns_[0];
         mov(to, arg(offsetof(args_t, sums)));
         for (int i = 0; i < sums_.count(); ++i) {
-            const int n = sums_[i].getIdx();
-            const Ymm half(n), other(scratch_.getIdx());
-            const Xmm quarter(n), x(scratch_.getIdx());
-            vextractf64x4(other, sums_[i], 1);
-            vaddps(half, half, other);
-            vextractf32x4(x, half, 1);
-            vaddps(quarter, quarter, x);
-            constexpr uint8_t by_pairs = 0x4e, by_one = 0xb1;
-            for (const uint8_t swapped : {by_pairs, by_one}) {
-                vpermilps(x, quarter, swapped);
-                vaddps(quarter, quarter, x);
-            }
+            const Xmm sum(sums_[i].getIdx());
+            add_lanes(sums_[i], scratch_);
             if (is_scaled_last(w_, rows_))
-                vmulss(quarter, quarter, Xmm(byte_scales_[i % cols_].getIdx()));
-            vmovss(ptr[to + disp(4 * i)], quarter);
+                vmulss(sum, sum, Xmm(byte_scales_[i % cols_].getIdx()));
+            vmovss(ptr[to + disp(4 * i)], sum);
         }
     }
 };

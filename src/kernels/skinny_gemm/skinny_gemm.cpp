@@ -101,7 +101,11 @@ void skinny_gemm_t::init_multiply(
 
 void skinny_gemm_t::multiply(
         void *const *buffers, const block_t &block, void *room) const noexcept {
-    if (has_far_zps(block)) return run_plainly(buffers, block);
+    if (has_far_zps(block)) {
+        for (dim_t r = 0; r < block.rows; ++r)
+            run_plainly(buffers, block, r);
+        return;
+    }
     const bool is_ordinary
             = of_ordinary_weights_ && has_ordinary_weights(block);
     const skinny_gemm_t &kernel = is_ordinary ? *of_ordinary_weights_ : *this;
@@ -194,16 +198,12 @@ auto skinny_gemm_t::scaled_src(const block_t &block, dim_t row) const noexcept {
     };
 }
 
-// Does what run() does, for all zero points, and scales rows. This is slow, but
-// zero points beyond all weights are rare.
 void skinny_gemm_t::run_plainly(
-        void *const *buffers, const block_t &block) const noexcept {
+        void *const *buffers, const block_t &block, dim_t row) const noexcept {
     const scaled_sums_t sums(weights_, buffers);
-    for (dim_t r = 0; r < block.rows; ++r) {
-        const auto src = scaled_src(block, r);
-        for (dim_t n = 0; n < block.cols; ++n)
-            block.c[r * block.c_pitch + n] = sums.sum(block.first_col + n, src);
-    }
+    const auto src = scaled_src(block, row);
+    for (dim_t n = 0; n < block.cols; ++n)
+        block.c[row * block.c_pitch + n] = sums.sum(block.first_col + n, src);
 }
 
 // Recomputes sums that are not finite by src and weights that are scaled first.

@@ -231,6 +231,11 @@ protected:
         return bytes_of(src_type(), block.a_pitch);
     }
 
+    /// Does what run() does for one row, element by element: for all zero
+    /// points, and all numbers of src. This is slow. Rows are scaled, too.
+    void run_plainly(void *const *buffers, const block_t &block,
+            dim_t row) const noexcept;
+
     const skinny_weights_t weights_;
 
 private:
@@ -244,7 +249,6 @@ private:
     bool all_parameters(const block_t &block, const float *parameters,
             const check_t &check) const noexcept;
     auto scaled_src(const block_t &block, dim_t row) const noexcept;
-    void run_plainly(void *const *buffers, const block_t &block) const noexcept;
     template <typename bits_t>
     std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
 

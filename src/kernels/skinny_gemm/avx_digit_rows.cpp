@@ -1,0 +1,184 @@
+#include "kernels/skinny_gemm/digit_rows.hpp"
+
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "base/bits.hpp"
+
+#define DNNL_DEQUANT_AVX512 \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+
+namespace dnnl_dequant {
+
+// GCC 12 warns of its own header, where what is undefined is masked away.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace {
+
+constexpr size_t line = digit_rows_t::line;
+constexpr int digits = digit_rows_t::digits;
+// Sixteen elements each; a chunk of 2-bit weights has 256.
+constexpr int most_parts = 16, most_vectors = 4;
+
+// Integers of 24 bits, and what remains of the elements.
+struct split_t {
+    __m512i integers[most_parts];
+    __m512 rests[most_parts];
+};
+
+DNNL_DEQUANT_AVX512 __m512 magnitudes_of(__m512 x) {
+    return _mm512_andnot_ps(_mm512_set1_ps(-0.f), x);
+}
+
+// Returns the least exponent, so that multiples of 2^exponent of three digits
+// reach `largest`. A digit has a sign: the greatest integer is 0x7f7f7f.
+int exponent_of(float largest) {
+    constexpr uint32_t beyond_7f7f7f = 2 * 0x8081;
+    constexpr int bias = 127, significand = 23;
+    const auto biased = static_cast<int>(
+            (bits_of_f32(largest) + beyond_7f7f7f) >> significand);
+    return biased + 1 - bias - significand;
+}
+
+DNNL_DEQUANT_AVX512 float power_of_2(int exponent) {
+    return _mm512_cvtss_f32(_mm512_scalef_ps(
+            _mm512_set1_ps(1), _mm512_set1_ps(static_cast<float>(exponent))));
+}
+
+// Takes multiples of 2^exponent out of the rests, which is exact.
+DNNL_DEQUANT_AVX512 void split(split_t &s, int parts, int exponent) {
+    const __m512 up = _mm512_set1_ps(static_cast<float>(-exponent)),
+                 down = _mm512_set1_ps(static_cast<float>(exponent));
+    for (int p = 0; p < parts; ++p) {
+        // An integer may be one more than the element, beyond f32.
+        const __m512 scaled = _mm512_scalef_ps(s.rests[p], up);
+        s.integers[p] = _mm512_cvtps_epi32(scaled);
+        s.rests[p] = _mm512_scalef_ps(
+                _mm512_sub_ps(scaled, _mm512_cvtepi32_ps(s.integers[p])), down);
+    }
+}
+
+DNNL_DEQUANT_AVX512 float sum_of_magnitudes(const __m512 *x, int parts) {
+    __m512 sum = _mm512_setzero_ps();
+    for (int p = 0; p < parts; ++p)
+        sum = _mm512_add_ps(sum, magnitudes_of(x[p]));
+    return _mm512_reduce_add_ps(sum);
+}
+
+// Stores 64 bytes in the order of elements as vectors of every second or
+// fourth.
+DNNL_DEQUANT_AVX512 void store_vectors(__m512i bytes, int vectors, char *to) {
+    for (int v = 0; v < vectors; ++v, to += line) {
+        if (vectors == 2)
+            _mm256_store_si256(reinterpret_cast<__m256i *>(to),
+                    _mm512_cvtepi16_epi8(
+                            v == 0 ? bytes : _mm512_srli_epi16(bytes, 8)));
+        else
+            _mm_store_si128(reinterpret_cast<__m128i *>(to),
+                    _mm512_cvtepi32_epi8(_mm512_srli_epi32(
+                            bytes, static_cast<unsigned>(8 * v))));
+    }
+}
+
+// To add 128 to every digit of an integer at once takes 256 from the next one
+// where a digit has 128 or more. The digits are bytes with their highest bit
+// turned then.
+DNNL_DEQUANT_AVX512 void store_digits(
+        const split_t &s, int parts, int vectors, char *to) {
+    const __m512i carry = _mm512_set1_epi32(0x808080),
+                  turn = _mm512_set1_epi8(static_cast<char>(0x80));
+    constexpr int parts_of_bytes = 4;
+    for (int p = 0; p < parts; p += parts_of_bytes)
+        for (int d = 0; d < digits; ++d) {
+            alignas(line) char bytes[line];
+            for (int i = 0; i < parts_of_bytes; ++i) {
+                const __m512i turned
+                        = _mm512_add_epi32(s.integers[p + i], carry);
+                _mm_store_si128(reinterpret_cast<__m128i *>(bytes) + i,
+                        _mm512_cvtepi32_epi8(_mm512_srli_epi32(
+                                turned, static_cast<unsigned>(8 * d))));
+            }
+            store_vectors(_mm512_xor_si512(_mm512_load_si512(bytes), turn),
+                    vectors,
+                    to + d * vectors * static_cast<int>(line)
+                            + p * digit_rows_t::lanes / vectors);
+        }
+}
+
+// The integers of a lane of weights, added up: 2^28 at most.
+DNNL_DEQUANT_AVX512 __m512 sum_lanes(const char *of_digits, int vectors) {
+    const __m512i ones = _mm512_set1_epi8(1);
+    __m512i sums = _mm512_setzero_si512();
+    for (int d = digits; d-- > 0;) {
+        sums = _mm512_slli_epi32(sums, 8);
+        for (int v = 0; v < vectors; ++v)
+            sums = _mm512_dpbusd_epi32(sums, ones,
+                    _mm512_load_si512(
+                            of_digits
+                            + static_cast<size_t>(d * vectors + v) * line));
+    }
+    return _mm512_cvtepi32_ps(sums);
+}
+
+} // namespace
+
+DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
+        const float *from, dim_t chunk, char *row) const noexcept {
+    constexpr float most_rest = 0x1p-20f;
+    constexpr int rest_exponent = 1 - 8 * digits;
+    const int parts
+            = vectors * static_cast<int>(line) / static_cast<int>(lanes);
+    from += chunk * elements();
+    char *const to = row + static_cast<size_t>(chunk) * chunk_bytes();
+    std::memcpy(const_cast<float *>(elements_of(row)) + chunk * elements(),
+            from, static_cast<size_t>(elements()) * sizeof(float));
+
+    split_t s;
+    __m512 largest = _mm512_setzero_ps();
+    for (int p = 0; p < parts; ++p) {
+        s.rests[p] = _mm512_loadu_ps(from + p * lanes);
+        // Bits are compared, so that NaN is larger than infinity.
+        largest = _mm512_castsi512_ps(
+                _mm512_max_epi32(_mm512_castps_si512(largest),
+                        _mm512_castps_si512(magnitudes_of(s.rests[p]))));
+    }
+    const auto bits = static_cast<uint32_t>(
+            _mm512_reduce_max_epi32(_mm512_castps_si512(largest)));
+    auto &about = *reinterpret_cast<about_t *>(to + about_place());
+    constexpr uint32_t infinity = 0x7f800000;
+    about.has_digits = bits < infinity ? 1 : 0;
+    about.has_rest = 0;
+    if (about.has_digits == 0) {
+        std::memset(to, 0, about_place());
+        std::memset(about.sums, 0, sizeof(about.sums));
+        about.unit = about.rest_unit = 0;
+        return;
+    }
+    const int exponent = exponent_of(f32_of_bits(bits));
+    about.unit = power_of_2(exponent);
+    about.rest_unit = power_of_2(exponent + rest_exponent);
+    const float all = sum_of_magnitudes(s.rests, parts);
+    split(s, parts, exponent);
+    store_digits(s, parts, vectors, to);
+    __m512 sums
+            = _mm512_mul_ps(sum_lanes(to, vectors), _mm512_set1_ps(about.unit));
+    if (sum_of_magnitudes(s.rests, parts) > all * most_rest) {
+        about.has_rest = 1;
+        split(s, parts, exponent + rest_exponent);
+        store_digits(s, parts, vectors, to + digits_bytes());
+        sums = _mm512_fmadd_ps(sum_lanes(to + digits_bytes(), vectors),
+                _mm512_set1_ps(about.rest_unit), sums);
+    }
+    _mm512_store_ps(about.sums, sums);
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+} // namespace dnnl_dequant
