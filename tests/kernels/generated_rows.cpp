@@ -104,6 +104,35 @@ void hash_eights(const kernel_row_t &row, code_hashes_t &hashes) {
         }
 }
 
+// Rows of floats of 8 bits with a scale each, or one along the columns, in
+// caches and past them.
+void hash_f8_rows(const kernel_row_t &row, code_hashes_t &hashes) {
+    if (!has(row.isa, isa_avx512_core_bf16)
+            || !has(row.isa, isa_avx512_core_vbmi))
+        return;
+    for (const auto src : {data_type_t::f8_e4m3, data_type_t::f8_e5m2})
+        for (const auto dst : plain_types)
+            record_generated(hashes,
+                    text(row.name, " rows of ", to_string(src), " to ",
+                            to_string(dst)),
+                    [&] {
+                for (const dim_t cache : {dim_t {32 << 20}, no_cache_bytes}) {
+                    const on_machine_t on(
+                            {policy_named("Zen 4"), cache, 1 << 20});
+                    for (const dim_t cols : {32, 128, 1000})
+                        for (const dims_t &scales : {dims_t {1, 0}, {0, 1}})
+                            for (const dim_t gap : {0, 64})
+                                generate(row,
+                                        {{{4, -1, 0}, {cols, -1, 0}},
+                                                {{src, 0, {cols + gap, 1}},
+                                                        {data_type_t::f32, 0,
+                                                                scales},
+                                                        {dst, 0, {cols, 1}}},
+                                                {{step_kind_t::multiply, 1}}});
+                }
+            });
+}
+
 void hash_quantize(const kernel_row_t &row, code_hashes_t &hashes) {
     for (const auto dst : quantized_types)
         for (const auto src : plain_types) {
@@ -177,6 +206,7 @@ void hash_rows(code_hashes_t &hashes) {
             hash_dequantize(row, hashes);
             hash_panels(row, hashes);
             hash_eights(row, hashes);
+            hash_f8_rows(row, hashes);
         }
     for (const auto &row : quantize_rows())
         if (is_generated(row)) hash_quantize(row, hashes);

@@ -8,6 +8,7 @@
 #include "kernels/dequantize/jit_dword_rows.hpp"
 #include "kernels/dequantize/jit_pack_dwords.hpp"
 #include "kernels/dequantize/jit_row_eights.hpp"
+#include "kernels/dequantize/jit_row_f8.hpp"
 #include "kernels/jit/byte_table.hpp"
 #include "kernels/machine.hpp"
 
@@ -113,14 +114,15 @@ void jit_dequantize_t::choose_order() {
                  && jit_io_t<isa_avx512_core>::takes_halves(
                          dense_format(src), dst);
     in_eights_ = has_eights();
+    has_f8_rows_ = has_f8_rows();
     auto &params = plan_.params;
     if (in_eights_ && params.zps >= 0) {
         zps_bias_ = jit_row_eights_t::zps_bias(src);
         params.blocks_of_biased_zps = stage_biased_blocks_of(
                 problem_.operands[static_cast<size_t>(params.zps)].type);
     }
-    params.checks_scales
-            = (in_halves_ || in_eights_) && dst == data_type_t::bf16;
+    params.checks_scales = (in_halves_ || in_eights_ || has_f8_rows_)
+                           && dst == data_type_t::bf16;
     if (!params.checks_scales) return;
     const data_type_t scales
             = problem_.operands[static_cast<size_t>(params.scales)].type;
@@ -188,6 +190,21 @@ bool jit_dequantize_t::has_eights() const {
            && jit_row_eights_t::takes(desc_of(row_of_src, false));
 }
 
+// Zero points, if any, are zeros where the first of the row kernels is called.
+// The halves of e5m2 are f16's, which is faster where f32 is rounded to f16 or
+// not at all.
+bool jit_dequantize_t::has_f8_rows() const {
+    const bool has_isa = has(isa_, isa_avx512_core_bf16)
+                         && has(isa_, isa_avx512_core_vbmi);
+    const bool gains = problem_.src().type != data_type_t::f8_e5m2
+                       || problem_.dst().type == data_type_t::bf16
+                       || looks_up_f8();
+    return this_machine().policy.halves_vectors && has_isa && gains
+           && (plan_.params.zps < 0 || zps_may_be_zero())
+           && plan_.path == jit_src_path_t::direct
+           && jit_row_f8_t::takes(desc_of(row_of_src, false));
+}
+
 jit_row_desc_t jit_dequantize_t::desc_of(row_src_t src, bool streams) const {
     jit_row_desc_t desc;
     desc.src = dense_format(problem_.src().type);
@@ -214,6 +231,7 @@ jit_row_desc_t jit_dequantize_t::desc_of(row_src_t src, bool streams) const {
     desc.halves_vectors = this_machine().policy.halves_vectors;
     desc.byte_table = looks_up_bytes();
     desc.one_table_a_call = desc.byte_table && has_one_scale();
+    desc.dense_rows = src == row_of_src && plan_.strides[0].row == desc.cols;
     return desc;
 }
 
@@ -235,16 +253,24 @@ result_t jit_dequantize_t::make_row_kernel(row_src_t src, bool streams) {
         }
         auto &made = row_kernels_[static_cast<size_t>(
                 streams ? streaming + src : src)][two_part];
-        const result_t result
-                = plan_.dword_tiles ? make_jit_dword_rows(desc, name_, made)
-                  : in_eights_ && !two_part
-                          ? make_jit_row_eights(desc, name_, made)
-                          : make_jit_row_kernel(desc, isa_, name_, made);
+        const result_t result = make_one_row_kernel(desc, !two_part, made);
         if (!result.ok()) return result;
-        step_width_ = made->width();
+        step_width_ = std::max(step_width_, made->width());
         paired_ = made->is_paired();
     }
     return {};
+}
+
+result_t jit_dequantize_t::make_one_row_kernel(const jit_row_desc_t &desc,
+        bool is_first, std::unique_ptr<const jit_row_kernel_t> &made) const {
+    if (plan_.dword_tiles) return make_jit_dword_rows(desc, name_, made);
+    if (in_eights_ && is_first) return make_jit_row_eights(desc, name_, made);
+    if (!has_f8_rows_ || !is_first)
+        return make_jit_row_kernel(desc, isa_, name_, made);
+    jit_row_desc_t of_f8 = desc;
+    of_f8.byte_table = looks_up_f8();
+    of_f8.one_table_a_call = of_f8.byte_table && has_one_scale();
+    return make_jit_row_f8(of_f8, name_, made);
 }
 
 // No row has a scale or a zero point that another of its call has not.
@@ -262,6 +288,13 @@ bool jit_dequantize_t::looks_up_bytes() const {
         return false;
     const dim_t rows = has_one_scale() ? plan_.rows_at_once() : 1;
     return rows * plan_.cols.block >= jit_byte_table_t::least_elements;
+}
+
+// A table of f32 would be of four bytes each.
+bool jit_dequantize_t::looks_up_f8() const {
+    const data_type_t src = problem_.src().type, dst = problem_.dst().type;
+    return bits_of(dst) == 16 && !plan_.params_vary()
+           && plan_.cols.block >= jit_row_f8_t::least_looked_up(src, dst);
 }
 
 // Integers only: no floating type has two parts.

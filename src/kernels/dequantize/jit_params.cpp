@@ -73,8 +73,8 @@ bool stage_floats(
     return check(to, count);
 }
 
-DNNL_DEQUANT_AVX2 bool has_subnormals(const float *values, dim_t count) {
-    const float least = std::numeric_limits<float>::min();
+DNNL_DEQUANT_AVX2 bool has_small(const float *values, dim_t count) {
+    const float least = least_ordinary_scale;
     const __m256 not_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
     __m256 found = _mm256_setzero_ps();
     dim_t i = 0;
@@ -263,7 +263,7 @@ struct floats_stages_t {
 
 template <data_type_t type>
 constexpr floats_stages_t floats_stages {stage_floats<type>,
-        stage_floats<type, has_subnormals>,
+        stage_floats<type, has_small>,
         bits_of(type) > 8 || type == data_type_t::e8m0
                 ? stage_floats<type, are_odd_divisors>
                 : nullptr};

@@ -33,7 +33,9 @@ constexpr int64_t max_one_part_zp = 1 << 22;
 /// without payload: rounding to bf16 by integers relies on it.
 stage_t stage_floats_of(data_type_t type);
 
-/// The same of scales; true where some are subnormal.
+/// The same of scales; true where some are small: not zero and less than
+/// least_ordinary_scale. No integer, f16 or float of 8 bits times any other is
+/// subnormal.
 stage_t stage_checked_floats_of(data_type_t type);
 
 /// Stages scales of 16 bits and more and e8m0, to divide by. Returns true if

@@ -141,12 +141,16 @@ DNNL_DEQUANT_AVX512 __m512 plain(__m512 values) {
     return _mm512_mask_mov_ps(values, is_nan, nan);
 }
 
-DNNL_DEQUANT_AVX512 __mmask16 subnormals_of(__m512 values) {
-    const __m512i bits = _mm512_castps_si512(values);
-    const __mmask16 small
-            = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
-    return _mm512_mask_test_epi32_mask(
-            small, bits, _mm512_set1_epi32(0x007fffff));
+// A bit where a scale is not zero and less than least_ordinary_scale. Less one,
+// zero is the greatest of all.
+DNNL_DEQUANT_AVX512 __mmask16 small_of(__m512 values) {
+    const __m512i size = _mm512_and_si512(
+            _mm512_castps_si512(values), _mm512_set1_epi32(0x7fffffff));
+    const __m512i least
+            = _mm512_castps_si512(_mm512_set1_ps(least_ordinary_scale));
+    const __m512i one = _mm512_set1_epi32(1);
+    return _mm512_cmplt_epu32_mask(
+            _mm512_sub_epi32(size, one), _mm512_sub_epi32(least, one));
 }
 
 template <data_type_t type, bool checked>
@@ -169,8 +173,8 @@ DNNL_DEQUANT_AVX512 bool stage_blocks(const staged_rows_t &all) {
             two_t two = values_of<type>(lanes);
             if (is_float) two = {plain(two.first), plain(two.second)};
             if (is_float && checked)
-                found |= unsigned(subnormals_of(two.first))
-                         | unsigned(subnormals_of(two.second));
+                found |= unsigned(small_of(two.first))
+                         | unsigned(small_of(two.second));
             if (is_wide)
                 found |= unsigned(wide_of<type>(lanes.first))
                          | unsigned(wide_of<type>(lanes.second));

@@ -38,7 +38,8 @@ stage_blocks_t stage_blocks_of(data_type_t type);
 /// integer of no more than 24 bits. The machine has AVX-512. Nothing is paired.
 stage_blocks_t stage_biased_blocks_of(data_type_t type);
 
-/// The same of scales; true where some are subnormal.
+/// The same of scales; true where some are not zero and less than this.
+constexpr float least_ordinary_scale = 0x1p-100f;
 stage_blocks_t stage_checked_blocks_of(data_type_t type);
 
 } // namespace dnnl_dequant

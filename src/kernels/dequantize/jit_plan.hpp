@@ -70,7 +70,7 @@ struct jit_parameters_t {
     /// form is for scales that are not ordinary or zero points that are not
     /// near, as their stages say.
     bool divides = false;
-    // The first of the row kernels is for scales of which none is subnormal.
+    // The first of the row kernels is for scales of which none is small.
     bool checks_scales = false;
     // Row kernels cut the end of a row off by masks, not one by one.
     bool masks_tails = false;

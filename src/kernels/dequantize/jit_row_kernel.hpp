@@ -52,13 +52,14 @@ struct jit_row_desc_t {
     bool dot_products; // the machine has VNNI
     // Steps are in halves, see jit_io_t, and columns are not in groups.
     bool in_halves;
-    // Rounds to bf16 by AVX512_BF16, since no scale is subnormal. Halves only.
+    // Rounds to bf16 by AVX512_BF16, since no scale is small. Halves only.
     bool bf16_conversion;
     // Results of bytes are looked up among all 256 (VBMI). The table is made
     // once a row or, if rows have one scale and zero point, once a call.
     bool byte_table = false;
     bool one_table_a_call = false;
     bool halves_vectors = false; // see machine_policy_t
+    bool dense_rows = false;     // no gap is between two rows of src
 
     bool has_group_table() const {
         return (group_cols & (group_cols - 1)) != 0;
