@@ -107,12 +107,24 @@ result_t jit_dequantize_t::make(const problem_t &problem, isa_t isa,
 }
 
 // Halves pay on machines that round two vectors to one of bf16. f16 gains from
-// them if whole lines are stored past the caches.
+// them if whole lines are stored past the caches. The difference of two f16 is
+// not subnormal; that of others may be.
+bool jit_dequantize_t::takes_halves() const {
+    const data_type_t src = problem_.src().type;
+    if (!has(isa_, isa_avx512_core_bf16) || plan_.group_cols > 1
+            || !jit_io_t<isa_avx512_core>::takes_halves(
+                    dense_format(src), problem_.dst().type))
+        return false;
+    if (src != data_type_t::f16) return true;
+    const int zps = plan_.params.zps;
+    return this_machine().policy.halves_vectors
+           && (zps < 0
+                   || problem_.operands[static_cast<size_t>(zps)].type == src);
+}
+
 void jit_dequantize_t::choose_order() {
     const data_type_t src = problem_.src().type, dst = problem_.dst().type;
-    in_halves_ = has(isa_, isa_avx512_core_bf16) && plan_.group_cols == 1
-                 && jit_io_t<isa_avx512_core>::takes_halves(
-                         dense_format(src), dst);
+    in_halves_ = takes_halves();
     in_eights_ = has_eights();
     has_f8_rows_ = has_f8_rows();
     auto &params = plan_.params;

@@ -15,6 +15,7 @@ private:
     using jit_rows_t::jit_rows_t;
 
     void choose_order();
+    bool takes_halves() const;
     void choose_dwords();
     bool can_be_dwords(int bits) const;
     bool is_row_better(int bits) const;

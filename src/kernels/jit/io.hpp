@@ -60,11 +60,12 @@ public:
     jit_io_t(jit_generator_t &host, const src_format_t &src, data_type_t dst,
             int first_vmm, bool in_halves = false);
 
-    /// Integers of 4 to 16 bits, to 16 bits, with AVX-512.
+    /// Integers of 4 to 16 bits, to 16 bits, and f16 to bf16, with AVX-512.
     static bool takes_halves(const src_format_t &src, data_type_t dst) {
-        return isa == isa_avx512_core && !src.is_floating()
-               && src.container_bits >= 4 && src.container_bits <= 16
-               && bits_of(dst) == 16;
+        if (isa != isa_avx512_core) return false;
+        if (src.type == data_type_t::f16) return dst == data_type_t::bf16;
+        return !src.is_floating() && src.container_bits >= 4
+               && src.container_bits <= 16 && bits_of(dst) == 16;
     }
 
     static constexpr int vmm_own = isa == isa_avx512_core ? 7 : 6;
@@ -226,6 +227,8 @@ private:
     void spread_bits(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void load_f8(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
     void load_f16(const vmm_t &raw, const Xbyak::RegExp &src, bool tail);
+    void load_words(const vmm_t &first, const vmm_t &second,
+            const Xbyak::RegExp &src, bool tail);
     void extract_bf16(const vmm_t &value, const vmm_t &raw, int field);
     void extract_integer(const vmm_t &value, const vmm_t &raw, int field);
     void unpack_pairs(const vmm_t &value, const vmm_t &raw, int field);

@@ -148,15 +148,28 @@ void jit_io_t<isa>::load_halves(
             h_.vpmovzxbd(first, h_.ptr[src]);
             h_.vpmovzxbd(second, h_.ptr[next]);
         }
-    } else if (tail) {
-        h_.vmovdqu16(second | k_src_tail_ | util::T_z, h_.ptr[src]);
-        h_.vpmovzxwd(first, words);
-        h_.vextracti64x4(words, Zmm(second.getIdx()), 1);
-        h_.vpmovzxwd(second, words);
     } else {
-        h_.vpmovzxwd(first, h_.ptr[src]);
-        h_.vpmovzxwd(second, h_.ptr[next]);
+        load_words(first, second, src, tail);
     }
+}
+
+template <isa_t isa>
+void jit_io_t<isa>::load_words(
+        const vmm_t &first, const vmm_t &second, const RegExp &src, bool tail) {
+    const auto widen = [this](const vmm_t &to, const Operand &words) {
+        if (src_.type == data_type_t::f16) h_.vcvtph2ps(to, words);
+        else h_.vpmovzxwd(to, words);
+    };
+    if (!tail) {
+        widen(first, h_.ptr[src]);
+        widen(second, h_.ptr[src + src_bytes(simd_w)]);
+        return;
+    }
+    const Ymm words(second.getIdx());
+    h_.vmovdqu16(second | k_src_tail_ | util::T_z, h_.ptr[src]);
+    widen(first, words);
+    h_.vextracti64x4(words, Zmm(second.getIdx()), 1);
+    widen(second, words);
 }
 
 template <isa_t isa>

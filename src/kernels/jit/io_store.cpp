@@ -164,6 +164,8 @@ void jit_io_t<isa>::store_halves(const RegExp &dst, const vmm_t &first,
     } else if (bf16_conversion_) {
         h_.vcvtne2ps2bf16(first, second, first);
     } else {
+        clear_payload(first, tmp);
+        clear_payload(second, tmp);
         round_to_bf16(first, tmp);
         round_to_bf16(second, tmp);
         h_.vmovups(tmp, upper_words_of_halves());
