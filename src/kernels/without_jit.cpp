@@ -10,6 +10,7 @@
 #include "kernels/machine.hpp"
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/quantize/jit_dynamic_rows.hpp"
+#include "kernels/quantize/jit_row_factors.hpp"
 #include "kernels/quantize/quantize.hpp"
 #include "kernels/quantize/ranges.hpp"
 #include "kernels/short_rows/interleave.hpp"
@@ -46,6 +47,11 @@ result_t make_jit_dynamic_rows(
         const dynamic_rows_t &, isa_t, std::shared_ptr<const kernel_t> &) {
     return refuse_machine();
 }
+
+// Only generated code has a use for these.
+void make_row_parameters(
+        const row_ranges_t &, row_parameters_t &, float *, void *) {}
+void make_row_factors(const row_ranges_t &, row_parameters_t &) {}
 
 result_t make_jit_interleave(
         const planes_t &, isa_t, std::shared_ptr<const interleave_t> &) {

@@ -5,8 +5,10 @@
 #include "base/convert.hpp"
 #include "kernels/dequantize/jit_stream.hpp"
 #include "kernels/machine.hpp"
+#include "kernels/quantize/jit_one_product.hpp"
 #include "kernels/quantize/jit_quantize_desc.hpp"
 #include "kernels/quantize/jit_range_bits.hpp"
+#include "kernels/quantize/jit_row_factors.hpp"
 #include "kernels/quantize/jit_row_parameters.hpp"
 
 namespace dnnl_dequant {
@@ -38,7 +40,9 @@ public:
         for (const bool streaming : {false, true})
             for (const bool odd : {false, true})
                 if (result.ok() && (streams_ || !streaming))
-                    result = make_quantize(streaming, odd);
+                    result = !odd && has_factors()
+                                     ? make_one_product(streaming)
+                                     : make_quantize(streaming, odd);
         return result;
     }
 
@@ -61,6 +65,16 @@ private:
         const dim_t most = std::min(
                 rows / fewest_slabs, dim_t(row_parameters_t::most_rows));
         return std::max<dim_t>(std::min(in_slab, most), 1);
+    }
+
+    bool has_factors() const { return bits_of(problem_.src) == 16; }
+
+    // For numbers of 16 bits by ordinary scales.
+    result_t make_one_product(bool streaming) {
+        return make_jit_one_product(
+                {problem_.src, problem_.dst, problem_.has_zps, streaming,
+                        problem_.cols},
+                one_product_[streaming]);
     }
 
     // For numbers by ordinary scales, or for all.
@@ -94,6 +108,15 @@ private:
         const dim_t rows = std::min(slab_rows_, problem_.rows - row);
         row_parameters_t made;
         find_parameters(src, rows, made, scales, zps);
+        const bool at_line = reinterpret_cast<uintptr_t>(dst) % line == 0;
+        const bool streaming = streams_ && at_line;
+        const bool odd = made.is_odd || made.has_nan;
+        if (!odd && has_factors()) {
+            one_product_args_t args {src, dst, &made, rows, 2 * slab_bytes(),
+                    slab_rows_ * problem_.cols};
+            one_product_[streaming](args);
+            return;
+        }
         jit_row_args_t args {};
         args.src = src;
         args.dst = dst;
@@ -105,12 +128,12 @@ private:
         args.src_pitch = row_bytes_;
         args.scales_pitch = args.zps_pitch = sizeof(float);
         // The same place of the next slab.
-        args.src_ahead = slab_rows_ * row_bytes_;
+        args.src_ahead = slab_bytes();
         args.dst_ahead = slab_rows_ * problem_.cols;
-        const bool at_line = reinterpret_cast<uintptr_t>(dst) % line == 0;
-        const bool odd = made.is_odd || made.has_nan;
-        (*quantize_[streams_ && at_line][odd])(args);
+        (*quantize_[streaming][odd])(args);
     }
+
+    dim_t slab_bytes() const { return slab_rows_ * row_bytes_; }
 
     void find_parameters(const char *src, dim_t rows, row_parameters_t &made,
             float *scales, void *zps) const {
@@ -121,7 +144,10 @@ private:
                 problem_.has_zps ? below : nullptr, rows};
         find_ranges(*ranges_, src, rows, above, below);
         make_row_parameters(ranges, made, scales, zps);
-        if (!made.has_nan) return;
+        if (!made.has_nan) {
+            if (has_factors() && !made.is_odd) make_row_factors(ranges, made);
+            return;
+        }
         find_ranges(*ranges_among_nan_, src, rows, above, below);
         ranges.src = data_type_t::f32;
         ranges.below = below;
@@ -142,6 +168,7 @@ private:
     std::unique_ptr<const jit_range_rows_t> ranges_, ranges_among_nan_;
     // The first index says whether it streams, the second whether it is odd.
     std::unique_ptr<const jit_row_kernel_t> quantize_[2][2];
+    jit_function_t<one_product_args_t> one_product_[2]; // streams
 };
 
 } // namespace

@@ -90,6 +90,8 @@ DNNL_DEQUANT_AVX512 void make_row_parameters(const row_ranges_t &ranges,
                                     ranges.is_u8 ? 255.f : 254.f)
                           : scales_of(_mm512_max_ps(above, below), 127.f);
         is_odd |= static_cast<uint32_t>(odd_ones(scale) & rows);
+        _mm512_store_ps(made.above + r, above);
+        _mm512_store_ps(made.below + r, below);
         _mm512_store_ps(made.scales + r, scale);
         _mm512_store_ps(made.reciprocals + r,
                 _mm512_div_ps(_mm512_set1_ps(1.f), scale));

@@ -13,6 +13,9 @@ struct row_parameters_t {
 
     alignas(64) float scales[most_rows], reciprocals[most_rows];
     alignas(64) int zps[most_rows];
+    alignas(64) float above[most_rows], below[most_rows]; // the ranges
+    // See jit_row_factors.hpp.
+    alignas(64) float factors[most_rows], sums[most_rows];
     bool has_nan = false; // ranges are of no use
     // A scale that is not ordinary, see stage_divisors_of().
     bool is_odd = false;
