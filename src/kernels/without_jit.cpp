@@ -63,7 +63,7 @@ result_t make_jit_digits(const digits_format_t &, dim_t, isa_t,
     return refuse_machine();
 }
 
-result_t make_jit_value_digits(const value_digits_t &, isa_t,
+result_t make_jit_value_digits(const value_digits_t &, dim_t, isa_t,
         std::shared_ptr<const value_digits_kernel_t> &) {
     return refuse_machine();
 }

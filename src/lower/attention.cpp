@@ -185,10 +185,10 @@ private:
     attention_cut_t cut_of(dim_t pitch, const composition_t &factor) const {
         attention_cut_t cut {
                 isa_, rows_.most, {}, tokens_, plan_.tile_pitch, pitch};
-        const data_type_t narrow = narrow_type_of(factor);
-        cut.may_be_narrow = narrow != data_type_t::f32;
-        if (narrow == data_type_t::bf16 && has(isa_, isa_avx512_core_bf16))
-            cut.compute_type = narrow;
+        cut.narrow_type = narrow_type_of(factor);
+        if (cut.narrow_type == data_type_t::bf16
+                && has(isa_, isa_avx512_core_bf16))
+            cut.compute_type = cut.narrow_type;
         for (const auto &block : plan_.row_blocks)
             cut.row_counts.insert(block.rows);
         return cut;

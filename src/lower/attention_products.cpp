@@ -263,7 +263,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
         plan.format.head = head;
         plan.format.group = plan.format.by_number ? head : weights.group;
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
-        plan.format.digits = cut.may_be_narrow ? 2 : 3;
+        plan.format.digits = cut.narrow_type == data_type_t::f32 ? 3 : 2;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;
         plan.format.ahead = bytes_ahead(plan.format.pitch);
         plan.weights = weights;
@@ -375,6 +375,15 @@ result_t make_sum_of_groups(const factor_t &numbers, dim_t cols,
     });
 }
 
+// The largest error of a number that is rounded to the type, as a part of it; 0
+// for f32.
+float half_a_unit(data_type_t type) {
+    constexpr float of_bf16 = 1.f / (1 << 8), of_f16 = 1.f / (1 << 11);
+    return type == data_type_t::bf16  ? of_bf16
+           : type == data_type_t::f16 ? of_f16
+                                      : 0;
+}
+
 // @param otherwise Takes the same values.
 result_t make_value_digits(const factor_t &numbers, dim_t cols,
         const attention_cut_t &cut,
@@ -383,9 +392,6 @@ result_t make_value_digits(const factor_t &numbers, dim_t cols,
     return make_numbers(numbers, cols, cut, true, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
         if (shape > 0) return {};
-        // The values of several rows are converted once (MEASURED.md).
-        if (cut.rows > 1)
-            return refuse(text("blocks have ", cut.rows, " rows; expected 1"));
         if (!is_integer(weights.type))
             return refuse(text("values are of type ", to_string(weights.type),
                     "; expected integers"));
@@ -393,17 +399,15 @@ result_t make_value_digits(const factor_t &numbers, dim_t cols,
         if (zps != data_type_t::undef && bits_of(zps) > 8)
             return refuse(text("zero points are of type ", to_string(zps),
                     "; expected 8 bits at most"));
-        if (plan.tokens > value_digits_t::most_tokens)
-            return refuse(
-                    text("blocks have ", plan.tokens, " tokens; expected ",
-                            value_digits_t::most_tokens, " at most"));
         plan.format.type = weights.type;
         plan.format.zps = zps;
         plan.format.cols = cols;
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
         plan.format.ahead = bytes_ahead(plan.format.pitch);
+        plan.format.tolerance = half_a_unit(cut.narrow_type);
         plan.otherwise = std::move(otherwise);
-        return make_jit_value_digits(plan.format, cut.isa, plan.kernel);
+        return make_jit_value_digits(
+                plan.format, cut.rows, cut.isa, plan.kernel);
     });
 }
 

@@ -19,9 +19,9 @@ struct attention_cut_t {
     dim_t pitch;        // the same of the result, or of scores
     /// The type that both factors are multiplied in, f32 or bf16.
     data_type_t compute_type = data_type_t::f32;
-    /// Whether both factors may be rounded to 16 bits, whatever multiplies
-    /// them.
-    bool may_be_narrow = false;
+    /// The type that both factors may be rounded to, whatever multiplies them:
+    /// f32, bf16 or f16.
+    data_type_t narrow_type = data_type_t::f32;
 };
 
 /// The first way that takes the keys, [..., head, tokens], or values, [...,

@@ -331,9 +331,13 @@ void hash_attention(code_hashes_t &hashes) {
                 });
             record_generated(hashes, text("value digits ", of), [&] {
                 std::shared_ptr<const value_digits_kernel_t> kernel;
-                for (const t zps : {t::undef, t::s8, t::u8})
-                    (void)make_jit_value_digits({type, zps, head, bytes},
+                for (const t zps : {t::undef, t::s8, t::u8}) {
+                    value_digits_t format {type, zps, head, bytes};
+                    format.tolerance = 1e-4f; // two digits and three
+                    (void)make_jit_value_digits(format,
+                            value_digits_kernel_t::most_rows,
                             isa_avx512_core_vnni, kernel);
+                }
             });
             record_generated(hashes, text("digits ", of, ", scaled"), [&] {
                 std::shared_ptr<const digits_kernel_t> kernel;

@@ -1,13 +1,17 @@
-// Bytes of values by digits of a row of weights, by vpdpbusd: values have no
+// Bytes of values by digits of rows of weights, by vpdpbusd: values have no
 // sign, digits have one. The bytes of four tokens are interleaved, so that a
 // lane of 32 bits has those of one column. A lane's sums over digits are exact.
+//
+// A register then has a part of a chunk. Lane 4 q + n of part i has the four
+// bytes 16 q + 4 i + n. The parts that have sums in registers are multiplied at
+// once, for all tokens. Then come the next parts.
 
 #include <array>
-#include <utility>
 
 #include "base/text.hpp"
-#include "kernels/attention/jit_row_integers.hpp"
+#include "kernels/attention/jit_make_value_digits.hpp"
 #include "kernels/attention/value_digits.hpp"
+#include "kernels/jit/simd.hpp"
 
 namespace dnnl_dequant {
 
@@ -15,201 +19,60 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr dim_t tokens_at_once = value_digits_kernel_t::tokens_at_once;
-constexpr int digits = value_digits_t::digits;
-// Tokens whose bytes of a column are side by side in a lane.
-constexpr int interleaved = 4;
-constexpr size_t digit_bytes = tokens_at_once; // of a digit
+constexpr int at_once = value_digits_kernel_t::tokens_at_once;
+constexpr int parts_a_chunk = 4;
 constexpr dim_t most_chunks = 8, most_pitch = 64 * 1024;
+constexpr size_t line = 64;
 
-// --- digits of weights
-
-class make_digits_t : public jit_row_integers_t {
-public:
-    explicit make_digits_t(const value_digits_t &format)
-        : jit_row_integers_t("jit_make_value_digits", digits)
-        , format_(format) {}
-
-private:
-    using row_t = value_digits_kernel_t::row_t;
-    using xmms_t = std::array<Xmm, digits>;
-
-    const value_digits_t format_;
-    const Reg64 weights_ = general_.take("weights", rax),
-                scales_ = general_.take("scales", rdx),
-                zps_ = general_.take("zero points", rbx),
-                scaled_ = general_.take("scaled weights", rsi),
-                digits_at_ = general_.take("digits", r8),
-                row_ = general_.take("row", r10),
-                groups_ = general_.take("groups to go", r11),
-                shift_ = general_.take("a shift", rcx);
-    const Opmask k_tail_ {1};
-    const Zmm norm_ = vectors_.take("norm"),
-              upper_ = vectors_.take("numbers of the upper half");
-    const vmm_range_t<Zmm> sums_
-            = vectors_.take("sums of digits", digits),
-            of_zps_ = vectors_.take("sums of digits times zero points", digits);
-    const Xmm ones_ = xmm_of(vectors_.take("ones")),
-              zps_bytes_ = xmm_of(vectors_.take("zero points")),
-              digit_ = xmm_of(vectors_.take("digits"));
-
-    static Xmm xmm_of(const Zmm &x) { return Xmm(x.getIdx()); }
-
-    void generate() override {
-        preamble();
-        mov(weights_, arg(offsetof(row_t, weights)));
-        mov(scales_, arg(offsetof(row_t, scales)));
-        mov(zps_, arg(offsetof(row_t, zps)));
-        mov(scaled_, arg(offsetof(row_t, scaled)));
-        mov(digits_at_, arg(offsetof(row_t, digits)));
-        mov(row_, arg(offsetof(row_t, row)));
-        scale_weights();
-        find_unit(norm_);
-        vmovss(ptr[row_ + offsetof(value_digits_row_t, norm)], xmm_of(norm_));
-        load(ones_, constant(same_lanes(0x01010101u)));
-        for (int d = 0; d < digits; ++d) {
-            clear(sums_[d]);
-            clear(of_zps_[d]);
-        }
-        mov(scaled_, arg(offsetof(row_t, scaled)));
-        mov(groups_, arg(offsetof(row_t, tokens)));
-        add(groups_, tokens_at_once - 1);
-        shr(groups_, 4);
-        repeat(groups_, [this] { take_digits(); });
-        for (int d = 0; d < digits; ++d)
-            store_begin(d);
-        postamble();
-    }
-
-    // Whole sixteens, then the last weights with zeros behind them.
-    void scale_weights() {
-        Label l_whole, l_tail, l_done;
-        mov(groups_, arg(offsetof(row_t, tokens)));
-        mov(shift_, groups_);
-        and_(shift_, tokens_at_once - 1);
-        mov(bits_.cvt32(), 1);
-        shl(bits_.cvt32(), cl);
-        dec(bits_.cvt32());
-        kmovw(k_tail_, bits_.cvt32());
-        clear(largest_);
-        shr(groups_, 4);
-        jz(l_tail, T_NEAR);
-        repeat(groups_, [this] {
-            vmovups(x_, ptr[weights_]);
-            vmulps(x_, x_, ptr[scales_]);
-            store_scaled();
-            for (const Reg64 &at : {weights_, scales_, scaled_})
-                add(at, 64);
-        });
-        L(l_tail);
-        test(shift_, shift_);
-        jz(l_done, T_NEAR);
-        vmovups(x_ | k_tail_ | T_z, ptr[weights_]);
-        vmulps(x_ | k_tail_ | T_z, x_, ptr[scales_]);
-        store_scaled();
-        L(l_done);
-    }
-
-    void store_scaled() {
-        vmovups(ptr[scaled_], x_);
-        join_largest(x_, y_);
-    }
-
-    // Makes the digits of sixteen tokens, and adds them up.
-    void take_digits() {
-        make_integers(x_, upper_, scaled_);
-        turn_into_digits(x_);
-        if (format_.has_zps()) load_zps();
-        for (int d = 0; d < digits; ++d) {
-            if (d > 0) vpsrld(x_, x_, 8);
-            vpmovdb(digit_, x_);
-            load_to(digits_at_, d);
-            dot(sums_[d], ones_);
-            if (format_.has_zps()) dot(of_zps_[d], zps_bytes_);
-        }
-        add(scaled_, 64);
-        add(zps_, 64);
-        add(digits_at_, digits * digit_bytes);
-    }
-
-    void load_to(const Reg64 &at, int digit) {
-        vmovdqu(ptr[at + static_cast<size_t>(digit) * digit_bytes], digit_);
-    }
-
-    void dot(const Zmm &sum, const Xmm &bytes) {
-        vpdpbusd(xmm_of(sum), bytes, digit_, EvexEncoding);
-    }
-
-    // Tokens that are missing have any zero points, which meet digits of 0.
-    void load_zps() {
-        vcvtps2dq(y_, ptr[zps_]);
-        if (const int bias = format_.zps_bias(); bias != 0)
-            vpaddd(y_, y_, constant(static_cast<uint32_t>(bias)));
-        vpmovdb(zps_bytes_, y_);
-    }
-
-    // The sums of values begin with -sum of digit * (zp + the values' bias).
-    void store_begin(int digit) {
-        const Xmm sum = xmm_of(sums_[digit]), of_zps = xmm_of(of_zps_[digit]),
-                  x = xmm_of(x_);
-        const int bias = format_.bias() - format_.zps_bias();
-        vpmulld(sum, sum, constant(static_cast<uint32_t>(-bias)));
-        if (format_.has_zps()) vpsubd(sum, sum, of_zps);
-        for (const uint8_t order : {uint8_t(0x4e), uint8_t(0xb1)}) {
-            vpshufd(x, sum, order);
-            vpaddd(sum, sum, x);
-        }
-        vmovd(dword[row_ + offsetof(value_digits_row_t, begins)
-                      + static_cast<size_t>(digit) * 4],
-                sum);
-    }
+struct multiply_format_t : value_digits_t {
+    int digits, rows;
 };
-
-// --- their products with values
 
 class multiply_t : public jit_simd_t {
 public:
-    explicit multiply_t(const value_digits_t &format)
+    explicit multiply_t(const multiply_format_t &format)
         : jit_simd_t("jit_value_digits")
         , format_(format) {}
 
 private:
     using block_t = value_digits_kernel_t::block_t;
+    using parts_t = std::array<int, parts_a_chunk>;
 
-    const value_digits_t format_;
+    const multiply_format_t format_;
     const Reg64 values_ = general_.take("values", rax),
                 digits_at_ = general_.take("digits", rdx),
-                row_ = general_.take("row", rbx),
+                rows_ = general_.take("rows", rbx),
                 sums_at_ = general_.take("sums", rsi),
-                groups_ = general_.take("groups to go", r8),
+                fours_ = general_.take("fours of tokens to go", r8),
                 bits_ = general_.take("bits", r9),
-                last_ = general_.take("the last group", r10);
+                last_ = general_.take("the last four", r10);
     const Opmask k_tail_ {1};
     vector_registers_t<isa_avx512_core_vnni> vectors_;
-    const vmm_range_t<Zmm> sums_
-            = vectors_.take("sums", most_sums(format_) * digits),
-            values_of_
-            = vectors_.take("values of four tokens", interleaved + 1);
+    const vmm_range_t<Zmm> values_of_
+            = vectors_.take("values of four tokens", at_once + 1);
     const Zmm mask_ = vectors_.take("low nibbles, or signs"),
               signs_ = vectors_.take("signs of nibbles");
+    static constexpr int most_sums = 24;
+    const vmm_range_t<Zmm> sums_ = vectors_.take("sums", most_sums);
 
     bool is_nibble() const { return bits_of(format_.type) == 4; }
     int halves() const { return is_nibble() ? 2 : 1; }
-    int sums_a_chunk() const { return interleaved * halves(); }
-
-    // Vectors of columns that have sums in registers: as many whole chunks as
-    // there is room for.
-    static int most_sums(const value_digits_t &format) {
-        constexpr int room = 8;
-        const int a_chunk
-                = interleaved * static_cast<int>(format.numbers_a_byte());
-        return std::min(room / a_chunk, static_cast<int>(format.chunks()))
-               * a_chunk;
+    int sums_a_part() const { return halves() * format_.rows * format_.digits; }
+    // A chunk's parts that are multiplied at once, or those of some chunks.
+    int parts() const {
+        int count = parts_a_chunk;
+        while (count > 1 && count * sums_a_part() > most_sums)
+            count /= 2;
+        return count;
+    }
+    int chunks_together() const {
+        const int room = most_sums / (parts_a_chunk * sums_a_part());
+        return std::min(std::max(room, 1), static_cast<int>(format_.chunks()));
     }
 
     void generate() override {
         preamble();
-        mov(row_, arg(offsetof(block_t, row)));
+        mov(rows_, arg(offsetof(block_t, rows)));
         mov(sums_at_, arg(offsetof(block_t, sums)));
         const dim_t tail = format_.value_bytes() % format_.chunk;
         if (tail != 0) {
@@ -220,73 +83,79 @@ private:
             load(mask_, constant(0x0f0f0f0fu));
             load(signs_, constant(0x08080808u));
         } else load(mask_, constant(0x80808080u));
-        const dim_t together = most_sums(format_) / sums_a_chunk();
-        for (dim_t chunk = 0; chunk < format_.chunks(); chunk += together)
-            multiply_chunks(
-                    chunk, std::min(together, format_.chunks() - chunk));
+        const auto chunks = static_cast<int>(format_.chunks());
+        for (int chunk = 0; chunk < chunks; chunk += chunks_together())
+            for (int part = 0; part < parts_a_chunk; part += parts())
+                multiply_parts(chunk,
+                        std::min(chunks_together(), chunks - chunk), part);
         postamble();
     }
 
-    void multiply_chunks(dim_t first, dim_t count) {
+    // Multiplies the parts from `part` on of some chunks by all tokens.
+    void multiply_parts(int first_chunk, int chunks, int part) {
         mov(values_, arg(offsetof(block_t, values)));
         mov(digits_at_, arg(offsetof(block_t, digits)));
-        mov(groups_, arg(offsetof(block_t, groups)));
+        mov(fours_, arg(offsetof(block_t, fours)));
         mov(last_, arg(offsetof(block_t, last)));
-        for (int d = 0; d < digits; ++d)
-            for (int v = 0; v < count * sums_a_chunk(); ++v)
-                if (v > 0) copy(sum(v, d), sum(0, d));
-                else
-                    vpbroadcastd(sum(v, d),
-                            ptr[row_ + offsetof(value_digits_row_t, begins)
-                                    + static_cast<size_t>(d) * 4]);
-        Label l_groups, l_last, l_done;
-        test(groups_, groups_);
+        const int vectors = chunks * parts() * halves();
+        for (int r = 0; r < format_.rows; ++r)
+            for (int d = 0; d < format_.digits; ++d)
+                for (int v = 0; v < vectors; ++v)
+                    if (v > 0) copy(sum(r, d, v), sum(r, d, 0));
+                    else vpbroadcastd(sum(r, d, 0), begin_of(r, d));
+        Label l_fours, l_last, l_done;
+        test(fours_, fours_);
         jz(l_last, T_NEAR);
         align(32);
-        L(l_groups);
-        repeat(groups_, [&] {
-            for (int four = 0; four < tokens_at_once / interleaved; ++four)
-                for (dim_t c = 0; c < count; ++c)
-                    multiply_four(four, first + c,
-                            static_cast<int>(c) * sums_a_chunk());
-            add(values_, static_cast<uint32_t>(tokens_at_once * format_.pitch));
-            add(digits_at_, digits * digit_bytes);
+        L(l_fours);
+        repeat(fours_, [&] {
+            for (int c = 0; c < chunks; ++c)
+                multiply_four(first_chunk + c, part, c * parts() * halves());
+            add(values_, static_cast<uint32_t>(at_once * format_.pitch));
+            add(digits_at_, at_once * 4);
         });
         L(l_last);
         test(last_, last_);
         jz(l_done, T_NEAR);
         mov(values_, last_);
         xor_(last_, last_);
-        mov(groups_, 1);
-        jmp(l_groups, T_NEAR);
+        mov(fours_, 1);
+        jmp(l_fours, T_NEAR);
         L(l_done);
-        for (dim_t c = 0; c < count; ++c)
-            for (int half = 0; half < halves(); ++half)
-                join_digits(static_cast<int>(c) * sums_a_chunk()
-                            + half * interleaved);
-        for (dim_t c = 0; c < count; ++c)
-            store(first + c, static_cast<int>(c) * sums_a_chunk());
+        for (int r = 0; r < format_.rows; ++r)
+            for (int v = 0; v < vectors; ++v)
+                store(r, v, first_chunk, part);
     }
 
-    Zmm sum(int vector, int digit) const {
-        return sums_[vector * digits + digit];
+    // @param vector Counts those with sums: low nibbles, high ones, parts,
+    //     chunks.
+    Zmm sum(int row, int digit, int vector) const {
+        return sums_[(vector * format_.rows + row) * format_.digits + digit];
+    }
+    RegExp of_row(int row) const {
+        return rows_ + static_cast<size_t>(row) * sizeof(value_digits_row_t);
+    }
+    Address begin_of(int row, int digit) {
+        return ptr[of_row(row) + offsetof(value_digits_row_t, begins)
+                   + static_cast<size_t>(digit) * 4];
     }
 
-    // Multiplies a chunk of four tokens by their digits.
-    void multiply_four(int four, dim_t chunk, int first_sum) {
-        interleave(four, chunk);
-        // The order of columns (see interleave()).
-        const int order[] = {2, 4, 0, 1};
+    // Multiplies parts of a chunk of four tokens by their digits.
+    void multiply_four(int chunk, int part, int first_sum) {
+        for (int t = 0; t < at_once; ++t)
+            load_bytes(values_of_[t], t, chunk, part);
+        const parts_t registers = interleave(part);
         const Zmm high = values_of_[3];
-        for (int i = 0; i < interleaved; ++i) {
-            const Zmm x = values_of_[order[i]];
+        for (int p = 0; p < parts(); ++p) {
+            const Zmm x = values_of_[registers[static_cast<size_t>(p)]];
+            const int vector = first_sum + p * halves();
             if (is_nibble()) {
                 vpsrlw(high, x, 4);
                 split(high);
                 split(x);
-                multiply(four, high, first_sum + interleaved + i);
+                multiply(high, vector + 1);
             } else if (format_.bias() != 0) bit_xor(x, x, mask_);
-            multiply(four, x, first_sum + i);
+            multiply(x, vector);
         }
     }
 
@@ -297,20 +166,33 @@ private:
         else vpternlogd(x, mask_, signs_, and_then_xor);
     }
 
-    void multiply(int four, const Zmm &values, int vector) {
-        for (int d = 0; d < digits; ++d)
-            vpdpbusd(sum(vector, d), values,
-                    ptr_b[digits_at_ + static_cast<size_t>(d) * digit_bytes
-                            + static_cast<size_t>(four) * interleaved]);
+    void multiply(const Zmm &values, int vector) {
+        for (int r = 0; r < format_.rows; ++r)
+            for (int d = 0; d < format_.digits; ++d)
+                vpdpbusd(sum(r, d, vector), values,
+                        ptr_b[digits_at_
+                                + static_cast<size_t>(
+                                        r * value_digits_kernel_t::row_bytes)
+                                + static_cast<size_t>(d) * 4]);
     }
 
-    // Loads a chunk of four tokens. A lane of 32 bits gets the bytes of one
-    // column. Lane 4 q + n has that of byte 16 q + 4 i + n, where i counts the
-    // registers 2, 4, 0 and 1.
-    void interleave(int four, dim_t chunk) {
+    // Returns the registers that have the parts, none of which is the last but
+    // one.
+    parts_t interleave(int part) {
         const auto &v = values_of_;
-        for (int t = 0; t < interleaved; ++t)
-            load_bytes(v[t], four * interleaved + t, chunk);
+        if (parts() < parts_a_chunk) {
+            if (part < 2) {
+                vpunpcklbw(v[0], v[0], v[1]);
+                vpunpcklbw(v[1], v[2], v[3]);
+            } else {
+                vpunpckhbw(v[0], v[0], v[1]);
+                vpunpckhbw(v[1], v[2], v[3]);
+            }
+            if (part % 2 == 0) vpunpcklwd(v[2], v[0], v[1]);
+            if (part % 2 == 1 || parts() == 2) vpunpckhwd(v[4], v[0], v[1]);
+            if (part % 2 == 1) return {4};
+            return {2, 4};
+        }
         vpunpcklbw(v[4], v[0], v[1]);
         vpunpckhbw(v[1], v[0], v[1]);
         vpunpcklbw(v[0], v[2], v[3]);
@@ -319,76 +201,125 @@ private:
         vpunpckhwd(v[4], v[4], v[0]);
         vpunpcklwd(v[0], v[1], v[3]);
         vpunpckhwd(v[1], v[1], v[3]);
+        return {2, 4, 0, 1};
     }
 
-    void load_bytes(const Zmm &to, int token, dim_t chunk) {
+    // Each part of a chunk prefetches some of the four tokens.
+    void load_bytes(const Zmm &to, int token, int chunk, int part) {
         const RegExp at = values_ + static_cast<size_t>(token * format_.pitch)
                           + static_cast<size_t>(chunk * format_.chunk);
-        prefetch_early(ptr[at + static_cast<size_t>(format_.ahead)]);
+        if (token % (parts_a_chunk / parts()) == part / parts())
+            prefetch_early(ptr[at + static_cast<size_t>(format_.ahead)]);
         const bool is_short
                 = (chunk + 1) * format_.chunk > format_.value_bytes();
         if (is_short) vmovdqu8(to | k_tail_ | T_z, ptr[at]);
         else load(to, ptr[at]);
     }
 
-    // The sums of four vectors' digits become f32, in the first digit's
-    // registers, and four columns of each quarter become sixteen of one.
-    void join_digits(int first) {
-        for (int v = first; v < first + interleaved; ++v) {
-            const Zmm x = sum(v, 0);
-            for (int d = 0; d < digits; ++d)
-                vcvtdq2ps(sum(v, d), sum(v, d));
-            vfmadd231ps(x, sum(v, 1), constant(power_of_2(8)));
-            vfmadd231ps(x, sum(v, 2), constant(power_of_2(16)));
-            vmulps(x, x, constant(power_of_2(1 - 8 * digits)));
-            vmulps(x, x, ptr_b[row_ + offsetof(value_digits_row_t, norm)]);
-        }
-        constexpr uint8_t lower = 0x44, upper = 0xee, even = 0x88, odd = 0xdd;
-        const auto in = [&](int v) { return sum(first + v, 0); };
-        const auto half = [&](int v) { return sum(first + v, 1); };
-        vshuff32x4(half(0), in(0), in(1), lower);
-        vshuff32x4(half(1), in(0), in(1), upper);
-        vshuff32x4(half(2), in(2), in(3), lower);
-        vshuff32x4(half(3), in(2), in(3), upper);
-        for (int v = 0; v < 2; ++v) {
-            vshuff32x4(in(2 * v), half(v), half(2 + v), even);
-            vshuff32x4(in(2 * v + 1), half(v), half(2 + v), odd);
-        }
+    // Adds a row's sums of digits in a vector to its sums.
+    void store(int row, int vector, int first_chunk, int first_part) {
+        constexpr uint32_t f32_256 = 0x43800000, f32_65536 = 0x47800000;
+        const int half = vector % halves(), p = vector / halves(),
+                  part = first_part + p % parts(),
+                  chunk = first_chunk + p / parts();
+        const Zmm x = sum(row, 0, vector);
+        for (int d = 0; d < format_.digits; ++d)
+            vcvtdq2ps(sum(row, d, vector), sum(row, d, vector));
+        vfmadd231ps(x, sum(row, 1, vector), constant(f32_256));
+        if (format_.digits == 3)
+            vfmadd231ps(x, sum(row, 2, vector), constant(f32_65536));
+        const dim_t place = (chunk * halves() + half) * parts_a_chunk + part;
+        const auto at
+                = ptr[sums_at_
+                        + static_cast<size_t>(row * format_.sum_floats()) * 4
+                        + static_cast<size_t>(place) * line];
+        const Zmm norm = values_of_[0];
+        vbroadcastss(
+                norm, ptr[of_row(row) + offsetof(value_digits_row_t, norm)]);
+        vfmadd213ps(x, norm, at);
+        vmovups(at, x);
     }
+};
 
-    static uint32_t power_of_2(int exponent) {
-        return static_cast<uint32_t>(127 + exponent) << 23;
-    }
+// A chunk's low nibbles have four vectors of sums, a part each, then its high
+// ones.
+class put_in_order_t : public jit_simd_t {
+public:
+    explicit put_in_order_t(const value_digits_t &format)
+        : jit_simd_t("jit_order_value_sums")
+        , format_(format) {}
 
-    void store(dim_t chunk, int first) {
-        const size_t place = static_cast<size_t>(
-                chunk * format_.chunk * format_.numbers_a_byte());
-        const auto at = [&](int vector) {
-            return ptr[sums_at_
-                       + (place + static_cast<size_t>(vector) * 16) * 4];
-        };
+    struct args_t {
+        float *sums;
+        dim_t chunks; // of all rows
+    };
+
+private:
+    const value_digits_t format_;
+    const Reg64 sums_at_ = general_.take("sums", rax),
+                chunks_ = general_.take("chunks to go", rdx);
+    vector_registers_t<isa_avx512_core_vnni> vectors_;
+    const vmm_range_t<Zmm> parts_ = vectors_.take("parts", 2 * parts_a_chunk),
+                           halves_ = vectors_.take("halves", parts_a_chunk),
+                           orders_ = vectors_.take("orders of nibbles", 2);
+
+    bool is_nibble() const { return bits_of(format_.type) == 4; }
+
+    void generate() override {
+        preamble();
+        mov(sums_at_, arg(offsetof(args_t, sums)));
+        mov(chunks_, arg(offsetof(args_t, chunks)));
         if (is_nibble()) {
             lanes_t lower {}, upper {};
             for (uint32_t lane = 0; lane < lower.size(); ++lane) {
                 lower[lane] = lane / 2 + lane % 2 * 16;
                 upper[lane] = lower[lane] + 8;
             }
-            load(values_of_[0], constant(lower));
-            load(values_of_[1], constant(upper));
+            load(orders_[0], constant(lower));
+            load(orders_[1], constant(upper));
         }
-        for (int v = 0; v < interleaved; ++v) {
-            const Zmm x = sum(first + v, 0);
-            if (!is_nibble()) {
-                vmovups(at(v), x);
-                continue;
-            }
-            const Zmm high = sum(first + interleaved + v, 0);
-            for (int half = 0; half < 2; ++half) {
-                const Zmm both = values_of_[2];
-                copy(both, x);
-                vpermt2ps(both, values_of_[half], high);
-                vmovups(at(2 * v + half), both);
-            }
+        const int vectors = is_nibble() ? 2 * parts_a_chunk : parts_a_chunk;
+        repeat(chunks_, [&] {
+            for (int first = 0; first < vectors; first += parts_a_chunk)
+                join_quarters(first);
+            for (int p = 0; p < parts_a_chunk; ++p)
+                store(p);
+            add(sums_at_, static_cast<uint32_t>(vectors) * line);
+        });
+        postamble();
+    }
+
+    Address vector_at(int vector) {
+        return ptr[sums_at_ + static_cast<size_t>(vector) * line];
+    }
+
+    // Four columns of each quarter become sixteen of one.
+    void join_quarters(int first) {
+        constexpr uint8_t lower = 0x44, upper = 0xee, even = 0x88, odd = 0xdd;
+        for (int p = 0; p < parts_a_chunk; ++p)
+            vmovups(parts_[first + p], vector_at(first + p));
+        for (int pair = 0; pair < 2; ++pair) {
+            const Zmm x = parts_[first + 2 * pair],
+                      y = parts_[first + 2 * pair + 1];
+            vshuff32x4(halves_[2 * pair], x, y, lower);
+            vshuff32x4(halves_[2 * pair + 1], x, y, upper);
+        }
+        for (int half = 0; half < 2; ++half) {
+            const Zmm x = halves_[half], y = halves_[2 + half];
+            vshuff32x4(parts_[first + 2 * half], x, y, even);
+            vshuff32x4(parts_[first + 2 * half + 1], x, y, odd);
+        }
+    }
+
+    void store(int part) {
+        const Zmm x = parts_[part];
+        if (!is_nibble()) return vmovups(vector_at(part), x);
+        const Zmm high = parts_[parts_a_chunk + part];
+        for (int half = 0; half < 2; ++half) {
+            const Zmm both = halves_[half];
+            copy(both, x);
+            vpermt2ps(both, orders_[half], high);
+            vmovups(vector_at(2 * part + half), both);
         }
     }
 };
@@ -399,26 +330,60 @@ public:
         return "jit_value_digits_avx512_core_vnni";
     }
 
-    result_t make(const value_digits_t &format) {
-        result_t made = make_jit_as<make_digits_t>(make_digits_, format);
-        if (made.ok()) made = make_jit_as<multiply_t>(multiply_, format);
+    result_t make(const value_digits_t &format, dim_t rows) {
+        format_ = format;
+        result_t made = make_jit_measure_weights(measure_);
+        if (made.ok()) made = make_jit_as<put_in_order_t>(order_, format);
+        const int least = format.tolerance > 0 ? 2 : 3,
+                  most = format.two_digits_always_serve() ? 2 : 3;
+        for (int digits = least; digits <= most && made.ok(); ++digits)
+            made = make(digits, std::min(rows, most_rows));
         return made;
     }
 
-    void make_digits(const row_t &row) const noexcept override {
-        make_digits_(row);
+    void measure(const weights_t &weights) const noexcept override {
+        measure_(weights);
     }
-    void run(const block_t &block) const noexcept override { multiply_(block); }
+    void make_digits(
+            int digits, const weights_t &weights) const noexcept override {
+        of_digits_[at(digits)].make(weights);
+    }
+    void run(int digits, dim_t rows,
+            const block_t &block) const noexcept override {
+        of_digits_[at(digits)].multiply[static_cast<size_t>(rows)](block);
+    }
+    void put_in_order(dim_t rows, float *sums) const noexcept override {
+        put_in_order_t::args_t args {sums, rows * format_.chunks()};
+        order_(args);
+    }
 
 private:
-    jit_function_t<const row_t> make_digits_;
-    jit_function_t<const block_t> multiply_;
+    struct of_digits_t {
+        value_weights_code_t make;
+        std::array<jit_function_t<const block_t>, most_rows + 1> multiply;
+    };
+    static size_t at(int digits) { return static_cast<size_t>(digits) - 2; }
+
+    result_t make(int digits, dim_t rows) {
+        of_digits_t &code = of_digits_[at(digits)];
+        result_t made = make_jit_make_value_digits(format_, digits, code.make);
+        for (dim_t r = 1; r <= rows && made.ok(); ++r)
+            made = make_jit_as<multiply_t>(
+                    code.multiply[static_cast<size_t>(r)],
+                    multiply_format_t {format_, digits, static_cast<int>(r)});
+        return made;
+    }
+
+    value_digits_t format_;
+    value_weights_code_t measure_;
+    jit_function_t<put_in_order_t::args_t> order_;
+    std::array<of_digits_t, 2> of_digits_; // two digits, three
 };
 
 } // namespace
 
-result_t make_jit_value_digits(const value_digits_t &format, isa_t isa,
-        std::shared_ptr<const value_digits_kernel_t> &kernel) {
+result_t make_jit_value_digits(const value_digits_t &format, dim_t rows,
+        isa_t isa, std::shared_ptr<const value_digits_kernel_t> &kernel) {
     if (!has(isa, isa_avx512_core_vnni)) return refuse("no AVX-512 VNNI");
     if (format.chunks() > most_chunks)
         return refuse(text("a token has ", format.value_bytes(),
@@ -428,7 +393,7 @@ result_t make_jit_value_digits(const value_digits_t &format, isa_t isa,
         return refuse(text("tokens lie ", format.pitch,
                 " bytes apart; expected ", most_pitch, " at most"));
     auto made = std::make_shared<jit_value_digits_t>();
-    const result_t result = made->make(format);
+    const result_t result = made->make(format, rows);
     if (result.ok()) kernel = std::move(made);
     return result;
 }

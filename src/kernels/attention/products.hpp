@@ -231,11 +231,11 @@ struct attention_sum_t : attention_numbers_t {
 std::shared_ptr<const values_product_t> make_values_product(
         const attention_sum_t &plan);
 
-/// Or bytes of values meet digits of a row of weights.
+/// Or bytes of values meet digits of a few rows of weights.
 struct attention_value_digits_t : attention_numbers_t {
     value_digits_t format;
     std::shared_ptr<const value_digits_kernel_t> kernel;
-    /// Multiplies a row that is not finite. Its scales and zero points are
+    /// Multiplies rows that digits do not serve. Its scales and zero points are
     /// loaded as these are.
     std::shared_ptr<const values_product_t> otherwise;
 };

@@ -1,12 +1,14 @@
-// Values by digits of one row of weights.
+// Values by digits of a few rows of weights.
 
 #include "kernels/attention/value_digits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/attention/products.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace dnnl_dequant {
 
@@ -30,28 +32,36 @@ public:
     void run(const attention_tokens_t &values, const attention_tile_t &tile,
             float *sums, dim_t sums_pitch, bool accumulates,
             float *scratch) const noexcept override {
-        if (!run_row(values, tile.scores, sums, accumulates, scratch))
-            plan_.otherwise->run(
-                    values, tile, sums, sums_pitch, accumulates, scratch);
+        for_row_blocks(tile.rows, most_rows, [&](dim_t first, dim_t rows) {
+            attention_tile_t part = tile;
+            part.scores += first * tile.pitch;
+            part.rows = rows;
+            float *const to = sums + first * sums_pitch;
+            if (!run_rows(values, part, to, sums_pitch, accumulates, scratch))
+                plan_.otherwise->run(
+                        values, part, to, sums_pitch, accumulates, scratch);
+        });
     }
 
 private:
-    static constexpr dim_t at_once = value_digits_kernel_t::tokens_at_once;
+    using kernel_t = value_digits_kernel_t;
+    static constexpr dim_t most_rows = kernel_t::most_rows,
+                           at_once = kernel_t::tokens_at_once;
+    // Weights of other magnitudes have no units or norms of full precision.
+    static constexpr float least_largest = 1e-25f;
+    // No digits serve the weights.
+    static constexpr int no_digits = 0;
 
     // Floats of scratch memory, each at the begin of a line.
     struct places_t {
-        dim_t scaled, digits, row, sums, values, end;
+        dim_t digits, sums, values, end;
     };
     places_t places() const {
-        const dim_t tokens = round_up(plan_.tokens, at_once);
+        constexpr dim_t line = 16;
         places_t at {};
-        at.scaled = round_up(2 * plan_.parameter_floats(), at_once);
-        at.digits = at.scaled + tokens;
-        at.row = at.digits
-                 + round_up(value_digits_kernel_t::digit_bytes(tokens) / 4,
-                         at_once);
-        at.sums = at.row + at_once;
-        at.values = at.sums + plan_.format.sum_floats();
+        at.digits = round_up(2 * plan_.parameter_floats(), line);
+        at.sums = at.digits + most_rows * kernel_t::row_bytes / 4;
+        at.values = at.sums + most_rows * plan_.format.sum_floats();
         at.end = at.values + round_up(copied_bytes(), dim_t(64)) / 4;
         return at;
     }
@@ -61,34 +71,86 @@ private:
         return (at_once - 1) * plan_.format.pitch + plan_.format.value_bytes();
     }
 
-    // Returns false, with nothing done, if weights times scales are not finite.
-    bool run_row(const attention_tokens_t &values, const float *weights,
-            float *sums, bool accumulates, float *scratch) const noexcept {
+    // Returns false, with nothing done, if digits do not serve some weights.
+    bool run_rows(const attention_tokens_t &values,
+            const attention_tile_t &tile, float *sums, dim_t sums_pitch,
+            bool accumulates, float *scratch) const noexcept {
         const places_t at = places();
-        auto *const digits = reinterpret_cast<int8_t *>(scratch + at.digits);
-        auto *const row
-                = reinterpret_cast<value_digits_row_t *>(scratch + at.row);
-        plan_.kernel->make_digits(
-                {weights, scratch, scratch + plan_.parameter_floats(),
-                        scratch + at.scaled, digits, row, values.count});
-        if (!std::isfinite(row->norm)) return false;
-        const auto *const bytes
-                = static_cast<const char *>(plan_.numbers_of(values));
-        value_digits_kernel_t::block_t block {};
+        float *const all_sums = scratch + at.sums;
+        const dim_t row_floats = plan_.format.sum_floats();
+        std::fill_n(all_sums, tile.rows * row_floats, 0.f);
+        for (dim_t first = 0; first < values.count;
+                first += plan_.format.tokens_together())
+            if (!add_tokens(values, tile, first, scratch)) return false;
+        plan_.kernel->put_in_order(tile.rows, all_sums);
+        for (dim_t r = 0; r < tile.rows; ++r)
+            add_sums(all_sums + r * row_floats, plan_.head, 0, accumulates,
+                    sums + r * sums_pitch);
+        return true;
+    }
+
+    // Adds the tokens from `first` on that are multiplied together.
+    bool add_tokens(const attention_tokens_t &values,
+            const attention_tile_t &tile, dim_t first,
+            float *scratch) const noexcept {
+        const places_t at = places();
+        std::array<value_digits_row_t, most_rows> rows {};
+        kernel_t::weights_t weights {};
+        weights.weights = tile.scores + first;
+        weights.pitch = tile.pitch * 4;
+        weights.scales = scratch + first;
+        weights.zps = scratch + plan_.parameter_floats() + first;
+        weights.digits = reinterpret_cast<int8_t *>(scratch + at.digits);
+        weights.rows = rows.data();
+        weights.count = tile.rows;
+        weights.tokens = std::min(
+                values.count - first, plan_.format.tokens_together());
+        plan_.kernel->measure(weights);
+        const int digits = choose_digits(weights);
+        if (digits == no_digits) return false;
+        plan_.kernel->make_digits(digits, weights);
+        const char *const bytes
+                = static_cast<const char *>(plan_.numbers_of(values))
+                  + first * plan_.format.pitch;
+        kernel_t::block_t block {};
         block.values = bytes;
-        block.groups = values.count / at_once;
-        block.digits = digits;
-        block.row = row;
+        block.fours = weights.tokens / at_once;
+        block.digits = weights.digits;
+        block.rows = rows.data();
         block.sums = scratch + at.sums;
         // Behind the last tokens there may be nothing.
-        if (const dim_t rest = values.count % at_once; rest != 0) {
+        if (const dim_t rest = weights.tokens % at_once; rest != 0) {
             block.last = scratch + at.values;
-            copy_tokens(bytes + block.groups * at_once * plan_.format.pitch,
+            copy_tokens(bytes + block.fours * at_once * plan_.format.pitch,
                     rest, reinterpret_cast<char *>(scratch + at.values));
         }
-        plan_.kernel->run(block);
-        add_sums(block.sums, plan_.head, 0, accumulates, sums);
+        plan_.kernel->run(digits, tile.rows, block);
         return true;
+    }
+
+    // Returns the digits that all rows take, and sets their units.
+    int choose_digits(const kernel_t::weights_t &weights) const noexcept {
+        bool two_serve = true;
+        for (dim_t r = 0; r < weights.count; ++r) {
+            const value_digits_row_t &row = weights.rows[r];
+            const bool has_unit
+                    = row.largest == 0 || row.largest >= least_largest;
+            if (!std::isfinite(row.total) || !has_unit) return no_digits;
+            two_serve = two_serve
+                        && plan_.format.two_digits_serve(
+                                weights.tokens, row.largest, row.total);
+        }
+        const int digits = two_serve && plan_.format.tolerance > 0
+                                   ? 2
+                                   : value_digits_t::most_digits;
+        for (dim_t r = 0; r < weights.count; ++r) {
+            value_digits_row_t &row = weights.rows[r];
+            row.unit = row.largest == 0
+                               ? 1
+                               : value_digits_t::most_of(digits) / row.largest;
+            row.norm = 1 / row.unit;
+        }
+        return digits;
     }
 
     void copy_tokens(const char *from, dim_t count, char *to) const noexcept {
