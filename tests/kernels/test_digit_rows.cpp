@@ -150,6 +150,21 @@ TEST_P(digit_rows, hold_zeros_and_the_ends_of_the_range) {
     EXPECT_TRUE(format_.are_finite(made()));
 }
 
+TEST_P(digit_rows, keep_rests_at_the_ends_of_the_range) {
+    for (const int exponent : {-124, -110, -104, -103, -102, -90, 100, 123}) {
+        for (dim_t k = 0; k < format_.depth; ++k)
+            element(k) = std::ldexp(
+                    static_cast<float>(random_.between(0, 1000000)) / 777777,
+                    k % 70 == 0 ? exponent + 4 : exponent - 8);
+        check();
+        EXPECT_TRUE(has_rest(0));
+    }
+    std::fill(row_.begin(), row_.end(), 3e38f);
+    element(1) = 12345;
+    make();
+    EXPECT_FALSE(has_rest(0));
+}
+
 TEST_P(digit_rows, say_what_is_not_finite) {
     constexpr float infinity = std::numeric_limits<float>::infinity();
     for (const float x : {infinity, -infinity, std::nanf("")}) {

@@ -500,6 +500,29 @@ TEST_P(skinny_gemm, multiplies_every_code_of_floats) {
         }
 }
 
+// The groups of a chunk of digits, and those of several, the last one shorter.
+TEST_P(skinny_gemm, takes_groups_of_chunks) {
+    for (const dim_t depth : {256, 384, 768, 1280})
+        for (const dim_t group : {32, 64, 96, 128, 256, 512})
+            for (const dim_t cols : {1, 6, 7, 8, 15})
+                for (const dim_t rows : {1, 2, 3})
+                    for (const bool has_zps : {false, true}) {
+                        skinny_gemm_case_t c = square(true, t::f32, t::f32);
+                        skinny_weights_t &w = c.weights;
+                        c.rows = rows;
+                        c.isa = isa();
+                        w.multiplied = t::f32;
+                        w.depth = depth;
+                        w.pitch = depth + 8 * (cols % 2);
+                        w.cols = cols;
+                        w.group = std::min(group, depth);
+                        if (has_zps && is_integer(type())) w.zps.type = type();
+                        place_parameters(w);
+                        check_skinny_gemm(c);
+                        if (HasFatalFailure()) return;
+                    }
+}
+
 // Digits of rests keep small elements next to large ones. If an element is
 // infinite, so is every sum but those by weights of 0.
 TEST_P(skinny_gemm, takes_rows_whose_elements_differ_much) {

@@ -38,8 +38,9 @@ stage_blocks_t stage_blocks_of(data_type_t type);
 /// integer of no more than 24 bits. The machine has AVX-512. Nothing is paired.
 stage_blocks_t stage_biased_blocks_of(data_type_t type);
 
-/// The same of scales; true where some are not zero and less than this.
+/// Scales that are less, and not zero, may have subnormal products.
 constexpr float least_ordinary_scale = 0x1p-100f;
+/// The same of scales; true if some are not zero and less than that.
 stage_blocks_t stage_checked_blocks_of(data_type_t type);
 
 } // namespace dnnl_dequant

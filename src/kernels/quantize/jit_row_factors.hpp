@@ -27,9 +27,9 @@ constexpr float integers_from = 0x1.8p23f;
 /// them, and only ties are left: 2 * N * x = n * width. Then n has all divisors
 /// of N (but 2) that the width has not. Such n are few unless N and the width
 /// have many in common. The factor is moved to the side that x / scale takes
-/// for all of them, or is 0 if they take both. Without zero points, a scale that
-/// is a power of two needs no move: products and quotients are the same, and
-/// ties are to even.
+/// for all of them, or is 0 if they take both. Without zero points, a scale
+/// that is a power of two needs no move: products and quotients are the same,
+/// and ties are to even.
 void make_row_factors(const row_ranges_t &ranges, row_parameters_t &made);
 
 } // namespace dnnl_dequant

@@ -1,5 +1,6 @@
 #include "kernels/skinny_gemm/digit_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <immintrin.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr size_t line = digit_rows_t::line;
 constexpr int digits = digit_rows_t::digits;
 // Sixteen elements each; a chunk of 2-bit weights has 256.
-constexpr int most_parts = 16, most_vectors = 4;
+constexpr int most_parts = 16;
 
 // Integers of 24 bits, and what remains of the elements.
 struct split_t {
@@ -63,10 +64,14 @@ DNNL_DEQUANT_AVX512 void split(split_t &s, int parts, int exponent) {
     }
 }
 
-DNNL_DEQUANT_AVX512 float sum_of_magnitudes(const __m512 *x, int parts) {
+// Adds up magnitudes as multiples of 2^exponent, whose sums do not overflow.
+DNNL_DEQUANT_AVX512 float sum_of_magnitudes(
+        const split_t &s, int parts, int exponent) {
+    const __m512 up = _mm512_set1_ps(static_cast<float>(-exponent));
     __m512 sum = _mm512_setzero_ps();
     for (int p = 0; p < parts; ++p)
-        sum = _mm512_add_ps(sum, magnitudes_of(x[p]));
+        sum = _mm512_add_ps(
+                sum, _mm512_scalef_ps(magnitudes_of(s.rests[p]), up));
     return _mm512_reduce_add_ps(sum);
 }
 
@@ -161,15 +166,17 @@ DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
     }
     const int exponent = exponent_of(f32_of_bits(bits));
     about.unit = power_of_2(exponent);
-    about.rest_unit = power_of_2(exponent + rest_exponent);
-    const float all = sum_of_magnitudes(s.rests, parts);
+    // Every f32 is a multiple of 2^-149.
+    const int of_rests = std::max(exponent + rest_exponent, -149);
+    about.rest_unit = power_of_2(of_rests);
+    const float all = sum_of_magnitudes(s, parts, exponent);
     split(s, parts, exponent);
     store_digits(s, parts, vectors, to);
     __m512 sums
             = _mm512_mul_ps(sum_lanes(to, vectors), _mm512_set1_ps(about.unit));
-    if (sum_of_magnitudes(s.rests, parts) > all * most_rest) {
+    if (sum_of_magnitudes(s, parts, exponent) > all * most_rest) {
         about.has_rest = 1;
-        split(s, parts, exponent + rest_exponent);
+        split(s, parts, of_rests);
         store_digits(s, parts, vectors, to + digits_bytes());
         sums = _mm512_fmadd_ps(sum_lanes(to + digits_bytes(), vectors),
                 _mm512_set1_ps(about.rest_unit), sums);

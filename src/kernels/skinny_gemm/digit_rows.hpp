@@ -14,9 +14,9 @@ namespace dnnl_dequant {
 ///
 ///     element = unit * (digit 0 + 256 * digit 1 + 65536 * digit 2) + rest
 ///
-/// `unit` is a power of 2, and |rest| is at most unit / 2, which is 2^-23 of
-/// the chunk's largest magnitude at most. If the rests of a chunk add up to
-/// more than 2^-20 of its magnitudes, they are digits too, with a unit of
+/// `unit` is a power of 2, and |rest| is at most unit / 2, which is about
+/// 2^-23 of the chunk's largest magnitude at most. If the rests of a chunk add
+/// up to more than 2^-20 of its magnitudes, they are digits too, with a unit of
 /// 2^-23 of the first. So a large element costs the small ones nothing that a
 /// sum of f32 would have kept.
 ///

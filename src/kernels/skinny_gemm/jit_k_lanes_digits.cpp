@@ -127,16 +127,17 @@ private:
         if (groups_a_chunk() > 1) load_order();
         for (int i = 0; i < totals_.count(); ++i)
             clear(totals_[i]);
-        mov(groups_,
-                static_cast<uint64_t>(a_rows_.chunks() / chunks_a_group()));
-        repeat(groups_, [this] {
-            if (chunks_a_group() > 1) {
-                mov(chunks_, static_cast<uint64_t>(chunks_a_group()));
-                repeat(chunks_, [this] { chunk(); });
-            } else chunk();
-            add(scales_, disp(groups_a_chunk() * 4));
-            if (has_zps()) add(zps_, disp(groups_a_chunk() * 4));
-        });
+        if (const dim_t groups = a_rows_.chunks() / chunks_a_group();
+                groups > 0) {
+            mov(groups_, static_cast<uint64_t>(groups));
+            repeat(groups_, [this] {
+                group(chunks_a_group());
+                add(scales_, disp(groups_a_chunk() * 4));
+                if (has_zps()) add(zps_, disp(groups_a_chunk() * 4));
+            });
+        }
+        if (const dim_t rest = a_rows_.chunks() % chunks_a_group(); rest > 0)
+            group(rest);
         store_totals();
         postamble();
     }
@@ -154,6 +155,12 @@ private:
                 lea(bases[i], ptr[pitch_ + pitch_ * 2]);
                 add(bases[i], bases[i - 1]);
             }
+    }
+
+    void group(dim_t chunks) {
+        if (chunks == 1) return chunk();
+        mov(chunks_, static_cast<uint64_t>(chunks));
+        repeat(chunks_, [this] { chunk(); });
     }
 
     void chunk() {
@@ -334,9 +341,11 @@ public:
         for_row_blocks(block.rows, most_rows, [&](dim_t row, dim_t rows) {
             run_rows(static_cast<const char *>(buffers[0]), block, row, rows);
         });
+        block_t unscaled = block; // multiply() scales rows
+        unscaled.row_scales = nullptr;
         for (dim_t r = 0; r < block.rows; ++r)
             if (!a_rows_.are_finite(row_of(block, r)))
-                run_plainly(buffers, block, r);
+                run_plainly(buffers, unscaled, r);
     }
 
 private:
