@@ -43,14 +43,6 @@ constexpr dim_t most_rows_together = 512;
 // With fewer blocks of rows than this the tokens are split, in blocks of at
 // least so many. Neither depends on the threads, nor do results.
 constexpr dim_t enough_blocks = 16, tokens_a_split = 512;
-// A few rows by digits take larger blocks of tokens, if so many units of work
-// are left. One query of eight heads of 128 by 4096 tokens (Zen 4, one thread,
-// us):
-//   tokens                        512   1024   2048   4096
-//   s8, 8 heads, f32              443    432    405    404
-//   s4, 8 heads, bf16             238    225    212    211
-//   s4, 32 heads, bf16            490    462    446    447
-constexpr dim_t few_rows = 4, most_tokens_of_few_rows = 4096;
 
 class lowering_t {
 public:
@@ -84,8 +76,8 @@ public:
         result_t result = stored_.order_by_first(product_.shape);
         if (!result.ok()) return result;
         if (element_count(lowered_.problem) > 0) {
-            cut_rows();
             cut_tokens();
+            cut_rows();
             result = make_blocks();
         }
         if (!result.ok()) return result;
@@ -162,7 +154,7 @@ private:
         const dim_t all = shape_.back();
         const size_t in_keys = keys().shape().size() - 1;
         const size_t in_values = values().shape().size() - 2;
-        tokens_ = pick_size(all, block_tokens(), panel, [&](dim_t size) {
+        tokens_ = pick_size(all, most_tokens, panel, [&](dim_t size) {
             return keys().cuts_evenly(in_keys, size)
                    && values().cuts_evenly(in_values, size)
                    && cuts_parts_evenly(attention_, rank_ - 1, size);
@@ -171,31 +163,16 @@ private:
             plan_.token_blocks.push_back(std::min(tokens_, all - at));
         plan_.tile_pitch = round_up(tokens_, panel);
         plan_.cols_pitch = round_up(plan_.cols, panel);
-        if (row_block_count() < enough_blocks)
-            plan_.blocks_a_split = static_cast<size_t>(
-                    std::max<dim_t>(tokens_a_split / tokens_, 1));
-    }
-
-    // Tokens of a block at most.
-    dim_t block_tokens() const {
-        dim_t tokens = most_tokens;
-        if (rows_.most > few_rows || !has(isa_, isa_avx512_core_vnni))
-            return tokens;
-        while (tokens < most_tokens_of_few_rows
-                && row_block_count() * div_up(shape_.back(), 2 * tokens)
-                           >= enough_blocks)
-            tokens *= 2;
-        return tokens;
-    }
-
-    dim_t row_block_count() const {
-        return static_cast<dim_t>(plan_.row_blocks.size());
     }
 
     void cut_rows() {
         rows_ = cut_attention_rows(attention_, values(), stored_, most_rows);
         plan_.row_blocks = rows_.blocks;
         plan_.most_rows_together = most_rows_together;
+        const auto blocks = static_cast<dim_t>(plan_.row_blocks.size());
+        if (blocks < enough_blocks)
+            plan_.blocks_a_split = static_cast<size_t>(
+                    std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
 
     // The type that both factors may be rounded to. The factors are the query
