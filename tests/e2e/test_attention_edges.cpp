@@ -207,6 +207,55 @@ TEST(attention_scores, that_are_large_give_finite_results) {
     }
 }
 
+// ALiBi makes weights of whole stretches of tokens as good as 0.
+TEST(attention_scores, that_fall_with_the_distance) {
+    for (const dim_t rows : {1, 4})
+        for (const t type : {t::f32, t::bf16})
+            for (const double slope : {0.05, 0.25, 0.5}) {
+                attention_case_t c = plain_attention();
+                c.rows = rows;
+                c.type = type;
+                c.tokens = 700;
+                c.addend = extent_t::tokens;
+                const auto change = [&](const attention_graph_t &g,
+                                            const chain_values_t &values) {
+                    for (dim_t i = 0; i < c.tokens; ++i)
+                        put(g, values, g.tensor(role_t::addend), i,
+                                slope * static_cast<double>(i - c.tokens));
+                };
+                EXPECT_EQ(check(c, change), "") << to_string(c) << slope;
+            }
+}
+
+// One token has nearly all attention, and adds nothing to dst.
+TEST(attention_scores, of_which_one_is_far_above_the_others) {
+    for (const dim_t rows : {1, 4})
+        for (const t type : {t::f32, t::bf16, t::f16}) {
+            attention_case_t c = plain_attention();
+            c.rows = rows;
+            c.type = type;
+            c.tokens = 300;
+            c.values.zps = t::undef;
+            c.addend = extent_t::tokens;
+            const auto change = [&](const attention_graph_t &g,
+                                        const chain_values_t &values) {
+                for (dim_t i = 0; i < c.tokens; ++i)
+                    put(g, values, g.tensor(role_t::addend), i,
+                            i == 40 ? 12 : 0);
+                size_t of_values = 0;
+                for (size_t id = 0; id < g.roles.size(); ++id)
+                    if (g.roles[id] == role_t::quantized) of_values = id;
+                const dim_t head = c.tokens * c.cols;
+                const dim_t heads = g.ops.tensors[of_values].span() / head;
+                for (dim_t h = 0; h < heads; ++h)
+                    for (dim_t n = 0; n < c.cols; ++n)
+                        put(g, values, of_values, h * head + 40 * c.cols + n,
+                                0);
+            };
+            EXPECT_EQ(check(c, change), "") << to_string(c);
+        }
+}
+
 TEST(attention_scores, that_are_nan_spoil_their_row_only) {
     sample_t sample;
     for (const auto heads : {heads_t::equal, heads_t::one, heads_t::grouped})

@@ -222,19 +222,24 @@ TEST(value_digits, give_what_plain_loops_do) {
             }
 }
 
-TEST(value_digits, two_serve_weights_that_are_no_few_large_ones) {
+TEST(value_digits, serve_weights_that_are_no_few_large_ones) {
     value_digits_t format {t::s8, t::undef, 128, 128};
     EXPECT_EQ(format.tokens_together(), 128);
-    EXPECT_FALSE(format.two_digits_serve(128, 1, 128));
+    EXPECT_TRUE(format.serve(3, 128, 1, 2));
+    EXPECT_FALSE(format.serve(2, 128, 1, 128));
     format.tolerance = 1.f / (1 << 11); // f16
-    EXPECT_TRUE(format.two_digits_serve(128, 1, 5));
-    EXPECT_FALSE(format.two_digits_serve(128, 1, 4));
-    EXPECT_FALSE(format.two_digits_always_serve());
+    EXPECT_TRUE(format.serve(2, 128, 1, 6));
+    EXPECT_FALSE(format.serve(2, 128, 1, 5));
     format.tolerance = 1.f / (1 << 8); // bf16
-    EXPECT_TRUE(format.two_digits_always_serve());
+    EXPECT_TRUE(format.serve(2, 128, 1, 2));
+    // One token has nearly all attention, and its value may be 0.
+    EXPECT_FALSE(format.serve(2, 128, 1, 1.1f));
+    EXPECT_TRUE(format.serve(3, 128, 1, 1.1f));
+    EXPECT_FALSE(format.serve(3, 128, 1, 1.002f));
+    // Or all of it, by integers that are exact.
+    EXPECT_TRUE(format.serve(2, 128, 1, 1));
     format.pitch = 64;
     EXPECT_EQ(format.tokens_together(), 256);
-    EXPECT_FALSE(format.two_digits_always_serve());
     format.pitch = 4096;
     EXPECT_EQ(format.tokens_together(), 64);
 }

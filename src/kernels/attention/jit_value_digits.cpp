@@ -334,9 +334,9 @@ public:
         format_ = format;
         result_t made = make_jit_measure_weights(measure_);
         if (made.ok()) made = make_jit_as<put_in_order_t>(order_, format);
-        const int least = format.tolerance > 0 ? 2 : 3,
-                  most = format.two_digits_always_serve() ? 2 : 3;
-        for (int digits = least; digits <= most && made.ok(); ++digits)
+        constexpr int most = value_digits_t::most_digits;
+        for (int digits = format.tolerance > 0 ? 2 : most;
+                digits <= most && made.ok(); ++digits)
             made = make(digits, std::min(rows, most_rows));
         return made;
     }

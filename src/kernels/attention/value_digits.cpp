@@ -48,7 +48,9 @@ private:
     static constexpr dim_t most_rows = kernel_t::most_rows,
                            at_once = kernel_t::tokens_at_once;
     // Weights of other magnitudes have no units or norms of full precision.
-    static constexpr float least_largest = 1e-25f;
+    // Tokens whose weights are all less count in a larger unit, which loses
+    // nothing next to others of this size.
+    static constexpr float least_largest = 1e-25f, least_of_all = 1e-15f;
     // No digits serve the weights.
     static constexpr int no_digits = 0;
 
@@ -79,9 +81,13 @@ private:
         float *const all_sums = scratch + at.sums;
         const dim_t row_floats = plan_.format.sum_floats();
         std::fill_n(all_sums, tile.rows * row_floats, 0.f);
+        magnitudes_t magnitudes;
         for (dim_t first = 0; first < values.count;
                 first += plan_.format.tokens_together())
-            if (!add_tokens(values, tile, first, scratch)) return false;
+            if (!add_tokens(values, tile, first, scratch, magnitudes))
+                return false;
+        for (dim_t r = 0; r < tile.rows; ++r)
+            if (magnitudes.are_lost(r)) return false;
         plan_.kernel->put_in_order(tile.rows, all_sums);
         for (dim_t r = 0; r < tile.rows; ++r)
             add_sums(all_sums + r * row_floats, plan_.head, 0, accumulates,
@@ -89,10 +95,27 @@ private:
         return true;
     }
 
+    // The weights of a tile's rows.
+    struct magnitudes_t {
+        std::array<float, most_rows> largest {};
+        std::array<bool, most_rows> have_small_ones {};
+
+        void take(dim_t row, float largest_of_some) {
+            const auto r = static_cast<size_t>(row);
+            largest[r] = std::max(largest[r], largest_of_some);
+            if (largest_of_some != 0 && largest_of_some < least_largest)
+                have_small_ones[r] = true;
+        }
+        bool are_lost(dim_t row) const {
+            const auto r = static_cast<size_t>(row);
+            return have_small_ones[r] && largest[r] < least_of_all;
+        }
+    };
+
     // Adds the tokens from `first` on that are multiplied together.
     bool add_tokens(const attention_tokens_t &values,
-            const attention_tile_t &tile, dim_t first,
-            float *scratch) const noexcept {
+            const attention_tile_t &tile, dim_t first, float *scratch,
+            magnitudes_t &magnitudes) const noexcept {
         const places_t at = places();
         std::array<value_digits_row_t, most_rows> rows {};
         kernel_t::weights_t weights {};
@@ -108,6 +131,8 @@ private:
         plan_.kernel->measure(weights);
         const int digits = choose_digits(weights);
         if (digits == no_digits) return false;
+        for (dim_t r = 0; r < tile.rows; ++r)
+            magnitudes.take(r, rows[static_cast<size_t>(r)].largest);
         plan_.kernel->make_digits(digits, weights);
         const char *const bytes
                 = static_cast<const char *>(plan_.numbers_of(values))
@@ -128,26 +153,29 @@ private:
         return true;
     }
 
+    bool serve(int digits, const kernel_t::weights_t &weights,
+            const value_digits_row_t &row) const noexcept {
+        return plan_.format.serve(
+                digits, weights.tokens, row.largest, row.total);
+    }
+
     // Returns the digits that all rows take, and sets their units.
     int choose_digits(const kernel_t::weights_t &weights) const noexcept {
         bool two_serve = true;
         for (dim_t r = 0; r < weights.count; ++r) {
             const value_digits_row_t &row = weights.rows[r];
-            const bool has_unit
-                    = row.largest == 0 || row.largest >= least_largest;
-            if (!std::isfinite(row.total) || !has_unit) return no_digits;
-            two_serve = two_serve
-                        && plan_.format.two_digits_serve(
-                                weights.tokens, row.largest, row.total);
+            if (!std::isfinite(row.total)
+                    || !serve(value_digits_t::most_digits, weights, row))
+                return no_digits;
+            two_serve = two_serve && serve(2, weights, row);
         }
         const int digits = two_serve && plan_.format.tolerance > 0
                                    ? 2
                                    : value_digits_t::most_digits;
         for (dim_t r = 0; r < weights.count; ++r) {
             value_digits_row_t &row = weights.rows[r];
-            row.unit = row.largest == 0
-                               ? 1
-                               : value_digits_t::most_of(digits) / row.largest;
+            row.unit = value_digits_t::most_of(digits)
+                       / std::max(row.largest, least_largest);
             row.norm = 1 / row.unit;
         }
         return digits;

@@ -31,7 +31,9 @@ struct value_digits_t {
     dim_t pitch = 0;                       // bytes from token to token
     dim_t ahead = 16 * 1024;               // bytes, of what is prefetched
     /// Two digits serve tokens whose weights, times their scales, are off by
-    /// this part of their sum at most. 0: none.
+    /// this part of their sum at most. The largest one does not count: its
+    /// value may be 0, as that of the token which takes what attention there
+    /// is to spare. 0: none.
     float tolerance = 0;
 
     static constexpr int most_digits = 3;
@@ -56,15 +58,14 @@ struct value_digits_t {
     int bias() const { return sign_bias(type); }
     int zps_bias() const { return sign_bias(zps); }
 
-    /// Returns true if two digits serve `tokens` tokens, whose |weight * scale|
-    /// have this largest one and this sum.
-    bool two_digits_serve(dim_t tokens, float largest, float total) const {
-        return largest * (0.5f / most_of(2)) * static_cast<float>(tokens)
-               <= tolerance * total;
-    }
-    /// Returns true if they serve all weights.
-    bool two_digits_always_serve() const {
-        return two_digits_serve(tokens_together(), 1, 1);
+    /// Returns true if so many digits serve `tokens` tokens, whose
+    /// |weight * scale| have this largest one and this sum.
+    bool serve(int digits, dim_t tokens, float largest, float total) const {
+        const float others = total - largest;
+        if (others == 0) return true;
+        constexpr float of_three = 0x1p-12f;
+        return largest * (0.5f / most_of(digits)) * static_cast<float>(tokens)
+               <= (digits == most_digits ? of_three : tolerance) * others;
     }
     /// The largest integer of so many digits.
     static float most_of(int digits) {
