@@ -83,6 +83,9 @@ struct machine_policy_t {
     /// The same of [K,N] weights that one row of floats multiplies, if they are
     /// not rounded and their rows lie a multiple of half a page apart.
     rows_by_turns_t kn_floats_of_half_pages {16, 512};
+    /// Up to so many rows of f32 become digits of 8 bits, if they meet [K,N]
+    /// nibbles that the graph does not round, where the CPU has VNNI.
+    dim_t most_kn_digit_rows = 4;
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
     /// weights.

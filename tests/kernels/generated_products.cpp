@@ -108,29 +108,36 @@ void hash_skinny_gemm(isa_t isa, code_hashes_t &hashes) {
                 }
 }
 
-// Weights that meet digits of one or two rows.
+// Weights that meet digits of a few rows.
+void generate_skinny_gemm_digits(skinny_weights_t weights) {
+    weights.depth = 512;
+    weights.cols = weights.by_column ? 64 : 512;
+    weights.pitch = 512;
+    weights.scales.type = t::f32;
+    weights.calls_multiply = true;
+    for (const dim_t group : {32, 64, 128, 256, 512}) {
+        weights.group = group;
+        std::shared_ptr<const skinny_gemm_t> skinny_gemm;
+        (void)make_skinny_kernel(weights, weights.by_column ? 2 : 4,
+                isa_avx512_core_vnni, skinny_gemm);
+    }
+}
+
 void hash_skinny_gemm_digits(code_hashes_t &hashes) {
     for (const t type : {t::u4, t::s4, t::u2, t::s2})
-        for (const bool has_zps : {false, true})
-            record_generated(hashes,
-                    text("skinny_gemm digits ", to_string(type),
-                            has_zps ? " with zero points" : ""),
-                    [&] {
+        for (const bool by_column : {true, false})
+            for (const bool has_zps : {false, true}) {
+                if (!by_column && bits_of(type) != 4) continue;
                 skinny_weights_t weights;
                 weights.type = type;
-                weights.by_column = true;
-                weights.depth = weights.pitch = 512;
-                weights.cols = 64;
-                weights.scales.type = t::f32;
+                weights.by_column = by_column;
                 weights.zps.type = has_zps ? type : t::undef;
-                weights.calls_multiply = true;
-                for (const dim_t group : {32, 64, 128, 256, 512}) {
-                    weights.group = group;
-                    std::shared_ptr<const skinny_gemm_t> skinny_gemm;
-                    (void)make_skinny_kernel(
-                            weights, 2, isa_avx512_core_vnni, skinny_gemm);
-                }
-            });
+                record_generated(hashes,
+                        text("skinny_gemm digits ", to_string(type), " ",
+                                order_of(by_column),
+                                has_zps ? " with zero points" : ""),
+                        [&] { generate_skinny_gemm_digits(weights); });
+            }
 }
 
 // Weights that tiles of AMX multiply, of 256 x 256 in one group.

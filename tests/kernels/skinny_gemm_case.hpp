@@ -143,7 +143,7 @@ public:
                 }
                 const double found
                         = static_cast<double>(c[at(r * w_.cols + n)]);
-                ASSERT_LE(std::abs(found - sum), terms * 0x1p-21)
+                ASSERT_LE(std::abs(found - sum), terms * 0x1p-20)
                         << "at " << r << ", " << n;
             }
     }

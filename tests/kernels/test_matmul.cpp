@@ -500,41 +500,60 @@ TEST_P(skinny_gemm, multiplies_every_code_of_floats) {
         }
 }
 
-// The groups of a chunk of digits, and those of several, the last one shorter.
-TEST_P(skinny_gemm, takes_groups_of_chunks) {
-    for (const dim_t depth : {256, 384, 768, 1280})
-        for (const dim_t group : {32, 64, 96, 128, 256, 512})
-            for (const dim_t cols : {1, 6, 7, 8, 15})
-                for (const dim_t rows : {1, 2, 3})
-                    for (const bool has_zps : {false, true}) {
-                        skinny_gemm_case_t c = square(true, t::f32, t::f32);
-                        skinny_weights_t &w = c.weights;
-                        c.rows = rows;
-                        c.isa = isa();
-                        w.multiplied = t::f32;
-                        w.depth = depth;
-                        w.pitch = depth + 8 * (cols % 2);
-                        w.cols = cols;
-                        w.group = std::min(group, depth);
-                        if (has_zps && is_integer(type())) w.zps.type = type();
-                        place_parameters(w);
-                        check_skinny_gemm(c);
-                        if (HasFatalFailure()) return;
-                    }
+class skinny_gemm_of_digits : public skinny_gemm {};
+
+// Groups that are parts of a chunk of digits, and of several chunks, the last
+// one shorter.
+TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
+    const on_machine_t machine({policy_named("Zen 4"), 32 << 20, 1 << 20});
+    const auto check = [&](bool by_column, dim_t depth, dim_t group, dim_t cols,
+                               dim_t rows) {
+        for (const bool has_zps : {false, true}) {
+            skinny_gemm_case_t c = square(by_column, t::f32, t::f32);
+            skinny_weights_t &w = c.weights;
+            c.rows = rows;
+            c.isa = isa();
+            w.multiplied = t::f32;
+            w.depth = depth;
+            w.cols = cols;
+            w.pitch = (by_column ? depth : cols) + 8 * (rows % 2);
+            w.group = std::min(group, depth);
+            if (has_zps && is_integer(type())) w.zps.type = type();
+            place_parameters(w);
+            check_skinny_gemm(c);
+        }
+    };
+    for (const dim_t group : {32, 64, 96, 128, 256, 512}) {
+        for (const dim_t depth : {256, 384, 768, 1280})
+            for (const dim_t rows : {1, 2, 3})
+                for (const dim_t cols : {1, 6, 7, 8, 15})
+                    check(true, depth, group, cols, rows);
+        for (const dim_t depth : {96, 384, 640})
+            for (const dim_t rows : {1, 2, 7, 32})
+                for (const dim_t cols : {128, 552}) {
+                    // There is more of 2 bits by blocks.
+                    if (rows > 12 && bits_of(type()) < 4) continue;
+                    check(false, depth, group, cols, rows);
+                }
+        if (HasFatalFailure()) return;
+    }
 }
 
 // Digits of rests keep small elements next to large ones. If an element is
 // infinite, so is every sum but those by weights of 0.
 TEST_P(skinny_gemm, takes_rows_whose_elements_differ_much) {
     for (const bool by_column : {false, true})
-        for (const dim_t rows : {1, 2}) {
+        for (const dim_t rows : {1, 2, 4}) {
             skinny_gemm_case_t c = square(by_column, t::f32, t::f32);
             c.rows = rows;
             c.weights.multiplied = t::f32;
             c.weights.depth = c.weights.pitch = c.weights.group = 512;
-            if (!by_column) c.weights.cols = 512;
+            // The last columns are no whole panel.
+            if (!by_column) c.weights.cols = c.weights.pitch = 552;
             if (is_integer(type())) c.weights.zps.type = type();
             place_parameters(c.weights);
+            // There is more by blocks.
+            if (is_avx2() && rows > 2) continue;
             const auto made = make(c);
             if (!made) continue;
             SCOPED_TRACE(testing::Message() << made->name() << ", " << rows);
@@ -562,6 +581,11 @@ INSTANTIATE_TEST_SUITE_P(every, skinny_gemm,
         name_of);
 
 INSTANTIATE_TEST_SUITE_P(digits, skinny_gemm,
+        testing::Combine(testing::Values(isa_avx512_core_vnni),
+                testing::Values(t::u2, t::s2, t::u4, t::s4)),
+        name_of);
+
+INSTANTIATE_TEST_SUITE_P(every, skinny_gemm_of_digits,
         testing::Combine(testing::Values(isa_avx512_core_vnni),
                 testing::Values(t::u2, t::s2, t::u4, t::s4)),
         name_of);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include <immintrin.h>
 
@@ -90,26 +91,34 @@ DNNL_DEQUANT_AVX512 void store_vectors(__m512i bytes, int vectors, char *to) {
     }
 }
 
-// To add 128 to every digit of an integer at once takes 256 from the next one
-// where a digit has 128 or more. The digits are bytes with their highest bit
-// turned then.
+// Sixteen digits of a place, in order. To add 128 to every digit of an integer
+// at once takes 256 from the next one where a digit has 128 or more. The digits
+// are bytes with their highest bit turned then.
+DNNL_DEQUANT_AVX512 __m128i digits_of(__m512i integers, int place) {
+    const __m512i turned
+            = _mm512_add_epi32(integers, _mm512_set1_epi32(0x808080));
+    return _mm_xor_si128(_mm_set1_epi8(static_cast<char>(0x80)),
+            _mm512_cvtepi32_epi8(_mm512_srli_epi32(
+                    turned, static_cast<unsigned>(8 * place))));
+}
+
+DNNL_DEQUANT_AVX512 void store_in_order(const split_t &s, int parts, char *to) {
+    for (int d = 0; d < digits; ++d)
+        for (int p = 0; p < parts; ++p, to += sizeof(__m128i))
+            _mm_store_si128(reinterpret_cast<__m128i *>(to),
+                    digits_of(s.integers[p], d));
+}
+
 DNNL_DEQUANT_AVX512 void store_digits(
         const split_t &s, int parts, int vectors, char *to) {
-    const __m512i carry = _mm512_set1_epi32(0x808080),
-                  turn = _mm512_set1_epi8(static_cast<char>(0x80));
+    if (vectors == 1) return store_in_order(s, parts, to);
     constexpr int parts_of_bytes = 4;
     for (int p = 0; p < parts; p += parts_of_bytes)
         for (int d = 0; d < digits; ++d) {
-            alignas(line) char bytes[line];
-            for (int i = 0; i < parts_of_bytes; ++i) {
-                const __m512i turned
-                        = _mm512_add_epi32(s.integers[p + i], carry);
-                _mm_store_si128(reinterpret_cast<__m128i *>(bytes) + i,
-                        _mm512_cvtepi32_epi8(_mm512_srli_epi32(
-                                turned, static_cast<unsigned>(8 * d))));
-            }
-            store_vectors(_mm512_xor_si512(_mm512_load_si512(bytes), turn),
-                    vectors,
+            alignas(line) __m128i bytes[parts_of_bytes];
+            for (int i = 0; i < parts_of_bytes; ++i)
+                _mm_store_si128(bytes + i, digits_of(s.integers[p + i], d));
+            store_vectors(_mm512_load_si512(bytes), vectors,
                     to + d * vectors * static_cast<int>(line)
                             + p * digit_rows_t::lanes / vectors);
         }
@@ -130,14 +139,30 @@ DNNL_DEQUANT_AVX512 __m512 sum_lanes(const char *of_digits, int vectors) {
     return _mm512_cvtepi32_ps(sums);
 }
 
+// The sum of all integers in each lane.
+DNNL_DEQUANT_AVX512 __m512 sum_all(const split_t &s, int parts) {
+    __m512i sums = _mm512_setzero_si512();
+    for (int p = 0; p < parts; ++p)
+        sums = _mm512_add_epi32(sums, s.integers[p]);
+    return _mm512_set1_ps(_mm512_reduce_add_ps(_mm512_cvtepi32_ps(sums)));
+}
+
+// Stores digits, and returns the sums of what they stand for.
+DNNL_DEQUANT_AVX512 __m512 store_and_sum(
+        const split_t &s, int parts, int vectors, char *to, float unit) {
+    store_digits(s, parts, vectors, to);
+    return _mm512_mul_ps(
+            vectors == 1 ? sum_all(s, parts) : sum_lanes(to, vectors),
+            _mm512_set1_ps(unit));
+}
+
 } // namespace
 
 DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
         const float *from, dim_t chunk, char *row) const noexcept {
     constexpr float most_rest = 0x1p-20f;
     constexpr int rest_exponent = 1 - 8 * digits;
-    const int parts
-            = vectors * static_cast<int>(line) / static_cast<int>(lanes);
+    const int parts = static_cast<int>(elements() / lanes);
     from += chunk * elements();
     char *const to = row + static_cast<size_t>(chunk) * chunk_bytes();
     std::memcpy(const_cast<float *>(elements_of(row)) + chunk * elements(),
@@ -156,12 +181,11 @@ DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
             _mm512_reduce_max_epi32(_mm512_castps_si512(largest)));
     auto &about = *reinterpret_cast<about_t *>(to + about_place());
     constexpr uint32_t infinity = 0x7f800000;
-    about.has_digits = bits < infinity ? 1 : 0;
     about.has_rest = 0;
-    if (about.has_digits == 0) {
+    if (bits >= infinity) {
         std::memset(to, 0, about_place());
         std::memset(about.sums, 0, sizeof(about.sums));
-        about.unit = about.rest_unit = 0;
+        about.unit = about.rest_unit = std::numeric_limits<float>::quiet_NaN();
         return;
     }
     const int exponent = exponent_of(f32_of_bits(bits));
@@ -171,15 +195,13 @@ DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
     about.rest_unit = power_of_2(of_rests);
     const float all = sum_of_magnitudes(s, parts, exponent);
     split(s, parts, exponent);
-    store_digits(s, parts, vectors, to);
-    __m512 sums
-            = _mm512_mul_ps(sum_lanes(to, vectors), _mm512_set1_ps(about.unit));
+    __m512 sums = store_and_sum(s, parts, vectors, to, about.unit);
     if (sum_of_magnitudes(s, parts, exponent) > all * most_rest) {
         about.has_rest = 1;
         split(s, parts, of_rests);
-        store_digits(s, parts, vectors, to + digits_bytes());
-        sums = _mm512_fmadd_ps(sum_lanes(to + digits_bytes(), vectors),
-                _mm512_set1_ps(about.rest_unit), sums);
+        sums = _mm512_add_ps(
+                sums, store_and_sum(s, parts, vectors, to + digits_bytes(),
+                              about.rest_unit));
     }
     _mm512_store_ps(about.sums, sums);
 }

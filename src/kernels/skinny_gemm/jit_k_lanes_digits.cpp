@@ -16,7 +16,7 @@
 #include "base/bits.hpp"
 #include "base/text.hpp"
 #include "kernels/row_blocks.hpp"
-#include "kernels/skinny_gemm/digit_rows.hpp"
+#include "kernels/skinny_gemm/digits_gemm.hpp"
 #include "kernels/skinny_gemm/jit_k_lanes_code.hpp"
 
 namespace dnnl_dequant {
@@ -293,66 +293,36 @@ private:
     }
 };
 
-class k_lanes_digits_t : public skinny_gemm_t {
+class k_lanes_digits_t : public digits_gemm_t {
 public:
     explicit k_lanes_digits_t(const skinny_weights_t &weights)
-        : skinny_gemm_t(weights)
-        , a_rows_(digit_rows_of(weights)) {}
+        : digits_gemm_t(weights, digit_rows_of(weights)) {}
 
     result_t make(dim_t rows) {
         const dim_t chunk = a_rows_.elements(), group = weights_.group;
         constexpr dim_t most_groups = 8; // in a chunk
-        if (!weights_.calls_multiply) return refuse("rows are not packed");
-        if (bits_of(weights_.zps.type) > bits_of(weights_.type))
-            return refuse("zero points are of a larger type than weights");
-        if (group % chunk != 0 && weights_.groups() > 1
+        result_t made = check();
+        if (made.ok() && group % chunk != 0 && weights_.groups() > 1
                 && (chunk % group != 0 || chunk / group > most_groups))
             return refuse(text("groups of ", group, "; expected parts of ",
                     chunk, ", or a multiple"));
         const int most = static_cast<int>(std::min(rows, dim_t(most_rows)));
-        const result_t made = code_.make<generator_t>(most, weights_, false);
-        return made.ok() ? one_column_.make<generator_t>(most, weights_, true)
-                         : made;
+        if (made.ok()) made = code_.make<generator_t>(most, weights_, false);
+        if (made.ok())
+            made = one_column_.make<generator_t>(most, weights_, true);
+        return made;
     }
 
     dim_t nr() const override { return 1; }
-    dim_t src_unit() const override { return a_rows_.elements(); }
-    dim_t packed_bytes(dim_t rows) const override {
-        return rows * static_cast<dim_t>(a_rows_.row_bytes());
-    }
-    void pack(const void *from, dim_t pitch, dim_t rows, dim_t begin, dim_t end,
-            void *packed) const noexcept override {
-        for (dim_t r = 0; r < rows; ++r)
-            for (dim_t chunk = begin; chunk < end; ++chunk)
-                a_rows_.make_chunk(
-                        reinterpret_cast<const float *>(
-                                static_cast<const char *>(from) + r * pitch),
-                        chunk, static_cast<char *>(packed) + packed_bytes(r));
-    }
-    // Integers times units may overflow.
-    bool scales_sums() const override { return true; }
-    float src_element(
-            const block_t &block, dim_t row, dim_t k) const noexcept override {
-        return a_rows_.elements_of(row_of(block, row))[k];
-    }
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
         for_row_blocks(block.rows, most_rows, [&](dim_t row, dim_t rows) {
             run_rows(static_cast<const char *>(buffers[0]), block, row, rows);
         });
-        block_t unscaled = block; // multiply() scales rows
-        unscaled.row_scales = nullptr;
-        for (dim_t r = 0; r < block.rows; ++r)
-            if (!a_rows_.are_finite(row_of(block, r)))
-                run_plainly(buffers, unscaled, r);
     }
 
 private:
-    const char *row_of(const block_t &block, dim_t row) const noexcept {
-        return static_cast<const char *>(block.a) + packed_bytes(row);
-    }
-
     // A short last block recomputes columns before it. Columns of a block that
     // is short itself are multiplied one by one.
     void run_rows(const char *weights, const block_t &block, dim_t row,
@@ -378,7 +348,6 @@ private:
         }
     }
 
-    const digit_rows_t a_rows_;
     jit_code_by_rows_t<const args_t> code_, one_column_;
 };
 

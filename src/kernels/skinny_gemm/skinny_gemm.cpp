@@ -198,6 +198,8 @@ auto skinny_gemm_t::scaled_src(const block_t &block, dim_t row) const noexcept {
     };
 }
 
+// Computes a row element by element: for all zero points, and all numbers of
+// src. This is slow, but both are rare.
 void skinny_gemm_t::run_plainly(
         void *const *buffers, const block_t &block, dim_t row) const noexcept {
     const scaled_sums_t sums(weights_, buffers);
@@ -222,6 +224,7 @@ void skinny_gemm_t::redo_overflow(
             is_finite = std::isfinite(src_element(block, r, k));
         if (is_finite)
             sums.redo(c, block.first_col, block.cols, scaled_src(block, r));
+        else if (!takes_any_src()) run_plainly(buffers, block, r);
     }
 }
 

@@ -181,9 +181,11 @@ public:
                        ? weights_.depth * bytes_of(weights_.type, nr())
                        : 0;
     }
+    /// If false, run() makes NaN of all sums of a row that is not finite.
+    virtual bool takes_any_src() const { return true; }
     /// Computes sums of a block that are not finite again, by weights that are
-    /// scaled first, if src is finite. multiply() does so, and callers of run()
-    /// may, if scales_sums() is true.
+    /// scaled first, if src is finite or takes_any_src() is false. multiply()
+    /// does so, and callers of run() may, if scales_sums() is true.
     /// @param buffers The buffers of the weights' problem.
     void redo_overflow(
             void *const *buffers, const block_t &block) const noexcept;
@@ -231,11 +233,6 @@ protected:
         return bytes_of(src_type(), block.a_pitch);
     }
 
-    /// Does what run() does for one row, element by element: for all zero
-    /// points, and all numbers of src. This is slow. Rows are scaled, too.
-    void run_plainly(void *const *buffers, const block_t &block,
-            dim_t row) const noexcept;
-
     const skinny_weights_t weights_;
 
 private:
@@ -249,6 +246,8 @@ private:
     bool all_parameters(const block_t &block, const float *parameters,
             const check_t &check) const noexcept;
     auto scaled_src(const block_t &block, dim_t row) const noexcept;
+    void run_plainly(void *const *buffers, const block_t &block,
+            dim_t row) const noexcept;
     template <typename bits_t>
     std::vector<dim_t> places_of_src_as(dim_t row_elements) const;
 
