@@ -4,22 +4,13 @@
 
 #include <algorithm>
 
-#include <immintrin.h>
-
 #include "base/prefetch.hpp"
 
-#define DNNL_DEQUANT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+#include "kernels/jit/avx512_intrinsics.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// GCC 12 warns of its own header, where what is undefined is masked away.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 
 constexpr dim_t simd_w = 16;
 
@@ -98,10 +89,6 @@ DNNL_DEQUANT_AVX512 bool stage_biased(const staged_rows_t &all) {
     }
     return false;
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 } // namespace
 

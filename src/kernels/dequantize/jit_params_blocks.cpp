@@ -9,23 +9,14 @@
 #include <array>
 #include <limits>
 
-#include <immintrin.h>
-
 #include "base/prefetch.hpp"
 #include "kernels/dequantize/jit_params.hpp"
 
-#define DNNL_DEQUANT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+#include "kernels/jit/avx512_intrinsics.hpp"
 
 namespace dnnl_dequant {
 
 namespace {
-
-// GCC 12 warns of its own header, where what is undefined is masked away.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 
 struct two_t {
     __m512 first, second;
@@ -187,10 +178,6 @@ DNNL_DEQUANT_AVX512 bool stage_blocks(const staged_rows_t &all) {
     }
     return found != 0;
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 } // namespace
 

@@ -2,19 +2,9 @@
 
 #include <cstddef>
 
-#include <immintrin.h>
-
-#define DNNL_DEQUANT_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#include "kernels/jit/avx512_intrinsics.hpp"
 
 namespace dnnl_dequant {
-
-// GCC 12 warns of its own header, where what is undefined is masked away.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 
 namespace {
 
@@ -172,9 +162,5 @@ DNNL_DEQUANT_AVX512 void make_row_factors(
                 _mm512_add_ps(zps, _mm512_set1_ps(integers_from)));
     }
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 } // namespace dnnl_dequant

@@ -2,19 +2,9 @@
 
 #include <algorithm>
 
-#include <immintrin.h>
-
-#define DNNL_DEQUANT_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#include "kernels/jit/avx512_intrinsics.hpp"
 
 namespace dnnl_dequant {
-
-// GCC 12 warns of its own header, where what is undefined is masked away.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 
 namespace {
 
@@ -105,9 +95,5 @@ DNNL_DEQUANT_AVX512 void make_row_parameters(const row_ranges_t &ranges,
     made.has_nan = has_nan != 0;
     made.is_odd = is_odd != 0;
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 } // namespace dnnl_dequant

@@ -4,21 +4,13 @@
 #include <cstring>
 #include <limits>
 
-#include <immintrin.h>
-
 #include "base/bits.hpp"
+#include "kernels/jit/avx512_intrinsics.hpp"
 
-#define DNNL_DEQUANT_AVX512 \
+#define DNNL_DEQUANT_VNNI \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 
 namespace dnnl_dequant {
-
-// GCC 12 warns of its own header, where what is undefined is masked away.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 
 namespace {
 
@@ -33,7 +25,7 @@ struct split_t {
     __m512 rests[most_parts];
 };
 
-DNNL_DEQUANT_AVX512 __m512 magnitudes_of(__m512 x) {
+DNNL_DEQUANT_VNNI __m512 magnitudes_of(__m512 x) {
     return _mm512_andnot_ps(_mm512_set1_ps(-0.f), x);
 }
 
@@ -47,13 +39,13 @@ int exponent_of(float largest) {
     return biased + 1 - bias - significand;
 }
 
-DNNL_DEQUANT_AVX512 float power_of_2(int exponent) {
+DNNL_DEQUANT_VNNI float power_of_2(int exponent) {
     return _mm512_cvtss_f32(_mm512_scalef_ps(
             _mm512_set1_ps(1), _mm512_set1_ps(static_cast<float>(exponent))));
 }
 
 // Takes multiples of 2^exponent out of the rests, which is exact.
-DNNL_DEQUANT_AVX512 void split(split_t &s, int parts, int exponent) {
+DNNL_DEQUANT_VNNI void split(split_t &s, int parts, int exponent) {
     const __m512 up = _mm512_set1_ps(static_cast<float>(-exponent)),
                  down = _mm512_set1_ps(static_cast<float>(exponent));
     for (int p = 0; p < parts; ++p) {
@@ -66,7 +58,7 @@ DNNL_DEQUANT_AVX512 void split(split_t &s, int parts, int exponent) {
 }
 
 // Adds up magnitudes as multiples of 2^exponent, whose sums do not overflow.
-DNNL_DEQUANT_AVX512 float sum_of_magnitudes(
+DNNL_DEQUANT_VNNI float sum_of_magnitudes(
         const split_t &s, int parts, int exponent) {
     const __m512 up = _mm512_set1_ps(static_cast<float>(-exponent));
     __m512 sum = _mm512_setzero_ps();
@@ -78,7 +70,7 @@ DNNL_DEQUANT_AVX512 float sum_of_magnitudes(
 
 // Stores 64 bytes in the order of elements as vectors of every second or
 // fourth.
-DNNL_DEQUANT_AVX512 void store_vectors(__m512i bytes, int vectors, char *to) {
+DNNL_DEQUANT_VNNI void store_vectors(__m512i bytes, int vectors, char *to) {
     for (int v = 0; v < vectors; ++v, to += line) {
         if (vectors == 2)
             _mm256_store_si256(reinterpret_cast<__m256i *>(to),
@@ -94,7 +86,7 @@ DNNL_DEQUANT_AVX512 void store_vectors(__m512i bytes, int vectors, char *to) {
 // Sixteen digits of a place, in order. To add 128 to every digit of an integer
 // at once takes 256 from the next one where a digit has 128 or more. The digits
 // are bytes with their highest bit turned then.
-DNNL_DEQUANT_AVX512 __m128i digits_of(__m512i integers, int place) {
+DNNL_DEQUANT_VNNI __m128i digits_of(__m512i integers, int place) {
     const __m512i turned
             = _mm512_add_epi32(integers, _mm512_set1_epi32(0x808080));
     return _mm_xor_si128(_mm_set1_epi8(static_cast<char>(0x80)),
@@ -102,14 +94,14 @@ DNNL_DEQUANT_AVX512 __m128i digits_of(__m512i integers, int place) {
                     turned, static_cast<unsigned>(8 * place))));
 }
 
-DNNL_DEQUANT_AVX512 void store_in_order(const split_t &s, int parts, char *to) {
+DNNL_DEQUANT_VNNI void store_in_order(const split_t &s, int parts, char *to) {
     for (int d = 0; d < digits; ++d)
         for (int p = 0; p < parts; ++p, to += sizeof(__m128i))
             _mm_store_si128(reinterpret_cast<__m128i *>(to),
                     digits_of(s.integers[p], d));
 }
 
-DNNL_DEQUANT_AVX512 void store_digits(
+DNNL_DEQUANT_VNNI void store_digits(
         const split_t &s, int parts, int vectors, char *to) {
     if (vectors == 1) return store_in_order(s, parts, to);
     constexpr int parts_of_bytes = 4;
@@ -125,7 +117,7 @@ DNNL_DEQUANT_AVX512 void store_digits(
 }
 
 // The integers of a lane of weights, added up: 2^28 at most.
-DNNL_DEQUANT_AVX512 __m512 sum_lanes(const char *of_digits, int vectors) {
+DNNL_DEQUANT_VNNI __m512 sum_lanes(const char *of_digits, int vectors) {
     const __m512i ones = _mm512_set1_epi8(1);
     __m512i sums = _mm512_setzero_si512();
     for (int d = digits; d-- > 0;) {
@@ -140,7 +132,7 @@ DNNL_DEQUANT_AVX512 __m512 sum_lanes(const char *of_digits, int vectors) {
 }
 
 // The sum of all integers in each lane.
-DNNL_DEQUANT_AVX512 __m512 sum_all(const split_t &s, int parts) {
+DNNL_DEQUANT_VNNI __m512 sum_all(const split_t &s, int parts) {
     __m512i sums = _mm512_setzero_si512();
     for (int p = 0; p < parts; ++p)
         sums = _mm512_add_epi32(sums, s.integers[p]);
@@ -148,7 +140,7 @@ DNNL_DEQUANT_AVX512 __m512 sum_all(const split_t &s, int parts) {
 }
 
 // Stores digits, and returns the sums of what they stand for.
-DNNL_DEQUANT_AVX512 __m512 store_and_sum(
+DNNL_DEQUANT_VNNI __m512 store_and_sum(
         const split_t &s, int parts, int vectors, char *to, float unit) {
     store_digits(s, parts, vectors, to);
     return _mm512_mul_ps(
@@ -158,7 +150,7 @@ DNNL_DEQUANT_AVX512 __m512 store_and_sum(
 
 } // namespace
 
-DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
+DNNL_DEQUANT_VNNI void digit_rows_t::make_chunk(
         const float *from, dim_t chunk, char *row) const noexcept {
     constexpr float most_rest = 0x1p-20f;
     constexpr int rest_exponent = 1 - 8 * digits;
@@ -205,9 +197,5 @@ DNNL_DEQUANT_AVX512 void digit_rows_t::make_chunk(
     }
     _mm512_store_ps(about.sums, sums);
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 } // namespace dnnl_dequant
