@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/convert.hpp"
+#include "base/float_format.hpp"
 #include "kernels/kernel_rows.hpp"
 #include "kernels/on_machine.hpp"
 #include "kernels/run_case.hpp"
@@ -272,6 +273,105 @@ TEST(quantize_division, is_true_to_16_bits) {
 TEST(quantize_division, is_true_to_32_bits) {
     expect_true_division(data_type_t::s32, (dim_t {1} << 24) + 3);
 }
+
+// --- the division of floats of 16 bits by each other, all of them
+
+struct short_floats_t {
+    data_type_t x, scale, dst;
+    int64_t zp; // of dst's type; 0: none
+};
+
+std::ostream &operator<<(std::ostream &out, const short_floats_t &c) {
+    return out << to_string(c.x) << " / " << to_string(c.scale) << " + " << c.zp
+               << " to " << to_string(c.dst);
+}
+
+// Finite scales of every significand, but for every second or third of f16's.
+// Their exponents and signs vary.
+std::vector<uint16_t> short_scales(data_type_t type) {
+    const auto format = float_format_of(type);
+    std::vector<uint16_t> scales;
+    support::random_t random(20264);
+    for (unsigned n = 0; n < 1u << format.significand_bits;
+            n += type == data_type_t::f16 ? 1 + n % 3 : 1) {
+        // About 2^-9, or from 2^-12 to 2.
+        const auto exponent = static_cast<unsigned>(
+                format.bias + (n % 2 == 0 ? -9 : random.between(-12, 1)));
+        const unsigned sign = n % 5 == 0 ? format.sign() : 0;
+        scales.push_back(static_cast<uint16_t>(
+                sign | exponent << format.significand_bits | n));
+    }
+    for (const unsigned few : {1u, 3u, 0x2ffu}) // f16: subnormal
+        if (type == data_type_t::f16)
+            scales.push_back(static_cast<uint16_t>(few));
+    return scales;
+}
+
+class short_quotients : public ::testing::TestWithParam<short_floats_t> {};
+
+TEST_P(short_quotients, are_true) {
+    const auto &c = GetParam();
+    constexpr dim_t count = 1 << 16;
+    std::vector<tensor_view_t> operands {
+            {c.x, {1}, false}, {c.scale, {0}, true}};
+    std::vector<step_t> steps {{step_kind_t::divide, 1}};
+    if (c.zp != 0) {
+        operands.push_back({c.dst, {0}, true});
+        steps.push_back({step_kind_t::offset, 2});
+    }
+    operands.push_back({c.dst, {1}, false});
+    const problem_t problem = make_problem({count}, {count}, operands, steps);
+    std::vector<uint16_t> xs(count), scale(1);
+    std::vector<float> x_numbers(count);
+    for (dim_t i = 0; i < count; ++i) {
+        xs[static_cast<size_t>(i)] = static_cast<uint16_t>(i);
+        x_numbers[static_cast<size_t>(i)] = load_f32(c.x, xs.data(), i);
+    }
+    const auto range = range_of(c.dst);
+    int8_t zp = 0;
+    store_int(c.dst, &zp, 0, c.zp);
+    std::vector<uint8_t> got(count), wanted(count);
+    for (const auto &row : quantize_rows()) {
+        if (!runs_here(row)) continue;
+        std::shared_ptr<const kernel_t> kernel;
+        ASSERT_TRUE(row.factory(problem, row.isa, kernel).ok()) << row.name;
+        for (const uint16_t code : short_scales(c.scale)) {
+            scale[0] = code;
+            const float divisor = load_f32(c.scale, scale.data(), 0);
+            for (size_t i = 0; i < xs.size(); ++i)
+                store_int(c.dst, wanted.data(), static_cast<dim_t>(i),
+                        std::clamp(nearest_int(x_numbers[i] / divisor) + c.zp,
+                                range.lowest, range.highest));
+            void *const with_zp[] = {xs.data(), scale.data(), &zp, got.data()};
+            void *const without[] = {xs.data(), scale.data(), got.data()};
+            kernel->run(
+                    c.zp != 0 ? with_zp : without, 0, kernel->work_amount());
+            ASSERT_EQ(got, wanted) << row.name << ": by " << divisor;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(every, short_quotients,
+        ::testing::Values(short_floats_t {data_type_t::bf16, data_type_t::bf16,
+                                  data_type_t::s8, 0},
+                short_floats_t {data_type_t::bf16, data_type_t::bf16,
+                        data_type_t::s8, -128},
+                short_floats_t {data_type_t::bf16, data_type_t::bf16,
+                        data_type_t::u8, 255},
+                short_floats_t {
+                        data_type_t::f16, data_type_t::f16, data_type_t::s8, 0},
+                short_floats_t {data_type_t::f16, data_type_t::f16,
+                        data_type_t::s8, 127},
+                short_floats_t {data_type_t::f16, data_type_t::f16,
+                        data_type_t::u8, 255},
+                short_floats_t {data_type_t::bf16, data_type_t::f16,
+                        data_type_t::u8, 128},
+                short_floats_t {data_type_t::f16, data_type_t::bf16,
+                        data_type_t::s8, -127},
+                short_floats_t {
+                        data_type_t::f16, data_type_t::f16, data_type_t::s4, 0},
+                short_floats_t {data_type_t::bf16, data_type_t::bf16,
+                        data_type_t::u4, 15}));
 
 } // namespace
 } // namespace dnnl_dequant

@@ -87,6 +87,7 @@ private:
         params.scales = steps.divide->operand;
         params.stage_scales = stage_divisors_of(type_of(steps.divide));
         desc_.has_small_quotients = steps.divide->has_small_quotients;
+        desc_.scales = type_of(steps.divide);
         desc_.src = problem_.src().type;
         desc_.dst = problem_.dst().type;
         if (steps.zps != nullptr) {

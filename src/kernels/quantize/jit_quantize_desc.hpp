@@ -2,6 +2,7 @@
 #define KERNELS_QUANTIZE_JIT_QUANTIZE_DESC_HPP
 
 #include "base/convert.hpp"
+#include "base/float_format.hpp"
 #include "kernels/dequantize/jit_row_kernel.hpp"
 
 namespace dnnl_dequant {
@@ -9,6 +10,7 @@ namespace dnnl_dequant {
 /// The parameters that a row kernel of quantize is generated for.
 struct jit_quantize_desc_t {
     data_type_t src, dst;
+    data_type_t scales = data_type_t::f32;
     data_type_t zps = data_type_t::undef; // none
     bool scales_vary = false, zps_vary = false;
     bool true_division = false; // else by the scales' reciprocals
@@ -36,6 +38,17 @@ struct jit_quantize_desc_t {
     /// Elements below a byte are stored in bytes of their own, or packed.
     int container_bits() const {
         return packs ? bits() : bits() < 8 ? 8 : bits();
+    }
+    /// Numerators, scales and dst have so few bits that quotients are found by
+    /// one product (jit_quantizer.hpp).
+    bool snaps_quotients() const {
+        const auto is_short = [](data_type_t type) {
+            return is_floating(type)
+                   && float_format_of(type).significand_bits <= 10;
+        };
+        return to_integers() && !true_division && bits() <= 8
+               && (!has_zps() || bits_of(zps) <= 8) && is_short(src)
+               && is_short(scales);
     }
     /// Sums may go beyond 32 bits.
     bool is_wide() const {

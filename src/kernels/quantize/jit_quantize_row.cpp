@@ -21,7 +21,8 @@
 // Registers: jit_row_registers.hpp for the general ones; vector registers
 //   0 - 3    values
 //   4 - 7    scratch of what is done to them
-//   8 - 10   scales, reciprocals, zero points, of the row
+//   8 - 10   scales, reciprocals, zero points, of the row; in place of scales
+//            what quotients are snapped by
 //   11       order of narrowing
 //   12       groups of two rows: the zero points of the second
 //   13       what shows far values
@@ -33,6 +34,7 @@
 #include <cstddef>
 #include <list>
 
+#include "base/bits.hpp"
 #include "kernels/dequantize/jit_row_registers.hpp"
 #include "kernels/jit/io.hpp"
 #include "kernels/jit/narrow.hpp"
@@ -97,6 +99,10 @@ private:
     static constexpr uint32_t line_bytes = 64;
 
     bool varies() const { return desc_.scales_vary || desc_.zps_vary; }
+    // From memory, where they vary.
+    bool reads_scales() const {
+        return desc_.scales_vary && !desc_.snaps_quotients();
+    }
     bool stays_float() const { return is_result_type(desc_.dst); }
     uint32_t src_bytes(uint32_t elements) const {
         return load_.src_bytes(elements);
@@ -126,6 +132,9 @@ private:
         store_.set_streaming(desc_.streaming);
         if (stays_float()) store_.load_constants();
         else narrow_.load_constants();
+        if (desc_.snaps_quotients())
+            vmovups(vmm_t(vmm_scale_at),
+                    constant(bits_of_f32(jit_quantizer_t<isa>::snapper)));
         if (!is_avx512) return;
         if (takes_turns())
             vmovups(Zmm(vmm_upper_words_at), constant(0xffff0000u));
@@ -213,7 +222,8 @@ private:
     // Loads the parameters that a row's columns share.
     void load_parameters(int zp_at) {
         if (!desc_.scales_vary) {
-            vbroadcastss(vmm_t(vmm_scale_at), ptr[reg_scales]);
+            if (!desc_.snaps_quotients())
+                vbroadcastss(vmm_t(vmm_scale_at), ptr[reg_scales]);
             if (!desc_.true_division)
                 vbroadcastss(vmm_t(vmm_reciprocal_at), ptr[reg_reciprocals]);
         }
@@ -440,8 +450,11 @@ private:
             return value;
         }
         vmovups(varying, ptr[reg_reciprocals + at * f32_bytes]);
-        quantizer_.divide_and_round(
-                value, ptr[reg_scales + at * f32_bytes], varying);
+        if (desc_.snaps_quotients())
+            quantizer_.divide_and_round(value, scale, varying);
+        else
+            quantizer_.divide_and_round(
+                    value, ptr[reg_scales + at * f32_bytes], varying);
         return value;
     }
 
@@ -477,7 +490,7 @@ private:
                                     const Operand &fixed) -> const Operand & {
             return vary ? varying : fixed;
         };
-        quantizer_.quantize(x, choose(desc_.scales_vary, scales, scale),
+        quantizer_.quantize(x, choose(reads_scales(), scales, scale),
                 choose(desc_.scales_vary, reciprocals, reciprocal),
                 choose(desc_.zps_vary, zps, zp));
     }

@@ -68,11 +68,23 @@ template <isa_t isa>
 void jit_quantizer_t<isa>::multiply(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
     const vmm_t q = scratch(0);
-    h_.vmulps(q, x, reciprocal);
-    if (!are_small()) hold(q, far);
-    h_.vfnmadd231ps(x, q, scale);
-    h_.vfmadd132ps(x, q, reciprocal);
+    if (desc_.snaps_quotients()) {
+        snap(x, scale, reciprocal);
+    } else {
+        h_.vmulps(q, x, reciprocal);
+        if (!are_small()) hold(q, far);
+        h_.vfnmadd231ps(x, q, scale);
+        h_.vfmadd132ps(x, q, reciprocal);
+    }
     if (!desc_.has_no_nan) clear_nan(x);
+}
+
+// Infinite and NaN quotients stay so.
+template <isa_t isa>
+void jit_quantizer_t<isa>::snap(const vmm_t &x, const Operand &snapper_register,
+        const Operand &reciprocal) {
+    h_.vfmadd132ps(x, static_cast<const Xmm &>(snapper_register), reciprocal);
+    h_.vsubps(x, x, snapper_register);
 }
 
 // An infinite quotient makes a remainder of NaN or of the other sign, whose sum
@@ -81,9 +93,13 @@ template <isa_t isa>
 void jit_quantizer_t<isa>::divide_and_round(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
     const vmm_t q = scratch(0);
-    h_.vmulps(q, x, reciprocal);
-    h_.vfnmadd231ps(x, q, scale);
-    h_.vfmadd132ps(x, q, reciprocal);
+    if (desc_.snaps_quotients()) {
+        snap(x, scale, reciprocal);
+    } else {
+        h_.vmulps(q, x, reciprocal);
+        h_.vfnmadd231ps(x, q, scale);
+        h_.vfmadd132ps(x, q, reciprocal);
+    }
     h_.vcvtps2dq(x, x);
 }
 

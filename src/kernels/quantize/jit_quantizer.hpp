@@ -20,25 +20,37 @@ namespace dnnl_dequant {
 /// overflow, or s has a significand of all ones. A quotient so small or so
 /// large that q is not the nearest rounds to the same integer, or saturates
 /// likewise.
+///
+/// If x and s have significands of 11 bits at most, X and S, and dst has 8
+/// bits, then (desc.snaps_quotients())
+///      q = (x * r + snapper) - snapper
+/// The exact quotient is a tie, n / 2 with n odd, or 1 / 2S at least from any,
+/// which is more than 2^-12. For it differs from n / 2 by (2^k X - n S) / 2S
+/// with k an integer, or is below 1 / 2. The product and the first sum are
+/// rounded once, to a multiple of 2^-12, since all sums that count are in
+/// [2048, 4096): quotients of 512 and more saturate. The error of r moves the
+/// quotient by 2^-15 at most. So ties become ties, others stay on their side.
 template <isa_t isa>
 class jit_quantizer_t {
 public:
     using vmm_t = typename jit_isa_t<isa>::vmm_t;
     static constexpr int scratch_count = 4;
+    static constexpr float snapper = 3072.f;
 
     /// vmm_scratch: the first of scratch_count registers.
     jit_quantizer_t(jit_generator_t &host, const jit_quantize_desc_t &desc,
             int vmm_scratch);
 
     /// Replaces `x` by the result, not yet clamped where that is an integer.
-    /// Zero points are f32 for floating dst, else integers of 32 bits. Clobbers
-    /// k6 and k7.
+    /// Zero points are f32 for floating dst, else integers of 32 bits. `scale`
+    /// is a register of `snapper` if quotients are snapped. Clobbers k6 and k7.
     void quantize(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal, const Xbyak::Operand &zp);
 
     /// Replaces `x` by the nearest integer of 32 bits of its quotient by an
-    /// ordinary scale. The result is the least integer if x is NaN, or the
-    /// quotient NaN or beyond 32 bits.
+    /// ordinary scale, which is a register of `snapper` if quotients are
+    /// snapped. The result is the least integer if x is NaN, or the quotient
+    /// NaN or beyond 32 bits.
     void divide_and_round(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal);
 
@@ -52,6 +64,8 @@ private:
     vmm_t scratch(int i) const { return vmm_t(vmm_scratch_ + i); }
     void divide(const vmm_t &x, const Xbyak::Operand &scale);
     void multiply(const vmm_t &x, const Xbyak::Operand &scale,
+            const Xbyak::Operand &reciprocal);
+    void snap(const vmm_t &x, const Xbyak::Operand &snapper_register,
             const Xbyak::Operand &reciprocal);
     void clear_nan(const vmm_t &x);
     void hold(const vmm_t &x, float most);
