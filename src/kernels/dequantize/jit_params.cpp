@@ -94,7 +94,7 @@ DNNL_DEQUANT_AVX2 bool has_small(const float *values, dim_t count) {
 }
 
 // Whether dividing by one of them is not multiplying by its reciprocal.
-bool are_odd_divisors(const float *scales, dim_t count) {
+DNNL_DEQUANT_AVX2 bool are_odd_divisors(const float *scales, dim_t count) {
     constexpr uint32_t significand = 0x7fffff;
     constexpr uint32_t least = 127 - 60, span = 120;
     uint32_t odd = 0;
@@ -326,6 +326,12 @@ stage_t stage_floats_of(data_type_t type) {
 
 stage_t stage_checked_floats_of(data_type_t type) {
     return floats_stages_of(type).checked;
+}
+
+DNNL_DEQUANT_AVX2 void invert(
+        float *to, const float *from, dim_t count) noexcept {
+    for (dim_t i = 0; i < count; ++i)
+        to[i] = 1.f / from[i];
 }
 
 stage_t stage_divisors_of(data_type_t type) {

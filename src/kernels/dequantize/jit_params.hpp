@@ -44,6 +44,9 @@ stage_t stage_checked_floats_of(data_type_t type);
 /// magnitude outside [2^-60, 2^60], zero, infinity and NaN among them.
 stage_t stage_divisors_of(data_type_t type);
 
+/// Writes the reciprocals of so many floats, which do not overlap `to`.
+void invert(float *to, const float *from, dim_t count) noexcept;
+
 /// Zero points: as one f32 each; or, since 32 bits make no f32, in two parts.
 /// The low part is the lowest ten bits, so that subtracting it is exact;
 /// subtracting the high part then rounds once. Floating zero points have one

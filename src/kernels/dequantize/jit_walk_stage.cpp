@@ -104,9 +104,8 @@ dim_t jit_walk_t::joined_groups(const rect_t &rect) const {
 
 void jit_walk_t::invert_scales(const rect_t &rect) {
     const dim_t rows = plan_.scales_rows ? rect.rows : 1;
-    const dim_t count = rows * (plan_.scales_vary ? padded(rect.cols) : 1);
-    for (dim_t i = 0; i < count; ++i)
-        scratch_.zps_high[i] = 1.f / scratch_.scales[i];
+    invert(scratch_.zps_high, scratch_.scales,
+            rows * (plan_.scales_vary ? padded(rect.cols) : 1));
 }
 
 // Adds the bias where staging has not.
