@@ -18,7 +18,7 @@ enum class far_stores_t {
     at_once,   // past the caches where it is computed, src called for ahead
 };
 
-/// The most rows of [K,N] weights that are read by turns, 8 to 32, and the
+/// The most rows of [K,N] weights that are read by turns, 8 to 64, and the
 /// prefetch distance in each of them, in bytes.
 struct rows_by_turns_t {
     uint32_t rows, ahead;

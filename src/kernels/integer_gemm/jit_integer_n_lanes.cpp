@@ -24,7 +24,7 @@ constexpr dim_t line = 64;
 //     Cascade Lake, 11008          2.9           3.3
 //     Zen 3 (AVX2)          1.03   0.76          0.81
 //     Zen 3, 11008                 1.65   1.8    2.5
-constexpr dim_t least_k_chunk = 16, most_k_chunk = 32, page = 4096;
+constexpr dim_t least_k_chunk = 16, most_k_chunk = 64, page = 4096;
 rows_by_turns_t policy_of(dim_t pitch) {
     const machine_policy_t &policy = this_machine().policy;
     return pitch % (page / 2) == 0 ? policy.kn_integers_of_half_pages
