@@ -18,8 +18,8 @@ enum class far_stores_t {
     at_once,   // past the caches where it is computed, src called for ahead
 };
 
-/// The most rows of [K,N] weights that are read by turns, 8 to 64, and the
-/// prefetch distance in each of them, in bytes.
+/// The most rows of [K,N] weights that are read by turns, and the prefetch
+/// distance in each of them, in bytes.
 struct rows_by_turns_t {
     uint32_t rows, ahead;
 };
@@ -75,8 +75,8 @@ struct machine_policy_t {
     /// L1.
     uint32_t nk_integers_ahead = 0;
     /// How [K,N] weights are read that integers multiply once, where the CPU
-    /// has VNNI, and if their rows lie a multiple of half a page apart. From
-    /// sixteen rows on, the rows that are read by turns are on so many pages.
+    /// has VNNI, and if their rows lie a multiple of half a page apart: 8 to 64
+    /// rows. From sixteen rows on, they are on so many pages.
     rows_by_turns_t kn_integers {32, 1024};
     rows_by_turns_t kn_integers_of_half_pages {32, 1024};
     uint32_t kn_integers_pages = 16;
@@ -86,6 +86,9 @@ struct machine_policy_t {
     /// Up to so many rows of f32 become digits of 8 bits, if they meet [K,N]
     /// nibbles that the graph does not round, where the CPU has VNNI.
     dim_t most_kn_digit_rows = 4;
+    /// How [K,N] weights are read that one such row multiplies, if their rows
+    /// lie a multiple of half a page apart: 32, 64 or 128 rows by turns.
+    rows_by_turns_t kn_digits_of_half_pages {128, 512};
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
     /// weights.

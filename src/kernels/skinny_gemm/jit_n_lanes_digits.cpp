@@ -260,8 +260,22 @@ private:
     }
 };
 
-digit_rows_t digit_rows_of(const skinny_weights_t &w) {
-    constexpr dim_t most = 128, least = 32;
+// One row waits for memory, if rows of weights share one or two sets of L1.
+// More rows wait for their multiplications. Groups of 32 have chunks of 32
+// anyway.
+rows_by_turns_t turns_of(const skinny_weights_t &w, dim_t rows) {
+    constexpr rows_by_turns_t of_rows {128, 512};
+    constexpr dim_t half_page = 2048;
+    const rows_by_turns_t of_row
+            = this_machine().policy.kn_digits_of_half_pages;
+    return rows == 1 && bytes_of(w.type, w.pitch) % half_page == 0
+                           && w.group >= of_row.rows
+                   ? of_row
+                   : of_rows;
+}
+
+digit_rows_t digit_rows_of(const skinny_weights_t &w, dim_t most) {
+    constexpr dim_t least = 32;
     digit_rows_t rows;
     rows.vectors = 1;
     rows.depth = w.depth;
@@ -275,8 +289,10 @@ digit_rows_t digit_rows_of(const skinny_weights_t &w) {
 
 class n_lanes_digits_t : public digits_gemm_t {
 public:
-    explicit n_lanes_digits_t(const skinny_weights_t &weights)
-        : digits_gemm_t(weights, digit_rows_of(weights)) {}
+    n_lanes_digits_t(
+            const skinny_weights_t &weights, const rows_by_turns_t &turns)
+        : digits_gemm_t(weights, digit_rows_of(weights, turns.rows))
+        , bytes_ahead_(turns.ahead) {}
 
     result_t make(dim_t rows) {
         const dim_t most = this_machine().policy.most_kn_digit_rows;
@@ -293,7 +309,6 @@ public:
             const block_t &block) const noexcept override {
         const dim_t chunk = a_rows_.elements();
         const dim_t panel_bytes = bytes_of(weights_.type, panel_cols);
-        constexpr dim_t ahead = 512; // bytes (MEASURED.md)
         for (dim_t r = 0; r < block.rows; ++r)
             std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
         args_t args;
@@ -303,7 +318,7 @@ public:
         args.panels = block.cols / panel_cols;
         args.rows = block.rows;
         args.c = block.c;
-        args.ahead = panels_ahead(ahead, panel_bytes,
+        args.ahead = panels_ahead(bytes_ahead_, panel_bytes,
                 bytes_of(weights_.type, block.cols), args.pitch * chunk);
         for (dim_t k = 0; k < weights_.depth; k += chunk) {
             const dim_t group = k / weights_.group;
@@ -319,6 +334,7 @@ public:
     }
 
 private:
+    const dim_t bytes_ahead_;
     jit_function_t<const args_t> code_;
 };
 
@@ -326,7 +342,11 @@ private:
 
 result_t make_n_lanes_digits_avx512(const skinny_weights_t &weights, dim_t rows,
         std::shared_ptr<skinny_gemm_t> &skinny_gemm) {
-    return make_skinny_kernel_as<n_lanes_digits_t>(weights, rows, skinny_gemm);
+    auto made = std::make_shared<n_lanes_digits_t>(
+            weights, turns_of(weights, rows));
+    const result_t result = made->make(rows);
+    if (result.ok()) skinny_gemm = std::move(made);
+    return result;
 }
 
 } // namespace dnnl_dequant
