@@ -110,6 +110,12 @@ struct machine_policy_t {
     /// quantized from L1 while the next one is prefetched. 0: slabs of L2, and
     /// nothing is prefetched.
     dim_t dynamic_slab_bytes = 0;
+    /// Attention of a few rows takes blocks of up to so many tokens, where the
+    /// CPU has VNNI and units of work are left.
+    dim_t most_tokens_of_few_rows = 512;
+    /// Bytes of keys and values that meet digits of one row: a line of so many
+    /// is prefetched, and the hardware follows.
+    dim_t attention_lines_a_prefetch = 1;
 };
 
 /// A description that tells CPUs of the same instruction sets apart.

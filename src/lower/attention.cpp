@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "graph/logical_tensor.hpp"
+#include "kernels/machine.hpp"
 #include "lower/attention_products.hpp"
 #include "lower/attention_rows.hpp"
 #include "lower/blocks.hpp"
@@ -43,6 +44,9 @@ constexpr dim_t most_rows_together = 512;
 // With fewer blocks of rows than this the tokens are split, in blocks of at
 // least so many. Neither depends on the threads, nor do results.
 constexpr dim_t enough_blocks = 16, tokens_a_split = 512;
+// Up to so many rows may take larger blocks of tokens, if that leaves so many
+// units of work where tokens are split.
+constexpr dim_t few_rows = 4, enough_units = 32;
 
 class lowering_t {
 public:
@@ -76,8 +80,8 @@ public:
         result_t result = stored_.order_by_first(product_.shape);
         if (!result.ok()) return result;
         if (element_count(lowered_.problem) > 0) {
-            cut_tokens();
             cut_rows();
+            cut_tokens();
             result = make_blocks();
         }
         if (!result.ok()) return result;
@@ -154,7 +158,7 @@ private:
         const dim_t all = shape_.back();
         const size_t in_keys = keys().shape().size() - 1;
         const size_t in_values = values().shape().size() - 2;
-        tokens_ = pick_size(all, most_tokens, panel, [&](dim_t size) {
+        tokens_ = pick_size(all, block_tokens(), panel, [&](dim_t size) {
             return keys().cuts_evenly(in_keys, size)
                    && values().cuts_evenly(in_values, size)
                    && cuts_parts_evenly(attention_, rank_ - 1, size);
@@ -163,16 +167,51 @@ private:
             plan_.token_blocks.push_back(std::min(tokens_, all - at));
         plan_.tile_pitch = round_up(tokens_, panel);
         plan_.cols_pitch = round_up(plan_.cols, panel);
+        if (splits_tokens())
+            plan_.blocks_a_split = static_cast<size_t>(
+                    std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
+
+    // Tokens of a block at most. A causal mask leaves out whole blocks.
+    dim_t block_tokens() const {
+        const dim_t most = this_machine().policy.most_tokens_of_few_rows;
+        dim_t tokens = most_tokens;
+        const bool may_be_digits
+                = rows_.most <= few_rows && has(isa_, isa_avx512_core_vnni)
+                  && have_few_bits(keys()) && have_few_bits(values());
+        if (!may_be_digits || has_causal_mask()) return tokens;
+        const auto leaves_units = [this](dim_t size) {
+            return !splits_tokens()
+                   || row_block_count() * div_up(shape_.back(), size)
+                              >= enough_units;
+        };
+        while (2 * tokens <= most && leaves_units(2 * tokens))
+            tokens *= 2;
+        return tokens;
+    }
+
+    // Integers that need not become f32 in memory.
+    static bool have_few_bits(const chain_t &chain) {
+        const data_type_t type = chain.operand_type(0);
+        return is_integer(type) && bits_of(type) <= 8;
+    }
+
+    bool has_causal_mask() const {
+        return std::any_of(attention_.parts.begin(), attention_.parts.end(),
+                [](const auto &part) {
+            return part.mask.kind == score_mask_t::kind_t::causal;
+        });
+    }
+
+    dim_t row_block_count() const {
+        return static_cast<dim_t>(plan_.row_blocks.size());
+    }
+    bool splits_tokens() const { return row_block_count() < enough_blocks; }
 
     void cut_rows() {
         rows_ = cut_attention_rows(attention_, values(), stored_, most_rows);
         plan_.row_blocks = rows_.blocks;
         plan_.most_rows_together = most_rows_together;
-        const auto blocks = static_cast<dim_t>(plan_.row_blocks.size());
-        if (blocks < enough_blocks)
-            plan_.blocks_a_split = static_cast<size_t>(
-                    std::max<dim_t>(tokens_a_split / tokens_, 1));
     }
 
     // The type that both factors may be rounded to. The factors are the query

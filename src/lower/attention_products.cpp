@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "kernels/machine.hpp"
 #include "lower/blocks.hpp"
 #include "lower/low_precision_gemm.hpp"
 #include "lower/lower.hpp"
@@ -241,6 +242,15 @@ dim_t bytes_ahead(dim_t pitch) {
     return pitch == 0 ? bytes : std::max<dim_t>(bytes / pitch, 1) * pitch;
 }
 
+// How many lines of numbers have one that is prefetched, while the hardware
+// brings the others. It does not keep up with more work for each line.
+dim_t lines_a_prefetch(
+        const skinny_weights_t &weights, const attention_cut_t &cut) {
+    const bool has_little_work = cut.rows == 1 && bits_of(weights.type) == 8;
+    return has_little_work ? this_machine().policy.attention_lines_a_prefetch
+                           : 1;
+}
+
 result_t make_digits(const factor_t &numbers, dim_t head,
         const attention_cut_t &cut, attention_digits_t &plan) {
     return make_numbers(numbers, head, cut, false, plan,
@@ -266,6 +276,7 @@ result_t make_digits(const factor_t &numbers, dim_t head,
         plan.format.digits = cut.narrow_type == data_type_t::f32 ? 3 : 2;
         plan.format.has_zps = weights.zps.type != data_type_t::undef;
         plan.format.ahead = bytes_ahead(plan.format.pitch);
+        plan.format.lines = lines_a_prefetch(weights, cut);
         plan.weights = weights;
         plan.weights.rounded = data_type_t::f32; // as digits' keys
         return make_jit_digits(plan.format, cut.rows, cut.isa, plan.kernel);
@@ -404,6 +415,7 @@ result_t make_value_digits(const factor_t &numbers, dim_t cols,
         plan.format.cols = cols;
         plan.format.pitch = bytes_of(weights.type, weights.pitch);
         plan.format.ahead = bytes_ahead(plan.format.pitch);
+        plan.format.lines = lines_a_prefetch(weights, cut);
         plan.format.tolerance = half_a_unit(cut.narrow_type);
         plan.otherwise = std::move(otherwise);
         return make_jit_value_digits(

@@ -38,6 +38,7 @@ struct digits_format_t {
     int digits = 3;                        // 2 or 3
     bool has_zps = false;
     dim_t ahead = 16 * 1024; // bytes, of what is prefetched
+    dim_t lines = 1;         // of which one is prefetched
     dim_t group = 0;         // numbers of a token that share a scale; 0: all
     bool by_number = false;  // tokens share the scales of each number
 

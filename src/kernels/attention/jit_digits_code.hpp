@@ -102,7 +102,9 @@ protected:
         const size_t place = static_cast<size_t>(token * format_.pitch)
                              + static_cast<size_t>(chunk) * line;
         const bool is_short = (chunk + 1) * format_.chunk > format_.key_bytes();
-        prefetch_early(ptr[keys_ + place + static_cast<size_t>(format_.ahead)]);
+        if (place / line % static_cast<size_t>(format_.lines) == 0)
+            prefetch_early(
+                    ptr[keys_ + place + static_cast<size_t>(format_.ahead)]);
         const Address at = ptr[keys_ + place];
         const bool turns = is_signed() && !is_nibble();
         if (is_short) {

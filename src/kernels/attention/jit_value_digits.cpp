@@ -206,9 +206,11 @@ private:
 
     // Each part of a chunk prefetches some of the four tokens.
     void load_bytes(const Zmm &to, int token, int chunk, int part) {
-        const RegExp at = values_ + static_cast<size_t>(token * format_.pitch)
-                          + static_cast<size_t>(chunk * format_.chunk);
-        if (token % (parts_a_chunk / parts()) == part / parts())
+        const size_t place = static_cast<size_t>(token * format_.pitch)
+                             + static_cast<size_t>(chunk * format_.chunk);
+        const RegExp at = values_ + place;
+        if (token % (parts_a_chunk / parts()) == part / parts()
+                && place / line % static_cast<size_t>(format_.lines) == 0)
             prefetch_early(ptr[at + static_cast<size_t>(format_.ahead)]);
         const bool is_short
                 = (chunk + 1) * format_.chunk > format_.value_bytes();

@@ -30,6 +30,7 @@ struct value_digits_t {
     dim_t cols = 0;                        // numbers of a token, side by side
     dim_t pitch = 0;                       // bytes from token to token
     dim_t ahead = 16 * 1024;               // bytes, of what is prefetched
+    dim_t lines = 1;                       // of which one is prefetched
     /// Two digits serve tokens whose weights, times their scales, are off by
     /// this part of their sum at most. The largest one does not count: its
     /// value may be 0, as that of the token which takes what attention there
