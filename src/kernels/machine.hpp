@@ -83,8 +83,9 @@ struct machine_policy_t {
     /// The same of [K,N] weights that one row of floats multiplies, if they are
     /// not rounded and their rows lie a multiple of half a page apart.
     rows_by_turns_t kn_floats_of_half_pages {16, 512};
-    /// Up to so many rows of f32 become digits of 8 bits, if they meet [K,N]
-    /// nibbles that the graph does not round, where the CPU has VNNI.
+    /// Up to so many rows of f32 become digits of 8 bits, where the CPU has
+    /// VNNI. They meet [K,N] weights of 2 or 4 bits that the graph does not
+    /// round.
     dim_t most_kn_digit_rows = 4;
     /// How [K,N] weights are read that one such row multiplies, if their rows
     /// lie a multiple of half a page apart: 32, 64 or 128 rows by turns.

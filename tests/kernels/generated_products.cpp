@@ -127,7 +127,6 @@ void hash_skinny_gemm_digits(code_hashes_t &hashes) {
     for (const t type : {t::u4, t::s4, t::u2, t::s2})
         for (const bool by_column : {true, false})
             for (const bool has_zps : {false, true}) {
-                if (!by_column && bits_of(type) != 4) continue;
                 skinny_weights_t weights;
                 weights.type = type;
                 weights.by_column = by_column;

@@ -523,6 +523,8 @@ TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
             check_skinny_gemm(c);
         }
     };
+    // A panel is a line of weights.
+    const dim_t parts = bits_of(type()) == 2 ? 2 : 4;
     for (const dim_t group : {32, 64, 96, 128, 256, 512}) {
         for (const dim_t depth : {256, 384, 768, 1280})
             for (const dim_t rows : {1, 2, 3})
@@ -530,11 +532,8 @@ TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
                     check(true, depth, group, cols, rows);
         for (const dim_t depth : {96, 384, 640})
             for (const dim_t rows : {1, 2, 7, 32})
-                for (const dim_t cols : {128, 552}) {
-                    // There is more of 2 bits by blocks.
-                    if (rows > 12 && bits_of(type()) < 4) continue;
-                    check(false, depth, group, cols, rows);
-                }
+                for (const dim_t cols : {512, 2208})
+                    check(false, depth, group, cols / parts, rows);
         if (HasFatalFailure()) return;
     }
 }
@@ -549,7 +548,9 @@ TEST_P(skinny_gemm, takes_rows_whose_elements_differ_much) {
             c.weights.multiplied = t::f32;
             c.weights.depth = c.weights.pitch = c.weights.group = 512;
             // The last columns are no whole panel.
-            if (!by_column) c.weights.cols = c.weights.pitch = 552;
+            if (!by_column)
+                c.weights.cols = c.weights.pitch
+                        = bits_of(type()) == 2 ? 1064 : 552;
             if (is_integer(type())) c.weights.zps.type = type();
             place_parameters(c.weights);
             // There is more by blocks.

@@ -1,11 +1,13 @@
-// A skinny GEMM of f32 by [K,N] weights of 4 bits on AVX-512 VNNI, N lanes.
-// Each row of src is integers of 24 bits, whose digits of 8 bits meet four rows
-// of weights at once:
+// A skinny GEMM of f32 by [K,N] weights of 2 or 4 bits on AVX-512 VNNI, N
+// lanes. Each row of src is integers of 24 bits, whose digits of 8 bits meet
+// four rows of weights at once:
 //
-//   for each chunk of rows of weights: for each panel of 128 columns:
-//     for each row of src: for each four rows of weights:
-//         interleave them, so that a lane has four weights of a column
-//         for each digit: sums += weights * digits of four elements
+//   for each chunk of rows of weights: for each panel, a line of 64 bytes:
+//     for each row of src: for each half of a panel of 2 bits: for each four
+//     rows of weights:
+//         interleave them, so that a lane has four weights of some columns
+//         for each of these columns: split its weights off
+//           for each digit: sums += weights * digits of four elements
 //       c += (sums * unit - zp * sum of src) * scale
 //
 // A chunk's integer sums are exact: 2^18 at most for each digit. A chunk whose
@@ -27,7 +29,10 @@ using namespace Xbyak;
 
 namespace {
 
-constexpr int panel_vectors = 8, panel_cols = panel_vectors * 16;
+dim_t panel_cols(data_type_t weights) {
+    constexpr dim_t bits = 8 * digit_rows_t::line;
+    return bits / bits_of(weights);
+}
 
 struct args_t {
     const void *weights; // of a chunk
@@ -52,6 +57,8 @@ private:
     static constexpr int digits = digit_rows_t::digits;
     static constexpr size_t line = digit_rows_t::line;
     static constexpr int rows_of_step = 4;
+    // Columns have sums in so many vectors, in two sets.
+    static constexpr int sum_vectors = 8, sets = 2, of_set = 4;
 
     const skinny_weights_t w_;
     const digit_rows_t a_rows_;
@@ -70,13 +77,17 @@ private:
                 row_c_ = general_.take("c of a row", r15),
                 rows_ = general_.take("rows to go", rbp);
     vector_registers_t<isa_avx512_core_vnni> vectors_;
-    const zmms_t sums_ = vectors_.take("sums", panel_vectors *digits),
+    const zmms_t sums_ = vectors_.take("sums", sum_vectors *digits),
                  rows_of_weights_ = vectors_.take("interleaved rows", 4),
-                 weights_of_ = vectors_.take("weights", 2);
+                 weights_of_ = vectors_.take("weights", 3);
     const Zmm bits_ = vectors_.take("low bits");
 
     bool has_zps() const { return w_.zps.type != data_type_t::undef; }
     uint32_t bias() const { return w_.sign_bit(); }
+    // Columns of a byte.
+    int parts() const { return 8 / static_cast<int>(bits_of(w_.type)); }
+    // A panel of 2 bits is multiplied half by half.
+    int halves() const { return parts() * of_set / sum_vectors; }
     Zmm sum(int vector, int digit) const {
         return sums_[vector * digits + digit];
     }
@@ -93,7 +104,7 @@ private:
         mov(pitch_, arg(offsetof(args_t, pitch)));
         mov(panels_, arg(offsetof(args_t, panels)));
         lea(pitch3_, ptr[pitch_ + pitch_ * 2]);
-        load(bits_, constant(0x0f0f0f0fu));
+        load_bits();
         repeat(panels_, [this] {
             load_ahead(*this, ahead_, panels_, rdi + offsetof(args_t, ahead));
             add(ahead_, weights_);
@@ -112,24 +123,33 @@ private:
             L(l_end);
             add(weights_, disp(line));
             for (const Reg64 &at : {scales_, zps_, c_})
-                add(at, panel_cols * 4);
+                add(at, disp(panel_cols(w_.type) * 4));
         });
         postamble();
     }
 
+    void load_bits() {
+        load(bits_, constant(parts() == 2 ? 0x0f0f0f0fu : 0x03030303u));
+    }
+
     void multiply_row(bool prefetches) {
+        for (int half = 0; half < halves(); ++half)
+            multiply_half(half, prefetches && half == 0);
+    }
+
+    void multiply_half(int half, bool prefetches) {
         Label l_end;
-        multiply(0, prefetches);
-        add_to_c(offsetof(digit_rows_t::about_t, unit), true);
+        multiply(half, 0, prefetches);
+        add_to_c(half, offsetof(digit_rows_t::about_t, unit), true);
         cmp(dword[about(offsetof(digit_rows_t::about_t, has_rest))], 0);
         je(l_end, T_NEAR);
-        multiply(a_rows_.digits_bytes(), false);
-        add_to_c(offsetof(digit_rows_t::about_t, rest_unit), false);
+        multiply(half, a_rows_.digits_bytes(), false);
+        add_to_c(half, offsetof(digit_rows_t::about_t, rest_unit), false);
         L(l_end);
     }
 
-    // Sums the products of a panel's chunk by digits.
-    void multiply(size_t place, bool prefetches) {
+    // Sums the products of a panel's chunk, or of its half, by digits.
+    void multiply(int half, size_t place, bool prefetches) {
         for (int i = 0; i < sums_.count(); ++i)
             clear(sums_[i]);
         mov(at_, weights_);
@@ -137,7 +157,7 @@ private:
         mov(steps_, static_cast<uint64_t>(a_rows_.elements() / rows_of_step));
         align(32);
         repeat(steps_, [&] {
-            step(prefetches);
+            step(half, prefetches);
             lea(at_, ptr[at_ + pitch_ * 4]);
             if (prefetches) lea(ahead_, ptr[ahead_ + pitch_ * 4]);
             add(digits_at_, rows_of_step);
@@ -150,34 +170,51 @@ private:
                           : first + pitch_ * row;
     }
 
-    void step(bool prefetches) {
+    // Interleaves four rows to four vectors. A half of a panel of 2 bits has
+    // two of them: the lower or the upper 8 of each 16 bytes.
+    void step(int half, bool prefetches) {
         if (prefetches)
             for (int r = 0; r < rows_of_step; ++r)
                 prefetch_stream(ptr[row_of(ahead_, r)]);
         // Pairs of rows, then all four.
-        const Zmm a_high = rows_of_weights_[0], a_low = rows_of_weights_[1],
-                  b_high = rows_of_weights_[2], b_low = rows_of_weights_[3];
-        load(a_high, ptr[row_of(at_, 0)]);
-        vpunpcklbw(a_low, a_high, ptr[row_of(at_, 1)]);
-        vpunpckhbw(a_high, a_high, ptr[row_of(at_, 1)]);
-        load(b_high, ptr[row_of(at_, 2)]);
-        vpunpcklbw(b_low, b_high, ptr[row_of(at_, 3)]);
-        vpunpckhbw(b_high, b_high, ptr[row_of(at_, 3)]);
-        const Zmm low = weights_of_[0], high = weights_of_[1];
-        for (int v = 0; v < 4; ++v) {
-            const Zmm &a = v < 2 ? a_low : a_high, &b = v < 2 ? b_low : b_high;
-            if (v % 2 == 0) vpunpcklwd(low, a, b);
-            else vpunpckhwd(low, a, b);
-            vpsrlw(high, low, 4);
-            split(low);
-            split(high);
-            for (int d = 0; d < digits; ++d)
-                for (int half = 0; half < 2; ++half)
-                    dot4(sum(2 * v + half, d), weights_of_[half],
-                            ptr_b[digits_at_
-                                    + static_cast<size_t>(
-                                            d * a_rows_.elements())]);
+        const bool has_low = half == 0, has_high = half == halves() - 1;
+        interleave(0, has_low, has_high);
+        interleave(2, has_low, has_high);
+        const int of_half = of_set / halves();
+        for (int v = 0; v < of_half; ++v) {
+            const int side = half * of_half + v < 2 ? 1 : 0;
+            const Zmm &a = rows_of_weights_[side],
+                      &b = rows_of_weights_[2 + side], weights = weights_of_[0];
+            if (v % 2 == 0) vpunpcklwd(weights, a, b);
+            else vpunpckhwd(weights, a, b);
+            for (int part = parts() - 2; part >= 0; part -= 2)
+                multiply_parts(part, v * parts() + part);
         }
+    }
+
+    // Interleaves bytes of two rows.
+    void interleave(int row, bool has_low, bool has_high) {
+        const Zmm high = rows_of_weights_[row], low = rows_of_weights_[row + 1];
+        const Address next = ptr[row_of(at_, row + 1)];
+        load(high, ptr[row_of(at_, row)]);
+        if (has_low) vpunpcklbw(low, high, next);
+        if (has_high) vpunpckhbw(high, high, next);
+    }
+
+    // Multiplies two columns of each byte. The first ones overwrite the bytes.
+    void multiply_parts(int part, int first_sum) {
+        const int bits = 8 / parts();
+        const Zmm all = weights_of_[0], high = weights_of_[1],
+                  low = part == 0 ? all : weights_of_[2];
+        vpsrlw(high, all, static_cast<uint8_t>((part + 1) * bits));
+        if (part > 0) vpsrlw(low, all, static_cast<uint8_t>(part * bits));
+        split(low);
+        split(high);
+        for (int d = 0; d < digits; ++d)
+            for (const bool is_high : {false, true})
+                dot4(sum(first_sum + is_high, d), is_high ? high : low,
+                        ptr_b[digits_at_
+                                + static_cast<size_t>(d * a_rows_.elements())]);
     }
 
     void split(const Zmm &x) {
@@ -195,68 +232,81 @@ private:
             vfmadd132ps(to, sum(vector, d), constant(bits_of_f32(256)));
     }
 
-    void add_to_c(size_t unit, bool corrects) {
-        for (int v = 0; v < panel_vectors; ++v)
+    void add_to_c(int half, size_t unit, bool corrects) {
+        for (int v = 0; v < sum_vectors; ++v)
             join_digits(v);
-        order_columns();
-        const Zmm of_unit = weights_of_[0], of_src = weights_of_[1], zp = bits_;
+        const Zmm of_unit = weights_of_[0], of_src = weights_of_[1];
         vbroadcastss(of_unit, ptr[about(unit)]);
         vbroadcastss(of_src, ptr[about(offsetof(digit_rows_t::about_t, sums))]);
-        for (int v = 0; v < panel_vectors; ++v) {
-            const Zmm x = ordered(v);
-            const size_t at = static_cast<size_t>(v) * line;
-            vmulps(x, x, of_unit);
-            if (corrects && has_zps()) {
-                vmovups(zp, ptr[zps_ + at]);
-                if (bias() != 0)
-                    vaddps(zp, zp,
-                            constant(bits_of_f32(static_cast<float>(bias()))));
-                vfnmadd231ps(x, of_src, zp);
-            } else if (corrects && bias() != 0) {
-                vfnmadd231ps(x, of_src,
-                        constant(bits_of_f32(static_cast<float>(bias()))));
+        for (int set = 0; set < sets; ++set) {
+            order_columns(set);
+            for (int i = 0; i < of_set; ++i) {
+                const size_t at
+                        = static_cast<size_t>(i * parts() + half * sets + set)
+                          * line;
+                const Zmm x = ordered(set, i);
+                vmulps(x, x, of_unit);
+                if (corrects) correct(x, of_src, zps_ + at);
+                vmulps(x, x, ptr[scales_ + at]);
+                vaddps(x, x, ptr[row_c_ + at]);
+                vmovups(ptr[row_c_ + at], x);
             }
-            vmulps(x, x, ptr[scales_ + at]);
-            vaddps(x, x, ptr[row_c_ + at]);
-            vmovups(ptr[row_c_ + at], x);
         }
-        load(bits_, constant(0x0f0f0f0fu));
+    }
+
+    void correct(const Zmm &x, const Zmm &of_src, const RegExp &zps) {
+        const Zmm zp = rows_of_weights_[0];
+        const float bias_f = static_cast<float>(bias());
+        if (has_zps() && bias() != 0) {
+            vmovups(zp, ptr[zps]);
+            vaddps(zp, zp, constant(bits_of_f32(bias_f)));
+            vfnmadd231ps(x, of_src, zp);
+        } else if (has_zps()) {
+            vfnmadd231ps(x, of_src, ptr[zps]);
+        } else if (bias() != 0) {
+            vfnmadd231ps(x, of_src, constant(bits_of_f32(bias_f)));
+        }
     }
 
     // --- the order of columns
     //
-    // Lane 4 i + j of vector 2 v + half has column 32 i + 8 v + 2 j + half.
-    // Halves are interleaved first: 128 bits have four columns then. These are
-    // transposed, four vectors at a time.
+    // Lane 4 i + j of sums has columns of byte 16 i + 4 v + j of the panel.
+    // There is a vector for each v, for each part of the byte. A set has 16
+    // columns in order of each i: four vectors of sums, and four in order.
 
-    // A joined vector, and the vector after order_columns().
-    Zmm joined(int v) const { return sum(v, digits - 1); }
-    Zmm ordered(int v) const { return sum(v, digits - 2); }
+    Zmm joined(int set, int v) const {
+        return sum(set * of_set + v, digits - 1);
+    }
+    Zmm ordered(int set, int i) const {
+        return sum(set * of_set + i, digits - 2);
+    }
 
-    void order_columns() {
-        for (int v = 0; v < 4; ++v) {
-            const Zmm low = joined(2 * v), high = joined(2 * v + 1),
-                      other = sum(2 * v, 0);
-            vunpckhps(other, low, high);
-            vunpcklps(low, low, high);
-            copy(high, other);
+    void order_columns(int set) {
+        constexpr uint8_t lower = 0x44, upper = 0xee;
+        const auto halves = [&](int i) { return sum(set * of_set + i, 0); };
+        for (int pair = 0; pair < 2; ++pair) {
+            const Zmm a = joined(set, 2 * pair), b = joined(set, 2 * pair + 1);
+            vshuff32x4(halves(pair), a, b, lower);
+            vshuff32x4(halves(pair + 2), a, b, upper);
         }
-        // The quarters of four vectors: every second vector of columns.
-        for (int set = 0; set < 2; ++set) {
-            const auto from = [&](int i) { return joined(4 * set + i); };
-            const Zmm t[] = {sum(4 * set, 0), sum(4 * set + 1, 0),
-                    sum(4 * set + 2, 0), sum(4 * set + 3, 0)};
-            constexpr uint8_t lower = 0x44, upper = 0xee, even = 0x88,
-                              odd = 0xdd;
-            vshuff32x4(t[0], from(0), from(1), lower);
-            vshuff32x4(t[1], from(0), from(1), upper);
-            vshuff32x4(t[2], from(2), from(3), lower);
-            vshuff32x4(t[3], from(2), from(3), upper);
-            vshuff32x4(ordered(set), t[0], t[2], even);
-            vshuff32x4(ordered(set + 2), t[0], t[2], odd);
-            vshuff32x4(ordered(set + 4), t[1], t[3], even);
-            vshuff32x4(ordered(set + 6), t[1], t[3], odd);
+        for (int i = 0; i < of_set; ++i) {
+            load(ordered(set, i), constant(order_of(i % 2)));
+            vpermi2ps(
+                    ordered(set, i), halves(i / 2 * 2), halves(i / 2 * 2 + 1));
         }
+    }
+
+    // Returns the lanes of two vectors that have 16 columns in order. Each
+    // vector has lanes 4 i + j, for two i, of two vectors of sums.
+    lanes_t order_of(int i) const {
+        lanes_t order;
+        for (int lane = 0; lane < 16; ++lane) {
+            const int bytes = lane / parts(), j = bytes % of_set,
+                      v = bytes / of_set * parts() + lane % parts();
+            order[static_cast<size_t>(lane)]
+                    = static_cast<uint32_t>(v / 2 * 16 + v % 2 * 8 + i * 4 + j);
+        }
+        return order;
     }
 };
 
@@ -303,19 +353,19 @@ public:
         return make_jit_as<generator_t>(code_, weights_, a_rows_);
     }
 
-    dim_t nr() const override { return panel_cols; }
+    dim_t nr() const override { return panel_cols(weights_.type); }
 
     void run(void *const *buffers,
             const block_t &block) const noexcept override {
         const dim_t chunk = a_rows_.elements();
-        const dim_t panel_bytes = bytes_of(weights_.type, panel_cols);
+        constexpr dim_t panel_bytes = digit_rows_t::line;
         for (dim_t r = 0; r < block.rows; ++r)
             std::fill_n(block.c + r * block.c_pitch, block.cols, 0.f);
         args_t args;
         args.pitch = row_bytes(block);
         args.a_pitch = packed_bytes(1);
         args.c_pitch = block.c_pitch * 4;
-        args.panels = block.cols / panel_cols;
+        args.panels = block.cols / nr();
         args.rows = block.rows;
         args.c = block.c;
         args.ahead = panels_ahead(bytes_ahead_, panel_bytes,
