@@ -70,6 +70,9 @@ struct machine_policy_t {
     /// [K,N] weights that are unpacked to multiply integers: two panels at
     /// once, where the CPU has VBMI, while later ones are prefetched.
     bool unpacks_two_panels = false;
+    /// Up to so many rows of integers, [N,K] nibbles are transposed while
+    /// others are multiplied, where the CPU has VNNI.
+    dim_t most_transposing_rows = 0;
     /// Integer weights that are [N,K] and read once are prefetched so many
     /// bytes ahead, as lines that are needed long after; 0: 2 KiB ahead, into
     /// L1.

@@ -190,6 +190,24 @@ public:
         return result;
     }
 
+    // Few rows by nibbles that are transposed while others are multiplied.
+    result_t make_transposing(isa_t isa) {
+        integer_transposing_desc_t desc;
+        desc.format = plan_.format;
+        desc.rows = plan_.rows;
+        desc.block_rows = block_rows_;
+        desc.depth = plan_.depth;
+        desc.group = plan_.groups[0].size;
+        for (const auto &group : plan_.groups)
+            if (group.size != desc.group)
+                return refuse(text("the group at depth ", group.begin, " has ",
+                        group.size, " products; expected ", desc.group));
+        if (plan_.cols % integer_squares_t::cols != 0)
+            return refuse(text(plan_.cols, " columns; expected a multiple of ",
+                    integer_squares_t::cols));
+        return make_integer_transposing(desc, isa, plan_.transposing);
+    }
+
 private:
     const chain_t &of_src() const { return src_.chain; }
     const chain_t &of_weights() const { return weights_.chain; }
@@ -416,6 +434,9 @@ result_t make_integers(const composition_t &src, const composition_t &weights,
     // Its integers are multiplied as f32 then.
     if (!result.ok()) return or_another("integer_matmul", result);
     result = or_another("integer_stream", stream);
+    if (result.ok() && !plan.stream && transposes_nibbles(rows, plan.format))
+        result = or_another(
+                "integer_transposing", planner.make_transposing(isa));
     if (result.ok())
         product = std::make_shared<const integer_product_t>(std::move(plan));
     return result;

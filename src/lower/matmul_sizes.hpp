@@ -202,6 +202,13 @@ inline bool keeps_sums_of_weights(dim_t rows, const integer_format_t &format) {
            && rows > most_packed_rows;
 }
 
+// True if [N,K] nibbles are transposed while others are multiplied, if the
+// CPU's policy says so.
+inline bool transposes_nibbles(dim_t rows, const integer_format_t &format) {
+    return format.has_two_depths() && format.is_packed
+           && rows <= this_machine().policy.most_transposing_rows;
+}
+
 // From so many rows on, tiles of AMX multiply integers. With fewer, packed
 // nibbles of [N,K] weights or a stream are faster:
 // kernels/integer_gemm/MEASURED.md.

@@ -423,6 +423,25 @@ static void hash_kept_sums(code_hashes_t &hashes) {
     });
 }
 
+static void hash_transposing(code_hashes_t &hashes) {
+    record_generated(hashes, "integer transposing", [&] {
+        for (const dim_t group : {32, 128, 1024})
+            for (const dim_t rows : {8, 24}) {
+                integer_transposing_desc_t desc;
+                desc.format.weights = group == 32 ? t::s4 : t::u4;
+                desc.format.depth_stride = 1;
+                desc.format.col_stride = desc.depth = 2048;
+                desc.format.is_packed = desc.format.has_src_zps = true;
+                desc.format.has_short_sums = group <= 128;
+                desc.rows = desc.block_rows = rows;
+                desc.group = group;
+                std::shared_ptr<const integer_transposing_kernel_t> kernel;
+                (void)make_integer_transposing(
+                        desc, isa_avx512_core_vnni, kernel);
+            }
+    });
+}
+
 // [N,K] weights on a CPU that prefetches them as lines that are needed long
 // after.
 static void hash_early_integers(code_hashes_t &hashes) {
@@ -440,6 +459,7 @@ void hash_integer_products(code_hashes_t &hashes) {
     hash_integer_tiles(hashes);
     hash_two_panels(hashes);
     hash_kept_sums(hashes);
+    hash_transposing(hashes);
     hash_early_integers(hashes);
     for (const isa_t isa : {isa_avx2, isa_avx_vnni, isa_avx512_core_vnni})
         for (const t weights : weight_types)

@@ -257,6 +257,60 @@ TEST(integer_product, has_the_same_bits_however_it_is_cut) {
     }
 }
 
+// Nibbles that are transposed while others are multiplied, against the plain
+// kernel.
+void check_transposing(integer_plan_t plan, random_t &random) {
+    const factors_t factors(plan, random);
+    void *const *const src = factors.src.buffers.data();
+    void *const *const weights = factors.weights.buffers.data();
+    plan.kernel = make_ref_integer_kernel(plan.format);
+    const std::string expected
+            = run(integer_product_t(plan), src, weights, usual_block(plan));
+    integer_transposing_desc_t desc;
+    desc.format = plan.format;
+    desc.rows = plan.rows;
+    // Rows that no code was made for are multiplied one by one.
+    desc.block_rows = plan.rows + (random.one_in(4) ? 1 : 0);
+    desc.depth = plan.depth;
+    desc.group = plan.groups[0].size;
+    const isa_t isa = isa_of_machine();
+    const result_t result
+            = make_integer_transposing(desc, isa, plan.transposing);
+    ASSERT_TRUE(result.ok() || (plan.rows >= 16 && desc.group > 512))
+            << result.reason;
+    if (!result.ok()) return;
+    const dim_t block = integer_panel * random.between(1, 3);
+    EXPECT_EQ(
+            run(integer_product_t(plan), src, weights, block) == expected, true)
+            << "blocks of " << block << " columns";
+}
+
+TEST(integer_product, has_the_same_bits_if_nibbles_are_transposed) {
+    if (!has(isa_of_machine(), isa_avx512_core_vnni))
+        GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
+    for (dim_t n = 0; n < 300; ++n) {
+        if (support::only_case() >= 0 ? support::only_case() != n
+                                      : n % support::every())
+            continue;
+        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+        integer_plan_t plan = random_plan(random);
+        integer_format_t &format = plan.format;
+        format.weights = random.one_in(2) ? t::u4 : t::s4;
+        const dim_t group
+                = random.pick(std::vector<dim_t> {32, 64, 128, 256, 1024});
+        plan.depth = std::max<dim_t>(group, 128) * random.between(1, 6);
+        plan.cols = integer_squares_t::cols * random.between(1, 12);
+        format.depth_stride = 1;
+        format.col_stride = plan.depth + 64 * random.between(0, 2);
+        for (dim_t r = 0; r < plan.rows; ++r)
+            plan.first[static_cast<size_t>(r)] = r * plan.depth;
+        make_equal_groups(plan, group);
+        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        check_transposing(plan, random);
+        if (HasFailure()) return;
+    }
+}
+
 // A few rows by a stream, against the plain kernel.
 void check_stream(integer_plan_t plan, random_t &random,
         std::vector<std::string> &refused) {

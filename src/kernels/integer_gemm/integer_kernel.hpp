@@ -219,6 +219,57 @@ public:
 result_t make_integer_repacked(const integer_format_t &format, dim_t rows,
         isa_t isa, std::shared_ptr<const integer_repacked_kernel_t> &kernel);
 
+/// Some rows of src, interleaved, by sixteen columns of [N,K] nibbles as they
+/// are stored, down some whole groups. A square, 64 bytes of each of the
+/// columns, is transposed to k4 blocks in a ring of memory. While the squares
+/// of the ring are multiplied, those that are `ahead` squares later are
+/// transposed.
+struct integer_squares_t {
+    static constexpr dim_t cols = 16, depth = 128, bytes = 1024;
+
+    const uint8_t *weights; // of the first square that is transposed
+    const uint8_t *after;   // of the one that follows the columns' last one
+    uint8_t *ring;          // 2 * ahead squares
+    dim_t at;               // of the first square to multiply, bytes
+    dim_t squares;          // to multiply
+    const int8_t *a;
+    const row_group_t *row_groups; // of the first group
+    /// The integer_columns_t of the first group, less columns before these.
+    const void *columns;
+    float *c;
+    dim_t c_pitch, rows;
+    integer_prefetch_t prefetch; // advances, four steps for each square
+};
+
+/// The parameters that an integer_transposing_kernel_t is generated for.
+struct integer_transposing_desc_t {
+    integer_format_t format; // packed
+    dim_t rows = 0;          // of src, interleaved
+    dim_t block_rows = 0;    // of a block, at most
+    dim_t depth = 0, group = 0;
+};
+
+/// Multiplies as integer_kernel_t does, to the same bits.
+class integer_transposing_kernel_t {
+public:
+    virtual ~integer_transposing_kernel_t() = default;
+    virtual const char *name() const = 0;
+    /// Squares of the same columns that one call multiplies, and the distance
+    /// to those that it transposes.
+    virtual dim_t most_squares() const = 0;
+    virtual dim_t ahead() const = 0;
+    /// True if multiply() takes blocks of so many rows.
+    virtual bool takes(dim_t rows) const = 0;
+    /// Transposes `ahead` squares to the beginning of the ring.
+    virtual void transpose(const integer_squares_t &squares) const noexcept = 0;
+    virtual void multiply(integer_squares_t &squares) const noexcept = 0;
+};
+
+/// Makes a kernel. Returns unimplemented with a reason if no generated code
+/// (AVX-512 with VNNI) multiplies the format.
+result_t make_integer_transposing(const integer_transposing_desc_t &desc,
+        isa_t isa, std::shared_ptr<const integer_transposing_kernel_t> &kernel);
+
 /// The weights of a skinny integer GEMM.
 struct integer_stream_weights_t {
     integer_format_t format; // has_src_zps: src has any, of its own

@@ -97,6 +97,9 @@ dim_t integer_product_t::own_bytes(dim_t block_cols) const {
     if (plan_.stream)
         return whole_lines(
                 plan_.stream->own_bytes(plan_.stream_rows, block_cols));
+    if (plan_.transposing)
+        return columns_bytes_
+               + 2 * plan_.transposing->ahead() * integer_squares_t::bytes;
     const dim_t block_panels = div_up(block_cols, integer_panel);
     return part_panels_ * panel_bytes_
            + (keeps_columns() ? block_panels : part_panels_) * columns_bytes_;

@@ -47,6 +47,9 @@ struct integer_plan_t {
     /// Multiplies few rows, unless null.
     std::shared_ptr<const integer_stream_t> stream;
     dim_t stream_rows = 0; // of a block, at most
+    /// Multiplies by [N,K] nibbles that it transposes, unless null. The format
+    /// is packed then.
+    std::shared_ptr<const integer_transposing_kernel_t> transposing;
     /// Multiplies by repacked weights, unless null. The format is packed then.
     std::shared_ptr<const integer_repacked_kernel_t> repacked;
 };
@@ -59,6 +62,7 @@ public:
 
     const char *name() const {
         if (plan_.repacked) return plan_.repacked->name();
+        if (plan_.transposing) return plan_.transposing->name();
         return plan_.stream ? plan_.stream->name() : plan_.kernel->name();
     }
     const integer_plan_t &plan() const { return plan_; }
@@ -109,7 +113,8 @@ private:
     struct piece_block_t {
         size_t first, count;
     };
-    class parts_t; // runs a block in parts
+    class parts_t;       // runs a block in parts
+    class transposing_t; // runs a block by plan().transposing
 
     void place_groups();
     void place_memory();
@@ -127,6 +132,8 @@ private:
             const uint8_t *values) const;
     integer_tile_t make_tile(const block_t &block, const void *shared) const;
     void run_stream(void *const *buffers, const block_t &block,
+            const void *shared, void *own) const;
+    void run_transposing(void *const *buffers, const block_t &block,
             const void *shared, void *own) const;
     dim_t repacked_panel_bytes() const;
     void repack_panel(void *const *buffers, dim_t panel, uint8_t *to) const;

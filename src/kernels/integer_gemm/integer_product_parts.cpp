@@ -219,6 +219,7 @@ void integer_product_t::run(void *const *buffers, const block_t &block,
         const void *shared, void *own) const noexcept {
     if (plan_.repacked) run_repacked(buffers, block, shared);
     else if (plan_.stream) run_stream(buffers, block, shared, own);
+    else if (plan_.transposing) run_transposing(buffers, block, shared, own);
     else parts_t(*this, buffers, block, shared, own).run();
 }
 

@@ -48,6 +48,28 @@ protected:
         if (format_.has_src_zps)
             subtract_product(x, product, sums, row + offsetof(row_group_t, zp));
     }
+    /// Prefetches a step of the next weights into L2: those at `prefetch`, of
+    /// the argument's integer_prefetch_t at an offset.
+    void prefetch_step(const Reg64 &prefetch, size_t offset) {
+        constexpr auto step = static_cast<uint32_t>(integer_prefetch_t::step);
+        const auto at = arg(offset + offsetof(integer_prefetch_t, at)),
+                   end = arg(offset + offsetof(integer_prefetch_t, end)),
+                   width = arg(offset + offsetof(integer_prefetch_t, width)),
+                   pitch = arg(offset + offsetof(integer_prefetch_t, pitch));
+        Label l_within;
+        for (uint32_t i = 0; i < step; i += line)
+            prefetch_early(ptr[prefetch + i]);
+        add(prefetch, step);
+        cmp(prefetch, end);
+        jb(l_within);
+        sub(prefetch, width);
+        add(prefetch, pitch);
+        mov(at, prefetch);
+        add(prefetch, width);
+        mov(end, prefetch);
+        mov(prefetch, at);
+        L(l_within);
+    }
     /// Loads a row's scale and, with short sums, its zero point.
     void load_row(const Vmm &scale, const Vmm &zp, const RegExp &row) {
         vbroadcastss(scale, ptr[row + offsetof(row_group_t, scale)]);
@@ -136,26 +158,9 @@ protected:
         add(parameters_, sizeof(row_group_t));
     }
 
-    /// Prefetches a step of the next weights into L2.
     void prefetch_step() {
-        constexpr auto step = static_cast<uint32_t>(integer_prefetch_t::step);
-        const auto at = of_prefetch(offsetof(integer_prefetch_t, at)),
-                   end = of_prefetch(offsetof(integer_prefetch_t, end)),
-                   width = of_prefetch(offsetof(integer_prefetch_t, width)),
-                   pitch = of_prefetch(offsetof(integer_prefetch_t, pitch));
-        Label l_within;
-        for (uint32_t i = 0; i < step; i += line)
-            prefetch_early(ptr[prefetch_ + i]);
-        add(prefetch_, step);
-        cmp(prefetch_, end);
-        jb(l_within);
-        sub(prefetch_, width);
-        add(prefetch_, pitch);
-        mov(at, prefetch_);
-        add(prefetch_, width);
-        mov(end, prefetch_);
-        mov(prefetch_, at);
-        L(l_within);
+        jit_integer_gemm_t::prefetch_step(
+                prefetch_, offsetof(integer_tile_t, prefetch));
     }
 
 private:
