@@ -22,8 +22,7 @@ class integer_product_t::transposing_t {
 public:
     transposing_t(const integer_product_t &product, void *const *buffers,
             const block_t &block, const void *shared, void *own)
-        : product_(product)
-        , plan_(product.plan_)
+        : plan_(product.plan_)
         , kernel_(*plan_.transposing)
         , buffers_(buffers)
         , block_(block)
@@ -119,7 +118,6 @@ private:
         return {at, at + width, pitch_, width, 0};
     }
 
-    const integer_product_t &product_;
     const integer_plan_t &plan_;
     const integer_transposing_kernel_t &kernel_;
     void *const *const buffers_;
