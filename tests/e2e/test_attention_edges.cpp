@@ -296,6 +296,31 @@ TEST(attention_sizes, of_zero) {
     }
 }
 
+// A few rows may take blocks of 1024 tokens where units of work are left: of
+// many heads, or of many tokens. Others have blocks of 512.
+TEST(attention_sizes, of_blocks_of_many_tokens) {
+    dim_t number = 0;
+    for (const auto &[batches, tokens] :
+            std::vector<std::tuple<dim_t, dim_t>> {{6, 1500}, {1, 12000}})
+        for (const auto heads : {heads_t::equal, heads_t::grouped})
+            for (const dim_t rows : {1, 4})
+                for (const t type : {t::s8, t::u8, t::u4}) {
+                    if (number++ % support::every() != 0) continue;
+                    attention_case_t c = plain_attention();
+                    const t types[] = {t::bf16, t::f32, t::f16};
+                    c.type = types[number % 3];
+                    c.batches = batches;
+                    c.heads = heads;
+                    c.rows = rows;
+                    c.tokens = tokens;
+                    c.head = c.cols = 64;
+                    c.keys.type = c.values.type = type;
+                    c.keys.zps = number % 4 == 0 ? t::undef : t::s8;
+                    c.seed = static_cast<uint64_t>(number);
+                    EXPECT_EQ(check(c), "") << to_string(c);
+                }
+}
+
 // --- buffers
 
 // A block of the query, or of dst, that is dense f32 is used as it lies.
@@ -347,7 +372,8 @@ TEST(attention_threads, change_no_bit) {
     const int before = openmp<int (*)()>("omp_get_max_threads")();
     for (const auto &[rows, tokens, type] :
             std::vector<std::tuple<dim_t, dim_t, t>> {{1, 5000, t::f32},
-                    {33, 1100, t::f32}, {130, 300, t::f32}, {600, 1100, t::f32},
+                    {1, 12000, t::f32}, {4, 12000, t::bf16}, {33, 1100, t::f32},
+                    {130, 300, t::f32}, {600, 1100, t::f32},
                     {600, 1088, t::bf16}}) {
         attention_case_t c = plain_attention();
         c.type = type;
