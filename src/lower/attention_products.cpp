@@ -7,8 +7,7 @@
 
 #include "base/text.hpp"
 #include "kernels/machine.hpp"
-#include "lower/blocks.hpp"
-#include "lower/low_precision_gemm.hpp"
+#include "lower/attention_factor.hpp"
 #include "lower/lower.hpp"
 #include "lower/matmul_sizes.hpp"
 #include "lower/not_taken.hpp"
@@ -23,127 +22,10 @@ constexpr const char *tokens_side_by_side
         = "numbers of several tokens are side by side; expected those of one "
           "token";
 
-// Keys or values as both ways see them.
-class factor_t {
-public:
-    /// tokens  the dimension of tokens, one of the last two
-    factor_t(const chain_t &chain, size_t tokens, const attention_cut_t &cut)
-        : cut_(cut)
-        , chain_(chain)
-        , rank_(chain.shape().size())
-        , tokens_(tokens)
-        , all_tokens_(chain.shape()[tokens]) {}
-
-    // Returns the places of the chain's blocks, with a dst that is the block's
-    // own.
-    block_kernels_t places(data_type_t dst = data_type_t::f32) const {
-        chain_t chain = chain_;
-        chain.place_dst(dims_t(rank_, 0));
-        auto outer = whole_axis(chain.operand_count());
-        for (size_t d = 0; d + 2 < rank_; ++d)
-            outer = combined_axis(outer, block_axis(chain, d, 1));
-        return block_kernels_t(operand_types(chain_, dst),
-                {outer, block_axis(chain, tokens_, cut_.tokens),
-                        whole_axis(chain.operand_count())});
-    }
-
-    dim_t tokens_of(size_t block) const {
-        const dim_t first = static_cast<dim_t>(block) * cut_.tokens;
-        return std::min(cut_.tokens, all_tokens_ - first);
-    }
-    size_t block_count() const {
-        return static_cast<size_t>(div_up(all_tokens_, cut_.tokens));
-    }
-
-    // Its rows `pitch` floats apart, or its columns if it is [N,K].
-    result_t block_problem(size_t block, dim_t pitch, problem_t &problem,
-            data_type_t dst = data_type_t::f32, bool nk = false) const {
-        dims_t sizes(rank_, 1), strides(rank_, 0);
-        sizes[rank_ - 2] = chain_.shape()[rank_ - 2];
-        sizes[rank_ - 1] = chain_.shape()[rank_ - 1];
-        sizes[tokens_] = tokens_of(block);
-        strides[rank_ - 2] = nk ? 1 : pitch;
-        strides[rank_ - 1] = nk ? pitch : 1;
-        chain_t chain = chain_.block(sizes);
-        chain.set_type(dst);
-        return chain.finish(strides, problem);
-    }
-
-    result_t make_blocks(attention_blocks_t &plan) const {
-        plan.ldb = cut_.pitch;
-        plan.kernels = places();
-        plan.depth = chain_.shape()[rank_ - 2];
-        plan.cols = chain_.shape()[rank_ - 1];
-        if (tokens_ + 2 == rank_) plan.depth = cut_.tokens;
-        else plan.cols = cut_.tokens;
-        const result_t result = make_gemm(cut_.isa, plan.gemm);
-        if (!result.ok()) return result;
-        return make_kernels(plan.kernels, cut_.isa,
-                [&](size_t, size_t block, size_t, problem_t &problem) {
-            return block_problem(block, cut_.pitch, problem);
-        });
-    }
-
-    // One factor's rows are `depth` long, and as many f32 `pitch` apart.
-    result_t make_narrow(const std::set<dim_t> &depths, dim_t cols, dim_t pitch,
-            attention_blocks_t &plan) const {
-        if (cut_.compute_type != data_type_t::bf16)
-            return refuse(text("both factors are multiplied as ",
-                    to_string(cut_.compute_type), "; expected bf16"));
-        if (cut_.rows < least_narrow_rows)
-            return refuse(text("blocks have ", cut_.rows, " rows; expected ",
-                    least_narrow_rows, " or more"));
-        const bool is_even = std::all_of(depths.begin(), depths.end(),
-                [](dim_t depth) { return depth % 2 == 0; });
-        const bool nk = is_even && stored_nk();
-        result_t result = make_bf16_gemm(cut_.isa, cut_.rows, nk, plan.gemm);
-        if (!result.ok()) return result;
-        plan.depth = *depths.rbegin();
-        plan.cols = cols;
-        plan.ldb = plan.gemm->takes_nk() ? round_up(plan.depth, nk_pad) + nk_pad
-                                         : cut_.pitch;
-        plan.src_pitch = round_up(plan.depth, dim_t(16));
-        for (const dim_t rows : cut_.row_counts)
-            for (const dim_t depth : depths) {
-                plan.roundings.push_back({rows, depth, nullptr});
-                chain_t chain;
-                chain.begin(data_type_t::f32, {rows, depth}, {pitch, 1});
-                chain.set_type(cut_.compute_type);
-                problem_t problem;
-                result = chain.finish({plan.src_pitch, 1}, problem);
-                if (result.ok())
-                    result = choose_kernel(
-                            problem, cut_.isa, plan.roundings.back().kernel);
-                if (!result.ok()) return result;
-            }
-        plan.kernels = places(cut_.compute_type);
-        return make_kernels(plan.kernels, cut_.isa,
-                [&](size_t, size_t block, size_t, problem_t &problem) {
-            return block_problem(block, plan.ldb, problem, cut_.compute_type,
-                    plan.gemm->takes_nk());
-        });
-    }
-
-    std::set<dim_t> token_counts() const {
-        return {tokens_of(0), tokens_of(block_count() - 1)};
-    }
-
-private:
-    // True if the depth is what lies side by side.
-    bool stored_nk() const {
-        return chain_.preferred_order().back() + 2 == static_cast<dim_t>(rank_);
-    }
-
-    const attention_cut_t &cut_;
-    const chain_t &chain_;
-    const size_t rank_, tokens_;
-    const dim_t all_tokens_;
-};
-
 // A token's numbers side by side, tokens as columns: so a scale or a zero point
 // is a group's and a column's, or a group of columns'.
-result_t describe_block(
-        const factor_t &numbers, dim_t head, skinny_weights_t &weights) {
+result_t describe_block(const attention_factor_t &numbers, dim_t head,
+        skinny_weights_t &weights) {
     const dim_t tokens = numbers.tokens_of(0);
     problem_t problem;
     result_t result = numbers.block_problem(0, tokens + panel, problem);
@@ -201,7 +83,7 @@ result_t check_numbers(const skinny_weights_t &weights) {
 // @param by_group Scales and zero points of a group's tokens are side by side.
 // @param make Makes what multiplies blocks of a shape, whose weights these are.
 template <typename make_t>
-result_t make_numbers(const factor_t &numbers, dim_t head,
+result_t make_numbers(const attention_factor_t &numbers, dim_t head,
         const attention_cut_t &cut, bool by_group, attention_numbers_t &plan,
         make_t &&make) {
     if (cut.rows > weighted_sum_t::most_rows)
@@ -251,7 +133,7 @@ dim_t lines_a_prefetch(
                            : 1;
 }
 
-result_t make_digits(const factor_t &numbers, dim_t head,
+result_t make_digits(const attention_factor_t &numbers, dim_t head,
         const attention_cut_t &cut, attention_digits_t &plan) {
     return make_numbers(numbers, head, cut, false, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
@@ -337,7 +219,7 @@ std::pair<dim_t, dim_t> parts_of_columns(
     return {cols - rest, rest == 0 || last > cols ? 0 : last};
 }
 
-result_t make_sum(const factor_t &numbers, dim_t cols,
+result_t make_sum(const attention_factor_t &numbers, dim_t cols,
         const attention_cut_t &cut, attention_sum_t &plan) {
     return make_numbers(numbers, cols, cut, true, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
@@ -366,7 +248,7 @@ result_t make_sum(const factor_t &numbers, dim_t cols,
     });
 }
 
-result_t make_sum_of_groups(const factor_t &numbers, dim_t cols,
+result_t make_sum_of_groups(const attention_factor_t &numbers, dim_t cols,
         const attention_cut_t &cut, attention_sum_t &plan) {
     return make_numbers(numbers, cols, cut, false, plan,
             [&](size_t shape, const skinny_weights_t &weights) -> result_t {
@@ -396,7 +278,7 @@ float half_a_unit(data_type_t type) {
 }
 
 // @param otherwise Takes the same values.
-result_t make_value_digits(const factor_t &numbers, dim_t cols,
+result_t make_value_digits(const attention_factor_t &numbers, dim_t cols,
         const attention_cut_t &cut,
         std::shared_ptr<const values_product_t> otherwise,
         attention_value_digits_t &plan) {
@@ -450,7 +332,7 @@ result_t make_stream_kernel(const skinny_weights_t &weights,
 
 // Values of which tokens share scales and zero points: a block is weights as a
 // product has them, of tokens by columns.
-result_t make_token_groups(const factor_t &values, dim_t cols,
+result_t make_token_groups(const attention_factor_t &values, dim_t cols,
         const attention_cut_t &cut, attention_token_groups_t &plan) {
     plan.places = values.places();
     result_t result = check_begins(plan.places);
@@ -488,7 +370,7 @@ result_t make_token_groups(const factor_t &values, dim_t cols,
 
 // The ways to multiply values of which each token has its own scales.
 // @param values They lie as keys do: tokens are the last dimension.
-result_t make_values_of_tokens(const factor_t &values, dim_t cols,
+result_t make_values_of_tokens(const attention_factor_t &values, dim_t cols,
         const attention_cut_t &cut,
         std::shared_ptr<const values_product_t> &product) {
     attention_sum_t sum;
@@ -530,7 +412,7 @@ result_t make_values_of_tokens(const factor_t &values, dim_t cols,
 result_t make_attention_keys(const chain_t &keys, const attention_cut_t &cut,
         std::shared_ptr<const keys_product_t> &product) {
     const size_t rank = keys.shape().size();
-    const factor_t factor(keys, rank - 1, cut);
+    const attention_factor_t factor(keys, rank - 1, cut);
     const dim_t head = keys.shape()[rank - 2];
     attention_digits_t digits;
     result_t result = make_digits(factor, head, cut, digits);
@@ -582,10 +464,10 @@ result_t make_attention_values(const chain_t &values,
     std::swap(order[rank - 2], order[rank - 1]);
     transposed.transpose(order);
     const dim_t cols = values.shape()[rank - 1];
-    const factor_t factor(transposed, rank - 1, cut);
+    const attention_factor_t factor(transposed, rank - 1, cut);
     result_t result = make_values_of_tokens(factor, cols, cut, product);
     if (result.is_final()) return result;
-    const factor_t in_blocks(values, rank - 2, cut);
+    const attention_factor_t in_blocks(values, rank - 2, cut);
     attention_token_groups_t groups;
     result = make_token_groups(in_blocks, cols, cut, groups);
     if (result.ok()) product = make_values_product(groups);
