@@ -276,14 +276,24 @@ TEST(quantize_division, is_true_to_32_bits) {
 
 // --- the division of floats of 16 bits by each other, all of them
 
+// The part of x that has a scale of its own, and the shape of all x then.
+enum class scaled_t {
+    tensor,  // [65536]
+    rows,    // [2048, 32], two of which are stored together
+    columns, // [16, 4096]
+};
+
 struct short_floats_t {
-    data_type_t x, scale, dst;
-    int64_t zp; // of dst's type; 0: none
+    data_type_t x, scale, dst, zps; // zps undef: none
+    int64_t zp;
+    scaled_t scaled;
 };
 
 std::ostream &operator<<(std::ostream &out, const short_floats_t &c) {
-    return out << to_string(c.x) << " / " << to_string(c.scale) << " + " << c.zp
-               << " to " << to_string(c.dst);
+    const char *const names[] = {"a tensor", "rows", "columns"};
+    return out << to_string(c.x) << " / " << to_string(c.scale) << " of "
+               << names[static_cast<int>(c.scaled)] << " + " << c.zp << " of "
+               << to_string(c.zps) << " to " << to_string(c.dst);
 }
 
 // Finite scales of every significand, but for every second or third of f16's.
@@ -307,71 +317,127 @@ std::vector<uint16_t> short_scales(data_type_t type) {
     return scales;
 }
 
+// All x of a type, and what becomes of them by some scales.
+class short_table_t {
+public:
+    explicit short_table_t(const short_floats_t &c)
+        : c_(c)
+        , cols_(c.scaled == scaled_t::rows        ? 32
+                  : c.scaled == scaled_t::columns ? 4096
+                                                  : count)
+        , scales_(c.scaled == scaled_t::tensor    ? 1
+                  : c.scaled == scaled_t::columns ? cols_
+                                                  : count / cols_)
+        , wanted_(count)
+        , got_(count) {
+        for (dim_t i = 0; i < count; ++i) {
+            xs_.push_back(static_cast<uint16_t>(i));
+            numbers_.push_back(load_f32(c.x, xs_.data(), i));
+        }
+        if (has_zps()) store_int(c.zps, &zp_, 0, c.zp);
+    }
+
+    problem_t problem() const {
+        const dim_t by_row = c_.scaled == scaled_t::rows ? 1 : 0;
+        const dim_t by_col = c_.scaled == scaled_t::columns ? 1 : 0;
+        std::vector<tensor_view_t> operands {
+                {c_.x, {cols_, 1}, false}, {c_.scale, {by_row, by_col}, true}};
+        std::vector<step_t> steps {{step_kind_t::divide, 1}};
+        if (has_zps()) {
+            operands.push_back({c_.zps, {0, 0}, true});
+            steps.push_back({step_kind_t::offset, 2});
+        }
+        operands.push_back({c_.dst, {cols_, 1}, false});
+        const dims_t dims {count / cols_, cols_};
+        const dims_t shared {by_row ? 1 : dims[0], by_col ? 1 : dims[1]};
+        return make_problem(dims, shared, operands, steps);
+    }
+
+    // @param first The scales are those from there on, over and over.
+    void check(const kernel_t &kernel, const std::vector<uint16_t> &scales,
+            dim_t first) {
+        std::vector<uint16_t> codes;
+        std::vector<float> divisors;
+        for (dim_t i = 0; i < scales_; ++i) {
+            codes.push_back(
+                    scales[static_cast<size_t>(first + i) % scales.size()]);
+            divisors.push_back(load_f32(c_.scale, codes.data(), i));
+        }
+        const auto range = range_of(c_.dst);
+        for (dim_t i = 0; i < count; ++i) {
+            const auto scale
+                    = c_.scaled == scaled_t::columns ? i % cols_ : i / cols_;
+            const float quotient = numbers_[static_cast<size_t>(i)]
+                                   / divisors[static_cast<size_t>(scale)];
+            store_int(c_.dst, wanted_.data(), i,
+                    std::clamp(nearest_int(quotient) + c_.zp, range.lowest,
+                            range.highest));
+        }
+        std::vector<void *> buffers {xs_.data(), codes.data()};
+        if (has_zps()) buffers.push_back(&zp_);
+        buffers.push_back(got_.data());
+        kernel.run(buffers.data(), 0, kernel.work_amount());
+        ASSERT_EQ(got_, wanted_)
+                << kernel.name() << ": scales from " << divisors[0] << " on";
+    }
+
+    dim_t scales() const { return scales_; }
+
+private:
+    static constexpr dim_t count = 1 << 16;
+
+    bool has_zps() const { return c_.zps != data_type_t::undef; }
+
+    const short_floats_t c_;
+    const dim_t cols_, scales_;
+    std::vector<uint16_t> xs_;
+    std::vector<float> numbers_;
+    uint8_t zp_ = 0;
+    std::vector<uint8_t> wanted_, got_;
+};
+
 class short_quotients : public ::testing::TestWithParam<short_floats_t> {};
 
+// A tensor meets every scale. Rows and columns meet some in each of 40 turns.
 TEST_P(short_quotients, are_true) {
-    const auto &c = GetParam();
-    constexpr dim_t count = 1 << 16;
-    std::vector<tensor_view_t> operands {
-            {c.x, {1}, false}, {c.scale, {0}, true}};
-    std::vector<step_t> steps {{step_kind_t::divide, 1}};
-    if (c.zp != 0) {
-        operands.push_back({c.dst, {0}, true});
-        steps.push_back({step_kind_t::offset, 2});
-    }
-    operands.push_back({c.dst, {1}, false});
-    const problem_t problem = make_problem({count}, {count}, operands, steps);
-    std::vector<uint16_t> xs(count), scale(1);
-    std::vector<float> x_numbers(count);
-    for (dim_t i = 0; i < count; ++i) {
-        xs[static_cast<size_t>(i)] = static_cast<uint16_t>(i);
-        x_numbers[static_cast<size_t>(i)] = load_f32(c.x, xs.data(), i);
-    }
-    const auto range = range_of(c.dst);
-    int8_t zp = 0;
-    store_int(c.dst, &zp, 0, c.zp);
-    std::vector<uint8_t> got(count), wanted(count);
+    short_table_t table(GetParam());
+    const auto scales = short_scales(GetParam().scale);
+    const dim_t turns
+            = table.scales() == 1 ? static_cast<dim_t>(scales.size()) : 40;
+    const problem_t problem = table.problem();
     for (const auto &row : quantize_rows()) {
         if (!runs_here(row)) continue;
         std::shared_ptr<const kernel_t> kernel;
         ASSERT_TRUE(row.factory(problem, row.isa, kernel).ok()) << row.name;
-        for (const uint16_t code : short_scales(c.scale)) {
-            scale[0] = code;
-            const float divisor = load_f32(c.scale, scale.data(), 0);
-            for (size_t i = 0; i < xs.size(); ++i)
-                store_int(c.dst, wanted.data(), static_cast<dim_t>(i),
-                        std::clamp(nearest_int(x_numbers[i] / divisor) + c.zp,
-                                range.lowest, range.highest));
-            void *const with_zp[] = {xs.data(), scale.data(), &zp, got.data()};
-            void *const without[] = {xs.data(), scale.data(), got.data()};
-            kernel->run(
-                    c.zp != 0 ? with_zp : without, 0, kernel->work_amount());
-            ASSERT_EQ(got, wanted) << row.name << ": by " << divisor;
+        for (dim_t turn = 0; turn < turns; ++turn) {
+            constexpr dim_t odd = 7;
+            table.check(
+                    *kernel, scales, table.scales() == 1 ? turn : odd * turn);
+            if (HasFatalFailure()) return;
         }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(every, short_quotients,
-        ::testing::Values(short_floats_t {data_type_t::bf16, data_type_t::bf16,
-                                  data_type_t::s8, 0},
-                short_floats_t {data_type_t::bf16, data_type_t::bf16,
-                        data_type_t::s8, -128},
-                short_floats_t {data_type_t::bf16, data_type_t::bf16,
-                        data_type_t::u8, 255},
-                short_floats_t {
-                        data_type_t::f16, data_type_t::f16, data_type_t::s8, 0},
-                short_floats_t {data_type_t::f16, data_type_t::f16,
-                        data_type_t::s8, 127},
-                short_floats_t {data_type_t::f16, data_type_t::f16,
-                        data_type_t::u8, 255},
-                short_floats_t {data_type_t::bf16, data_type_t::f16,
-                        data_type_t::u8, 128},
-                short_floats_t {data_type_t::f16, data_type_t::bf16,
-                        data_type_t::s8, -127},
-                short_floats_t {
-                        data_type_t::f16, data_type_t::f16, data_type_t::s4, 0},
-                short_floats_t {data_type_t::bf16, data_type_t::bf16,
-                        data_type_t::u4, 15}));
+std::vector<short_floats_t> short_cases() {
+    using t = data_type_t;
+    std::vector<short_floats_t> cases {
+            {t::bf16, t::f16, t::u8, t::u8, 128, scaled_t::tensor},
+            {t::f16, t::bf16, t::s8, t::s8, -127, scaled_t::tensor}};
+    for (const auto scaled :
+            {scaled_t::tensor, scaled_t::rows, scaled_t::columns})
+        for (const t x : {t::bf16, t::f16}) {
+            cases.push_back({x, x, t::s8, t::undef, 0, scaled});
+            cases.push_back({x, x, t::s8, t::s8, -128, scaled});
+            cases.push_back({x, x, t::u8, t::u8, 255, scaled});
+            cases.push_back({x, x, t::u8, t::s8, -128, scaled});
+            cases.push_back({x, x, t::s4, t::undef, 0, scaled});
+            cases.push_back({x, x, t::u4, t::u4, 15, scaled});
+        }
+    return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+        every, short_quotients, ::testing::ValuesIn(short_cases()));
 
 } // namespace
 } // namespace dnnl_dequant

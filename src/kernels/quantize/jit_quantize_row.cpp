@@ -445,16 +445,12 @@ private:
         }
         const vmm_t scale(vmm_scale_at), reciprocal(vmm_reciprocal_at),
                 varying(vmm_scratch_at + 1);
-        if (!desc_.scales_vary) {
-            quantizer_.divide_and_round(value, scale, reciprocal);
-            return value;
-        }
-        vmovups(varying, ptr[reg_reciprocals + at * f32_bytes]);
-        if (desc_.snaps_quotients())
-            quantizer_.divide_and_round(value, scale, varying);
-        else
-            quantizer_.divide_and_round(
-                    value, ptr[reg_scales + at * f32_bytes], varying);
+        if (desc_.scales_vary)
+            vmovups(varying, ptr[reg_reciprocals + at * f32_bytes]);
+        const Address scales = ptr[reg_scales + at * f32_bytes];
+        quantizer_.divide_and_round(value,
+                either(reads_scales(), scales, scale),
+                either(desc_.scales_vary, varying, reciprocal));
         return value;
     }
 
@@ -486,13 +482,13 @@ private:
                 zp(vmm_zp_at);
         const Address scales = place(reg_scales), zps = place(reg_zps),
                       reciprocals = place(reg_reciprocals);
-        const auto choose = [](bool vary, const Operand &varying,
-                                    const Operand &fixed) -> const Operand & {
-            return vary ? varying : fixed;
-        };
-        quantizer_.quantize(x, choose(reads_scales(), scales, scale),
-                choose(desc_.scales_vary, reciprocals, reciprocal),
-                choose(desc_.zps_vary, zps, zp));
+        quantizer_.quantize(x, either(reads_scales(), scales, scale),
+                either(desc_.scales_vary, reciprocals, reciprocal),
+                either(desc_.zps_vary, zps, zp));
+    }
+    static const Operand &either(
+            bool vary, const Operand &varying, const Operand &fixed) {
+        return vary ? varying : fixed;
     }
 
     void masked_tail() {

@@ -62,44 +62,35 @@ void jit_quantizer_t<isa>::clear_nan(const vmm_t &x) {
     }
 }
 
-// A quotient that may be large is held to `far`, since no remainder of an
-// infinite one would be of use. A NaN x is one again in the remainder.
 template <isa_t isa>
 void jit_quantizer_t<isa>::multiply(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
-    const vmm_t q = scratch(0);
-    if (desc_.snaps_quotients()) {
-        snap(x, scale, reciprocal);
-    } else {
-        h_.vmulps(q, x, reciprocal);
-        if (!are_small()) hold(q, far);
-        h_.vfnmadd231ps(x, q, scale);
-        h_.vfmadd132ps(x, q, reciprocal);
-    }
+    quotient(x, scale, reciprocal, !are_small());
     if (!desc_.has_no_nan) clear_nan(x);
 }
 
-// Infinite and NaN quotients stay so.
+// A quotient that may be far is held to `far`, since no remainder of an
+// infinite one would be of use: its sum with the quotient is NaN. A NaN x is
+// one again in the remainder. Quotients that are snapped have no remainder.
 template <isa_t isa>
-void jit_quantizer_t<isa>::snap(const vmm_t &x, const Operand &snapper_register,
-        const Operand &reciprocal) {
-    h_.vfmadd132ps(x, static_cast<const Xmm &>(snapper_register), reciprocal);
-    h_.vsubps(x, x, snapper_register);
+void jit_quantizer_t<isa>::quotient(const vmm_t &x, const Operand &scale,
+        const Operand &reciprocal, bool may_be_far) {
+    if (desc_.snaps_quotients()) {
+        h_.vfmadd132ps(x, static_cast<const Xmm &>(scale), reciprocal);
+        h_.vsubps(x, x, scale);
+        return;
+    }
+    const vmm_t q = scratch(0);
+    h_.vmulps(q, x, reciprocal);
+    if (may_be_far) hold(q, far);
+    h_.vfnmadd231ps(x, q, scale);
+    h_.vfmadd132ps(x, q, reciprocal);
 }
 
-// An infinite quotient makes a remainder of NaN or of the other sign, whose sum
-// with it is NaN.
 template <isa_t isa>
 void jit_quantizer_t<isa>::divide_and_round(
         const vmm_t &x, const Operand &scale, const Operand &reciprocal) {
-    const vmm_t q = scratch(0);
-    if (desc_.snaps_quotients()) {
-        snap(x, scale, reciprocal);
-    } else {
-        h_.vmulps(q, x, reciprocal);
-        h_.vfnmadd231ps(x, q, scale);
-        h_.vfmadd132ps(x, q, reciprocal);
-    }
+    quotient(x, scale, reciprocal, false);
     h_.vcvtps2dq(x, x);
 }
 

@@ -24,9 +24,10 @@ namespace dnnl_dequant {
 /// If x and s have significands of 11 bits at most, X and S, and dst has 8
 /// bits, then (desc.snaps_quotients())
 ///      q = (x * r + snapper) - snapper
-/// The exact quotient is a tie, n / 2 with n odd, or 1 / 2S at least from any,
-/// which is more than 2^-12. For it differs from n / 2 by (2^k X - n S) / 2S
-/// with k an integer, or is below 1 / 2. The product and the first sum are
+/// The exact quotient is a tie, n / 2 with n odd, or at least 2^-12 from any.
+/// For it differs from n / 2 by (2^k X - n S) / 2S with k an integer. That is
+/// 1 / 2S at least if 2^k X is an integer. Else the quotient is X / 4S at most,
+/// which is below 1 / 2 by 2^-12 at least. The product and the first sum are
 /// rounded once, to a multiple of 2^-12, since all sums that count are in
 /// [2048, 4096): quotients of 512 and more saturate. The error of r moves the
 /// quotient by 2^-15 at most. So ties become ties, others stay on their side.
@@ -65,8 +66,8 @@ private:
     void divide(const vmm_t &x, const Xbyak::Operand &scale);
     void multiply(const vmm_t &x, const Xbyak::Operand &scale,
             const Xbyak::Operand &reciprocal);
-    void snap(const vmm_t &x, const Xbyak::Operand &snapper_register,
-            const Xbyak::Operand &reciprocal);
+    void quotient(const vmm_t &x, const Xbyak::Operand &scale,
+            const Xbyak::Operand &reciprocal, bool may_be_far);
     void clear_nan(const vmm_t &x);
     void hold(const vmm_t &x, float most);
     void to_integers(const vmm_t &x, const Xbyak::Operand &zp);
