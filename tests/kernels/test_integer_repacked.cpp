@@ -106,10 +106,10 @@ struct factor_t {
     std::array<void *, 3> buffers;
 };
 
-// @param block Columns that are multiplied by one call. Streams multiply
-//     plan().stream_rows at once, others all rows.
+// @param block Columns that are multiplied by one call.
+// @param rows The same of rows; 0: all.
 std::string run(const integer_product_t &product, void *const *src,
-        void *const *weights, dim_t block) {
+        void *const *weights, dim_t block, dim_t rows = 0) {
     const integer_plan_t &plan = product.plan();
     const guarded_buffer_t shared(static_cast<size_t>(product.shared_bytes())),
             own(static_cast<size_t>(
@@ -119,7 +119,7 @@ std::string run(const integer_product_t &product, void *const *src,
     const dim_t pitch = round_up(plan.cols, panel);
     const guarded_buffer_t c(size_of(t::f32, plan.rows * pitch));
     auto *const floats = static_cast<float *>(c.data());
-    const dim_t rows = plan.stream ? plan.stream_rows : plan.rows;
+    if (rows == 0) rows = plan.rows;
     for (dim_t r = 0; r < plan.rows; r += rows)
         for (dim_t n = 0; n < plan.cols; n += block)
             product.run(weights,
@@ -133,6 +133,20 @@ std::string run(const integer_product_t &product, void *const *src,
         result.append(reinterpret_cast<const char *>(floats + r * pitch),
                 size_of(t::f32, plan.cols));
     return result;
+}
+
+// Calls check(random) for a sample of so many cases, until one fails.
+template <typename check_t>
+void for_cases(dim_t count, check_t &&check) {
+    for (dim_t n = 0; n < count; ++n) {
+        if (support::only_case() >= 0 ? support::only_case() != n
+                                      : n % support::every())
+            continue;
+        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+        SCOPED_TRACE("case " + std::to_string(n));
+        check(random);
+        if (testing::Test::HasFailure()) return;
+    }
 }
 
 struct factors_t {
@@ -175,16 +189,11 @@ void check(integer_plan_t plan, random_t &random) {
 TEST(integer_repacked, has_the_bits_of_weights_as_they_lie) {
     if (!has(isa_of_machine(), isa_avx512_core_vnni))
         GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
-    for (dim_t n = 0; n < 600; ++n) {
-        if (support::only_case() >= 0 ? support::only_case() != n
-                                      : n % support::every())
-            continue;
-        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+    for_cases(600, [&](random_t &random) {
         const integer_plan_t plan = random_plan(random);
-        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        SCOPED_TRACE(text_of(plan));
         check(plan, random);
-        if (HasFailure()) return;
-    }
+    });
 }
 
 // One group or several, in blocks of any size, by the plain kernel whole and by
@@ -244,17 +253,12 @@ TEST(integer_product, has_the_same_bits_however_it_is_cut) {
         GTEST_SKIP() << "this machine lacks AVX2";
     if (!has(isa_of_machine(), isa_amx_bf16))
         std::cout << "left out: tiles of AMX\n";
-    for (dim_t n = 0; n < 900; ++n) {
-        if (support::only_case() >= 0 ? support::only_case() != n
-                                      : n % support::every())
-            continue;
-        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+    for_cases(900, [&](random_t &random) {
         integer_plan_t plan = random_plan(random);
         if (random.one_in(2)) make_equal_groups(plan, plan.depth);
-        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        SCOPED_TRACE(text_of(plan));
         check_cuts(plan, random);
-        if (HasFailure()) return;
-    }
+    });
 }
 
 // Nibbles that are transposed while others are multiplied, against the plain
@@ -269,30 +273,29 @@ void check_transposing(integer_plan_t plan, random_t &random) {
     integer_transposing_desc_t desc;
     desc.format = plan.format;
     desc.rows = plan.rows;
-    // Rows that no code was made for are multiplied one by one.
-    desc.block_rows = plan.rows + (random.one_in(4) ? 1 : 0);
+    // Rows that no code was made for, as a shorter last block has them, are
+    // multiplied one by one.
+    desc.block_rows
+            = random.one_in(2) ? plan.rows : random.between(1, plan.rows);
     desc.depth = plan.depth;
     desc.group = plan.groups[0].size;
     const isa_t isa = isa_of_machine();
     const result_t result
             = make_integer_transposing(desc, isa, plan.transposing);
-    ASSERT_TRUE(result.ok() || (plan.rows >= 16 && desc.group > 512))
+    ASSERT_TRUE(result.ok() || (desc.block_rows >= 16 && desc.group > 512))
             << result.reason;
     if (!result.ok()) return;
     const dim_t block = integer_panel * random.between(1, 3);
-    EXPECT_EQ(
-            run(integer_product_t(plan), src, weights, block) == expected, true)
-            << "blocks of " << block << " columns";
+    EXPECT_EQ(run(integer_product_t(plan), src, weights, block, desc.block_rows)
+                      == expected,
+            true)
+            << "blocks of " << desc.block_rows << " x " << block;
 }
 
 TEST(integer_product, has_the_same_bits_if_nibbles_are_transposed) {
     if (!has(isa_of_machine(), isa_avx512_core_vnni))
         GTEST_SKIP() << "this machine lacks AVX-512 VNNI";
-    for (dim_t n = 0; n < 300; ++n) {
-        if (support::only_case() >= 0 ? support::only_case() != n
-                                      : n % support::every())
-            continue;
-        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+    for_cases(300, [&](random_t &random) {
         integer_plan_t plan = random_plan(random);
         integer_format_t &format = plan.format;
         format.weights = random.one_in(2) ? t::u4 : t::s4;
@@ -305,10 +308,9 @@ TEST(integer_product, has_the_same_bits_if_nibbles_are_transposed) {
         for (dim_t r = 0; r < plan.rows; ++r)
             plan.first[static_cast<size_t>(r)] = r * plan.depth;
         make_equal_groups(plan, group);
-        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        SCOPED_TRACE(text_of(plan));
         check_transposing(plan, random);
-        if (HasFailure()) return;
-    }
+    });
 }
 
 // A few rows by a stream, against the plain kernel.
@@ -335,7 +337,9 @@ void check_stream(integer_plan_t plan, random_t &random,
     if (!result.ok()) return refused.push_back(result.reason);
     const dim_t block = integer_stream_t::panel * random.between(1, 3);
     EXPECT_EQ(
-            run(integer_product_t(plan), src, weights, block) == expected, true)
+            run(integer_product_t(plan), src, weights, block, plan.stream_rows)
+                    == expected,
+            true)
             << plan.stream->name() << ", blocks " << plan.stream_rows << " x "
             << block;
 }
@@ -344,19 +348,14 @@ TEST(integer_product, has_the_same_bits_by_stream) {
     if (!has(isa_of_machine(), isa_avx2))
         GTEST_SKIP() << "this machine lacks AVX2";
     std::vector<std::string> refused;
-    for (dim_t n = 0; n < 300; ++n) {
-        if (support::only_case() >= 0 ? support::only_case() != n
-                                      : n % support::every())
-            continue;
-        random_t random(support::first_seed() + static_cast<uint64_t>(n));
+    for_cases(300, [&](random_t &random) {
         integer_plan_t plan = random_plan(random);
         plan.rows = std::min<dim_t>(plan.rows, 7);
         make_equal_groups(plan,
                 random.pick(std::vector<dim_t> {32, 64, 128, plan.depth}));
-        SCOPED_TRACE("case " + std::to_string(n) + ": " + text_of(plan));
+        SCOPED_TRACE(text_of(plan));
         check_stream(plan, random, refused);
-        if (HasFailure()) return;
-    }
+    });
     // [K,N] weights whose depth is not in whole k4 blocks.
     EXPECT_LT(refused.size(), 100u) << refused.front();
 }

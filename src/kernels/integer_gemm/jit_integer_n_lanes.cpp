@@ -112,7 +112,7 @@ void jit_integer_n_lanes_stream_t::run_k_chunk(args_t args,
         return next_rows(weights + rows * pitch_, pitch_, row_bytes,
                 panels * line * rows);
     };
-    args.ahead = panels_ahead(bytes_ahead_, line, row_bytes, pitch_ * k_chunk_);
+    args.ahead = panels_ahead(bytes_ahead_, line, row_bytes, pitch_ * rows);
     if (args.panels > 0) {
         args.next_chunk = next_chunk(0);
         run_panels(args, k, block, 0);

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "kernels/integer_gemm/integer_kernel.hpp"
@@ -408,6 +409,12 @@ result_t check(const desc_t &desc, isa_t isa) {
         return refuse("weights are no packed nibbles by column");
     if (format.col_stride % 2 != 0)
         return refuse("columns begin within a byte");
+    // Instructions have both as signed integers of 32 bits.
+    constexpr dim_t most_bytes = std::numeric_limits<int32_t>::max();
+    if (squares_t::depth * desc.rows > most_bytes
+            || squares_t::cols * bytes_of(format.weights, format.col_stride)
+                       > most_bytes)
+        return refuse("rows or columns are too far apart");
     if (desc.depth % squares_t::depth != 0 || desc.depth % desc.group != 0)
         return refuse("the depth is not in whole groups of lines");
     if (desc.group % squares_t::depth != 0 && desc.group != 32
