@@ -178,7 +178,7 @@ private:
         dim_t tokens = most_tokens;
         const bool may_be_digits
                 = rows_.most <= few_rows && has(isa_, isa_avx512_core_vnni)
-                  && have_few_bits(keys()) && have_few_bits(values());
+                  && may_stay_stored(keys(), 2) && may_stay_stored(values(), 1);
         if (!may_be_digits || has_causal_mask()) return tokens;
         const auto leaves_units = [this](dim_t size) {
             return !splits_tokens()
@@ -190,10 +190,16 @@ private:
         return tokens;
     }
 
-    // Integers that need not become f32 in memory.
-    static bool have_few_bits(const chain_t &chain) {
+    // Integers that may be read as they lie, since a token's numbers do so side
+    // by side, from a byte on. Others become f32 in memory, block by block.
+    // @param numbers Their dimension, from the last one.
+    static bool may_stay_stored(const chain_t &chain, size_t numbers) {
         const data_type_t type = chain.operand_type(0);
-        return is_integer(type) && bits_of(type) <= 8;
+        const size_t rank = chain.shape().size(), tokens = 3 - numbers;
+        const bool has_kernels = is_integer(type)
+                                 && (bits_of(type) == 4 || bits_of(type) == 8);
+        return has_kernels && chain.offset_of(0, rank - numbers, 1) == 1
+               && chain.offset_of(0, rank - tokens, 1) * bits_of(type) % 8 == 0;
     }
 
     bool has_causal_mask() const {
