@@ -25,12 +25,13 @@ namespace dnnl_dequant {
 /// bits, then (desc.snaps_quotients())
 ///      q = (x * r + snapper) - snapper
 /// The exact quotient is a tie, n / 2 with n odd, or at least 2^-12 from any.
-/// For it differs from n / 2 by (2^k X - n S) / 2S with k an integer. That is
-/// 1 / 2S at least if 2^k X is an integer. Else the quotient is X / 4S at most,
-/// which is below 1 / 2 by 2^-12 at least. The product and the first sum are
-/// rounded once, to a multiple of 2^-12, since all sums that count are in
-/// [2048, 4096): quotients of 512 and more saturate. The error of r moves the
-/// quotient by 2^-15 at most. So ties become ties, others stay on their side.
+/// For it differs from n / 2 by (2^k X - n S) / 2S with k an integer. The
+/// distance is 1 / 2S at least if 2^k X is an integer. Else the quotient is
+/// X / 4S at most, which is below 1 / 2 by 2^-12 at least. The product and the
+/// first sum are rounded once, to a multiple of 2^-12, since all sums that
+/// count are in [2048, 4096): quotients of 512 and more saturate. The error of
+/// r moves the quotient by 2^-15 at most. So ties become ties, others stay on
+/// their side.
 template <isa_t isa>
 class jit_quantizer_t {
 public:
