@@ -31,6 +31,8 @@ constexpr dim_t short_dense_row_bytes = 16,
 // Rows of a tile that are few; then columns of dst that are few, or bytes of
 // them if these have parameters of their own.
 constexpr dim_t few_rows_of_tile = 12, few_columns = 28, few_column_bytes = 128;
+// Columns of which a multiple fills the vectors of a tile.
+constexpr dim_t vector_columns = 16;
 // Rows of src's run from which on each has its columns' parameters staged:
 // fewer if columns are few.
 constexpr dim_t rows_to_stage = 64, rows_to_stage_few = 36;
@@ -171,6 +173,13 @@ private:
                                                    : rows;
     }
 
+    // A dequantize of rows that go on along a second loop, such as keys in groups
+    // of eight, has columns that fill the vectors of its tiles.
+    bool is_tile_of_vectors() const {
+        return !is_chain() && is_row_of_two_loops()
+               && extent(count_ - 1) % vector_columns == 0;
+    }
+
     // Rows of dst are short: dense in src too, or between two elements that
     // follow one another in src.
     bool has_short_rows() const {
@@ -200,7 +209,8 @@ private:
     // parameters of their own.
     bool has_few_columns() const {
         const size_t last = count_ - 1, along = dense_.front();
-        if (along == last || count_ < 3 || rows_of_tile() > few_rows_of_tile)
+        if (along == last || count_ < 3 || rows_of_tile() > few_rows_of_tile
+                || is_tile_of_vectors())
             return false;
         const dims_t &src = problem_.src().strides;
         const bool are_few = extent(last) <= few_columns

@@ -208,6 +208,14 @@ TEST(reordered_blocks, are_refused_where_another_kernel_is_better) {
                     {t::f32, t::f32}),
             ordered({{130, 20, 63}, {2, 1, 0}, 0, 0}, t::u8, t::f32,
                     {t::f32, t::u8}),
+            // Rows of two loops, groups of eight, whose columns fill vectors:
+            // as many bytes as are few, and as many columns.
+            problem_of({20, 16, 8, 32}, {t::u8, {4096, 8, 1, 128}},
+                    {t::f32, {512, 32, 0, 1}}, {t::u8, {512, 32, 0, 1}},
+                    {t::f32, {4096, 256, 32, 1}}),
+            problem_of({20, 16, 8, 16}, {t::u8, {2048, 8, 1, 128}},
+                    {t::f32, {256, 16, 0, 1}}, {t::u8, {256, 16, 0, 1}},
+                    {t::f32, {2048, 128, 16, 1}}),
             // A chain's runs of src that go on along a second loop: rows that
             // begin within bytes, and columns.
             ordered({{49, 20, 40}, {2, 1, 0}, 0, 1}, t::u4, t::f32,
