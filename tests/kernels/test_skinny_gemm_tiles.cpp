@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(bf16_by_floats_of_8_bits, skinny_gemm_of_tiles,
         name_of_case);
 INSTANTIATE_TEST_SUITE_P(two_bits, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::bf16, t::f32, t::u8),
-                testing::Values(t::u2, t::s2), testing::Values(true)),
+                testing::Values(t::u2, t::s2), testing::Bool()),
         name_of_case);
 INSTANTIATE_TEST_SUITE_P(bytes, skinny_gemm_of_tiles,
         testing::Combine(testing::Values(t::f32, t::u8),

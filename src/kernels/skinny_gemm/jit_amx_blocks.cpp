@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/jit/two_bits.hpp"
+
 namespace dnnl_dequant {
 
 using namespace Xbyak;
@@ -15,6 +17,11 @@ using args_t = amx_blocks_args_t;
 constexpr dim_t copy_bytes = amx_depth * amx_row_bytes;
 // The prefetch distance, in bytes of the columns that are copied.
 constexpr dim_t copy_ahead = 16384;
+
+// The bytes of weights that a line of their copy has.
+dim_t stored_bytes(data_type_t weights) {
+    return bytes_of(weights, amx_line_cols(weights));
+}
 
 // The uses of tiles.
 constexpr int tile_of_sums(int s, int w) {
@@ -97,7 +104,7 @@ void jit_amx_blocks_t::take_steps(Label &l_across) {
     L(l_across);
     for (int down = 0; down < steps_down; ++down)
         take_step(down);
-    advance(copy_, bytes_of(w_.type, step_cols));
+    advance(copy_, amx_row_bytes / steps_across());
     if (!scales_sums()) add(scales_, step_cols * 4);
     if (subtracts()) add(zps_, step_cols * 4);
     if (!multiplies()) add(tiles_, steps_down * weights_bytes);
@@ -150,9 +157,11 @@ void jit_amx_blocks_t::copy_lines() {
             ++i) {
         Label l_within;
         prefetcht1(ptr[from_ + ahead_]);
-        vmovups(copied_, ptr[from_]);
+        if (w_.have_two_bits())
+            load_two_bits<isa_avx512_core>(*this, copied_, ptr[from_], moved_);
+        else vmovups(copied_, ptr[from_]);
         vmovups(ptr[to_], copied_);
-        add(from_, line_);
+        advance(from_, stored_bytes(w_.type));
         add(to_, copy_bytes);
         dec(lines_);
         jnz(l_within);
@@ -297,19 +306,34 @@ void jit_amx_blocks_t::scale(int down) {
 
 namespace {
 
+// Each byte, of four integers of 2 bits, becomes two bytes of two nibbles.
+void copy_two_bits(const char *from, char *to) {
+    for (dim_t i = 0; i < amx_row_bytes / 2; ++i) {
+        const auto four = static_cast<uint8_t>(from[i]);
+        for (int half = 0; half < 2; ++half) {
+            const int two = four >> 4 * half & 0xf;
+            to[2 * i + half] = static_cast<char>((two | two << 2) & 0x33);
+        }
+    }
+}
+
 // Copies the first rows of blocks; later ones are copied by generated code.
-void copy_blocks(const char *from, dim_t pitch, dim_t lines, char *to) {
+void copy_blocks(data_type_t type, const char *from, dim_t pitch, dim_t lines,
+        char *to) {
     for (dim_t r = 0; r < amx_depth; ++r)
-        for (dim_t n = 0; n < lines; ++n)
-            std::copy_n(from + r * pitch + n * amx_row_bytes, amx_row_bytes,
-                    to + n * copy_bytes + r * amx_row_bytes);
+        for (dim_t n = 0; n < lines; ++n) {
+            const char *const line = from + r * pitch + n * stored_bytes(type);
+            char *const copy = to + n * copy_bytes + r * amx_row_bytes;
+            if (bits_of(type) == 2) copy_two_bits(line, copy);
+            else std::copy_n(line, amx_row_bytes, copy);
+        }
 }
 
 } // namespace
 
 dim_t amx_blocks_t::partial_floats() const {
     // In the copies of two rows of blocks.
-    const dim_t copied = 2 * amx_depth * bits_of(weights_.type) / 32;
+    const dim_t copied = 2 * copy_bytes / nr() / 4;
     return floats_of_sums(copied);
 }
 
@@ -320,7 +344,7 @@ void amx_blocks_t::run_depth(void *const *buffers, const block_t &block,
         args_t &args, const init_t &init) const noexcept {
     const skinny_weights_t &w = weights_;
     const dim_t pitch = bytes_of(w.type, w.pitch);
-    const dim_t lines = block.cols / nr(), width = lines * amx_row_bytes;
+    const dim_t lines = block.cols / nr(), width = lines * stored_bytes(w.type);
     args.parameters_pitch = 4 * block.c_pitch;
     args.row_lines = args.lines = lines;
     args.row_gap = pitch - width;
@@ -329,7 +353,7 @@ void amx_blocks_t::run_depth(void *const *buffers, const block_t &block,
     // Copies of the rows that are multiplied, and of the next ones.
     char *copy = reinterpret_cast<char *>(part.room);
     char *next = copy + lines * copy_bytes;
-    copy_blocks(args.from, pitch, lines, copy);
+    copy_blocks(w.type, args.from, pitch, lines, copy);
     args.from += amx_depth * pitch;
     const dim_t end = part.k + part.depth;
     for (dim_t k = part.k; k < end; k += amx_depth, std::swap(copy, next)) {

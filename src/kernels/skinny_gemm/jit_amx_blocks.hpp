@@ -1,6 +1,7 @@
 #ifndef KERNELS_SKINNY_GEMM_JIT_AMX_BLOCKS_HPP
 #define KERNELS_SKINNY_GEMM_JIT_AMX_BLOCKS_HPP
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -36,6 +37,12 @@ struct amx_blocks_args_t {
     float *pending_sums;
     const float *pending_scales, *pending_src_sums;
 };
+
+/// The columns of a line of the copy of [K,N] weights, where integers of 2 bits
+/// are nibbles.
+inline int amx_line_cols(data_type_t weights) {
+    return amx_row_bytes * 8 / std::max(bits_of(weights), 4);
+}
 
 /// The base of generators that multiply [K,N] weights by the tiles of AMX:
 ///
@@ -131,11 +138,10 @@ private:
     void begin_sums();
     void scale(int down);
 
-    /// The columns of a line, and the steps across them.
-    int line_cols() const { return amx_row_bytes * 8 / bits_of(w_.type); }
-    int steps_across() const { return line_cols() / step_cols; }
+    int steps_across() const { return amx_line_cols(w_.type) / step_cols; }
 
-    const Zmm copied_ = vectors_.take("copy");
+    const Zmm copied_ = vectors_.take("copy"),
+              moved_ = vectors_.take("integers of 2 bits, moved up");
 };
 
 /// A skinny GEMM by [K,N] weights, whose tiles a generator derived from
@@ -145,9 +151,7 @@ public:
     using amx_terms_t::amx_terms_t;
 
     /// The columns of a call.
-    dim_t nr() const override {
-        return amx_row_bytes * 8 / bits_of(weights_.type);
-    }
+    dim_t nr() const override { return amx_line_cols(weights_.type); }
     /// Each column has sums, and room for its weights in copies.
     dim_t partial_floats() const override;
 
