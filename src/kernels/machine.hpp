@@ -90,8 +90,9 @@ struct machine_policy_t {
     /// VNNI. They meet [K,N] weights of 2 or 4 bits that the graph does not
     /// round.
     dim_t most_kn_digit_rows = 4;
-    /// How [K,N] weights are read that one such row multiplies, if their rows
-    /// lie a multiple of half a page apart: 32, 64 or 128 rows by turns.
+    /// How such rows read [K,N] weights: 32, 64 or 128 rows by turns. One row
+    /// does if rows of weights lie a multiple of half a page apart.
+    rows_by_turns_t kn_digits {128, 512};
     rows_by_turns_t kn_digits_of_half_pages {128, 512};
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
@@ -110,10 +111,10 @@ struct machine_policy_t {
     /// A quantize whose dst leaves the caches leaves its src to the hardware's
     /// prefetching, and stores results of 4 bits past the caches too.
     bool has_plain_far_quantize = false;
-    /// A dynamic quantize of rows takes slabs of so many bytes of src. Each is
-    /// quantized from L1 while the next one is prefetched. 0: slabs of L2, and
-    /// nothing is prefetched.
-    dim_t dynamic_slab_bytes = 0;
+    /// A dynamic quantize of rows takes slabs of so many bytes of src, of 16
+    /// bits and of f32. Each is quantized from L1 while the next one is
+    /// prefetched. 0: slabs of L2, and nothing is prefetched.
+    dim_t dynamic_slab_bytes_of_16_bits = 0, dynamic_slab_bytes = 0;
     /// Attention of a few rows takes blocks of up to so many tokens, where the
     /// CPU has VNNI and units of work are left.
     dim_t most_tokens_of_few_rows = 512;

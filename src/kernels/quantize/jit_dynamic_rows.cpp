@@ -22,12 +22,18 @@ constexpr dim_t fewest_slabs = 8;
 // L2 holds a row of this many bytes next to the one that is prefetched.
 constexpr dim_t most_row_bytes = 128 * 1024;
 
+dim_t wanted_slab_bytes(data_type_t src) {
+    const machine_policy_t &policy = this_machine().policy;
+    return bits_of(src) == 16 ? policy.dynamic_slab_bytes_of_16_bits
+                              : policy.dynamic_slab_bytes;
+}
+
 class jit_dynamic_rows_kernel_t : public kernel_t {
 public:
     explicit jit_dynamic_rows_kernel_t(const dynamic_rows_t &problem)
         : problem_(problem)
         , row_bytes_(bytes_of(problem.src, problem.cols))
-        , slab_rows_(slab_rows_of(problem.rows, row_bytes_)) {}
+        , slab_rows_(slab_rows_of(problem, row_bytes_)) {}
 
     result_t prepare() {
         result_t result = make_jit_range_bits(
@@ -59,9 +65,9 @@ public:
     }
 
 private:
-    static dim_t slab_rows_of(dim_t rows, dim_t row_bytes) {
-        const dim_t in_slab
-                = this_machine().policy.dynamic_slab_bytes / row_bytes;
+    static dim_t slab_rows_of(const dynamic_rows_t &problem, dim_t row_bytes) {
+        const dim_t rows = problem.rows;
+        const dim_t in_slab = wanted_slab_bytes(problem.src) / row_bytes;
         const dim_t most = std::min(
                 rows / fewest_slabs, dim_t(row_parameters_t::most_rows));
         return std::max<dim_t>(std::min(in_slab, most), 1);
@@ -177,7 +183,7 @@ result_t make_jit_dynamic_rows(const dynamic_rows_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel) {
     const char *refusal = !has(isa, isa_avx512_core)
                                   ? "the instruction set is less"
-                          : this_machine().policy.dynamic_slab_bytes == 0
+                          : wanted_slab_bytes(problem.src) == 0
                                   ? "the policy has larger slabs"
                           : problem.rows < fewest_slabs ? "there are few rows"
                           : problem.cols % line != 0

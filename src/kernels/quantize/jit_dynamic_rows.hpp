@@ -14,12 +14,12 @@ struct dynamic_rows_t {
 };
 
 /// Takes rows of whole 64 elements that fit L2. A work item is a slab of rows,
-/// about policy.dynamic_slab_bytes of x and at least one. It is quantized from
-/// the cache where finding its ranges left it, L1 unless rows are longer, and
-/// meanwhile the next slab is prefetched. So memory rests only while ranges are
-/// found. Slabs of bf16 and f16 are quantized by factors (jit_row_factors.hpp).
-/// Their lines are prefetched into L2, from the second next slab. Buffers: src,
-/// scales[, zps], dst.
+/// about as many bytes of x as the policy says and at least one row. It is
+/// quantized from the cache where finding its ranges left it, L1 unless rows
+/// are longer, and meanwhile the next slab is prefetched. So memory rests only
+/// while ranges are found. Slabs of bf16 and f16 are quantized by factors
+/// (jit_row_factors.hpp). Their lines are prefetched into L2, from the second
+/// next slab. Buffers: src, scales[, zps], dst.
 result_t make_jit_dynamic_rows(const dynamic_rows_t &problem, isa_t isa,
         std::shared_ptr<const kernel_t> &kernel);
 

@@ -314,14 +314,13 @@ private:
 // More rows wait for their multiplications. Groups of 32 have chunks of 32
 // anyway.
 rows_by_turns_t turns_of(const skinny_weights_t &w, dim_t rows) {
-    constexpr rows_by_turns_t of_rows {128, 512};
     constexpr dim_t half_page = 2048;
-    const rows_by_turns_t of_row
-            = this_machine().policy.kn_digits_of_half_pages;
+    const machine_policy_t &policy = this_machine().policy;
+    const rows_by_turns_t of_row = policy.kn_digits_of_half_pages;
     return rows == 1 && bytes_of(w.type, w.pitch) % half_page == 0
                            && w.group >= of_row.rows
                    ? of_row
-                   : of_rows;
+                   : policy.kn_digits;
 }
 
 digit_rows_t digit_rows_of(const skinny_weights_t &w, dim_t most) {
