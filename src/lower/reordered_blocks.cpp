@@ -173,8 +173,8 @@ private:
                                                    : rows;
     }
 
-    // A dequantize of rows that go on along a second loop, such as keys in groups
-    // of eight, has columns that fill the vectors of its tiles.
+    // A dequantize of rows that go on along a second loop, such as keys in
+    // groups of eight, has columns that fill the vectors of its tiles.
     bool is_tile_of_vectors() const {
         return !is_chain() && is_row_of_two_loops()
                && extent(count_ - 1) % vector_columns == 0;
