@@ -90,10 +90,10 @@ struct machine_policy_t {
     /// VNNI. They meet [K,N] weights of 2 or 4 bits that the graph does not
     /// round.
     dim_t most_kn_digit_rows = 4;
-    /// How such rows read [K,N] weights: 32, 64 or 128 rows by turns. One row
-    /// does if rows of weights lie a multiple of half a page apart.
-    rows_by_turns_t kn_digits {128, 512};
-    rows_by_turns_t kn_digits_of_half_pages {128, 512};
+    /// How such rows read [K,N] weights, and how one row does if rows of weights
+    /// lie a multiple of half a page apart: 32, 64 or 128 rows by turns.
+    rows_by_turns_t kn_digits {32, 256};
+    rows_by_turns_t kn_digits_of_half_pages {32, 256};
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each
     /// has sums in sixteen parts, which are read and written every 128 rows of
     /// weights.
