@@ -88,10 +88,10 @@ struct machine_policy_t {
     rows_by_turns_t kn_floats_of_half_pages {16, 512};
     /// Up to so many rows of f32 become digits of 8 bits, where the CPU has
     /// VNNI. They meet [K,N] weights of 2 or 4 bits that the graph does not
-    /// round.
+    /// round. 0: rows stay floats.
     dim_t most_kn_digit_rows = 4;
-    /// How such rows read [K,N] weights, and how one row does if rows of weights
-    /// lie a multiple of half a page apart: 32, 64 or 128 rows by turns.
+    /// How rows of digits read [K,N] weights: 32, 64 or 128 of theirs by turns.
+    /// The second is for one row, if those lie a multiple of half a page apart.
     rows_by_turns_t kn_digits {32, 256};
     rows_by_turns_t kn_digits_of_half_pages {32, 256};
     /// Columns of a block of [K,N] nibbles that are transposed in cache. Each

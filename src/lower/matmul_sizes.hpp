@@ -56,6 +56,11 @@ inline block_sizes_t most_bf16_block_sizes(dim_t rows, bool nk, isa_t isa) {
 // From so many rows on, blocks by tiles of AMX are faster than skinny GEMMs
 // that have no tiles.
 constexpr dim_t least_tile_rows_of_nk = 8, least_tile_rows_of_kn = 9;
+// The same by [K,N] weights of 2 bits, of a shape that tiles do not look up. A
+// Xeon with AMX, 4096 x 4096, ms as skinny GEMM and in blocks:
+//   1 row 1.45, 2.9   8 rows 3.9, 3.0
+// The rows between them were not measured.
+constexpr dim_t least_tile_rows_of_kn_two_bits = 5;
 // From so many rows of bf16 on, tiles multiply weights of 8 bits. A Xeon with
 // AMX, one thread, 4096 x 4096 s8 [K,N], ms in pairs and by tiles:
 //   2 rows 2.12, 2.19  3 rows 2.41, 2.17

@@ -55,8 +55,10 @@ result_t choose_tiles(const product_cut_t &cut, skinny_weights_t &weights) {
                 most_rows_without_terms, " at most"));
     // Only AMX multiplies pairs of f16, in tiles that few rows do not fill.
     if (narrow != data_type_t::bf16) return {};
-    const dim_t least
-            = weights.by_column ? least_tile_rows_of_nk : least_tile_rows_of_kn;
+    const dim_t least = weights.by_column ? least_tile_rows_of_nk
+                        : weights.have_two_bits()
+                                ? least_tile_rows_of_kn_two_bits
+                                : least_tile_rows_of_kn;
     if (has(isa, isa_amx_bf16)
             && (weights.are_nibbles()
                     || cut.block_rows >= least_tile_rows_of_bytes))

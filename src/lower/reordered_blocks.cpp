@@ -173,11 +173,13 @@ private:
                                                    : rows;
     }
 
-    // A dequantize of rows that go on along a second loop, such as keys in
-    // groups of eight, has columns that fill the vectors of its tiles.
+    // A dequantize whose rows go on along the next loop, such as keys in groups
+    // of eight, and whose columns fill the vectors of its tiles.
     bool is_tile_of_vectors() const {
-        return !is_chain() && is_row_of_two_loops()
-               && extent(count_ - 1) % vector_columns == 0;
+        const size_t columns = count_ - 1;
+        return !is_chain() && dense_.size() >= 2 && dense_[0] + 1 == columns
+               && dense_[1] + 2 == columns
+               && extent(columns) % vector_columns == 0;
     }
 
     // Rows of dst are short: dense in src too, or between two elements that
@@ -206,7 +208,7 @@ private:
     bool is_chain() const { return !is_dequantize(problem_.steps); }
 
     // A tile has few rows, and few columns side by side or some that have
-    // parameters of their own.
+    // parameters of their own. Whole vectors of rows in groups are tiles.
     bool has_few_columns() const {
         const size_t last = count_ - 1, along = dense_.front();
         if (along == last || count_ < 3 || rows_of_tile() > few_rows_of_tile

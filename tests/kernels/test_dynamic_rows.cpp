@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/convert.hpp"
@@ -137,16 +138,21 @@ void expect_as_formula(const dynamic_rows_t &c, dim_t place) {
 TEST(dynamic_rows, equal_the_formula_in_the_caches_and_past_them) {
     if (!has(isa_of_machine(), isa_avx512_core))
         GTEST_SKIP() << "dynamic_rows needs AVX-512";
-    for (const dim_t last_cache_bytes : {no_limit, no_cache_bytes}) {
+    // The policies have slabs of different sizes.
+    const std::pair<const char *, dim_t> machines[] = {{"Zen 4", no_limit},
+            {"Zen 4", no_cache_bytes}, {"Xeon with AMX", no_limit}};
+    for (const auto &[policy, last_cache_bytes] : machines) {
         const on_machine_t on(
-                {policy_named("Zen 4"), last_cache_bytes, 1 << 20});
+                {policy_named(policy), last_cache_bytes, 1 << 20});
         for (const auto src :
                 {data_type_t::f32, data_type_t::bf16, data_type_t::f16})
             for (const auto dst : {data_type_t::u8, data_type_t::s8})
                 for (const bool has_zps : {false, true})
                     for (const dim_t cols : {64, 128, 192, 1216, 8192})
-                        for (const dim_t rows : {8, 13, 301}) {
+                        for (const dim_t rows : {8, 13, 301, 2111}) {
                             if (!has_zps && dst == data_type_t::u8) continue;
+                            // So many are more than a slab may have.
+                            if (rows == 2111 && cols > 64) continue;
                             SCOPED_TRACE(testing::Message()
                                          << to_string(src) << " to "
                                          << to_string(dst) << ", " << rows

@@ -505,9 +505,11 @@ class skinny_gemm_of_digits : public skinny_gemm {};
 // Groups that are parts of a chunk of digits, and of several chunks, the last
 // one shorter.
 TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
-    const on_machine_t machine({policy_named("Zen 4"), 32 << 20, 1 << 20});
     const auto check = [&](bool by_column, dim_t depth, dim_t group, dim_t cols,
                                dim_t rows) {
+        const char *const cpu
+                = cols > 512 && rows < 3 ? "Xeon with AMX" : "Zen 4";
+        const on_machine_t machine({policy_named(cpu), 32 << 20, 1 << 20});
         for (const bool has_zps : {false, true}) {
             skinny_gemm_case_t c = square(by_column, t::f32, t::f32);
             skinny_weights_t &w = c.weights;

@@ -239,6 +239,9 @@ TEST(skinny_gemm_tiles, are_for_whole_units_alone) {
         skinny_gemm_case_t c = case_of(t::bf16, t::u4, by_column, 32);
         set_shape(c.weights, 256, 256, 64);
         EXPECT_EQ(name_of(c), expected);
+        c.weights.type = t::u2;
+        EXPECT_EQ(name_of(c), expected);
+        c.weights.type = t::u4;
         for (const auto &[depth, cols, group] :
                 {std::array<dim_t, 3> {192, 256, 64}, {256, 200, 64},
                         {256, 256, 96}, {256, 256, 16}}) {

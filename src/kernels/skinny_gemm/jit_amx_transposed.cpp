@@ -1,9 +1,9 @@
-// A skinny GEMM by [K,N] weights of 4 bits, looked up in a table of a group's
-// 16 numbers and multiplied by the tiles of AMX. The columns of weights are the
-// rows of a tile as in jit_amx_k_lanes.cpp, so the weights are transposed.
-// Words of four nibbles are transposed in registers, and lookups take their
-// nibbles apart. jit_amx_blocks.hpp has the loops. If src has terms, the
-// numbers are not scaled: jit_amx_terms.hpp.
+// A skinny GEMM by [K,N] weights of 2 and 4 bits, looked up in a table of a
+// group's 16 numbers and multiplied by the tiles of AMX. The columns of weights
+// are the rows of a tile as in jit_amx_k_lanes.cpp, so the weights are
+// transposed. Words of four nibbles are transposed in registers, and lookups
+// take their nibbles apart. jit_amx_blocks.hpp has the loops. If src has terms,
+// the numbers are not scaled: jit_amx_terms.hpp.
 
 #include "kernels/skinny_gemm/jit_amx_blocks.hpp"
 
