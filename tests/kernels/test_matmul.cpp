@@ -506,10 +506,10 @@ class skinny_gemm_of_digits : public skinny_gemm {};
 // one shorter.
 TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
     const auto check = [&](bool by_column, dim_t depth, dim_t group, dim_t cols,
-                               dim_t rows) {
-        const char *const cpu
-                = cols > 512 && rows < 3 ? "Xeon with AMX" : "Zen 4";
-        const on_machine_t machine({policy_named(cpu), 32 << 20, 1 << 20});
+                               dim_t rows, uint32_t turns = 128) {
+        machine_t machine {policy_named("Zen 4"), 32 << 20, 1 << 20};
+        machine.policy.kn_digits = {turns, 256};
+        const on_machine_t on(machine);
         for (const bool has_zps : {false, true}) {
             skinny_gemm_case_t c = square(by_column, t::f32, t::f32);
             skinny_weights_t &w = c.weights;
@@ -528,8 +528,7 @@ TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
             check_skinny_gemm(c);
         }
     };
-    // A panel is a line of weights.
-    const dim_t parts = bits_of(type()) == 2 ? 2 : 4;
+    const dim_t parts = bits_of(type()) == 2 ? 2 : 4; // a panel is a line
     for (const dim_t group : {32, 64, 96, 128, 256, 512}) {
         for (const dim_t depth : {256, 384, 768, 1280})
             for (const dim_t rows : {1, 2, 3})
@@ -538,7 +537,8 @@ TEST_P(skinny_gemm_of_digits, takes_groups_of_chunks) {
         for (const dim_t depth : {96, 384, 640})
             for (const dim_t rows : {1, 2, 7, 32})
                 for (const dim_t cols : {512, 2208})
-                    check(false, depth, group, cols / parts, rows);
+                    for (const uint32_t turns : {32u, 128u})
+                        check(false, depth, group, cols / parts, rows, turns);
         if (HasFatalFailure()) return;
     }
 }
